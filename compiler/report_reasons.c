@@ -68,7 +68,8 @@ static const char *why_no_product(struct run *run, const struct loop_stmt *call)
                 return "it multiplies bytes without a sign: --activations=s8 gives them one";
         if (op->code != OP_convolve_packed)
                 return layout_of(run, op);
-        if (op->schedule && op->schedule->processor)
+        const struct schedule_stream *words = schedule_stream(op->schedule);
+        if (words && words->processor)
                 return "with the launch, it is faster on the processor (--partition=machine)";
         const char *why = stream_refusal(op, run->context.target, &at);
         if (!why)

@@ -111,7 +111,7 @@ static double widened_words(const struct multiply *m, double xs, double vectors)
 
 /* loads of x in a step, for each position: less than one where a multiply takes lanes of what is
  * loaded for several */
-static double x_loads(const struct packed_work *work, const struct schedule *s)
+static double x_loads(const struct packed_work *work, const struct schedule_registers *s)
 {
         const struct multiply *m = work->multiply;
         bool lanes = m && multiply_takes_lanes(m) && work->inner > 1 && s->unroll % MULTIPLY_LANES == 0;
@@ -128,7 +128,7 @@ double packed_step(const struct multiply *m, double positions, double vectors, d
         return started > 0 ? cost_overlapped(step, instructions / started, target) : step;
 }
 
-static struct tile_cost tile_cost(const struct packed_work *work, const struct schedule *s,
+static struct tile_cost tile_cost(const struct packed_work *work, const struct schedule_registers *s,
                                   const struct target *target, int64_t positions, int64_t vectors)
 {
         double issue = rate_issue(target), sums = (double)(positions * vectors);
@@ -156,7 +156,7 @@ static struct tile_cost tile_cost(const struct packed_work *work, const struct s
 
 /* all tiles of so many vectors, `count` of them side by side */
 static void add_tiles(struct packed_cost *cost, const struct packed_work *work,
-                      const struct schedule *s, const struct target *target, int64_t vectors,
+                      const struct schedule_registers *s, const struct target *target, int64_t vectors,
                       double count)
 {
         int k = work->spatial;
@@ -185,7 +185,7 @@ static void add_tiles(struct packed_cost *cost, const struct packed_work *work,
 /* ---- the whole ---- */
 
 static void add_memory(struct packed_cost *cost, const struct packed_work *work,
-                       const struct schedule *s, const struct target *target, double passes)
+                       const struct schedule_registers *s, const struct target *target, double passes)
 {
         double speed = rate_memory(target), times = (double)(work->groups * work->images);
         double x = packed_operand_bytes(work), y = x;
@@ -206,7 +206,7 @@ static void add_memory(struct packed_cost *cost, const struct packed_work *work,
                 cost->operand += (1 - rate_again_hidden(target)) * times * x * passes / speed;
 }
 
-struct packed_cost packed_cost(const struct packed_work *work, const struct schedule *s,
+struct packed_cost packed_cost(const struct packed_work *work, const struct schedule_registers *s,
                                const struct target *target)
 {
         struct packed_cost cost = { 0 };

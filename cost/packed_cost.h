@@ -42,7 +42,7 @@ int packed_lines_ahead(const struct packed_work *work, int64_t turn, const struc
 int64_t packed_last_extent(const struct packed_work *work);
 /* One channel at one offset, added to all sums of a tile: cycles. xs: loads of x, which may be of several channels. */
 double packed_step(const struct multiply *m, double positions, double vectors, double xs, int split, const struct target *target);
-struct packed_cost packed_cost(const struct packed_work *work, const struct schedule *s,
+struct packed_cost packed_cost(const struct packed_work *work, const struct schedule_registers *s,
                                const struct target *target);
 /* "812 kcycles: 85 % products 10 % weights 5 % results" */
 const char *packed_cost_text(struct arena *arena, const struct packed_cost *cost);

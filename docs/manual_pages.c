@@ -95,6 +95,16 @@ static void lines(const char *text)
 
 static const char see_also[] = ".SH SEE ALSO\n.BR dnncc (1)";
 
+/* operations: whose lowerings follow the word; NULL: those of the kind */
+static void schedule_word_entry(const char *name, int preset, int least, int most, const char *operations, const char *doc)
+{
+        printf(".TP\n.B %s\nfrom %d to %d, %d where it is left out: ", name, least, most, preset);
+        roff(doc);
+        putchar('\n');
+        if (operations)
+                printf(".br\nfollowed by %s\n", operations);
+}
+
 void print_man_schedule(void)
 {
         title("DNNCC-SCHEDULE", 5, "dnncc-schedule - how contractions are computed, as a file");
@@ -105,12 +115,17 @@ void print_man_schedule(void)
              "least predicted time; a file that is like none of a model's is warned of.\n.PP\n"
              "With \\-\\-limit tune_seconds=0, \\-\\-tune lists all kinds of contractions with their schedules, and what it would try as comments.");
         puts(".SH WORDS\nNAME=VALUE, separated by blanks; at least one.");
-#define FIELD(name, preset, least, most, doc)                                                          \
-        {                                                                                              \
-                printf(".TP\n.B %s\nfrom %d to %d, %d where it is left out: ", #name, least, most, preset); \
-                roff(doc);                                                                             \
-                putchar('\n');                                                                         \
-        }
+        puts("All words of a schedule are of one kind.\n.SS Register tiles and hardware tiles");
+#define REGISTERS(name, preset, least, most, operations, doc) schedule_word_entry(#name, preset, least, most, operations, doc);
+#include "ir/target/schedule.def"
+        puts(".SS Circular buffers of rows");
+#define CIRCULAR(name, preset, least, most, doc) schedule_word_entry(#name, preset, least, most, NULL, doc);
+#include "ir/target/schedule.def"
+        puts(".SS Thread blocks of a GPU");
+#define GRID(name, preset, least, most, doc) schedule_word_entry(#name, preset, least, most, NULL, doc);
+#include "ir/target/schedule.def"
+        puts(".SS Accelerators that take instructions");
+#define STREAM(name, preset, least, most, doc) schedule_word_entry(#name, preset, least, most, NULL, doc);
 #include "ir/target/schedule.def"
         puts(".SH EXAMPLE");
         lines("dnncc-schedule 1\n"

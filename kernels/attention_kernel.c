@@ -131,7 +131,7 @@ static int64_t least_keys(const struct block *b)
 static bool prepare(struct block *b)
 {
         int64_t columns = attention_columns(&b->a, b->e->options->target);
-        const struct schedule *schedule = b->a.second->schedule;
+        const struct schedule_registers *schedule = schedule_registers(b->a.second->schedule);
         if (!schedule)
                 return false;
         b->tiles = schedule->strip;

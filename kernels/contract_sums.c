@@ -130,7 +130,7 @@ static void add_turn(const struct tile *t, const struct run *run, struct loop_ex
                      int64_t set)
 {
         struct emit *e = t->s->e;
-        const struct schedule *schedule = &t->s->schedule;
+        const struct schedule_registers *schedule = &t->s->schedule;
         const struct sum_loop *loop = run->loop;
         int64_t w_step = loop->number_step * t->width, each = schedule->prefetch * line_of(t->s);
         struct turn channels = { .x_step = loop->x_step, .w_step = w_step, .count = turn, .lanes = has_lanes(t, loop, turn) };
@@ -296,7 +296,7 @@ void tile_prefetch(struct tile *t, struct loop_expr *next, struct loop_expr *til
                    int64_t panel_size)
 {
         struct emit *e = t->s->e;
-        const struct schedule *schedule = &t->s->schedule;
+        const struct schedule_registers *schedule = &t->s->schedule;
         if (!schedule->prefetch)
                 return;
         int64_t share =

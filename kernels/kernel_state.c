@@ -466,7 +466,7 @@ static bool is_made_of(const struct value *v, const struct op *pool)
 static void find_reduction(struct kernel_state *s)
 {
         bool (*pools)(const struct op *contraction, const struct op *reduce) = target_engine(s->target)->pools;
-        struct op *pool = s->region && pools && s->schedule.pooled ? s->region->first : NULL;
+        struct op *pool = s->region && pools && s->grid && s->grid->pooled ? s->region->first : NULL;
         while (pool && !pools(s->op, pool))
                 pool = pool->next;
         if (!pool || s->pad || !type_same_dims(s->result->type, op_result(pool)->type) || !is_made_of(s->result, pool))
@@ -482,7 +482,7 @@ static struct value *find_border(struct kernel_state *s, struct value *x)
         int64_t lows[RANK_MAX];
         double number;
         const bool inside = x->kind == VALUE_RESULT && s->region && x->op->region == s->region;
-        if (!s->schedule.tile || !inside || !relation_surrounds(x->op, lows) ||
+        if (!s->grid || !inside || !relation_surrounds(x->op, lows) ||
             !value_is_splat(op_operand(x->op, 1), &number) || number != 0)
                 return x;
         s->border = x->op;
@@ -531,10 +531,11 @@ bool state_begin(struct kernel_state *s, struct emit *e, const struct region *re
                              .has_fma = target_has_fma(target), .rank = op_result(op)->type->rank };
         if (!op->schedule)
                 return false;
-        s->schedule = *op->schedule;
-        state_set_width(s, target_of_width(target, s->schedule.wide && kernels_heed(op, WORD_wide, target)));
+        s->grid = schedule_grid(op->schedule);
+        s->schedule = schedule_tiles(op->schedule);
+        state_set_width(s, target_of_width(target, s->schedule.wide && schedule_has_word(op_info[op->code].name, WORD_wide)));
         bool vectors = s->lanes > 1 && s->multiply;
-        return (vectors || s->schedule.tile) && can_store(op_operand(op, 0)) && can_store(op_result(op)) &&
+        return (vectors || s->grid) && can_store(op_operand(op, 0)) && can_store(op_result(op)) &&
                type_elements(op_operand(op, 0)->type);
 }
 

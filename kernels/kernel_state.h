@@ -25,7 +25,8 @@ struct spatial {
 struct kernel_state {
         struct emit *e;
         struct arena *arena;
-        struct schedule schedule;
+        struct schedule_registers schedule;     /* preset where the schedule is one of a grid */
+        const struct schedule_grid *grid;       /* the words of such a one; NULL: it is of registers */
         const struct target *target;    /* of the width that the schedule asks for */
         int lanes;                      /* of its vectors */
         bool has_fma;

@@ -33,17 +33,11 @@ bool kernels_code(enum opcode code, const struct target *target)
         return false;
 }
 
-bool kernels_heed(const struct op *op, enum schedule_word word, const struct target *target)
-{
-        const struct lowering *lowering = kernels_lowering(op, target);
-        return lowering && lowering->heeds >> word & 1;
-}
-
 struct kernel_state *kernels_prepare(const struct kernel_state *common)
 {
         struct kernel_state *s;
         EACH_ROW (row, common->target)
-                if (row->prepare && row_serves(row, common->op, common->target) && (s = row->prepare(common)))
+                if (row->prepare && row->kind == common->op->schedule->kind && row_serves(row, common->op, common->target) && (s = row->prepare(common)))
                         return s;
         return NULL;
 }

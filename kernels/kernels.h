@@ -30,27 +30,18 @@ struct lowering {
         enum opcode code;
         unsigned reads;                 /* elements of x: READS of each */
         bool (*serves)(const struct op *op, const struct target *target);      /* NULL: all such operations */
-        uint64_t heeds;                 /* words of a schedule: HEED of each */
         state_prepare prepare;          /* NULL: the engine's `kernel` writes such operations */
         schedule_choice choose;         /* NULL: the engine's `schedule` chooses */
+        enum schedule_kind kind;        /* of the schedules that it follows; those of registers where it is not said */
 };
 #define READS(element) (1u << E_##element)
-#define HEED(word) (UINT64_C(1) << WORD_##word)
 /* what contractions of packed operands read (convolve_packed) */
 #define CONTRACT_READS (READS(F32) | READS(BF16) | READS(F16) | READS(TF32) | READS(I8) | READS(U8) | READS(I16))
-
-/* what they heed in register tiles and hardware tiles */
-#define CONTRACT_WORDS                                                                              \
-        (HEED(rows) | HEED(columns) | HEED(vectors) | HEED(wide) | HEED(unroll) | HEED(split) |     \
-         HEED(ahead) | HEED(strip) | HEED(flat) | HEED(pack) | HEED(prefetch) | HEED(row_tasks) |   \
-         HEED(panel_tasks))
 
 /* the first of the target's engine, or of its bases, that can write op; NULL: none */
 const struct lowering *kernels_lowering(const struct op *op, const struct target *target);
 /* There is one that can write such operations, of some elements. */
 bool kernels_code(enum opcode code, const struct target *target);
-/* Does it do what the word of a schedule says? */
-bool kernels_heed(const struct op *op, enum schedule_word word, const struct target *target);
 /* The kernel state of the first lowering that can be scheduled as common->schedule says; NULL: none. */
 struct kernel_state *kernels_prepare(const struct kernel_state *common);
 /* what a scheduled lowering could write of a fusion's region (or, region NULL, of op): its

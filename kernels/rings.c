@@ -68,7 +68,8 @@ struct rings {
 
 static bool is_ring(const struct op *op)
 {
-        return op->schedule && op->schedule->ring;
+        const struct schedule_circular *words = schedule_circular(op->schedule);
+        return words && words->ring;
 }
 
 static void set_schedule(struct op *op, struct schedule schedule)
@@ -78,8 +79,8 @@ static void set_schedule(struct op *op, struct schedule schedule)
 
 void rings_mark(struct op *op)
 {
-        struct schedule schedule = schedule_preset();
-        schedule.ring = 1;
+        struct schedule schedule = schedule_preset(SCHEDULE_circular);
+        schedule.circular.ring = 1;
         set_schedule(op, schedule);
 }
 
@@ -100,8 +101,8 @@ int64_t rings_columns(const struct op *fusion)
 
 void rings_set_patch(struct op *fusion, int64_t columns)
 {
-        struct schedule schedule = schedule_preset();
-        schedule.patch = columns < PATCH_MOST ? (int)columns : PATCH_MOST;
+        struct schedule schedule = schedule_preset(SCHEDULE_circular);
+        schedule.circular.patch = columns < PATCH_MOST ? (int)columns : PATCH_MOST;
         set_schedule(op_operand(fusion->regions[0]->last, 0)->op, schedule);
 }
 
@@ -302,8 +303,8 @@ static bool add_ring(struct rings *r, struct value *v, double flops)
 /* columns of a patch, as the schedule of the result says; 0: all */
 static int64_t find_patch(const struct op *fusion)
 {
-        const struct schedule *schedule = op_operand(fusion->regions[0]->last, 0)->op->schedule;
-        int64_t patch = schedule ? schedule->patch : 0;
+        const struct schedule_circular *words = schedule_circular(op_operand(fusion->regions[0]->last, 0)->op->schedule);
+        int64_t patch = words ? words->patch : 0;
         return patch > 0 && patch < rings_columns(fusion) ? patch : 0;
 }
 

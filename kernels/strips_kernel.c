@@ -114,7 +114,7 @@ static bool prepare_strips(struct strips *s, const struct kernel_request *reques
         const struct layer_chain *chain = &s->chain;
         const struct op *last = chain->links[chain->count - 1].op,
                         *wide = chain->links[chain->wide].op;
-        const struct schedule *schedule = last->schedule;
+        const struct schedule_registers *schedule = schedule_registers(last->schedule);
         if (!schedule)
                 return false;
         s->rows = type_extent(op_result(last)->type, ROWS);

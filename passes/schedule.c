@@ -27,9 +27,12 @@ static enum remark_reason choose(struct op *op, const struct module *m, const st
                 return REMARK_schedule_no_vectors;
         if (context->exact)
                 return REMARK_schedule_in_order;
-        if (!kernels_lowering(op, context->target))
+        const struct lowering *lowering = kernels_lowering(op, context->target);
+        if (!lowering)
                 return kernels_code(op->code, context->target) ? REMARK_schedule_elements : REMARK_schedule_own_layout;
         const struct schedule *given = context->book ? schedule_book_find(context->book, m, op) : NULL;
+        if (given && given->kind != lowering->kind)
+                given = NULL;                   /* it was written for another kind of machine */
         op->schedule = given ? given : schedule_for(op, machine, m->arena);
         return given ? REMARK_schedule_given : REMARK_schedule_chosen;
 }

@@ -33,7 +33,7 @@ static int most_positions(const struct target *target, const struct multiply *m,
 
 /* Turns of a few channels, longer where each begins with a wait for loads. Those of a window's row, where there is one channel, are not
  * joined: inside a strip compilers keep the sums of so long a turn in memory. */
-int schedule_unroll(const struct schedule *s, int64_t extent)
+int schedule_unroll(const struct schedule_registers *s, int64_t extent)
 {
         enum { CHANNELS = 4, MOST = 8, AHEAD = 8 };
         if (s->ahead && extent % AHEAD == 0)
@@ -90,7 +90,7 @@ static int choose_strip(const struct packed_work *work, const struct target *tar
 }
 
 /* rows of tiles, which strips and threads share; *tiles: how many there are in all of them */
-static int64_t rows_of_tiles(const struct schedule *s, const struct packed_work *work,
+static int64_t rows_of_tiles(const struct schedule_registers *s, const struct packed_work *work,
                              int64_t *tiles)
 {
         int k = work->spatial;
@@ -103,7 +103,7 @@ static int64_t rows_of_tiles(const struct schedule *s, const struct packed_work 
 }
 
 /* what does not depend on the size of a tile, or follows from it */
-static void complete(struct schedule *s, const struct packed_work *work, const struct target *target)
+static void complete(struct schedule_registers *s, const struct packed_work *work, const struct target *target)
 {
         int64_t tiles, rows = rows_of_tiles(s, work, &tiles);
         s->strip = choose_strip(work, target, rows);
@@ -112,7 +112,7 @@ static void complete(struct schedule *s, const struct packed_work *work, const s
 
 /* All tiles of a thread together fetch the next panel. One alone reads too fast for that to help, but where
  * its core says otherwise. */
-static int choose_prefetch(const struct schedule *s, const struct packed_work *work, int64_t tiles,
+static int choose_prefetch(const struct schedule_registers *s, const struct packed_work *work, int64_t tiles,
                            const struct target *target)
 {
         enum { MOST = 4 };
@@ -126,7 +126,7 @@ static int choose_prefetch(const struct schedule *s, const struct packed_work *w
         return lines > MOST ? MOST : (int)lines;
 }
 
-static void share(struct schedule *s, const struct op *op, const struct packed_work *work,
+static void share(struct schedule_registers *s, const struct op *op, const struct packed_work *work,
                   double cycles, const struct schedule_machine *machine)
 {
         int64_t tiles;
@@ -148,11 +148,11 @@ static void share(struct schedule *s, const struct op *op, const struct packed_w
 struct search {
         const struct packed_work *work;
         const struct target *target;    /* of the width that is tried */
-        struct schedule best, next;
+        struct schedule_registers best, next;
         struct packed_cost cost, next_cost;
 };
 
-static void try(struct search *search, struct schedule s)
+static void try(struct search *search, struct schedule_registers s)
 {
         complete(&s, search->work, search->target);
         struct packed_cost cost = packed_cost(search->work, &s, search->target);
@@ -169,7 +169,7 @@ static void try(struct search *search, struct schedule s)
 
 /* Tiles of so many rows: as wide as registers allow, and of the next few sizes that cut the columns
  * evenly. */
-static void try_columns(struct search *search, struct schedule s, int64_t columns)
+static void try_columns(struct search *search, struct schedule_registers s, int64_t columns)
 {
         enum { SIZES = 3 };
         int64_t most = most_positions(search->target, search->work->multiply, s.vectors) / s.split / s.rows,
@@ -184,7 +184,7 @@ static void try_columns(struct search *search, struct schedule s, int64_t column
         }
 }
 
-static void try_tiles(struct search *search, struct schedule s)
+static void try_tiles(struct search *search, struct schedule_registers s)
 {
         const struct packed_work *work = search->work;
         int k = work->spatial;
@@ -204,7 +204,7 @@ static void try_tiles(struct search *search, struct schedule s)
 }
 
 /* loads between products, too, where a core waits for them */
-static void try_turns(struct search *search, struct schedule s)
+static void try_turns(struct search *search, struct schedule_registers s)
 {
         for (s.ahead = 0; s.ahead <= core_waits(search->target); s.ahead++) {
                 s.unroll = schedule_unroll(&s, packed_last_extent(search->work));
@@ -216,14 +216,15 @@ static void try_turns(struct search *search, struct schedule s)
 static const char *reason(struct arena *arena, const struct search *search)
 {
         const char *text = packed_cost_text(arena, &search->cost);
+        const struct schedule next = schedule_of_registers(search->next, NULL);
         if (!search->next_cost.cycles)
                 return text;
         return arena_printf(arena, "%s; next: %.4g for %s", text, search->next_cost.cycles / 1000,
-                            schedule_words(arena, &search->next));
+                            schedule_words(arena, &next));
 }
 
 /* by vectors of one width */
-static void try_width(struct search *search, struct schedule s, bool flattens)
+static void try_width(struct search *search, struct schedule_registers s, bool flattens)
 {
         const struct packed_work *work = search->work;
         int most = (int)work->panel / target_lanes(search->target, work->sum),
@@ -239,8 +240,8 @@ struct schedule packed_choose(const struct op *op, const struct schedule_machine
 {
         const struct packed_work work = packed_work_of(op, machine->target);
         const bool flattens = work.spatial > 1 && schedule_can_flatten(op);
-        struct search search = { .work = &work, .target = machine->target, .best = schedule_preset() };
-        struct schedule s = schedule_preset();
+        struct search search = { .work = &work, .target = machine->target, .best = schedule_preset(SCHEDULE_registers).registers };
+        struct schedule_registers s = schedule_preset(SCHEDULE_registers).registers;
         try_width(&search, s, flattens);
         const struct target *wide = machine->target->wide;
         const struct packed_work longer = wide ? packed_work_of(op, wide) : work;
@@ -252,6 +253,5 @@ struct schedule packed_choose(const struct op *op, const struct schedule_machine
         }
         share(&search.best, op, &work, search.cost.cycles, machine);
         share(&search.next, op, &work, search.next_cost.cycles, machine);
-        search.best.why = reason(arena, &search);
-        return search.best;
+        return schedule_of_registers(search.best, reason(arena, &search));
 }

@@ -104,7 +104,7 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
 {
         const struct target *target = machine->target;
         const struct type *w = op_operand(op, 1)->type;
-        struct schedule s = schedule_preset();
+        struct schedule_registers s = schedule_preset(SCHEDULE_registers).registers;
         const struct product_tile tile = choose_tile(type_extent(w, 3) * type_extent(w, 4), target);
         struct winograd_work work = { .channels = (double)type_extent(w, 2),
                                       .outputs = (double)(type_extent(w, 1) * type_extent(w, 3) *
@@ -120,7 +120,7 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
         int64_t groups = phases ? 1 : winograd_groups(&work, machine->threads, target, &cycles);
         int64_t group = divide_up((int64_t)work.tiles, groups);
         s.group = groups > 1 ? (int)group : 0;
-        s.why = arena_printf(arena, "%.4g kcycles in %lld groups of tiles",
+        const char *why = arena_printf(arena, "%.4g kcycles in %lld groups of tiles",
                              cycles / 1000, (long long)groups);
         int64_t blocks = divide_up(group, tile.most);
         s.columns = (int)divide_up(group, blocks);
@@ -135,5 +135,5 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
                 s.panel_tasks = machine->threads;
         else
                 s.row_tasks = machine->threads;
-        return s;
+        return schedule_of_registers(s, why);
 }

@@ -23,7 +23,7 @@ const struct schedule *schedule_for(const struct op *op, const struct schedule_m
                                     struct arena *arena);
 /* Tasks, so that the slowest thread is done soonest (share.c, which knows the `result` itself); as
  * many as there are threads, or one. The cycles it then takes. */
-double schedule_share(struct schedule *s, const struct op *op, const struct shared_work *work,
+double schedule_share(struct schedule_registers *s, const struct op *op, const struct shared_work *work,
                       const struct schedule_machine *machine);
 /* The spatial dimensions of a convolve_packed can run as one: nothing in its fusion tells them
  * apart. */

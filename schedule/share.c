@@ -70,13 +70,13 @@ static bool is_long(const struct op *kernel, const struct target *target)
 static struct making made(const struct value *x, const struct schedule_machine *machine)
 {
         const struct op *op = maker(x, machine->target);
-        const struct schedule *s = op ? op->schedule : NULL;
         int threads = !op || is_long(op, machine->target) ? machine->threads : 1;
-        if (!s)
+        if (!op || !op->schedule)
                 return (struct making){ op && type_extent(x->type, 1) > 1 ? BY_PANELS : BY_ROWS,
                                         threads };
-        bool panels = s->panel_tasks > s->row_tasks && op->code != OP_convolve_winograd;
-        return (struct making){ panels ? BY_PANELS : BY_ROWS, s->row_tasks * s->panel_tasks };
+        const struct schedule_registers s = schedule_tiles(op->schedule);
+        bool panels = s.panel_tasks > s.row_tasks && op->code != OP_convolve_winograd;
+        return (struct making){ panels ? BY_PANELS : BY_ROWS, s.row_tasks * s.panel_tasks };
 }
 
 /* Does op add up all channels of what the kernel `made` makes? */
@@ -131,7 +131,7 @@ static struct shared_how how_of(const struct sharing_of *s, int rows, int panels
                                     .read_by_own = tasks > 1 && how == s->wanted };
 }
 
-double schedule_share(struct schedule *s, const struct op *op, const struct shared_work *work,
+double schedule_share(struct schedule_registers *s, const struct op *op, const struct shared_work *work,
                       const struct schedule_machine *machine)
 {
         struct sharing_of of = { is_apart(op), { BY_ROWS, 1 }, BY_ROWS };

@@ -20,19 +20,19 @@ static const struct move moves[] = {
 const int schedule_move_count = sizeof moves / sizeof *moves;
 
 /* Sums, weights and one input stay in registers. */
-static bool is_sound(const struct op *op, const struct schedule *s, const struct target *target)
+static bool is_sound(const struct op *op, const struct schedule_registers *s, const struct target *target)
 {
         int registers = target_vector_registers(target);
         if (s->rows < 1 || s->columns < 1 || s->vectors < 1 || s->prefetch < 0 ||
-            (s->pack && !kernels_heed(op, WORD_pack, target)))
+            (s->pack && !schedule_has_word(op_info[op->code].name, WORD_pack)))
                 return false;
-        if (!kernels_heed(op, WORD_vectors, target))
+        if (!schedule_has_word(op_info[op->code].name, WORD_vectors))
                 return s->rows * s->columns + 2 <= registers;
         return s->rows * s->columns * s->vectors * s->split + s->vectors + 1 <= registers;
 }
 
 /* rows of tiles that strips are made of */
-static int64_t row_tiles(const struct op *op, const struct schedule *s)
+static int64_t row_tiles(const struct op *op, const struct schedule_registers *s)
 {
         const struct type *y = op_result(op)->type;
         bool one = s->flat || y->rank == 4;
@@ -45,10 +45,10 @@ static int64_t row_tiles(const struct op *op, const struct schedule *s)
 
 /* Does the word say anything about this operation? Strips of all rows are no strips; without rows
  * there is nothing to make one. */
-static bool is_heeded(const struct op *op, enum schedule_word word, const struct schedule *s, const struct target *target)
+static bool is_followed(const struct op *op, enum schedule_word word, const struct schedule_registers *s)
 {
         const struct type *y = op_result(op)->type;
-        if (!kernels_heed(op, word, target))
+        if (!schedule_has_word(op_info[op->code].name, word))
                 return false;
         if (word == WORD_rows || word == WORD_flat)
                 return y->rank > 4 && (word == WORD_flat || !s->flat) &&
@@ -57,10 +57,12 @@ static bool is_heeded(const struct op *op, enum schedule_word word, const struct
 }
 
 bool schedule_move(const struct op *op, const struct schedule_machine *machine, int move,
-                   struct schedule *s)
+                   struct schedule *schedule)
 {
         const struct move *m = &moves[move];
-        struct schedule before = *s;
+        struct schedule_registers *s = &schedule->registers, before = *s;
+        if (schedule->kind != SCHEDULE_registers)
+                return false;
         if (m->how == SWAP) {
                 s->row_tasks = before.panel_tasks;
                 s->panel_tasks = before.row_tasks;
@@ -71,7 +73,7 @@ bool schedule_move(const struct op *op, const struct schedule_machine *machine, 
         *word = m->how == SET ? m->value : m->how == ADD ? old + m->value : old >> m->value;
         if (m->word == WORD_ahead && m->value && !core_waits(target))
                 return false;           /* where loads do not wait for each other, C compilers put them where they like */
-        if ((m->word == WORD_wide && !machine->target->wide) || *word == old || (m->how == HALVE && !*word) || !is_heeded(op, m->word, s, machine->target))
+        if ((m->word == WORD_wide && !machine->target->wide) || *word == old || (m->how == HALVE && !*word) || !is_followed(op, m->word, s))
                 return false;
         if (m->word == WORD_wide && s->wide && s->vectors > 1)
                 s->vectors /= 2;

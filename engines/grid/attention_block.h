@@ -78,7 +78,7 @@ struct loop_variable *attention_new_tile(struct block *b, const char *name, int 
 
 /* NULL: the target has none for it */
 const struct multiply *attention_group_multiply(const struct attention *a, const struct target *target);
-bool attention_group_of(const struct attention *a, const struct target *target, const struct schedule *s, struct attention_tile *t);
+bool attention_group_of(const struct attention *a, const struct target *target, const struct schedule_grid *s, struct attention_tile *t);
 int64_t attention_group_shared(const struct attention_tile *t);
 /* all turns; from < to */
 void attention_group_turns(struct block *b, struct loop_expr *from, struct loop_expr *to);

@@ -31,10 +31,10 @@
 
 /* Keys of a block; elements of its part of distributed shared memory: products, the largest score,
  * the sum of shares. */
-static int64_t share_of(const struct attention *a, const struct schedule *s) { return divide_up(columns_of(a), s->parts); }
+static int64_t share_of(const struct attention *a, const struct schedule_grid *s) { return divide_up(columns_of(a), s->parts); }
 static int64_t part_of(const struct attention *a) { return round_up(width_of(a) + 2, STORAGE_ALIGN / 4); }
 
-struct row_turns attention_row_turns(const struct attention *a, const struct schedule *s)
+struct row_turns attention_row_turns(const struct attention *a, const struct schedule_grid *s)
 {
         const int64_t all = divide_up(share_of(a, s), (int64_t)TURN_KEYS * s->warps), room = WORDS_MOST / words_of(a);
         const int64_t times = divide_up(all, room < TURNS_MOST ? room : TURNS_MOST);
@@ -45,7 +45,7 @@ struct row_turns attention_row_turns(const struct attention *a, const struct sch
 static int64_t own_keys(const struct row_turns *t) { return t->some * t->times * TURN_KEYS; }
 
 /* Bytes of shared memory of a block, without those for values. */
-static int64_t shared_of(const struct attention *a, const struct schedule *s)
+static int64_t shared_of(const struct attention *a, const struct schedule_grid *s)
 {
         enum { ALLOCATIONS = 10, ALIGN = 128 };
         const struct row_turns t = attention_row_turns(a, s);
@@ -53,7 +53,7 @@ static int64_t shared_of(const struct attention *a, const struct schedule *s)
         return 4 * (s->warps * of_warp + (s->parts > 1 ? part_of(a) : 0)) + ALLOCATIONS * ALIGN;
 }
 
-bool attention_row_fits(const struct attention *a, const struct target *target, const struct schedule *s)
+bool attention_row_fits(const struct attention *a, const struct target *target, const struct schedule_grid *s)
 {
         const struct type *k = op_operand(a->first, 1)->type;
         return a->first->code == OP_dot && a->second->code == OP_dot && a->sum &&
@@ -388,7 +388,7 @@ static void join_parts(struct block *b, struct loop_expr *share)
 /* ---- the kernel ---- */
 
 /* Allocates shared memory, for values only if all find room. */
-static void share(struct block *b, const struct schedule *s)
+static void share(struct block *b, const struct schedule_grid *s)
 {
         const struct attention *a = b->a;
         const int64_t values = b->share * width_of(a);
@@ -432,7 +432,7 @@ static void place_block(struct block *b, struct loop_expr *block)
 bool attention_rows_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a, struct loop_buffer *buffer)
 {
         struct block b = { .e = e, .a = a, .result = buffer };
-        const struct schedule *s = a->second->schedule;
+        const struct schedule_grid *s = schedule_grid(a->second->schedule);
         struct value *keys = op_operand(a->first, 1), *values = op_operand(a->second, 1);
         if (!s || !attention_row_fits(a, e->options->target, s) || !access_read(request->region, op_operand(a->first, 0), &b.q) || b.q.stride[COLUMN] != 1)
                 return false;

@@ -33,7 +33,7 @@ static bool sees_keys(const struct attention *a)
         return band.high >= 0 && band.rows - 1 + band.low < type_extent(a->scores->type, COLUMN);
 }
 
-bool attention_group_of(const struct attention *a, const struct target *target, const struct schedule *s, struct attention_tile *t)
+bool attention_group_of(const struct attention *a, const struct target *target, const struct schedule_grid *s, struct attention_tile *t)
 {
         const struct multiply *m = attention_group_multiply(a, target);
         const struct type *x = op_operand(a->first, 0)->type, *scores = a->scores->type;

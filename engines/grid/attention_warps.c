@@ -34,7 +34,7 @@ static const struct multiply *multiply_of(const struct op *op, const struct targ
         return m && m->x.source == SOURCE_WARP ? m : NULL;
 }
 
-bool attention_tile_of(const struct attention *a, const struct target *target, const struct schedule *s, struct attention_tile *t)
+bool attention_tile_of(const struct attention *a, const struct target *target, const struct schedule_grid *s, struct attention_tile *t)
 {
         if (s->together)
                 return attention_group_of(a, target, s, t);
@@ -259,7 +259,8 @@ bool attention_warps_kernel(struct emit *e, const struct kernel_request *request
 {
         struct block b = { .e = e, .a = *a, .result = buffer };
         const struct target *target = e->options->target;
-        if (!a->second->schedule || !a->sum || !attention_tile_of(a, target, a->second->schedule, &b.t) || !attention_operands(&b, request->region))
+        const struct schedule_grid *words = schedule_grid(a->second->schedule);
+        if (!words || !a->sum || !attention_tile_of(a, target, words, &b.t) || !attention_operands(&b, request->region))
                 return false;
         b.multiply = attention_tile_multiply(a, target, &b.t);
         b.band = attention_band(a);

@@ -24,7 +24,7 @@ static inline int attention_tile_stages(const struct attention_tile *t) { return
 
 /* The tile that the second product's schedule asks for; false: the target has no such multiplies,
  * or the tile does not fit. */
-bool attention_tile_of(const struct attention *a, const struct target *target, const struct schedule *s, struct attention_tile *t);
+bool attention_tile_of(const struct attention *a, const struct target *target, const struct schedule_grid *s, struct attention_tile *t);
 /* The multiply of the tile's products. */
 const struct multiply *attention_tile_multiply(const struct attention *a, const struct target *target, const struct attention_tile *t);
 /* Bytes of shared memory of a block. */

@@ -76,7 +76,7 @@ static bool choose_rows(const struct attention *a, const struct target *target, 
         double least = INFINITY;
         for (int warps = WARPS; warps && least == INFINITY; warps /= 2)
                 for (int parts = 1; parts == 1 || parts <= g->cluster; parts *= 2) {
-                        struct schedule s = schedule_preset();
+                        struct schedule_grid s = schedule_preset(SCHEDULE_grid).grid;
                         s.warps = of.warps = warps;
                         s.parts = of.parts = parts;
                         of.blocks = (double)(type_extent(scores, GROUP) * type_extent(scores, ROW) *
@@ -91,8 +91,7 @@ static bool choose_rows(const struct attention *a, const struct target *target, 
                         if (judged >= least)
                                 continue;
                         least = judged;
-                        *best = s;
-                        best->why = arena_printf(arena, "%.3g us", (g->launch + cycles / g->clock) * 1e6);
+                        *best = schedule_of_grid(s, arena_printf(arena, "%.3g us", (g->launch + cycles / g->clock) * 1e6));
                 }
         return least < INFINITY;
 }
@@ -101,14 +100,14 @@ struct choice {
         const struct attention *attention;
         const struct target *target;
         struct band band;
-        struct schedule best;
+        struct schedule_grid best;
         double least, waves;
         int registers;
 };
 
 static void try_tile(struct choice *c, int rows, int warps, int parts, int keys, bool together)
 {
-        struct schedule s = schedule_preset();
+        struct schedule_grid s = schedule_preset(SCHEDULE_grid).grid;
         struct attention_tile t;
         s.tile = rows;
         s.warps = warps;
@@ -145,7 +144,6 @@ bool attention_choose(const struct attention *a, const struct target *target, st
                         try_tile(&c, warps * TILE_OWN_ROWS, warps, 1, keys, true);
         if (c.least == INFINITY)
                 return false;
-        *best = c.best;
-        best->why = arena_printf(arena, "%.3g us in %.0f waves, %d registers", c.least * 1e6, c.waves, c.registers);
+        *best = schedule_of_grid(c.best, arena_printf(arena, "%.3g us in %.0f waves, %d registers", c.least * 1e6, c.waves, c.registers));
         return true;
 }

@@ -16,7 +16,7 @@ struct choice {
         const struct multiply *multiply;
         double groups, positions, panels, turns;
         int result_bytes;
-        struct schedule best;
+        struct schedule_grid best;
         double judged, seconds, waves;
         int registers;
 };
@@ -35,7 +35,7 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
         };
 }
 
-static void try_tile(struct choice *c, const struct schedule *s, const struct warp_tile *t)
+static void try_tile(struct choice *c, const struct schedule_grid *s, const struct warp_tile *t)
 {
         const struct warp_work work = work_of(c, t);
         const struct grid_machine *g = target_grid(c->target);
@@ -51,9 +51,9 @@ static void try_tile(struct choice *c, const struct schedule *s, const struct wa
         c->best = *s;
 }
 
-static struct schedule schedule_of(const struct multiply *m, int tile, int stages, int parts)
+static struct schedule_grid schedule_of(const struct multiply *m, int tile, int stages, int parts)
 {
-        struct schedule s = schedule_preset();
+        struct schedule_grid s = schedule_preset(SCHEDULE_grid).grid;
         s.tile = tile;
         s.warps = tile / m->positions * MULTIPLY_WARPS;
         s.depth = multiply_row(m);
@@ -65,7 +65,7 @@ static struct schedule schedule_of(const struct multiply *m, int tile, int stage
 struct schedule groups_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena)
 {
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type, *x = op_operand(op, 0)->type;
-        struct choice c = { .target = machine->target, .judged = INFINITY, .best = schedule_preset(),
+        struct choice c = { .target = machine->target, .judged = INFINITY, .best = schedule_preset(SCHEDULE_grid).grid,
                             .result_bytes = element_info[y->element].bytes };
         const struct multiply *m = c.multiply = multiply_find(machine->target, x->element, w->element, true,
                                                               (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
@@ -79,15 +79,13 @@ struct schedule groups_choose(const struct op *op, const struct schedule_machine
         for (int tile = m->positions; tile <= TILE_MOST; tile += m->positions)
                 for (int stages = STAGES_MOST; stages >= STAGES_LEAST; stages--)         /* most stages first: they are preferred at equal cost */
                         for (int parts = 1; parts <= PARTS_MOST; parts *= 2) {
-                                struct schedule s = schedule_of(m, tile, stages, parts);
+                                struct schedule_grid s = schedule_of(m, tile, stages, parts);
                                 struct warp_tile t;
                                 s.runs = op_int(op, "crossed") != 0;
                                 if (group_tile_of(op, machine->target, &s, &t))
                                         try_tile(&c, &s, &t);
                         }
-        if (c.best.tile)
-                c.best.why = arena_printf(arena, "%.3g us in %.0f waves, %d registers", c.seconds * 1e6, c.waves, c.registers);
-        return c.best;
+        return schedule_of_grid(c.best, c.best.tile ? arena_printf(arena, "%.3g us in %.0f waves, %d registers", c.seconds * 1e6, c.waves, c.registers) : NULL);
 }
 
 int64_t group_panel(const struct target *target, const struct multiply *m, const struct schedule_product *p)
@@ -99,7 +97,7 @@ int64_t group_panel(const struct target *target, const struct multiply *m, const
                                     .positions = (double)p->positions, .panels = (double)divide_up(p->outputs, width),
                                     .turns = (double)divide_up(p->channels, multiply_row(m)), .result_bytes = sizeof(float) };
                 for (int tile = m->positions; tile <= TILE_MOST; tile += m->positions) {
-                        const struct schedule s = schedule_of(m, tile, STAGES_MOST - 1, 1);
+                        const struct schedule_grid s = schedule_of(m, tile, STAGES_MOST - 1, 1);
                         const struct warp_tile t = { .positions = tile, .warps = s.warps, .panels = 1, .stages = s.stages, .words = MULTIPLY_LINE,
                                                      .parts = 1, .rows = m->positions / MULTIPLY_WARPS, .vectors = width / m->outputs, .lanes = m->outputs,
                                                      .group = m->group / MULTIPLY_LINE, .bytes = element_info[m->x.memory].bytes, .together = true };

@@ -27,7 +27,7 @@ struct choice {
         bool windows, cold;
         double behind;                  /* seconds of a launch that reduces over rows of the results, if it stays a launch; 0: there is none */
         double pool;                    /* seconds of a launch that reduces over positions of the results, if it stays a launch; 0: there is none */
-        struct schedule best;
+        struct schedule_grid best;
         double judged, seconds, waves;
         int registers;
 };
@@ -57,7 +57,7 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
         };
 }
 
-static void try_one(struct choice *c, struct schedule s)
+static void try_one(struct choice *c, struct schedule_grid s)
 {
         struct warp_tile t;
         if (!warp_tile_of(c->op, c->target, &s, &t) || t.whole != s.whole || t.pooled != s.pooled)
@@ -87,7 +87,7 @@ static void try_all(struct choice *c, int panels, int parts_most, enum kind kind
                         for (int depth = multiply_row(c->multiply); depth <= 128; depth *= 2)
                                 for (int stages = 2; stages <= 5; stages++)
                                         for (int parts = 1; parts <= parts_most; parts *= 2) {
-                                                struct schedule s = schedule_preset();
+                                                struct schedule_grid s = schedule_preset(SCHEDULE_grid).grid;
                                                 s.tile = tile;
                                                 s.warps = warps;
                                                 s.panels = panels;
@@ -147,13 +147,14 @@ static bool is_pooled(const struct op *op)
  * iterations. False: there are too many rows, or the target has no such multiply. */
 static bool choose_rows(const struct op *op, const struct target *target, struct arena *arena, struct schedule *best)
 {
+        struct schedule_grid chosen;
         enum { STEPS_MOST = 8, WARPS_MOST = 16 };
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
         const int64_t words = type_extent(w, w->rank - 3);
         int least = INT_MAX;
         for (int warps = 1; warps <= WARPS_MOST; warps++)
                 for (int steps = 1; steps <= STEPS_MOST; steps++) {
-                        struct schedule s = schedule_preset();
+                        struct schedule_grid s = schedule_preset(SCHEDULE_grid).grid;
                         struct row_tile t;
                         const struct multiply *m = multiply_find_rows(target, op_operand(op, 0)->type->element, w->element,
                                                                       (int)packed_lanes(op_operand(op, 0)->type, w), (int)packed_group(op_operand(op, 0)->type, w));
@@ -168,21 +169,22 @@ static bool choose_rows(const struct op *op, const struct target *target, struct
                         if (turns >= least)
                                 continue;
                         least = turns;
-                        *best = s;
+                        chosen = s;
                 }
         if (least == INT_MAX)
                 return false;
         const double seconds = row_warps_cost(target, least, (double)type_bytes(w));
-        best->why = arena_printf(arena, "%.3g us, %d turns", seconds * 1e6, least);
+        *best = schedule_of_grid(chosen, arena_printf(arena, "%.3g us, %d turns", seconds * 1e6, least));
         return true;
 }
 
 struct schedule warps_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena)
 {
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type, *x = op_operand(op, 0)->type;
-        struct choice c = { .op = op, .target = machine->target, .cold = machine->cold, .judged = INFINITY, .best = schedule_preset() };
-        if (choose_rows(op, machine->target, arena, &c.best))
-                return c.best;
+        struct choice c = { .op = op, .target = machine->target, .cold = machine->cold, .judged = INFINITY, .best = schedule_preset(SCHEDULE_grid).grid };
+        struct schedule chosen;
+        if (choose_rows(op, machine->target, arena, &chosen))
+                return chosen;
         c.multiply = multiply_find(machine->target, x->element, w->element, true,
                                    (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
         c.groups = (double)op_int(op, "groups");
@@ -207,7 +209,5 @@ struct schedule warps_choose(const struct op *op, const struct schedule_machine 
         }
         for (int panels = 1; c.behind && panels <= ROW_PANELS_MOST; panels++)
                 try_all(&c, panels, target_grid(machine->target)->cluster, ROWS);
-        if (c.best.tile)
-                c.best.why = arena_printf(arena, "%.3g us in %.0f waves, %d registers", c.seconds * 1e6, c.waves, c.registers);
-        return c.best;
+        return schedule_of_grid(c.best, c.best.tile ? arena_printf(arena, "%.3g us in %.0f waves, %d registers", c.seconds * 1e6, c.waves, c.registers) : NULL);
 }

@@ -45,7 +45,7 @@ int group_tile_registers(const struct warp_tile *t)
         return t->vectors * t->rows * t->lanes / GRID_LANES + PLACES;
 }
 
-bool group_tile_of(const struct op *op, const struct target *target, const struct schedule *s, struct warp_tile *t)
+bool group_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s, struct warp_tile *t)
 {
         enum { STAGES = 3 };            /* at least: for the MMA that is started, the one that may still go on, and the copies */
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;

@@ -183,7 +183,7 @@ static int64_t inner_words(const struct op *op)
                (is_row_of_window(op) ? type_extent(w, w->rank - 4) : 1);
 }
 
-bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule *s,
+bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s,
                   struct warp_tile *t)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
@@ -572,8 +572,9 @@ struct kernel_state *warps_prepare(const struct kernel_state *common)
         struct warps *w = ARENA_NEW(common->arena, struct warps);
         const struct type *x = op_operand(op, 0)->type, *wt = op_operand(op, 1)->type;
         w->s = *common;
-        w->s.schedule.pooled &= common->pool != NULL;           /* without a pool the results are stored */
-        if ((!warp_tile_of(op, target, &w->s.schedule, &w->tile) && !group_tile_of(op, target, &w->s.schedule, &w->tile)) || common->prologue || common->pad ||
+        struct schedule_grid words = *common->grid;
+        words.pooled &= common->pool != NULL;   /* without a pool the results are stored */
+        if ((!warp_tile_of(op, target, &words, &w->tile) && !group_tile_of(op, target, &words, &w->tile)) || common->prologue || common->pad ||
             common->x.stride[common->rank - 1] != 1 || (common->pool && !w->tile.pooled))
                 return NULL;
         w->s.multiply = multiply_find(target, x->element, wt->element, true,

@@ -31,12 +31,12 @@ struct warp_tile {
 
 /* The tile that the schedule asks for; false: the target has no such multiply, or the tile does not
  * fit. */
-bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule *s,
+bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s,
                   struct warp_tile *t);
 /* The same for warp-group MMA (contract_warp_groups.c): the tile, its bytes of shared memory,
  * registers of a lane, and elements from a position to the next where results wait in shared
  * memory. */
-bool group_tile_of(const struct op *op, const struct target *target, const struct schedule *s, struct warp_tile *t);
+bool group_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s, struct warp_tile *t);
 int64_t group_tile_shared(const struct warp_tile *t);
 int group_tile_registers(const struct warp_tile *t);
 int64_t group_tile_out(const struct warp_tile *t);

@@ -21,11 +21,10 @@ static struct schedule choose(const struct op *op, const struct schedule_machine
         return (multiply_by_warp_group(m) ? groups_choose : warps_choose)(op, machine, arena);
 }
 
-#define WORDS (HEED(tile) | HEED(warps) | HEED(panels) | HEED(stages) | HEED(depth) | HEED(parts) | HEED(runs) | HEED(whole) | HEED(pooled))
 static const struct lowering lowerings[] = {
         /* of few rows, where the schedule's tile is so; or by fragments */
-        { .code = OP_convolve_packed, .reads = CONTRACT_READS, .serves = has_fragments, .heeds = WORDS, .prepare = row_warps_prepare, .choose = choose },
-        { .code = OP_convolve_packed, .reads = CONTRACT_READS, .serves = has_fragments, .heeds = WORDS, .prepare = warps_prepare, .choose = choose },
+        { .code = OP_convolve_packed, .reads = CONTRACT_READS, .serves = has_fragments, .prepare = row_warps_prepare, .choose = choose, .kind = SCHEDULE_grid },
+        { .code = OP_convolve_packed, .reads = CONTRACT_READS, .serves = has_fragments, .prepare = warps_prepare, .choose = choose, .kind = SCHEDULE_grid },
         { .reads = 0 }
 };
 

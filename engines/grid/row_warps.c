@@ -19,7 +19,7 @@ static int64_t words_of(const struct op *op)
         return type_extent(op_operand(op, 1)->type, op_operand(op, 1)->type->rank - 3);
 }
 
-bool row_tile_of(const struct op *op, const struct target *target, const struct schedule *s, struct row_tile *t)
+bool row_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s, struct row_tile *t)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type, *y = op_result(op)->type;
         const struct multiply *m = multiply_find_rows(target, x->element, w->element, (int)packed_lanes(x, w),
@@ -152,7 +152,7 @@ struct kernel_state *row_warps_prepare(const struct kernel_state *common)
         struct few_rows *r = ARENA_NEW(common->arena, struct few_rows);
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         r->w.s = *common;
-        if (!row_tile_of(op, common->target, &common->schedule, &r->t) || common->prologue || common->pad || common->pool || common->border ||
+        if (!row_tile_of(op, common->target, common->grid, &r->t) || common->prologue || common->pad || common->pool || common->border ||
             common->x.stride[common->rank - 1] != 1)
                 return NULL;
         r->w.s.multiply = r->t.multiply;

@@ -242,7 +242,7 @@ void offload_erase_unused(struct region *region)
 static bool is_for_machine(const struct op *convolve, const struct pass_context *context)
 {
         const struct machine *m = target_accelerator(context->target);
-        struct schedule s = schedule_preset();
+        struct schedule_stream s = schedule_preset(SCHEDULE_stream).stream;
         struct stream_work work;
         s.tile_rows = s.tile_columns = s.tile_outputs = s.tile_inputs = s.contexts = 1;
         return stream_work_of(convolve, context->target, &work) && stream_fits(&work, &s, m);

@@ -10,9 +10,9 @@ bool stream_choose(const struct op *op, const struct schedule_machine *machine, 
         const struct stream_memo *none = NULL;
         struct stream_work work;
         struct stream_cost cost;
-        *s = schedule_preset();
+        *s = schedule_preset(SCHEDULE_stream);
         if (!stream_work_of(op, machine->target, &work) ||
-            !stream_tiles_best(&work, m, arena, machine->memo ? machine->memo : &none, s, &cost))
+            !stream_tiles_best(&work, m, arena, machine->memo ? machine->memo : &none, &s->stream, &cost))
                 return false;
         s->why = arena_printf(arena, "%lld cycles, %.0f %% products, bound by %s; %lld KB read, %lld KB stored", (long long)cost.cycles,
                               100 * (double)cost.steps / (double)cost.cycles, stream_bound(&cost), (long long)cost.read / 1024,

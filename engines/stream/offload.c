@@ -29,7 +29,7 @@ bool offload_fits(const struct op *kernel, struct pass_context *context, struct 
 {
         const struct op *convolve = offload_convolve(kernel);
         struct stream_work work;
-        struct schedule s;
+        struct schedule_stream s;
         return convolve && stream_work_of(convolve, context->target, &work) &&
                stream_tiles_best(&work, target_accelerator(context->target), kernel->region->function->module->arena, &context->memo, &s, cost);
 }

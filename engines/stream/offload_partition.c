@@ -55,8 +55,8 @@ static struct launch_times times_of(const struct partition *p, const struct op *
         struct launch_times t = { .processor = processor ? processor_cycles(kernel, target) / processor : 0, .machine = INFINITY };
         const struct op *convolve = offload_convolve(kernel);
         struct stream_cost cost;
-        const struct schedule *given = convolve && p->context->book
-                                               ? schedule_book_find(p->context->book, kernel->region->function->module, convolve)
+        const struct schedule_stream *given = convolve && p->context->book
+                                               ? schedule_stream(schedule_book_find(p->context->book, kernel->region->function->module, convolve))
                                                : NULL;
         if (partition_stays(p, kernel) || !offload_fits(kernel, p->context, &cost))
                 return t;
@@ -109,8 +109,8 @@ int partition_choose(struct partition *p, struct function *f)
 
 void partition_mark(const struct partition *p, struct function *f)
 {
-        struct schedule s = schedule_preset();
-        s.processor = 1;
+        struct schedule s = schedule_preset(SCHEDULE_stream);
+        s.stream.processor = 1;
         s.why = "with the launch, it is faster there than on the machine";
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                 const bool whole = op->code == OP_fusion && op->number % PARTS == PART_WHOLE;

@@ -32,50 +32,50 @@ static int64_t reads(const struct stream_work *w, int d, int64_t results)
 static int64_t inputs_for(const struct stream_work *w, int64_t outputs) { return w->apart ? outputs : w->inputs; }
 
 /* elements, for so many blocks of inputs, or outputs by inputs */
-static int64_t inputs_place(const struct stream_work *w, const struct schedule *s, int64_t inputs)
+static int64_t inputs_place(const struct stream_work *w, const struct schedule_stream *s, int64_t inputs)
 {
         return inputs * reads(w, 0, s->tile_rows) * reads(w, 1, s->tile_columns) + w->fixed;
 }
 static int64_t taps_of_weights(const struct stream_work *w) { return w->single ? 0 : taps_of(w); }
-static int64_t weights_place(const struct stream_work *w, const struct schedule *s, int64_t inputs)
+static int64_t weights_place(const struct stream_work *w, const struct schedule_stream *s, int64_t inputs)
 {
         return s->tile_outputs * taps_of_weights(w) * (w->apart ? 1 : inputs) + w->single + w->joined_blocks * s->tile_outputs +
                (w->joined - w->joined_blocks) + w->fixed * (s->positions_first ? w->outputs : s->tile_outputs);
 }
-static int64_t sums_place(const struct stream_work *w, const struct schedule *s)
+static int64_t sums_place(const struct stream_work *w, const struct schedule_stream *s)
 {
         const int64_t results = w->pool ? s->tile_rows * s->tile_columns : 0;
         return s->tile_outputs * (stream_sums_of(w, 0, s->tile_rows) * stream_sums_of(w, 1, s->tile_columns) + results) +
                w->added * s->tile_outputs + w->around;
 }
-static int64_t joined_place(const struct stream_work *w, const struct schedule *s)
+static int64_t joined_place(const struct stream_work *w, const struct schedule_stream *s)
 {
         return w->joined ? s->tile_outputs * s->tile_rows * s->tile_columns : 0;
 }
 
 /* blocks of inputs that a step loads */
-static int64_t at_a_time(const struct stream_work *w, const struct schedule *s) { return w->apart ? s->tile_outputs : s->tile_inputs; }
+static int64_t at_a_time(const struct stream_work *w, const struct schedule_stream *s) { return w->apart ? s->tile_outputs : s->tile_inputs; }
 
-bool stream_keeps_weights(const struct stream_work *w, const struct schedule *s, const struct machine *m)
+bool stream_keeps_weights(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m)
 {
         return !s->positions_first &&
                weights_place(w, s, w->inputs) <= machine_depth(weights_of(m)) / s->contexts;
 }
 
-bool stream_keeps_inputs(const struct stream_work *w, const struct schedule *s, const struct machine *m)
+bool stream_keeps_inputs(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m)
 {
         return s->positions_first && !w->apart &&
                inputs_place(w, s, w->inputs) + joined_place(w, s) <= machine_depth(inputs_of(m)) / s->contexts;
 }
 
 /* the list of the longest product: an entry for each tap, input and output, and more where these are few */
-static int64_t places_of(const struct stream_work *w, const struct schedule *s, const struct machine *m)
+static int64_t places_of(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m)
 {
         const int64_t outputs = s->tile_outputs, around = divide_up(m->limits.apart, outputs);
         return taps_of(w) * (w->apart ? 1 : s->tile_inputs) * outputs * (outputs < m->limits.apart ? least(around, s->tile_columns) : 1);
 }
 
-bool stream_fits(const struct stream_work *w, const struct schedule *s, const struct machine *m)
+bool stream_fits(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m)
 {
         const int c = s->contexts;
         if (m->activates)
@@ -145,7 +145,7 @@ struct place {
         bool new_outputs;                       /* than those of the tile before */
 };
 
-static void limit(const struct stream_work *w, const struct schedule *s, struct place *p)
+static void limit(const struct stream_work *w, const struct schedule_stream *s, struct place *p)
 {
         p->outputs = least(s->tile_outputs, w->outputs - p->output);
         p->rows = least(s->tile_rows, w->extent[0] - p->row);
@@ -155,7 +155,7 @@ static void limit(const struct stream_work *w, const struct schedule *s, struct 
         p->last = w->apart || p->input + p->inputs >= w->inputs;
 }
 
-static void next(const struct stream_work *w, const struct schedule *s, bool weights_stay, bool inputs_stay, struct place *p)
+static void next(const struct stream_work *w, const struct schedule_stream *s, bool weights_stay, bool inputs_stay, struct place *p)
 {
         p->step++;
         p->input += s->tile_inputs;
@@ -204,7 +204,7 @@ static void load_inputs(struct stages *t, const struct stream_work *w, const str
                 load(t, &t->load, ready, inputs_of(t->m), joined ? 1 : within[0], within[1] * (joined ? within[0] : 1), padding);
 }
 
-struct stream_cost stream_cost(const struct stream_work *w, const struct schedule *s, const struct machine *m)
+struct stream_cost stream_cost(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m)
 {
         enum { CONTEXTS = 2 };
         const bool weights_stay = stream_keeps_weights(w, s, m), inputs_stay = stream_keeps_inputs(w, s, m);
@@ -300,7 +300,7 @@ enum { BYTES_OF_CYCLE = 32, CYCLES_OF_INSTRUCTION = 4 };
 static int64_t price(const struct stream_cost *c) { return c->cycles + c->read / BYTES_OF_CYCLE + CYCLES_OF_INSTRUCTION * c->instructions; }
 
 /* No stream with this tile has a smaller price: the array and the operations, or what is read; and the instructions of its tiles. */
-static int64_t at_least(const struct stream_work *w, const struct schedule *s, const struct machine *m)
+static int64_t at_least(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m)
 {
         enum { INSTRUCTIONS = 4 };      /* of a tile: a load, products, a reset, a store */
         const int64_t elements = w->outputs * w->extent[0] * w->extent[1];
@@ -331,7 +331,7 @@ static int shares(int64_t whole, int64_t largest, int64_t out[SHARES])
 }
 
 /* tiles that fit, in the order in which they are tried: the least price may come first, and ends it soon */
-struct trial { struct schedule s; int64_t least, number; };
+struct trial { struct schedule_stream s; int64_t least, number; };
 
 static int by_price(const void *a, const void *b)
 {
@@ -339,7 +339,7 @@ static int by_price(const void *a, const void *b)
         return x->least != y->least ? (x->least < y->least ? -1 : 1) : x->number < y->number ? -1 : x->number > y->number;
 }
 
-static void add_trial(const struct stream_work *w, const struct machine *m, const struct schedule *s, struct arena *arena,
+static void add_trial(const struct stream_work *w, const struct machine *m, const struct schedule_stream *s, struct arena *arena,
                       struct trial **trials, int *count)
 {
         if (!stream_fits(w, s, m))
@@ -349,7 +349,7 @@ static void add_trial(const struct stream_work *w, const struct machine *m, cons
         ++*count;
 }
 
-static void add_trials(const struct stream_work *w, const struct machine *m, struct schedule t, struct arena *arena, struct trial **trials,
+static void add_trials(const struct stream_work *w, const struct machine *m, struct schedule_stream t, struct arena *arena, struct trial **trials,
                        int *count)
 {
         int64_t outputs[SHARES], inputs[SHARES], rows[SHARES], columns[SHARES];
@@ -371,13 +371,13 @@ static void add_trials(const struct stream_work *w, const struct machine *m, str
                                         }
 }
 
-bool stream_tiles(const struct stream_work *w, const struct machine *m, int contexts, struct schedule *s, struct stream_cost *cost)
+bool stream_tiles(const struct stream_work *w, const struct machine *m, int contexts, struct schedule_stream *s, struct stream_cost *cost)
 {
         if (m->activates)
                 return stream_whole_tiles(w, m, contexts, s, cost);
         struct arena *arena = arena_new();
         struct trial *trials = NULL;
-        struct schedule t = *s;
+        struct schedule_stream t = *s;
         int count = 0;
         t.contexts = contexts;
         add_trials(w, m, t, arena, &trials, &count);

@@ -41,14 +41,14 @@ struct stream_cost {
 /* sums that so many results along a dimension are made of */
 int64_t stream_sums_of(const struct stream_work *w, int d, int64_t results);
 /* The tile fits the halves of the memories, or all of them with one context. */
-bool stream_fits(const struct stream_work *w, const struct schedule *s, const struct machine *m);
+bool stream_fits(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m);
 /* what stays loaded from tile to tile */
-bool stream_keeps_weights(const struct stream_work *w, const struct schedule *s, const struct machine *m);
-bool stream_keeps_inputs(const struct stream_work *w, const struct schedule *s, const struct machine *m);
+bool stream_keeps_weights(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m);
+bool stream_keeps_inputs(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m);
 /* of a stream with a tile that fits */
-struct stream_cost stream_cost(const struct stream_work *w, const struct schedule *s, const struct machine *m);
+struct stream_cost stream_cost(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m);
 /* The tile and order of least predicted cycles, and bytes, of all that fit; *s keeps its other words. False: none fits. */
-bool stream_tiles(const struct stream_work *w, const struct machine *m, int contexts, struct schedule *s, struct stream_cost *cost);
+bool stream_tiles(const struct stream_work *w, const struct machine *m, int contexts, struct schedule_stream *s, struct stream_cost *cost);
 /* what most of the cycles go to: "array", "operations", "read bus", "stores"; or "waiting" */
 const char *stream_bound(const struct stream_cost *c);
 

@@ -8,7 +8,7 @@
 #include "schedule/choose.h"
 
 static const struct lowering lowerings[] = {
-        { .code = OP_convolve_packed, .reads = CONTRACT_READS },
+        { .code = OP_convolve_packed, .reads = CONTRACT_READS, .kind = SCHEDULE_stream },
         { .reads = 0 }
 };
 

@@ -13,12 +13,12 @@ static const struct stream_memo *find(const struct stream_memo *memo, const stru
 }
 
 bool stream_tiles_best(const struct stream_work *w, const struct machine *m, struct arena *arena, const struct stream_memo **memo,
-                       struct schedule *s, struct stream_cost *cost)
+                       struct schedule_stream *s, struct stream_cost *cost)
 {
         const struct stream_memo *known = find(*memo, w, m);
         if (!known) {
                 struct stream_memo *own = ARENA_NEW(arena, struct stream_memo);
-                *own = (struct stream_memo){ .next = *memo, .machine = m, .schedule = schedule_preset() };
+                *own = (struct stream_memo){ .next = *memo, .machine = m, .schedule = schedule_preset(SCHEDULE_stream).stream };
                 memcpy(&own->work, w, sizeof *w);
                 for (int contexts = CONTEXTS; contexts && !own->fits; contexts--)
                         own->fits = stream_tiles(w, m, contexts, &own->schedule, &own->cost);

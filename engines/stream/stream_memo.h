@@ -10,7 +10,7 @@ struct stream_memo {
         const struct stream_memo *next;
         const struct machine *machine;
         struct stream_work work;
-        struct schedule schedule;       /* its tile and contexts, all else preset */
+        struct schedule_stream schedule;       /* its tile and contexts, all else preset */
         struct stream_cost cost;
         bool fits;
 };
@@ -18,6 +18,6 @@ struct stream_memo {
 /* The tile of least predicted cycles (stream_tiles), by halves of the memories where one fits them so. False: none fits. memo: those
  * found so far, where it is looked up, or added in arena. */
 bool stream_tiles_best(const struct stream_work *w, const struct machine *m, struct arena *arena, const struct stream_memo **memo,
-                       struct schedule *s, struct stream_cost *cost);
+                       struct schedule_stream *s, struct stream_cost *cost);
 
 #endif

@@ -6,7 +6,7 @@
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-bool stream_whole_fits(const struct stream_work *w, const struct schedule *s, const struct machine *m)
+bool stream_whole_fits(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m)
 {
         return w->held <= machine_depth(&m->memories[m->inputs]) &&
                (int64_t)s->tile_rows * s->tile_columns * s->contexts <= machine_depth(&m->memories[m->sums]) && s->tile_rows <= w->extent[0] &&
@@ -59,7 +59,7 @@ static int64_t tile(struct pipeline *p, const struct stream_work *w, int64_t rea
         return activate(p, done, rows);
 }
 
-static struct stream_cost stream_whole_cost(const struct stream_work *w, const struct schedule *s,
+static struct stream_cost stream_whole_cost(const struct stream_work *w, const struct schedule_stream *s,
                                             const struct machine *m)
 {
         struct pipeline p = { .m = m };
@@ -75,11 +75,11 @@ static struct stream_cost stream_whole_cost(const struct stream_work *w, const s
         return p.cost;
 }
 
-bool stream_whole_tiles(const struct stream_work *w, const struct machine *m, int contexts, struct schedule *s, struct stream_cost *cost)
+bool stream_whole_tiles(const struct stream_work *w, const struct machine *m, int contexts, struct schedule_stream *s, struct stream_cost *cost)
 {
         enum { PARTS = 16 };
         bool found = false;
-        struct schedule t = *s;
+        struct schedule_stream t = *s;
         t.contexts = contexts;
         t.tile_outputs = t.tile_inputs = 1;
         for (int64_t rows = 1; rows <= PARTS * 16 && rows <= w->extent[0]; rows++)

@@ -10,8 +10,8 @@
 
 #include "engines/stream/stream_cost.h"
 
-bool stream_whole_fits(const struct stream_work *w, const struct schedule *s, const struct machine *m);
+bool stream_whole_fits(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m);
 /* as stream_tiles */
-bool stream_whole_tiles(const struct stream_work *w, const struct machine *m, int contexts, struct schedule *s, struct stream_cost *cost);
+bool stream_whole_tiles(const struct stream_work *w, const struct machine *m, int contexts, struct schedule_stream *s, struct stream_cost *cost);
 
 #endif

@@ -144,7 +144,7 @@ static void join(struct layer *l, struct step *s)
 {
         const int rank = op_result(l->op)->type->rank;
         const int64_t *stride = s->x.stride;
-        const struct schedule *t = &l->schedule;
+        const struct schedule_stream *t = &l->schedule;
         struct emit *e = l->e;
         struct loop_buffer *x = s->element;
         struct loop_expr *block, *at, *weight = NULL;
@@ -299,7 +299,7 @@ static bool open_first(struct layer *l, struct loop_expr *at, struct loop_expr *
 
 static void write_products(struct layer *l, bool weights_stay, bool inputs_stay)
 {
-        const struct schedule *s = &l->schedule;
+        const struct schedule_stream *s = &l->schedule;
         const struct stream_work *w = &l->work;
         const int64_t inputs = w->apart ? 1 : w->inputs;
         struct loop_expr *input = stream_loop_tiles(l, "inputs", inputs, s->tile_inputs);
@@ -324,7 +324,7 @@ static void write_products(struct layer *l, bool weights_stay, bool inputs_stay)
 
 static void write_tile(struct layer *l, bool weights_stay, bool inputs_stay)
 {
-        const struct schedule *s = &l->schedule;
+        const struct schedule_stream *s = &l->schedule;
         l->sums = memory(l, "sums", l->m->sums,
                          s->tile_outputs * stream_sums_of(&l->work, 0, s->tile_rows) * stream_sums_of(&l->work, 1, s->tile_columns));
         load_constants(l);
@@ -355,7 +355,7 @@ struct loop_expr *stream_reads(struct layer *l, const char *name, int d, struct 
 
 static void open_positions(struct layer *l)
 {
-        const struct schedule *s = &l->schedule;
+        const struct schedule_stream *s = &l->schedule;
         if (l->pool) {
                 stream_open_pooled(l);
                 return;
@@ -373,7 +373,7 @@ static void open_positions(struct layer *l)
 
 static void write_tiles(struct layer *l)
 {
-        const struct schedule *s = &l->schedule;
+        const struct schedule_stream *s = &l->schedule;
         const bool weights_stay = stream_keeps_weights(&l->work, s, l->m), inputs_stay = stream_keeps_inputs(&l->work, s, l->m);
         load_once(l);
         if (s->positions_first) {
@@ -449,7 +449,10 @@ bool stream_kernel(struct emit *e, const struct kernel_request *request, struct 
         if (!stream_find(&l, request->region, op, request->results[0], e->options->target))
                 return false;
         l.e = e;
-        l.schedule = *op->schedule;
+        const struct schedule_stream *words = schedule_stream(op->schedule);
+        if (!words)
+                return false;
+        l.schedule = *words;
         if (l.schedule.processor || !l.schedule.tile_rows || !l.schedule.tile_columns || !l.schedule.tile_outputs || !l.schedule.tile_inputs ||
             !stream_fits(&l.work, &l.schedule, l.m))
                 return false;

@@ -34,7 +34,7 @@ struct layer {
         struct emit *e;
         const struct machine *m;
         const struct op *op;            /* the convolution */
-        struct schedule schedule;
+        struct schedule_stream schedule;
         struct stream_work work;
         struct access x, y;
         struct blocks w;

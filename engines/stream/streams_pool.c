@@ -41,7 +41,7 @@ void stream_open_pooled(struct layer *l)
 {
         static const char *const rows[] = { "first_row", "plane_rows", "sum_row", "row_count" },
                                  *const columns[] = { "first_column", "plane_columns", "sum_column", "column_count" };
-        const struct schedule *s = &l->schedule;
+        const struct schedule_stream *s = &l->schedule;
         l->pooled_row = stream_loop_tiles(l, "rows", l->work.extent[0], s->tile_rows);
         l->pooled_rows = stream_left(l, "pooled_rows", l->work.extent[0], l->pooled_row, s->tile_rows);
         const struct along down = open_along(l, 0, l->pooled_row, l->pooled_rows, rows);
@@ -123,7 +123,7 @@ static void pool_columns(struct layer *l, struct loop_buffer *pooled)
 
 void stream_pool(struct layer *l)
 {
-        const struct schedule *s = &l->schedule;
+        const struct schedule_stream *s = &l->schedule;
         struct loop_buffer *pooled = memory(l, "pooled", l->m->sums, (int64_t)s->tile_outputs * s->tile_rows * s->tile_columns);
         pool_rows(l);
         pool_columns(l, pooled);

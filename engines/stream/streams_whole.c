@@ -201,7 +201,7 @@ static void load_parameters(struct layer *l, struct whole *a)
 
 static void write_tiles(struct layer *l, struct whole *a)
 {
-        const struct schedule *s = &l->schedule;
+        const struct schedule_stream *s = &l->schedule;
         l->output = loop(l, "output", number(l, l->work.outputs));
         load_parameters(l, a);
         l->row = tiles(l, "rows", l->work.extent[0], s->tile_rows, &l->rows);

@@ -93,7 +93,7 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
         const struct target *target = machine->target;
         const struct multiply *m = contract_multiply(op, target, true);
-        struct schedule s = schedule_preset();
+        struct schedule_registers s = schedule_preset(SCHEDULE_registers).registers;
         int k = y->rank - 3, vectors = (int)type_extent(w, w->rank - 2);
         bool flat = k > 1 && schedule_can_flatten(op);
         int64_t columns = type_extent(y, y->rank - 2),
@@ -128,5 +128,5 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
         schedule_share(&s, op, &work, machine);
         lines = divide_up(lines * s.row_tasks, tiles);
         s.prefetch = (int)(lines < PREFETCH_MAX ? lines : PREFETCH_MAX);
-        return s;
+        return schedule_of_registers(s, NULL);
 }

@@ -15,7 +15,6 @@ static const struct lowering lowerings[] = {
         { .code = OP_convolve_packed,
           .reads = CONTRACT_READS,
           .serves = has_tiles,
-          .heeds = CONTRACT_WORDS,
           .prepare = contract_prepare,
           .choose = tiles_choose },
         { .reads = 0 }

@@ -15,7 +15,7 @@ struct schedule blocks_choose(const struct op *op, const struct schedule_machine
         int64_t rows = type_extent(y, 2), panels = type_extent(op_operand(op, 1)->type, 0),
                 vectors = p.vectors * p.lanes / target_lanes(target, E_F32);
         int registers = target_vector_registers(target);
-        struct schedule s = schedule_preset(), chosen = s;
+        struct schedule_registers s = schedule_preset(SCHEDULE_registers).registers, chosen = s;
         double best = 0;
         struct shared_work work = { .panels = panels,
                                     .weights = blocks_weights(op),
@@ -36,5 +36,5 @@ struct schedule blocks_choose(const struct op *op, const struct schedule_machine
                         best = cycles;
                         chosen = s;
                 }
-        return chosen;
+        return schedule_of_registers(chosen, NULL);
 }

@@ -28,7 +28,7 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
         int64_t unroll = at_once                        ? window
                          : sh.window[1] < registers / 2 ? sh.window[1]
                                                         : registers / 2;
-        struct schedule s = schedule_preset(), chosen = s;
+        struct schedule_registers s = schedule_preset(SCHEDULE_registers).registers, chosen = s;
         s.unroll = (int)unroll;
         int most = registers - s.unroll - 1;
         struct shared_work work = { .panels = type_extent(y, 1),
@@ -49,5 +49,5 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
                         best = cycles;
                         chosen = s;
                 }
-        return chosen;
+        return schedule_of_registers(chosen, NULL);
 }

@@ -10,10 +10,10 @@ struct schedule windows_choose(const struct op *op, const struct schedule_machin
 {
         (void)arena;
         const struct type *y = op_result(op)->type;
-        struct schedule s = schedule_preset();
+        struct schedule_registers s = schedule_preset(SCHEDULE_registers).registers;
         int most = target_vector_registers(machine->target) - 6;
         if (y->rank < 4)
-                return s;
+                return schedule_of_registers(s, NULL);
         int64_t columns = type_extent(y, y->rank - 2),
                 rows = y->rank > 4 ? type_extent(y, y->rank - 3) : 1, window = 1;
         s.columns = most > 16 ? 16 : most;
@@ -28,5 +28,5 @@ struct schedule windows_choose(const struct op *op, const struct schedule_machin
                                           .cycles = windows_cost(elements, machine->target),
                                           .operand = bytes };
         schedule_share(&s, op, &work, machine);
-        return s;
+        return schedule_of_registers(s, NULL);
 }

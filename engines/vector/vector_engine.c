@@ -7,32 +7,25 @@
 #include "kernels/kernels.h"
 #include "schedule/choose.h"
 
-#define TASKS (HEED(row_tasks) | HEED(panel_tasks))
 static const struct lowering lowerings[] = {
         { .code = OP_convolve_packed,
           .reads = CONTRACT_READS,
-          .heeds = CONTRACT_WORDS,
           .prepare = contract_prepare,
           .choose = packed_choose },
         { .code = OP_convolve_lanes,
           .reads = READS(F32) | READS(I8) | READS(U8),
-          .heeds = HEED(rows) | HEED(columns) | HEED(unroll) | TASKS,
           .prepare = lanes_prepare,
           .choose = lanes_choose },
         { .code = OP_convolve_winograd,
           .reads = READS(F32),
-          .heeds = HEED(columns) | HEED(vectors) | HEED(wide) | HEED(unroll) | HEED(split) | HEED(ahead) | HEED(prefetch) |
-                   HEED(group) | TASKS,
           .prepare = winograd_prepare,
           .choose = winograd_choose },
         { .code = OP_dot_blocks,
           .reads = READS(I8),
-          .heeds = HEED(columns) | HEED(vectors) | TASKS,
           .prepare = blocks_prepare,
           .choose = blocks_choose },
         { .code = OP_reduce_window,
           .reads = READS(F32) | READS(BF16) | READS(F16),
-          .heeds = HEED(columns) | TASKS,
           .prepare = windows_prepare,
           .choose = windows_choose },
         { .reads = 0 }

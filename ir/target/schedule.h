@@ -3,7 +3,7 @@
  *
  * What an operation means is its canonical lowering (ir/lower/lower.h). A schedule says how to reach the
  * same sums fast: register tile, unrolling, the order of loops, what is prefetched, what runs in
- * parallel. schedule.def lists the words. Dumps, files of schedules and the heads of kernels have
+ * parallel. schedule.def lists the words of each kind of schedule. Dumps, files of schedules and the heads of kernels have
  * them as text, those alone that are not as they are preset; what stands behind a semicolon says
  * why, for the reader:
  *
@@ -19,25 +19,92 @@
 #include "base/memory.h"
 #include "base/text.h"
 
+enum schedule_kind {
+        SCHEDULE_registers,             /* tiles of sums in vector registers, or in hardware tiles */
+        SCHEDULE_circular,              /* inside a kernel, rows in circular buffers */
+        SCHEDULE_grid,                  /* thread blocks */
+        SCHEDULE_stream,                /* instructions of an accelerator */
+        SCHEDULE_KINDS
+};
+
+struct schedule_registers {
+#define REGISTERS(name, ...) int name;
+#include "ir/target/schedule.def"
+};
+struct schedule_circular {
+#define CIRCULAR(name, ...) int name;
+#include "ir/target/schedule.def"
+};
+struct schedule_grid {
+#define GRID(name, ...) int name;
+#include "ir/target/schedule.def"
+};
+struct schedule_stream {
+#define STREAM(name, ...) int name;
+#include "ir/target/schedule.def"
+};
+
+/* the words of register tiles */
 enum schedule_word {
-#define FIELD(name, preset, least, most, doc) WORD_##name,
+#define REGISTERS(name, ...) WORD_##name,
 #include "ir/target/schedule.def"
         WORD_COUNT
 };
 
 struct schedule {
-#define FIELD(name, preset, least, most, doc) int name;
-#include "ir/target/schedule.def"
+        enum schedule_kind kind;        /* says which member of the union it has */
+        union {
+                struct schedule_registers registers;
+                struct schedule_circular circular;
+                struct schedule_grid grid;
+                struct schedule_stream stream;
+        };
         const char *why;                /* it was chosen: safe text, or NULL */
 };
 
-struct schedule schedule_preset(void);
-/* the word of it */
-int *schedule_word(struct schedule *schedule, enum schedule_word word);
-/* Text of an arena, safe in comments; schedule->why is part of it. False: the schedule cannot say
- * what stands at *wrong, up to a blank or the end. */
+/* all words as they are preset */
+struct schedule schedule_preset(enum schedule_kind kind);
+/* Its words; NULL where it is NULL or of another kind. */
+static inline const struct schedule_registers *schedule_registers(const struct schedule *s)
+{
+        return s && s->kind == SCHEDULE_registers ? &s->registers : NULL;
+}
+static inline const struct schedule_circular *schedule_circular(const struct schedule *s)
+{
+        return s && s->kind == SCHEDULE_circular ? &s->circular : NULL;
+}
+static inline const struct schedule_grid *schedule_grid(const struct schedule *s)
+{
+        return s && s->kind == SCHEDULE_grid ? &s->grid : NULL;
+}
+static inline const struct schedule_stream *schedule_stream(const struct schedule *s)
+{
+        return s && s->kind == SCHEDULE_stream ? &s->stream : NULL;
+}
+/* The words of register tiles that it asks for: as they are preset where it is of another kind. */
+static inline struct schedule_registers schedule_tiles(const struct schedule *s)
+{
+        return (s->kind == SCHEDULE_registers ? *s : schedule_preset(SCHEDULE_registers)).registers;
+}
+/* A schedule of such words; why: as in struct schedule. */
+static inline struct schedule schedule_of_registers(struct schedule_registers words, const char *why)
+{
+        return (struct schedule){ .kind = SCHEDULE_registers, .registers = words, .why = why };
+}
+static inline struct schedule schedule_of_grid(struct schedule_grid words, const char *why)
+{
+        return (struct schedule){ .kind = SCHEDULE_grid, .grid = words, .why = why };
+}
+
+/* Where the word's value is. */
+int *schedule_word(struct schedule_registers *schedule, enum schedule_word word);
+/* Does the lowering of such operations follow the word? */
+bool schedule_has_word(const char *operation, enum schedule_word word);
+/* The schedule that a text says, in *schedule; schedule->why is part of the text. All words are of
+ * one kind, the first one that has them all. False: no kind has what stands at *wrong, up to a blank
+ * or the end, beside the words before it. */
 bool schedule_parse(const char *text, struct schedule *schedule, const char **wrong);
-/* in all words */
+/* The same kind, and the same values of all words? */
 bool schedule_equal(const struct schedule *a, const struct schedule *b);
 /* words alone; at least one */
 const char *schedule_words(struct arena *arena, const struct schedule *schedule);

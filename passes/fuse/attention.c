@@ -351,7 +351,7 @@ static bool set_by_engine(const struct attention *a, const struct target *target
         if (!a->sum || context->exact || !target_engine(target)->attention_schedule(a, target, arena, &second))
                 return false;
         if (a->first->code == OP_dot)
-                a->first->schedule = schedule_keep(arena, schedule_preset());
+                a->first->schedule = schedule_keep(arena, schedule_preset(SCHEDULE_registers));
         a->second->schedule = schedule_keep(arena, second);
         return true;
 }
@@ -361,7 +361,7 @@ static bool set_schedules(const struct attention *a, const struct schedule_machi
 {
         if (target_engine(machine->target)->attention_schedule)
                 return set_by_engine(a, machine->target, context, arena);
-        struct schedule first = *a->first->schedule, second = *a->second->schedule;
+        struct schedule_registers first = schedule_tiles(a->first->schedule), second = schedule_tiles(a->second->schedule);
         int columns = first.columns * first.rows < second.columns * second.rows
                               ? first.columns * first.rows
                               : second.columns * second.rows;
@@ -377,9 +377,8 @@ static bool set_schedules(const struct attention *a, const struct schedule_machi
         }
         second.strip = (int)strip;
         second.row_tasks = machine->threads > 1 ? machine->threads : 1;
-        first.why = second.why = NULL;
-        a->first->schedule = schedule_keep(arena, first);
-        a->second->schedule = schedule_keep(arena, second);
+        a->first->schedule = schedule_keep(arena, schedule_of_registers(first, NULL));
+        a->second->schedule = schedule_keep(arena, schedule_of_registers(second, NULL));
         return strip > 0 && reads_less(a, divide_up(tiles.count, strip), machine);
 }
 

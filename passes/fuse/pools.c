@@ -22,7 +22,8 @@ static struct op *find_maker(struct op *kernel, const struct target *target)
                 struct op *made = x && x->kind == VALUE_RESULT && value_has_one_use(x) ? x->op : NULL, *contraction = NULL;
                 if (made && made->region == kernel->region && made->result_count == 1)
                         contraction = kernels_contraction(made->code == OP_fusion ? made->regions[0] : NULL, made, target);
-                if (contraction && contraction->schedule && contraction->schedule->pooled && pools(contraction, op))
+                const struct schedule_grid *words = contraction ? schedule_grid(contraction->schedule) : NULL;
+                if (words && words->pooled && pools(contraction, op))
                         return made;
         }
         return NULL;

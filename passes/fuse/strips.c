@@ -70,7 +70,7 @@ static bool pays(const struct layer_chain *first, const struct layer_chain *seco
 }
 
 /* rows of a tile: as many as the schedule says, where they divide the rows of the result */
-static int tile_rows(const struct layer_chain *chain, int i, const struct schedule *s)
+static int tile_rows(const struct layer_chain *chain, int i, const struct schedule_registers *s)
 {
         int64_t rows = type_extent(op_result(chain->links[i].op)->type, LAYER_CHAIN_ROWS);
         int most = i < chain->wide ? 1 : s->rows;
@@ -107,12 +107,11 @@ static int64_t strip_rows(const struct layer_chain *chain, const struct schedule
 static bool set_schedules(struct layer_chain *chain, const struct schedule_machine *machine,
                           struct arena *arena)
 {
-        struct schedule schedules[LAYER_CHAIN_MAX];
+        struct schedule_registers schedules[LAYER_CHAIN_MAX];
         int tile = 1;
         for (int i = 0; i < chain->count; i++) {
-                struct schedule *s = &schedules[i];
-                *s = *chain->links[i].op->schedule;
-                s->why = NULL;
+                struct schedule_registers *s = &schedules[i];
+                *s = schedule_tiles(chain->links[i].op->schedule);
                 int rows = tile_rows(chain, i, s);
                 s->columns = s->rows * s->columns / rows;
                 s->rows = rows;
@@ -124,7 +123,7 @@ static bool set_schedules(struct layer_chain *chain, const struct schedule_machi
         schedules[chain->count - 1].strip = (int)strip;
         schedules[chain->count - 1].row_tasks = machine->threads > 1 ? machine->threads : 1;
         for (int i = 0; i < chain->count; i++)
-                chain->links[i].op->schedule = schedule_keep(arena, schedules[i]);
+                chain->links[i].op->schedule = schedule_keep(arena, schedule_of_registers(schedules[i], NULL));
         return strip > 0;
 }
 

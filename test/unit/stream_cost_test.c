@@ -34,9 +34,9 @@ static struct stream_work work_of(const struct layer *l)
                                      .immediates = 3, .tensors = 1 };
 }
 
-static struct schedule of_hand(const struct layer *l)
+static struct schedule_stream of_hand(const struct layer *l)
 {
-        struct schedule s = schedule_preset();
+        struct schedule_stream s = schedule_preset(SCHEDULE_stream).stream;
         s.tile_outputs = l->tile[0], s.tile_inputs = 1, s.tile_rows = l->tile[1], s.tile_columns = l->tile[2];
         return s;
 }
@@ -47,7 +47,7 @@ static void worked(void **state)
         for (int i = 0; i < LAYERS; i++) {
                 const struct layer *l = &layers[i];
                 struct stream_work w = work_of(l);
-                const struct schedule s = of_hand(l);
+                const struct schedule_stream s = of_hand(l);
                 assert_true(stream_fits(&w, &s, &machine_vta));
                 const struct stream_cost c = stream_cost(&w, &s, &machine_vta);
                 print_message("%d: %lld, worked %lld (%+.2f %%) read %lld\n", i + 2, (long long)c.cycles, (long long)l->cycles,
@@ -66,8 +66,8 @@ static void chosen(void **state)
         static const int times[LAYERS] = { 4, 1, 1, 3, 1, 1, 3, 1, 1, 3 };
         for (int i = 0; i < LAYERS; i++) {
                 struct stream_work w = work_of(&layers[i]);
-                struct schedule s = schedule_preset();
-                const struct schedule hand = of_hand(&layers[i]);
+                struct schedule_stream s = schedule_preset(SCHEDULE_stream).stream;
+                const struct schedule_stream hand = of_hand(&layers[i]);
                 struct stream_cost c;
                 w.added = w.tensors = 0;
                 w.fixed = 1;
@@ -89,7 +89,7 @@ static void serial(void **state)
 {
         (void)state;
         struct stream_work w = work_of(&layers[6]);
-        struct schedule s = schedule_preset();
+        struct schedule_stream s = schedule_preset(SCHEDULE_stream).stream;
         struct stream_cost one, two;
         assert_true(stream_tiles(&w, &machine_vta, 1, &s, &one));
         assert_int_equal(s.contexts, 1);
@@ -102,7 +102,7 @@ static void no_tile(void **state)
 {
         (void)state;
         struct stream_work w = work_of(&layers[0]);
-        struct schedule s = schedule_preset();
+        struct schedule_stream s = schedule_preset(SCHEDULE_stream).stream;
         struct stream_cost c;
         w.window[0] = w.window[1] = 64;          /* more weights than the memory has */
         assert_false(stream_tiles(&w, &machine_vta, 2, &s, &c));
