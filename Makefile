@@ -121,9 +121,8 @@ $(B)/dnncc-vta: $(B)/obj/compiler/vta/main.o $(B)/libdnncc.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # ... and the same for generated code: devices (runtime/dnncc_vta.h, runtime/dnncc_unified.h)
-VTA_DEVICE := $(filter $(B)/obj/base/% $(B)/obj/codegen/vta/% $(B)/obj/codegen/machines/%,$(OBJECTS))
-$(B)/libdnncc_vta.a: $(VTA_DEVICE)
-$(B)/libdnncc_unified.a: $(VTA_DEVICE) $(filter $(B)/obj/codegen/unified/%,$(OBJECTS))
+$(B)/libdnncc_vta.a $(B)/libdnncc_unified.a: $(B)/libdnncc_%.a: $(filter $(B)/obj/base/% $(B)/obj/codegen/machines/%,$(OBJECTS))
+$(foreach m,vta unified,$(eval $(B)/libdnncc_$m.a: $(filter $(B)/obj/codegen/$m/%,$(OBJECTS))))
 $(B)/libdnncc_vta.a $(B)/libdnncc_unified.a:
 	@rm -f $@
 	@$(AR) rcs $@ $^

@@ -54,7 +54,7 @@ static void place_argument(struct c_writer *w, struct c_launch *l, int k)
 {
         struct loop_stmt *call = l->call;
         const struct loop_buffer *parameter = call->function->buffers[k];
-        const int64_t align = w->machine->driver->align(call->function, parameter);
+        const int64_t align = machine_align(call->function, parameter);
         struct c_argument *a = &l->arguments[k];
         int64_t offset = 0, moved = 0;
         struct loop_buffer *root = loop_buffer_root(call->buffers[k], &offset);
@@ -102,11 +102,11 @@ static bool encode(struct c_writer *w, struct c_launch *l, struct sha256 *sha)
         int64_t *addresses = arena_array(w->arena, (size_t)f->buffer_count + 1, sizeof *addresses);
         for (int k = 0; k < f->buffer_count; k++)
                 addresses[k] = l->arguments[k].at + (l->arguments[k].in_program ? w->workspace_size : 0);
-        if (!m->driver->encode(f, addresses, w->workspace_size + m->program_size, w->arena, &l->code, w->diag)) {
+        if (!machine_encode(f, addresses, w->workspace_size + m->program_size, w->arena, &l->code, w->diag)) {
                 w->failed = true;
                 return false;
         }
-        const int64_t bytes = l->code.count * m->driver->instruction_words * 8;
+        const int64_t bytes = l->code.count * m->isa.set->bytes;
         program_take(m, &l->lists_at, l->code.list_count * 4);
         program_take(m, &l->instructions_at, bytes);
         sha256_update(sha, l->code.instructions, (size_t)bytes);
@@ -116,9 +116,8 @@ static bool encode(struct c_writer *w, struct c_launch *l, struct sha256 *sha)
 
 static bool check(struct c_writer *w)
 {
-        const struct machine_driver *d = w->machine->driver;
         const char *name = w->options->target->name;
-        if (!d)
+        if (!machine_driver(w->machine->machine))
                 c_fail(w, EXIT_UNSUPPORTED,
                        "there is no C for machine %s: --emit=program writes what it runs, --exact keeps all in C", w->machine->machine->name);
         else if (w->level_count > 1)
@@ -144,10 +143,12 @@ bool c_machine_begin(struct c_writer *w)
         if (!machine)
                 return true;
         struct c_machine *m = w->machine = ARENA_NEW(w->arena, struct c_machine);
-        *m = (struct c_machine){ .machine = machine, .driver = machine_driver(machine) };
+        *m = (struct c_machine){ .machine = machine };
         if (!check(w))
                 return false;
-        m->align = m->driver->align_most(machine);
+        isa_begin(&m->isa, machine_instructions(machine), machine);     /* where it does not fit, the first launch says so */
+        m->name = m->isa.set->machine->name;
+        m->align = machine_align_most(machine);
         m->program_size = round_up(C_PREPARED_BYTES, m->align);
         w->workspace_align = w->workspace_align > m->align ? w->workspace_align : m->align;
         w->workspace_size = round_up(w->workspace_size ? w->workspace_size : 1, m->align);
@@ -158,10 +159,10 @@ bool c_machine_begin(struct c_writer *w)
                 ;
         sha256_hex(&sha, m->digest);
         m->digest[16] = 0;
-        const int64_t most = m->driver->most - m->driver->least - 2 * m->align;
+        const int64_t most = PROGRAM_MEMORY_MOST - PROGRAM_PAGE - 2 * m->align;
         if (!w->failed && (m->program_size > most || w->workspace_size > most - m->program_size))
                 c_fail(w, EXIT_BUDGET, "workspace and program take %lld bytes, more than machine %s can address: %lld",
-                       (long long)(w->workspace_size + m->program_size), machine->name, (long long)m->driver->most);
+                       (long long)(w->workspace_size + m->program_size), machine->name, (long long)PROGRAM_MEMORY_MOST);
         w->copies_memory = true;
         return !w->failed;
 }
@@ -178,7 +179,7 @@ void c_machine_reserve(struct c_writer *w)
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
                 c_reserve(w, words[i]);
         for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-                c_reserve(w, arena_printf(w->arena, "dnncc_%s_%s", w->machine->driver->name, functions[i]));
+                c_reserve(w, arena_printf(w->arena, "dnncc_%s_%s", w->machine->name, functions[i]));
         for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
                 c_reserve(w, c_macro(w, macros[i]));
         c_reserve(w, arena_printf(w->arena, "%s_prepare", w->options->prefix));

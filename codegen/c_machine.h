@@ -4,7 +4,8 @@
 #define CODEGEN_C_MACHINE_H
 
 #include "codegen/c_writer.h"
-#include "codegen/machines.h"
+#include "codegen/machines/machine_program.h"
+#include "codegen/machines/machines.h"
 
 enum { C_PREPARED_BYTES = 64 };         /* struct prepared has no more */
 
@@ -25,7 +26,8 @@ struct c_machine_constant { struct loop_buffer *buffer; int64_t at; };
 
 struct c_machine {
         const struct machine *machine;
-        const struct machine_driver *driver;
+        struct isa isa;
+        const char *name;               /* of the functions that whoever links the code gives: dnncc_NAME_launch, ..; and of DNNCC_NAME_TIMEOUT */
         int64_t align;                  /* of the workspace, of the program, and of all in it */
         struct c_launch *launches;
         int launch_count;

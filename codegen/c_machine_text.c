@@ -9,13 +9,13 @@
 
 static const char *function_name(struct c_writer *w, const char *name)
 {
-        return arena_printf(w->arena, "dnncc_%s_%s", w->machine->driver->name, name);
+        return arena_printf(w->arena, "dnncc_%s_%s", w->machine->name, name);
 }
 
 /* ... of the machine in capitals */
 static const char *capitals(struct c_writer *w)
 {
-        char *name = arena_string(w->arena, w->machine->driver->name);
+        char *name = arena_string(w->arena, w->machine->name);
         for (char *c = name; *c; c++)
                 *c = (char)toupper((unsigned char)*c);
         return name;
@@ -34,7 +34,7 @@ static uint64_t number(const unsigned char *bytes, int count)
 static void put_code(struct c_writer *w, const struct c_launch *l)
 {
         const struct c_machine *m = w->machine;
-        const int words = m->driver->instruction_words;
+        const int words = m->isa.set->bytes / 8;
         text_add(w->out, "\nstatic const uint64_t %s[%" PRId64 "][%d] = {\n", l->code_name, l->code.count, words);
         for (int64_t i = 0; i < l->code.count; i++) {
                 const unsigned char *instruction = l->code.instructions + i * words * 8;
@@ -42,7 +42,7 @@ static void put_code(struct c_writer *w, const struct c_launch *l)
                 for (int k = 0; k < words; k++)
                         text_add(w->out, "%s0x%016" PRIx64 "u", k ? ", " : "", number(instruction + 8 * k, 8));
                 text_add(w->out, " },      /* ");
-                m->driver->explain(m->machine, instruction, w->out);
+                assembly_print_instruction(&m->isa, NULL, instruction, w->out);
                 text_add(w->out, " */\n");
         }
         text_add(w->out, "};\n");
@@ -278,11 +278,11 @@ void c_machine_prepare(struct c_writer *w, struct text *out)
                 put_lists(w, &m->launches[k]);
                 put_code(w, &m->launches[k]);
         }
-        m->driver->place(m->machine, w->workspace_size, out);
+        machine_driver(m->machine)->place(&m->isa, w->workspace_size, out);
         if (has_words(m))
                 text_add(out, "%s", words_helper);
-        text_add(out, helpers, m->driver->instruction_words, m->driver->instruction_words, c_macro(w, "PROGRAM_ALIGN"), m->driver->least,
-                 (uint64_t)m->driver->most, (uint64_t)m->driver->most);
+        text_add(out, helpers, m->isa.set->bytes / 8, m->isa.set->bytes / 8, c_macro(w, "PROGRAM_ALIGN"), (int64_t)PROGRAM_PAGE,
+                 (uint64_t)PROGRAM_MEMORY_MOST, (uint64_t)PROGRAM_MEMORY_MOST);
         c_function_open(w, prototype(w));
         put_checks(w);
         c_weights_pointer(w, !w->options->unchecked || w->uses_weights);
@@ -342,7 +342,7 @@ void c_machine_rules(struct c_writer *w)
         int bits = 0;
         if (!w->machine)
                 return;
-        while (bits < 62 && (INT64_C(1) << bits) < w->machine->driver->most)
+        while (bits < 62 && (INT64_C(1) << bits) < PROGRAM_MEMORY_MOST)
                 bits++;
         text_add(w->out, rules, w->machine->machine->name, bits, c_macro(w, "ERROR_PREPARE"), c_macro(w, "ERROR_TIMEOUT"),
                          c_macro(w, "ERROR_LOST"));
@@ -376,6 +376,6 @@ void c_machine_functions(struct c_writer *w)
 {
         if (!w->machine)
                 return;
-        const char *name = w->machine->driver->name, *big = capitals(w);
+        const char *name = w->machine->name, *big = capitals(w);
         text_add(w->out, functions, prototype(w), big, big, big, big, name, name, name, name, name);
 }

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "base/suggest.h"
-#include "codegen/machines.h"
+#include "codegen/machines/machines.h"
 #include "codegen/targets.h"
 #include "compiler/calibrate.h"
 #include "compiler/harness.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "codegen/machines.h"
+#include "codegen/machines/machines.h"
 
 /* a program that takes longer may never end */
 #define STEPS_MOST (UINT64_C(1) << 36)

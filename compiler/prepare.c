@@ -4,7 +4,7 @@
 
 #include "base/size.h"
 #include "base/suggest.h"
-#include "codegen/machines.h"
+#include "codegen/machines/machines.h"
 #include "codegen/targets.h"
 #include "compiler/driver.h"
 #include "compiler/files.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "codegen/machines.h"
+#include "codegen/machines/machines.h"
 
 static bool is_contraction(const struct op *op) { return op_info[op->code].traits & TRAIT_CONTRACTION; }
 
@@ -52,11 +52,11 @@ bool report_machine_has_work(struct run *run)
 
 double report_machine_cycles(const struct loop_function *kernel)
 {
-        const struct machine_driver *d = kernel->kind == FUNCTION_STREAM ? machine_driver(kernel->machine) : NULL;
-        struct arena *scratch = d && d->measure ? arena_new() : NULL;
+        const bool runs = kernel->kind == FUNCTION_STREAM && machine_driver(kernel->machine);
+        struct arena *scratch = runs ? arena_new() : NULL;
         struct machine_measure measure;
         struct diag silent = { .silent = true };
-        const double cycles = scratch && d->measure(kernel, scratch, &measure, &silent) ? (double)measure.whole.cycles : -1;
+        const double cycles = scratch && machine_measure(kernel, scratch, &measure, &silent) ? (double)measure.whole.cycles : -1;
         arena_free(scratch);
         return cycles;
 }
@@ -149,11 +149,11 @@ static bool measure_all(struct run *run, const struct calls *calls, struct machi
         const struct machine_driver *d = m ? machine_driver(m) : NULL;
         int launches = 0;
         *sum = (struct machine_part){ 0 };
-        for (int i = 0; d && d->measure && i < calls->count; i++) {
+        for (int i = 0; d && i < calls->count; i++) {
                 struct diag silent = { .silent = true };
                 if (!report_is_launch(calls->items[i]))
                         continue;
-                if (!d->measure(calls->items[i]->function, run->arena, &all[i], &silent))
+                if (!machine_measure(calls->items[i]->function, run->arena, &all[i], &silent))
                         return false;
                 add_part(sum, &all[i].whole);
                 launches++;

@@ -425,12 +425,12 @@ static void add_vta(void)
 {
         static const struct command commands[] = {
 #define COMMAND(id, name, doc) { name, doc },
-#include "compiler/vta/options.def"
+#include "compiler/vta/vta_options.def"
                 { NULL, NULL }
         };
         program = (struct program){ .name = "dnncc-vta", .file = "FILE", .endings = { "vta", "s" }, .commands = commands };
 #define OPTION(text, argument, kind, field, commands, doc) add_row(text, argument, #kind, doc);
-#include "compiler/vta/options.def"
+#include "compiler/vta/vta_options.def"
 }
 
 int main(int argc, char **argv)

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "compiler/options.h"
-#include "compiler/vta/options.h"
+#include "compiler/vta/vta_options.h"
 #include "docs/manual.h"
 #include "ir/loop/loop.h"
 #include "ir/tensor/tensor.h"

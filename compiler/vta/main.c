@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "compiler/vta/driver.h"
+#include "compiler/vta/vta_command.h"
 
 int main(int argc, char **argv)
 {

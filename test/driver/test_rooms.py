@@ -60,7 +60,7 @@ def test_few_lines_ask_for_the_kind_of_machine():
     assert len(found) <= KINDS_MOST, found
 
 
-TWINS = ("codegen/vta/", "codegen/unified/", "compiler/vta/", "windows/sys/")       # which still have names of others
+TWINS = ("windows/sys/",)       # which have the names of POSIX
 MAY_SHARE = {"main.c", "README.md"}
 
 

@@ -13,11 +13,10 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "codegen/machines.h"
-#include "codegen/vta/check.h"
-#include "codegen/vta/cycles.h"
-#include "codegen/vta/encode.h"
-#include "codegen/vta/simulate.h"
+#include "codegen/machines/launch_moves.h"
+#include "codegen/machines/machine_program.h"
+#include "codegen/machines/meter.h"
+#include "codegen/machines/simulator.h"
 #include "ir/interp/interp.h"
 #include "passes/pass.h"
 
@@ -88,32 +87,30 @@ static inline void bench_passes(struct bench *b, struct loop_program *p, const c
 /* ---- launches ---- */
 
 struct launch {
-        struct vta_program program;
-        struct vta_code code;
-        struct vta_cycles cycles;
+        struct machine_program program;
+        struct machine_code code;
+        struct meter meter;
 };
 
 /* Encodes the program's one stream, holds it to all rules, runs it in an order of stages, and compares. arguments: by parameter. */
 static inline void bench_launch(struct bench *b, const struct loop_program *p, const struct launch_argument *arguments, uint64_t seed,
                                 struct launch *l)
 {
-        struct vta v;
-        assert_null(vta_begin(&v, p->kernels->machine));
-        if (!vta_stream_program(&l->program, &v, p->kernels, arguments, b->arena, &l->code, &b->diag) ||
-            !vta_check(&l->program, VTA_WORK_MOST, 5, &b->diag) ||
-            !vta_cycles(&v, l->code.instructions, l->code.count, &l->cycles, NULL, &b->diag)) {
+        if (!machine_launch_program(&l->program, p->kernels, arguments, b->arena, &l->code, &b->diag) ||
+            !program_check(&l->program, WORK_MOST, 5, &b->diag) ||
+            !meter_run(&l->program.isa, l->code.instructions, l->code.count, &l->meter, NULL, &b->diag)) {
                 struct text text = { 0 };
-                vta_assembly_print(&l->program, &text);
+                assembly_print(&l->program, &text);
                 text.data[text.length < 20000 ? text.length : 20000] = 0;
                 fail_msg("%s\n%s", bench_said(b), text.data);
         }
-        struct vta_simulator *s = vta_simulator_new(&v, seed, (unsigned char)(seed * 37));
-        unsigned char *memory = vta_program_memory(&l->program);
-        if (!vta_launch(s, memory, l->program.dram_bytes, l->program.code->address, l->code.count, VTA_WORK_MOST, &b->diag) ||
-            !vta_program_holds(&l->program, memory, &b->diag))
+        struct simulator *s = simulator_new(&l->program.isa, seed, (unsigned char)(seed * 37));
+        unsigned char *memory = program_memory(&l->program);
+        if (!simulator_launch(s, memory, l->program.dram_bytes, l->program.code->address, l->code.count, WORK_MOST, &b->diag) ||
+            !program_holds(&l->program, memory, &b->diag))
                 fail_msg("%s", bench_said(b));
         free(memory);
-        vta_simulator_free(s);
+        simulator_free(s);
 }
 
 /* ---- convolutions as text ---- */

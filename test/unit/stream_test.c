@@ -94,10 +94,10 @@ static int64_t cycles_of(const struct layer *l, const char *names, bool compare,
         struct launch_argument arguments[] = { { o.x, NULL, true }, { o.w, NULL, true }, { o.bias, NULL, false }, { NULL, compare ? o.y : NULL, false } };
         bench_launch(&b, p, arguments, 1, &launch);
         counts[0] += launch.code.count;
-        counts[1] += launch.code.micro_op_most;
+        counts[1] += launch.meter.places;
         text_free(&text);
         bench_close(&b);
-        return launch.cycles.cycles;
+        return launch.meter.cycles;
 }
 
 /* at most what streams written by hand take, and without halves a fifth more */

@@ -10,7 +10,7 @@ struct subject {
         struct diag diag;
         char *said;
         size_t said_length;
-        struct vta_program p;
+        struct machine_program p;
         bool fine;
 };
 
@@ -23,7 +23,7 @@ static void subject_open(struct subject *s, const char *code)
         s->diag.stream = open_memstream(&s->said, &s->said_length);
         text_add(&text, "machine unified\ndram 0x200000\ninput x 0x1000 4096\noutput y 0x3000 4096\ninput p 0x5000 4096\ninput w 0x10000 1048576\n"
                         "instructions code 0x110000 {\n%shalt\n}\n", code);
-        s->fine = vta_assembly_parse(&s->p, text.data, text.length, s->arena, &s->diag);
+        s->fine = assembly_parse(&s->p, text.data, text.length, s->arena, &s->diag);
         text_free(&text);
 }
 
@@ -38,6 +38,14 @@ static void subject_close(struct subject *s)
         fclose(s->diag.stream);
         free(s->said);
         arena_free(s->arena);
+}
+
+static bool ran(const struct machine_program *p, unsigned char *memory, uint64_t seed, unsigned char poison, int64_t work, struct diag *diag)
+{
+        struct simulator *machine = simulator_new(&p->isa, seed, poison);
+        const bool fine = simulator_launch(machine, memory, p->dram_bytes, p->code->address, program_length(p), work, diag);
+        simulator_free(machine);
+        return fine;
 }
 
 /* ---- bytes ---- */
@@ -79,14 +87,14 @@ static void test_bytes(void **state)
                                 fail_msg("bits %d of %s", want[0], golden[k].text);
                 }
                 /* and back: text, and a file */
-                struct vta_program again;
-                vta_assembly_print(&s.p, &text);
-                assert_true(vta_assembly_parse(&again, text.data, text.length, s.arena, &s.diag));
+                struct machine_program again;
+                assembly_print(&s.p, &text);
+                assert_true(assembly_parse(&again, text.data, text.length, s.arena, &s.diag));
                 assert_memory_equal(again.code->content, s.p.code->content, (size_t)s.p.code->bytes);
                 text.length = 0;
-                vta_exchange_write(&s.p, &text);
-                assert_true(vta_exchange_read(&again, &(struct vta){ 0 }, (const unsigned char *)text.data, text.length, s.arena, &s.diag));
-                assert_ptr_equal(again.codec, &unified_codec);
+                exchange_write(&s.p, &text);
+                assert_true(exchange_read(&again, &s.p.isa, (const unsigned char *)text.data, text.length, s.arena, &s.diag));
+                assert_ptr_equal(again.isa.set, &unified_set);
                 assert_memory_equal(again.code->content, s.p.code->content, (size_t)s.p.code->bytes);
                 text_free(&text);
                 subject_close(&s);
@@ -98,13 +106,13 @@ static void test_bytes(void **state)
 static void expect_cycles(const char *code, int64_t cycles, int64_t rows, const char *bound)
 {
         struct subject s;
-        struct unified_cycles c;
+        struct meter c;
         subject_open(&s, code);
-        if (!s.fine || !unified_cycles(&s.p, &c, NULL, &s.diag))
+        if (!s.fine || !meter_run(&s.p.isa, s.p.code->content, program_length(&s.p), &c, NULL, &s.diag))
                 fail_msg("%s", subject_said(&s));
         assert_int_equal(c.cycles, cycles);
-        assert_int_equal(c.rows, rows);
-        assert_string_equal(unified_bound(&c), bound);
+        assert_int_equal(c.classes[UNIFIED_MULTIPLY_CODE].steps, rows);
+        assert_string_equal(meter_bound(&s.p.isa, &c), bound);
         subject_close(&s);
 }
 
@@ -167,7 +175,7 @@ static void expect_rule(const char *from, const char *to, const char *said)
         subject_open(&s, text.data);
         if (!s.fine)
                 fail_msg("%s", subject_said(&s));
-        const bool fine = unified_check(&s.p, 1 << 20, 20, &s.diag);
+        const bool fine = program_check(&s.p, 1 << 20, 20, &s.diag);
         if (*said ? fine || !strstr(subject_said(&s), said) : !fine)
                 fail_msg("want '%s', got '%s' for\n%s", said, subject_said(&s), text.data);
         text_free(&text);
@@ -179,18 +187,18 @@ static void test_rules(void **state)
         (void)state;
         expect_rule("", "", "");
         /* every sync is needed */
-        expect_rule("sync unit=multiply on=host done=1\n", "", "not with instruction 0 [race]");
-        expect_rule("sync unit=activate on=multiply done=3\n", "", "not with instruction 5 [race]");
-        expect_rule("sync unit=activate on=multiply done=3\n", "sync unit=activate on=multiply done=2\n", "not with instruction 5 [race]");
-        expect_rule("sync unit=activate on=host done=2\n", "sync unit=activate on=host done=1\n", "not with instruction 1 [race]");
-        expect_rule("sync unit=host on=activate done=3\n", "", "not with instruction 8 [race]");
+        expect_rule("sync unit=multiply on=host done=1\n", "", "not with instruction 0, ");
+        expect_rule("sync unit=activate on=multiply done=3\n", "", "not with instruction 5, ");
+        expect_rule("sync unit=activate on=multiply done=3\n", "sync unit=activate on=multiply done=2\n", "not with instruction 5, ");
+        expect_rule("sync unit=activate on=host done=2\n", "sync unit=activate on=host done=1\n", "not with instruction 1, ");
+        expect_rule("sync unit=host on=activate done=3\n", "", "not with instruction 8, ");
         expect_rule("sync unit=host on=activate done=3\n", "sync unit=host on=activate done=4\n", "instruction 9 (sync): a sync is for another");
         expect_rule("sync unit=host on=activate", "sync unit=activate on=activate", "[sync]");
         /* what is read while it is written again */
         expect_rule("sync unit=activate on=host done=2\n", "sync unit=activate on=host done=2\nread_host local=2 count=1 host=@x\n",
-                     "not with instruction 5 [race]");
+                     "not with instruction 5, ");
         expect_rule("sync unit=activate on=multiply done=3\n", "sync unit=activate on=multiply done=3\nmultiply add size=2,2 in=0,2,1 sum=0,2,1\n",
-                     "not with instruction 7 [race]");
+                     "not with instruction 7, ");
         expect_rule("read_weights count=2", "read_weights count=3", "instruction 11 (halt): each block");
         expect_rule("read_weights count=2", "read_weights count=1", "instruction 5 (multiply): each block");
         expect_rule("multiply next add", "multiply add", "(halt): each block");
@@ -217,16 +225,16 @@ static void test_run(void **state)
 {
         (void)state;
         static const struct { const char *from, *to, *said; } wrong[] = {
-                { "read_weights count=2", "read_weights count=1", "instruction 5 waits for ever" },
+                { "read_weights count=2", "read_weights count=1", "instruction 5 (multiply) waits for a block that never comes" },
                 { "read_weights count=2", "read_weights count=3", "1 blocks of weights are left" },
-                { "on=activate done=3", "on=activate done=4", "instruction 9 waits for ever" },
-                { "count=4 host=@x", "count=98304 host=0x100000", "instruction 0 cannot run: addresses" },
-                { "within=-128,127", "within=-128,200", "instruction 8 cannot run" },
+                { "on=activate done=3", "on=activate done=4", "instruction 9 (sync) waits for an instruction that never comes" },
+                { "count=4 host=@x", "count=98304 host=0x100000", "instruction 0 (read_host) cannot run: addresses" },
+                { "within=-128,127", "within=-128,200", "instruction 8 (activate) cannot run" },
         };
         for (uint64_t seed = 0; seed < 6; seed++) {
                 struct subject s;
                 subject_open(&s, whole);
-                unsigned char *memory = vta_program_memory(&s.p), *y = memory + 0x3000;
+                unsigned char *memory = program_memory(&s.p), *y = memory + 0x3000;
                 for (int k = 0; k < 1024; k++)
                         memory[0x1000 + k] = (unsigned char)(k % 5);
                 for (int k = 0; k < 2 * 65536; k++)
@@ -235,7 +243,7 @@ static void test_run(void **state)
                         memory[0x5000 + 4 * k] = (unsigned char)k;              /* added */
                         memory[0x5400 + 4 * k] = (unsigned char)(k % 4);        /* shifted by */
                 }
-                assert_true(unified_run(&s.p, memory, seed, (unsigned char)(37 * seed), 1 << 20, &s.diag));
+                assert_true(ran(&s.p, memory, seed, (unsigned char)(37 * seed), 1 << 20, &s.diag));
                 for (int row = 0; row < 4; row++)
                         for (int o = 0; o < 256; o++) {
                                 int64_t sum = o;
@@ -245,7 +253,7 @@ static void test_run(void **state)
                                 sum = sum >= 0 ? sum >> o % 4 : ~(~sum >> o % 4);
                                 assert_int_equal((signed char)y[row * 256 + o], sum < -128 ? -128 : sum > 127 ? 127 : sum);
                         }
-                assert_false(unified_run(&s.p, memory, seed, 0, 3, &s.diag));   /* work */
+                assert_false(ran(&s.p, memory, seed, 0, 3, &s.diag));   /* work */
                 assert_int_equal(s.diag.code, EXIT_BUDGET);
                 free(memory);
                 subject_close(&s);
@@ -253,14 +261,14 @@ static void test_run(void **state)
         for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
                 struct subject s;
                 struct text text = { 0 };
-                struct unified_cycles c;
+                struct meter c;
                 const char *at = strstr(whole, wrong[k].from);
                 text_add(&text, "%.*s%s%s", (int)(at - whole), whole, wrong[k].to, at + strlen(wrong[k].from));
                 subject_open(&s, text.data);
-                unsigned char *memory = vta_program_memory(&s.p);
-                if (!s.fine || unified_run(&s.p, memory, 0, 0, 1 << 20, &s.diag) || !strstr(subject_said(&s), wrong[k].said))
+                unsigned char *memory = program_memory(&s.p);
+                if (!s.fine || ran(&s.p, memory, 0, 0, 1 << 20, &s.diag) || !strstr(subject_said(&s), wrong[k].said))
                         fail_msg("want '%s', got '%s'", wrong[k].said, subject_said(&s));
-                unified_cycles(&s.p, &c, NULL, &s.diag);
+                meter_run(&s.p.isa, s.p.code->content, program_length(&s.p), &c, NULL, &s.diag);
                 assert_int_equal(s.diag.code, EXIT_INVALID);
                 free(memory);
                 text_free(&text);
@@ -283,14 +291,14 @@ static void test_hostile(void **state)
 {
         (void)state;
         expect_refused("multipl next\n", "line 8: no instruction is called 'multipl'");
-        expect_refused("multiply next=1\n", "the instruction has no word 'next");
-        expect_refused("multiply next next\n", "there twice: 'next'");
-        expect_refused("multiply size=1\n", "too few or too many numbers: 'size");
-        expect_refused("multiply size=1,2,3\n", "too few or too many numbers: 'size");
-        expect_refused("multiply size=1,65536\n", "a number does not fit: 'columns'");
-        expect_refused("multiply in=-1,0,0 size=1,1\n", "a number does not fit: 'in'");
-        expect_refused("activate within=-2147483649,0\n", "a number does not fit: 'low'");
-        expect_refused("sync unit=hos on=multiply done=1\n", "no unit is called 'hos'");
+        expect_refused("multiply next=1\n", "next stands alone");
+        expect_refused("multiply next next\n", "next stands there twice");
+        expect_refused("multiply size=1\n", "size wants 2 numbers");
+        expect_refused("multiply size=1,2,3\n", "size wants 2 numbers");
+        expect_refused("multiply size=1,65536\n", "columns is 65536, which 16 bits do not hold");
+        expect_refused("multiply in=-1,0,0 size=1,1\n", "in is -1, which 17 bits do not hold");
+        expect_refused("activate within=-2147483649,0\n", "low is -2147483649, which 32 bits do not hold");
+        expect_refused("sync unit=hos on=multiply done=1\n", "unit is not called 'hos'");
         expect_refused("read_host count=1 host=@z\n", "no segment is called 'z'");
         expect_refused("bytes 00 01\n", "an instruction has 32 bytes");
         expect_refused("halt\n", "instruction 0: halt stands before the last instruction");
@@ -298,10 +306,10 @@ static void test_hostile(void **state)
         struct text text = { 0 };
         uint64_t random = RANDOM_START;
         subject_open(&s, whole);
-        vta_exchange_write(&s.p, &text);
+        exchange_write(&s.p, &text);
         for (int k = 0; k < 3000; k++) {
-                struct vta_program p;
-                struct unified_cycles c;
+                struct machine_program p;
+                struct meter c;
                 struct diag quiet = { .silent = true };
                 const size_t length = k % 3 ? text.length : (random_next(&random) >> 20) % text.length;
                 unsigned char *copy = memory_alloc(length + 1);        /* of just that size: a sanitizer sees what is read beyond */
@@ -310,12 +318,12 @@ static void test_hostile(void **state)
                         const size_t reach = n ? 64 * 7 : text.length, at = (n == 2 ? text.length - 512 : 0) + (random_next(&random) >> 20) % reach;
                         copy[at < length ? at : 0] ^= (unsigned char)(1 << (random_next(&random) >> 20) % 8);
                 }
-                if (vta_exchange_read(&p, &(struct vta){ 0 }, copy, length, s.arena, &quiet) && p.codec && p.dram_bytes < 1 << 24) {
-                        unsigned char *memory = vta_program_memory(&p);
-                        unified_check(&p, 1 << 18, 3, &quiet);
-                        unified_cycles(&p, &c, NULL, &quiet);
+                if (exchange_read(&p, &s.p.isa, copy, length, s.arena, &quiet) && p.dram_bytes < 1 << 24) {
+                        unsigned char *memory = program_memory(&p);
+                        program_check(&p, 1 << 18, 3, &quiet);
+                        meter_run(&p.isa, p.code->content, program_length(&p), &c, NULL, &quiet);
                         if (k % 8 == 0)
-                                unified_run(&p, memory, 3, 0, 1 << 12, &quiet);
+                                ran(&p, memory, 3, 0, 1 << 12, &quiet);
                         free(memory);
                 }
                 free(copy);

@@ -11,9 +11,10 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "codegen/vta/check.h"
-#include "codegen/vta/cycles.h"
-#include "codegen/vta/simulate.h"
+#include "codegen/machines/machine_program.h"
+#include "codegen/machines/meter.h"
+#include "codegen/machines/simulator.h"
+#include "codegen/vta/vta.h"
 
 enum { WORK = 20000, ROUNDS = 4000 };
 
@@ -77,32 +78,32 @@ static void expect_equal(const struct text *a, const struct text *b)
 }
 
 /* what can be read can be written, read again, checked, timed and run; true: it also ran */
-static bool use(const struct vta_program *p, struct arena *arena)
+static bool use(const struct machine_program *p, struct arena *arena)
 {
         struct diag diag = { .subject = "test", .silent = true };
         struct text file = { 0 }, text = { 0 }, file_again = { 0 }, text_again = { 0 };
-        struct vta_program again;
-        vta_exchange_write(p, &file);
-        vta_assembly_print(p, &text);
-        assert_true(vta_assembly_parse(&again, text.data, text.length, arena, &diag));
-        vta_exchange_write(&again, &file_again);
-        vta_assembly_print(&again, &text_again);
+        struct machine_program again;
+        exchange_write(p, &file);
+        assembly_print(p, &text);
+        assert_true(assembly_parse(&again, text.data, text.length, arena, &diag));
+        exchange_write(&again, &file_again);
+        assembly_print(&again, &text_again);
         expect_equal(&file, &file_again);
         expect_equal(&text, &text_again);
-        struct vta_cycles c;
-        bool checked = vta_check(p, WORK, 3, &diag);
-        vta_cycles(&p->vta, p->code->content, vta_program_length(p), &c, NULL, &diag);
+        struct meter c;
+        bool checked = program_check(p, WORK, 3, &diag);
+        meter_run(&p->isa, p->code->content, program_length(p), &c, NULL, &diag);
         bool ran = false;
         if (p->dram_bytes <= 0x100000) {
-                struct vta_simulator *machine = vta_simulator_new(&p->vta, 3, 0x77);
-                unsigned char *memory = vta_program_memory(p);
+                struct simulator *machine = simulator_new(&p->isa, 3, 0x77);
+                unsigned char *memory = program_memory(p);
                 diag = (struct diag){ .subject = "test", .silent = true };
-                ran = vta_launch(machine, memory, p->dram_bytes, p->code->address, vta_program_length(p), WORK, &diag);
+                ran = simulator_launch(machine, memory, p->dram_bytes, p->code->address, program_length(p), WORK, &diag);
                 assert_int_equal(diag.errors, !ran);
                 assert_true(ran || !checked);           /* what keeps the rules runs */
-                vta_program_holds(p, memory, &diag);
+                program_holds(p, memory, &diag);
                 free(memory);
-                vta_simulator_free(machine);
+                simulator_free(machine);
         }
         text_free(&file);
         text_free(&text);
@@ -114,16 +115,16 @@ static bool use(const struct vta_program *p, struct arena *arena)
 static void damage(const void *data, size_t length, bool text)
 {
         uint64_t random = RANDOM_START;
-        struct vta v;
+        struct isa v;
         int refused = 0, ran = 0;
-        assert_null(vta_begin(&v, &machine_vta));
+        assert_null(isa_begin(&v, &vta_set, &machine_vta));
         for (int n = 0; n < ROUNDS; n++) {
                 struct arena *arena = arena_new();
                 struct block b = n ? damaged(data, length, &random, text) : exactly(data, length);
                 struct diag diag = { .subject = "test", .silent = true };
-                struct vta_program p;
-                bool fine = text ? vta_assembly_parse(&p, (const char *)b.data, b.length, arena, &diag)
-                                 : vta_exchange_read(&p, &v, b.data, b.length, arena, &diag);
+                struct machine_program p;
+                bool fine = text ? assembly_parse(&p, (const char *)b.data, b.length, arena, &diag)
+                                 : exchange_read(&p, &v, b.data, b.length, arena, &diag);
                 assert_int_equal(diag.errors, !fine);
                 assert_true(fine || diag.code == EXIT_INVALID);
                 refused += !fine;
@@ -145,10 +146,10 @@ static void test_files(void **state)
         (void)state;
         struct arena *arena = arena_new();
         struct diag diag = { .subject = "test" };
-        struct vta_program p;
+        struct machine_program p;
         struct text file = { 0 };
-        assert_true(vta_assembly_parse(&p, sample, sizeof sample - 1, arena, &diag));
-        vta_exchange_write(&p, &file);
+        assert_true(assembly_parse(&p, sample, sizeof sample - 1, arena, &diag));
+        exchange_write(&p, &file);
         damage(file.data, file.length, false);
         text_free(&file);
         arena_free(arena);

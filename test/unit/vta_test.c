@@ -10,14 +10,15 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "codegen/vta/check.h"
-#include "codegen/vta/cycles.h"
-#include "codegen/vta/simulate.h"
+#include "codegen/machines/machine_program.h"
+#include "codegen/machines/meter.h"
+#include "codegen/machines/simulator.h"
+#include "codegen/vta/vta.h"
 
-static struct vta usual(void)
+static struct isa usual(void)
 {
-        struct vta v;
-        assert_null(vta_begin(&v, &machine_vta));
+        struct isa v;
+        assert_null(isa_begin(&v, &vta_set, &machine_vta));
         return v;
 }
 
@@ -48,43 +49,47 @@ static const struct { struct vta_instruction i; uint64_t low, high; } golden[] =
 static void test_golden(void **state)
 {
         (void)state;
-        struct vta v = usual();
+        struct isa v = usual();
         for (size_t k = 0; k < sizeof golden / sizeof *golden; k++) {
                 unsigned char bytes[VTA_BYTES];
-                struct vta_instruction back;
-                vta_encode(&v, &golden[k].i, bytes);
-                assert_true(vta_number(bytes, 8) == golden[k].low && vta_number(bytes + 8, 8) == golden[k].high);
-                assert_null(vta_decode(&v, bytes, &back));
-                assert_memory_equal(&back, &golden[k].i, sizeof back);
+                const struct instruction want = vta_any(&golden[k].i);
+                struct instruction back;
+                isa_encode(&v, &want, bytes);
+                assert_true(code_word(bytes, 8) == golden[k].low && code_word(bytes + 8, 8) == golden[k].high);
+                assert_null(isa_decode(&v, bytes, &back));
+                assert_memory_equal(&back, &want, sizeof back);
         }
-        struct vta_instruction u = { .dst = 5, .src = 3, .wgt = 2 }, back;
-        assert_int_equal(vta_encode_micro_op(&v, &u), 0x00801805);
-        assert_true(vta_decode_micro_op(&v, 0x00801805, &back) && !memcmp(&back, &u, sizeof u));
+        unsigned char word[VTA_MICRO_OP_BYTES];
+        const struct instruction u = vta_any(&(struct vta_instruction){ .dst = 5, .src = 3, .wgt = 2 });
+        struct instruction back;
+        isa_encode_place(&v, &u, word);
+        assert_int_equal(code_word(word, 4), 0x00801805);
+        assert_true(isa_decode_place(&v, word, &back) && !memcmp(&back, &u, sizeof u));
 }
 
 /* what decodes encodes to the same bytes; a bit that no field has decodes to nothing */
 static void test_random_bytes(void **state)
 {
         (void)state;
-        struct vta v = usual();
+        struct isa v = usual();
         uint64_t random = RANDOM_START;
         int fine = 0;
         for (int n = 0; n < 100000; n++) {
                 unsigned char bytes[VTA_BYTES], back[VTA_BYTES];
-                struct vta_instruction i;
+                struct instruction i;
                 for (int k = 0; k < VTA_BYTES; k++)
                         bytes[k] = (unsigned char)(random_next(&random) >> 32);
                 if (n % 2) {
                         bytes[7] &= (bytes[0] & 7) < 2 ? 3 : 0x7f;
-                        if (vta_decode(&v, bytes, &i))
+                        if (isa_decode(&v, bytes, &i))
                                 continue;
                         fine++;
-                        vta_encode(&v, &i, back);
+                        isa_encode(&v, &i, back);
                         assert_memory_equal(bytes, back, VTA_BYTES);
-                        assert_null(vta_misfit(&v, &i, vta_form_of(i.opcode)));
+                        assert_null(isa_misfit(&v, &i, isa_form(&v, &i)));
                 } else {
                         bytes[7] |= 0x80;
-                        assert_non_null(vta_decode(&v, bytes, &i));
+                        assert_non_null(isa_decode(&v, bytes, &i));
                 }
         }
         assert_true(fine > 10000);
@@ -94,9 +99,9 @@ static void test_random_bytes(void **state)
 
 static void expect_field(const char *sizes, enum vta_field_number field, int bit, int width)
 {
-        struct vta v;
+        struct isa v;
         struct diag diag = { .subject = "test" };
-        assert_true(vta_begin_sizes(&v, sizes, &diag));
+        assert_true(isa_begin_sizes(&v, &vta_set, sizes, &diag));
         assert_int_equal(v.fields[field].bit, bit);
         assert_int_equal(v.fields[field].width, width);
 }
@@ -117,20 +122,20 @@ static void test_fields(void **state)
 static void test_sizes_as_text(void **state)
 {
         (void)state;
-        struct vta v, again;
+        struct isa v, again;
         struct diag diag = { .subject = "test" };
-        char text[VTA_SIZES_TEXT];
-        assert_true(vta_begin_sizes(&v, "acc=64K,block=32,inp=16K", &diag));
-        vta_sizes(&v, text);
+        char text[ISA_SIZES_TEXT];
+        assert_true(isa_begin_sizes(&v, &vta_set, "acc=64K,block=32,inp=16K", &diag));
+        vta_sizes(&v.machine, text);
         assert_string_equal(text, "block_in=32,block_out=32,inp=16384,acc=65536");
-        assert_true(vta_begin_sizes(&again, text, &diag));
-        unsigned char one[VTA_CONFIGURATION], other[VTA_CONFIGURATION];
+        assert_true(isa_begin_sizes(&again, &vta_set, text, &diag));
+        unsigned char one[ISA_CONFIGURATION], other[ISA_CONFIGURATION];
         vta_configuration(&v, one);
         vta_configuration(&again, other);
         assert_memory_equal(one, other, sizeof one);
-        vta_sizes(&(struct vta){ .machine = machine_vta }, text);
+        vta_sizes(&machine_vta, text);
         assert_string_equal(text, "");
-        static const unsigned char documented[VTA_CONFIGURATION] = { 3, 3, 5, 3, 0, 4, 4, 15, 15, 18, 17, 15 };
+        static const unsigned char documented[ISA_CONFIGURATION] = { 3, 3, 5, 3, 0, 4, 4, 15, 15, 18, 17, 15 };
         v = usual();
         vta_configuration(&v, one);
         assert_memory_equal(one, documented, sizeof one);
@@ -140,14 +145,15 @@ static void test_sizes_as_text(void **state)
 
 enum { ROOM = 0x10000, CODE = 0x1000, MICRO_OPS = 0x2000, IN = 0x3000, WEIGHTS = 0x4000, BIAS = 0x5000, OUT = 0x6000 };
 
-struct stream { struct vta v; unsigned char *memory; int64_t count; };
+struct stream { struct isa v; unsigned char *memory; int64_t count; };
 
 static struct stream stream_new(void) { return (struct stream){ usual(), calloc(1, ROOM), 0 }; }
 
 static void add(struct stream *s, struct vta_instruction i)
 {
-        assert_null(vta_misfit(&s->v, &i, vta_form_of(i.opcode)));
-        vta_encode(&s->v, &i, s->memory + CODE + VTA_BYTES * s->count++);
+        const struct instruction all = vta_any(&i);
+        assert_null(isa_misfit(&s->v, &all, isa_form(&s->v, &all)));
+        isa_encode(&s->v, &all, s->memory + CODE + VTA_BYTES * s->count++);
 }
 
 static void add_load(struct stream *s, enum vta_memory memory, int address, int count)
@@ -197,16 +203,16 @@ static int8_t launched(enum vta_operation operation, bool tensor, int imm, int32
                 s.memory[WEIGHTS + 16 * o + 2] = (unsigned char)(7 * o);         /* of input 2 */
         }
         s.memory[IN + 2] = 3;
-        struct vta_simulator *machine = vta_simulator_new(&s.v, 1, 0xee);
-        assert_true(vta_launch(machine, s.memory, ROOM, CODE, s.count, VTA_WORK_MOST, &diag));
+        struct simulator *machine = simulator_new(&s.v, 1, 0xee);
+        assert_true(simulator_launch(machine, s.memory, ROOM, CODE, s.count, WORK_MOST, &diag));
         unsigned char first[16];
         memcpy(first, s.memory + OUT, 16);
         for (int o = 1; o < 16; o++)
                 assert_int_equal(first[o], first[0]);
         memset(s.memory + OUT, 0, 16);          /* again on the same machine */
-        assert_true(vta_launch(machine, s.memory, ROOM, CODE, s.count, VTA_WORK_MOST, &diag));
+        assert_true(simulator_launch(machine, s.memory, ROOM, CODE, s.count, WORK_MOST, &diag));
         assert_memory_equal(s.memory + OUT, first, 16);
-        vta_simulator_free(machine);
+        simulator_free(machine);
         free(s.memory);
         return (int8_t)first[0];
 }
@@ -234,18 +240,18 @@ static void test_launches_that_fail(void **state)
         (void)state;
         struct stream s = small(VTA_OPERATION_ADD, false, 0);
         struct diag diag = { .subject = "test", .silent = true };
-        struct vta_simulator *machine = vta_simulator_new(&s.v, 0, 0);
-        assert_true(vta_launch(machine, s.memory, ROOM, CODE, s.count, VTA_WORK_MOST, &diag));
-        assert_false(vta_launch(machine, s.memory, ROOM, CODE, s.count, 10, &diag));
+        struct simulator *machine = simulator_new(&s.v, 0, 0);
+        assert_true(simulator_launch(machine, s.memory, ROOM, CODE, s.count, WORK_MOST, &diag));
+        assert_false(simulator_launch(machine, s.memory, ROOM, CODE, s.count, 10, &diag));
         assert_int_equal(diag.code, EXIT_BUDGET);
         diag = (struct diag){ .subject = "test", .silent = true };
-        assert_false(vta_launch(machine, s.memory, ROOM, ROOM - 8, 1, VTA_WORK_MOST, &diag));
-        assert_false(vta_launch(machine, s.memory, ROOM, CODE, INT64_MAX, VTA_WORK_MOST, &diag));
-        assert_false(vta_launch(machine, s.memory, ROOM, -16, 1, VTA_WORK_MOST, &diag));
-        assert_false(vta_launch(machine, s.memory, BIAS, CODE, s.count, VTA_WORK_MOST, &diag));         /* the bias is behind the end */
+        assert_false(simulator_launch(machine, s.memory, ROOM, ROOM - 8, 1, WORK_MOST, &diag));
+        assert_false(simulator_launch(machine, s.memory, ROOM, CODE, INT64_MAX, WORK_MOST, &diag));
+        assert_false(simulator_launch(machine, s.memory, ROOM, -16, 1, WORK_MOST, &diag));
+        assert_false(simulator_launch(machine, s.memory, BIAS, CODE, s.count, WORK_MOST, &diag));         /* the bias is behind the end */
         assert_int_equal(diag.errors, 4);
-        assert_true(vta_launch(machine, s.memory, ROOM, CODE, s.count, VTA_WORK_MOST, &diag));          /* none leaves a token behind */
-        vta_simulator_free(machine);
+        assert_true(simulator_launch(machine, s.memory, ROOM, CODE, s.count, WORK_MOST, &diag));          /* none leaves a token behind */
+        simulator_free(machine);
         free(s.memory);
 }
 
@@ -254,9 +260,9 @@ static void test_cycles(void **state)
         (void)state;
         struct stream s = small(VTA_OPERATION_ADD, false, 0);
         struct diag diag = { .subject = "test" };
-        struct vta_cycles c;
-        struct vta_times times[9];
-        assert_true(vta_cycles(&s.v, s.memory + CODE, s.count, &c, times, &diag));
+        struct meter c;
+        struct instruction_times times[9];
+        assert_true(meter_run(&s.v, s.memory + CODE, s.count, &c, times, &diag));
         /* fetched at 26, 2 beats and 2 for the burst behind 24 */
         assert_int_equal(times[0].start, 26);
         assert_int_equal(times[0].end, 26 + 24 + 2 + 2);
@@ -268,8 +274,8 @@ static void test_cycles(void **state)
         assert_int_equal(times[5].end - times[5].start, 7);
         assert_int_equal(times[6].end - times[6].start, 8 + 5 + 2 + 1);
         assert_int_equal(c.cycles, times[8].end);
-        assert_int_equal(c.most_micro_ops, 2);
-        assert_int_equal(c.bytes[VTA_CLASS_LOAD_ACC], 128);
+        assert_int_equal(c.places, 2);
+        assert_int_equal(c.classes[VTA_CLASS_LOAD_ACC].bytes, 128);
         free(s.memory);
 }
 

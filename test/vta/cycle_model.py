@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The cycle model once more, in Python: a second reading of its definition (codegen/vta/cycles.h)."""
+"""The cycle model once more, in Python: a second reading of its definition (codegen/machines/meter.h, codegen/vta/vta_hazards.c)."""
 import collections
 
 from vta_tool import ALU, BYTES, FLAGS, GEMM, INP, LOAD, STORE, WGT

@@ -13,13 +13,15 @@
 #include <string.h>
 
 #include HEADER
-#include "codegen/vta/check.h"
-#include "codegen/vta/simulate.h"
+#include "codegen/machines/simulator.h"
 #ifdef UNIFIED
 #include "codegen/unified/unified.h"
+#define INSTRUCTIONS unified_set
 #define DEVICE(name) dnncc_unified_##name
 #define TIMEOUT DNNCC_UNIFIED_TIMEOUT
 #else
+#include "codegen/vta/vta.h"
+#define INSTRUCTIONS vta_set
 #define DEVICE(name) dnncc_vta_##name
 #define TIMEOUT DNNCC_VTA_TIMEOUT
 #endif
@@ -36,12 +38,12 @@ static unsigned char memory[BYTES] __attribute__((aligned(PAGE)));
 enum mode {
         FINE, NOWHERE, UNALIGNED, HIGH, LAST, FIRST_PAGE, SAME, OVERLAP, ELSEWHERE, NO_FLUSH, NO_INVALIDATE, NO_LAUNCH, LATE, GONE, STRANGE, MODES
 };
-struct way { uint64_t seed; unsigned char poison; struct vta_simulator *simulator; };    /* that a machine may go */
-struct device { struct vta v; struct way way; enum mode mode; int ended, calls; };
+struct way { uint64_t seed; unsigned char poison; struct simulator *simulator; };    /* that a machine may go */
+struct device { struct isa isa; struct way way; enum mode mode; int ended, calls; };
 
 static struct way way_of(const struct device *d, uint64_t seed, unsigned char poison)
 {
-        return (struct way){ seed, poison, vta_simulator_new(&d->v, seed, poison) };
+        return (struct way){ seed, poison, simulator_new(&d->isa, seed, poison) };
 }
 
 /* ---- the five functions ---- */
@@ -85,13 +87,7 @@ int DEVICE(invalidate)(void *device, void *at, size_t bytes)
 static bool simulate(const struct way *way, uint64_t instructions, uint32_t count)
 {
         struct diag diag = { .silent = true };
-#ifdef UNIFIED
-        struct vta_segment code = { .kind = VTA_KIND_CODE, .content = memory + instructions, .bytes = (int64_t)count * UNIFIED_BYTES };
-        const struct vta_program p = { .dram_bytes = BYTES, .code = &code };
-        return instructions < BYTES && unified_run(&p, memory, way->seed, way->poison, VTA_WORK_MOST, &diag);
-#else
-        return vta_launch(way->simulator, memory, BYTES, (int64_t)instructions, count, VTA_WORK_MOST, &diag);
-#endif
+        return simulator_launch(way->simulator, memory, BYTES, (int64_t)instructions, count, WORK_MOST, &diag);
 }
 
 int DEVICE(launch)(void *device, uint64_t instructions, uint32_t count)
@@ -223,7 +219,7 @@ static int orders(const struct dnncc_model_1 *model, struct device *d, size_t co
                         fwrite(at, 1, (size_t)model->outputs[k].bytes, results[k]);
         }
         for (int w = 0; w < WAYS; w++)
-                vta_simulator_free(all[w].simulator);
+                simulator_free(all[w].simulator);
         for (uint32_t k = 0; k < model->output_count; k++)
                 fclose(results[k]);
         for (uint32_t k = 0; k < model->input_count; k++)
@@ -300,7 +296,7 @@ int main(int count, char **arguments)
         struct device d = { .mode = FINE };
         const char *seed = getenv("SEED"), *sizes = getenv("SIZES");
         int code = 2;
-        if (!vta_begin_sizes(&d.v, sizes ? sizes : "", &diag))
+        if (!isa_begin_sizes(&d.isa, &INSTRUCTIONS, sizes ? sizes : "", &diag))
                 return 2;
         const struct way way = d.way = way_of(&d, seed ? strtoull(seed, NULL, 10) : 0, 0xa5);
         arguments++;
@@ -322,7 +318,7 @@ int main(int count, char **arguments)
         else if (count > 1 && !strcmp(*arguments, "codes"))
                 code = codes(model, &d);
 #endif
-        vta_simulator_free(way.simulator);
+        simulator_free(way.simulator);
         free(weights);
         return code;
 }

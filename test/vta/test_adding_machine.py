@@ -25,12 +25,12 @@ def build(tree):
     source = tree / re.search(r"codegen/machines/\w+\.c", PAGE)[0]
     source.parent.mkdir(parents=True)
     source.write_text(code)
-    for table, line in ("machines", machine), ("targets", target):
+    for table, line in ("machines/machines", machine), ("targets", target):
         text = (dnncc.ROOT / "codegen" / f"{table}.def").read_text()
         (tree / "codegen" / f"{table}.def").write_text(text.replace("#undef", line + "#undef", 1))
     built = dnncc.ROOT / "build"
     done = dnncc.run(["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Werror", "-O1", "-I", tree, "-I", dnncc.ROOT, "-I", built, source,
-                      dnncc.ROOT / "codegen" / "machines.c", dnncc.ROOT / "codegen" / "targets.c", built / "obj" / "compiler" / "main.o",
+                      dnncc.ROOT / "codegen" / "machines" / "machines.c", dnncc.ROOT / "codegen" / "targets.c", built / "obj" / "compiler" / "main.o",
                       built / "libdnncc.a", *"-lprotobuf-c -lz -lm -o".split(), tree / "dnncc"])
     assert done.returncode == 0, done.stderr
     return tree / "dnncc"

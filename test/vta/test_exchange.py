@@ -112,4 +112,4 @@ def test_much_work(tmp_path):
     rows = struct.pack("<QQ", 2 << 7, 65535 | 65535 << 16)
     (tmp_path / "b.vta").write_bytes(exchange([("code", INSTRUCTIONS, 0x1000, rows * 8000 + FINISH), ("x", INPUT, 0x40000, 256)]))
     for command in ("run", "cycles"):
-        assert "instruction 0 cannot run: a load or store stays within the memory" in vta(command, tmp_path / "b.vta", code=3)
+        assert "instruction 0 (load) cannot run: a load or store stays within the memory" in vta(command, tmp_path / "b.vta", code=3)

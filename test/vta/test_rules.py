@@ -70,11 +70,11 @@ def test_rule(tmp_path, rule):
 
 
 def test_every_rule_has_a_case():
-    table = (dnncc.ROOT / "codegen/vta/rules.def").read_text()
+    table = (dnncc.ROOT / "codegen/vta/vta_rules.def").read_text()
     assert set(re.findall(r"^RULE\((\w+),", table, re.M)) == set(BROKEN)
 
 
-@pytest.mark.parametrize("rule", [rule for rule, must in re.findall(r"^RULE\((\w+), +(\d)", (dnncc.ROOT / "codegen/vta/rules.def").read_text(), re.M)
+@pytest.mark.parametrize("rule", [rule for rule, must in re.findall(r"^RULE\((\w+), +(\d)", (dnncc.ROOT / "codegen/vta/vta_rules.def").read_text(), re.M)
                                   if must == "1"])
 def test_refused_by_the_simulator(tmp_path, rule):
     changes, number, more = BROKEN[rule]

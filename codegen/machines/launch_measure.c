@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* What a launch takes, whole and part by part. Cycles are those of the model (meter.h); a part has those from the end of the one before
+ * to its own, so that they add up. */
+#include <stdlib.h>
+
+#include "codegen/machines/launch_moves.h"
+#include "codegen/machines/machine_check.h"
+#include "codegen/machines/meter.h"
+
+struct measuring {
+        const struct isa *isa;
+        struct launch_moves moves;      /* lists lie at its end */
+        struct machine_measure *m;
+        int part;                       /* of the instruction that is looked at */
+        struct cost cost;
+};
+
+void launch_part_begin(struct launch_parts *parts, int64_t from, int64_t to, const struct loop_buffer *result)
+{
+        ARENA_GROW(parts->arena, parts->results, parts->count);
+        parts->results[parts->count++] = result;
+        for (int64_t k = from; k < to; k++)
+                parts->of[k] = parts->count;
+}
+
+static void touched(void *context, int memory, int64_t first, int64_t count, enum access access)
+{
+        struct measuring *m = context;
+        if (memory != OUTSIDE)
+                launch_moves_use(&m->moves, m->part, memory, (first + count) * m->isa->bytes[memory]);
+        else if (launch_moves_parameter(&m->moves, first))
+                launch_moves_add(&m->moves, m->part, m->cost.memory, first, count, access == WRITES);
+}
+
+static void add_bytes(struct machine_part *part, const struct cost *cost)
+{
+        if (cost->memory >= 0)
+                *(cost->stores ? &part->stored : &part->loaded[cost->memory]) += cost->bytes;
+}
+
+/* what the model says of instructions that take so many cycles together */
+static void fill(const struct measuring *m, struct meter *meter, int64_t cycles, struct machine_part *part)
+{
+        const struct machine *machine = &m->isa->machine;
+        const int64_t leaves = machine->memories[machine->leaves].bytes ? m->isa->bytes[machine->leaves] : 1;
+        meter->cycles = part->cycles = cycles;
+        part->serial = meter->serial;
+        part->products = meter->classes[m->isa->set->products].steps;
+        part->bound = meter_bound(m->isa, meter);
+        /* what is stored lies as what leaves does; a FIFO holds no more than it has room for, and lists stay */
+        part->used[machine->stored] = part->used[machine->leaves] / leaves * m->isa->bytes[machine->stored];
+        for (int k = 0; k < MACHINE_MEMORIES; k++)
+                if (machine->memories[k].fifo)
+                        part->used[k] = part->loaded[k] < machine->memories[k].bytes ? part->loaded[k] : machine->memories[k].bytes;
+        if (machine->lists < 0)
+                return;
+        part->places = part->loaded[machine->lists] / m->isa->bytes[machine->lists];
+        part->least[machine->lists] = part->loaded[machine->lists];
+        part->used[machine->lists] = m->m->whole.used[machine->lists];
+}
+
+static void add_all(struct measuring *m, const struct launch_parts *parts, struct meter *whole, const struct instruction_times *times)
+{
+        struct meter *meters = arena_array(parts->arena, (size_t)parts->count, sizeof *meters);
+        const struct machine_code *code = parts->code;
+        const struct segment lists = { .kind = SEGMENT_MICRO_OPS, .address = m->moves.end, .content = code->lists,
+                                       .bytes = code->list_count * m->isa->set->list_bytes }, *places[] = { &lists };
+        const struct machine_program p = { .isa = *m->isa, .places = places, .place_count = 1 };
+        struct running r = { .isa = m->isa, .program = &p, .lists = running_lists(m->isa, 0), .touched = touched, .context = m };
+        for (int64_t k = 0; k < code->count; k++) {
+                struct instruction i;
+                isa_decode(m->isa, code->instructions + k * m->isa->set->bytes, &i);
+                m->part = parts->of[k];
+                m->cost = m->isa->set->cost(m->isa, &i);
+                struct machine_part *part = &m->m->parts[m->part - 1];
+                part->instructions++;
+                m->m->whole.instructions++;
+                add_bytes(part, &m->cost);
+                add_bytes(&m->m->whole, &m->cost);
+                meter_add(m->isa, &i, times[k], &meters[m->part - 1]);
+                run_instruction(&r, &i);
+        }
+        free(r.lists);
+        int64_t before = 0;
+        for (int k = 0; k < parts->count; k++) {
+                const int64_t end = meters[k].cycles > before ? meters[k].cycles : before;
+                m->m->parts[k].result = parts->results[k];
+                fill(m, &meters[k], end - before, &m->m->parts[k]);
+                before = end;
+        }
+        fill(m, whole, whole->cycles, &m->m->whole);
+}
+
+bool machine_measure(const struct loop_function *stream, struct arena *arena, struct machine_measure *measure, struct diag *diag)
+{
+        const struct machine *machine = stream->machine;
+        const struct machine_memory *in = &machine->memories[machine->inputs], *out = &machine->memories[machine->stored];
+        const int64_t unit = machine_element_bytes(machine_element_bytes(in) < machine_element_bytes(out) ? in : out);
+        struct isa isa;
+        struct meter whole;
+        struct machine_code code;
+        struct measuring m = { .isa = &isa, .m = measure };
+        *measure = (struct machine_measure){ .parts = NULL };
+        launch_moves_begin(&m.moves, stream, measure, machine_align_most(machine), unit, arena);
+        if (!machine_encode(stream, m.moves.addresses, m.moves.end, arena, &code, diag) ||
+            isa_begin(&isa, machine_instructions(machine), machine))
+                return false;
+        struct instruction_times *times = arena_array(arena, (size_t)code.count + 1, sizeof *times);
+        if (!meter_run(&isa, code.instructions, code.count, &whole, times, diag))
+                return false;
+        struct launch_parts parts = { &isa, &m.moves, &code, arena, arena_array(arena, (size_t)code.count + 1, sizeof *parts.of), 0, NULL };
+        machine_driver(machine)->parts(&parts);
+        measure->part_count = parts.count;
+        measure->parts = arena_array(arena, (size_t)parts.count, sizeof *measure->parts);
+        add_all(&m, &parts, &whole, times);
+        return true;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* The cycle model: see meter.h, which is its specification. */
+#include "codegen/machines/meter.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "codegen/machines/machine_program.h"
+
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* the stage whose instruction starts first; -1: none can */
+static int first_stage(const struct walk *w, int64_t *start)
+{
+        const struct machine *m = &w->isa->machine;
+        int best = -1;
+        for (int k = 0; k < m->stage_count; k++) {
+                const int stage = k == 0 ? m->compute : k <= m->compute ? k - 1 : k;
+                const int64_t time = walk_start(w, stage);
+                if (time >= 0 && (best < 0 || time < *start)) {
+                        best = stage;
+                        *start = time;
+                }
+        }
+        return best;
+}
+
+void meter_add(const struct isa *isa, const struct instruction *i, struct instruction_times times, struct meter *m)
+{
+        const struct cost cost = isa->set->cost(isa, i);
+        const struct order order = isa->set->order(i);
+        struct meter_class *class = &m->classes[cost.class];
+        class->count++;
+        class->steps += cost.steps;
+        class->bytes += cost.bytes;
+        class->busy += times.busy;
+        m->cycles = later(m->cycles, times.end);
+        m->bus += cost.bus;
+        m->places = later(m->places, cost.places);
+        if (order.on < 0)
+                m->serial += times.busy + cost.fill + (order.next ? isa->machine.cycles.change : 0);
+}
+
+bool meter_run(const struct isa *isa, const unsigned char *bytes, int64_t count, struct meter *m, struct instruction_times *times,
+               struct diag *diag)
+{
+        struct walk w;
+        int64_t start = 0;
+        *m = (struct meter){ 0 };
+        bool fine = walk_begin(&w, isa, bytes, count, -1, diag);
+        for (int stage; fine && (stage = first_stage(&w, &start)) >= 0;) {
+                const struct walk_next now = w.next[stage];
+                const struct cost cost = isa->set->cost(isa, &now.instruction);
+                struct instruction_times all;
+                if (!walk_go(&w, stage, start, &cost, &all))
+                        continue;
+                meter_add(isa, &now.instruction, all, m);
+                if (times)
+                        times[now.number] = all;
+        }
+        fine = fine && walk_is_done(&w, diag);
+        walk_end(&w);
+        return fine;
+}
+
+/* ---- what it comes to ---- */
+
+double meter_utilization(const struct isa *isa, const struct meter *m)
+{
+        return m->cycles ? (double)m->classes[isa->set->products].steps / (double)m->cycles : 0;
+}
+
+const char *meter_bound(const struct isa *isa, const struct meter *m)
+{
+        const struct instruction_set *set = isa->set;
+        const char *bound = "waiting";
+        int64_t busy[ISA_BUSY] = { 0 }, most = (m->cycles + 1) / 2;
+        for (int k = 0; k < set->class_count; k++)
+                if (set->classes[k].busy >= 0)
+                        busy[set->classes[k].busy] += m->classes[k].busy;
+        if (set->bus >= 0)
+                busy[set->bus] = m->bus;
+        for (int k = 0; k < ISA_BUSY && set->busy[k]; k++)
+                if (busy[k] >= most) {
+                        most = busy[k] + 1;
+                        bound = set->busy[k];
+                }
+        return bound;
+}
+
+/* ---- as a table ---- */
+
+static void add_each(const struct machine_program *p, const struct instruction_times *times, struct text *out)
+{
+        text_add(out, "%8s  %-8s %12s %12s  %s\n", "number", p->isa.set->stage_word, "start", "end", "instruction");
+        for (int64_t k = 0; k < program_length(p); k++) {
+                struct instruction i;
+                isa_decode(&p->isa, program_instruction(p, k), &i);
+                const int stage = p->isa.set->order(&i).stage;
+                if (stage < 0)
+                        continue;
+                text_add(out, "%8" PRId64 "  %-8s %12" PRId64 " %12" PRId64 "  ", k, p->isa.machine.stages[stage], times[k].start,
+                         times[k].end);
+                assembly_print_instruction(&p->isa, p, program_instruction(p, k), out);
+                text_add(out, "\n");
+        }
+        text_add(out, "\n");
+}
+
+bool meter_report(const struct machine_program *p, bool each, struct text *out, struct diag *diag)
+{
+        struct meter m;
+        const int64_t length = program_length(p);
+        struct instruction_times *times = each ? memory_alloc((size_t)length * sizeof *times) : NULL;
+        const bool fine = meter_run(&p->isa, p->code->content, length, &m, times, diag);
+        if (fine && each)
+                add_each(p, times, out);
+        free(times);
+        if (!fine)
+                return false;
+        text_add(out, "cycles        %12" PRId64 "\nutilization   %10.1f %%\nbound by      %12s\n", m.cycles,
+                 100 * meter_utilization(&p->isa, &m), meter_bound(&p->isa, &m));
+        p->isa.set->report(&p->isa, &m, length, out);
+        return true;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* What instructions do: in numbers, and to memory. */
+#include "codegen/unified/unified.h"
+
+int64_t unified_rows(const struct unified_instruction *i)
+{
+        switch (i->opcode) {
+        case UNIFIED_MULTIPLY_CODE: return i->rows * i->columns;
+        case UNIFIED_ACTIVATE_CODE: return i->height * i->width;
+        default: return 0;
+        }
+}
+
+enum unified_memory unified_moved_memory(const struct unified_instruction *i)
+{
+        return i->opcode == UNIFIED_READ_WEIGHTS_CODE ? UNIFIED_FIFO : i->par ? UNIFIED_PAR : UNIFIED_UB;
+}
+
+int64_t unified_moved(const struct unified_instruction *i)
+{
+        const int64_t bytes = machine_element_bytes(&machine_unified.memories[unified_moved_memory(i)]);
+        switch (i->opcode) {
+        case UNIFIED_READ_HOST_CODE:
+        case UNIFIED_WRITE_HOST_CODE: return i->count * bytes;
+        case UNIFIED_READ_WEIGHTS_CODE: return i->blocks * bytes;
+        default: return 0;
+        }
+}
+
+/* ---- moves ---- */
+
+void unified_read_host(struct running *r, const struct instruction *instruction)
+{
+        const struct unified_instruction *i = unified_instruction(instruction);
+        const unsigned char *from = touch(r, OUTSIDE, i->host, unified_moved(i), READS);
+        void *to = touch(r, (int)unified_moved_memory(i), i->local, i->count, WRITES);
+        int32_t *par = to;
+        if (to && !i->par)
+                memcpy(to, from, (size_t)i->count * UNIFIED_LANES);
+        for (int64_t k = 0; to && i->par && k < i->count * UNIFIED_LANES; k++)
+                par[k] = (int32_t)(uint32_t)code_word(from + 4 * k, 4);
+}
+
+void unified_write_host(struct running *r, const struct instruction *instruction)
+{
+        const struct unified_instruction *i = unified_instruction(instruction);
+        const void *from = touch(r, UNIFIED_UB, i->local, i->count, READS);
+        void *to = touch(r, OUTSIDE, i->host, unified_moved(i), WRITES);
+        if (to)
+                memcpy(to, from, (size_t)i->count * UNIFIED_LANES);
+}
+
+/* block by block where it is computed; the FIFO itself orders who touches it */
+void unified_read_weights(struct running *r, const struct instruction *instruction)
+{
+        const struct unified_instruction *i = unified_instruction(instruction);
+        const unsigned char *from = touch(r, OUTSIDE, i->from, unified_moved(i), READS);
+        if (from)
+                memcpy(r->inside[UNIFIED_FIFO] + r->put % r->isa->depth[UNIFIED_FIFO] * UNIFIED_BLOCK, from + r->part * UNIFIED_BLOCK,
+                       UNIFIED_BLOCK);
+}
+
+/* ---- rows ---- */
+
+/* the FIFO's next block into the array: [input][output], as a step multiplies */
+static void take_block(struct running *r)
+{
+        const unsigned char *w = r->inside[UNIFIED_FIFO] + r->take % r->isa->depth[UNIFIED_FIFO] * UNIFIED_BLOCK;
+        for (int o = 0; o < UNIFIED_LANES; o++)
+                for (int k = 0; k < UNIFIED_LANES; k++)
+                        r->scratch[k * UNIFIED_LANES + o] = w[o * UNIFIED_LANES + k];
+}
+
+/* an input of 0 adds nothing */
+static void multiply_row(const int8_t *x, const int8_t *w, int32_t *sums)
+{
+        for (int k = 0; k < UNIFIED_LANES; k++) {
+                const int32_t factor = x[k];
+                if (!factor)
+                        continue;
+                for (int o = 0; o < UNIFIED_LANES; o++)
+                        sums[o] = (int32_t)((uint32_t)sums[o] + (uint32_t)(factor * w[k * UNIFIED_LANES + o]));
+        }
+}
+
+void unified_multiply(struct running *r, const struct instruction *instruction)
+{
+        const struct unified_instruction *i = unified_instruction(instruction);
+        if (i->next && r->memory)
+                take_block(r);
+        for (int64_t y = 0; y < i->rows; y++)
+                for (int64_t x = 0; x < i->columns; x++) {
+                        const int64_t sum = i->sum + y * i->sum_row + x * i->sum_column;
+                        const void *in = touch(r, UNIFIED_UB, i->in + y * i->in_row + x * i->in_column, 1, READS);
+                        if (i->add)
+                                touch(r, UNIFIED_ACC, sum, 1, READS);
+                        int32_t *sums = touch(r, UNIFIED_ACC, sum, 1, WRITES);
+                        if (!sums)
+                                continue;
+                        if (!i->add)
+                                memset(sums, 0, UNIFIED_LANES * sizeof *sums);
+                        multiply_row(in, (const int8_t *)r->scratch, sums);
+                }
+}
+
+static int64_t shifted(int32_t value, int64_t by)
+{
+        return by < 0 || by > 31 ? 0 : value >= 0 ? value >> by : ~(~(int64_t)value >> by);
+}
+
+/* par: what is added, and amounts to shift by behind that; NULL: neither */
+static void activate_row(const struct unified_instruction *i, const int32_t *from, const int32_t *par, void *to)
+{
+        int32_t *sums = to;
+        int8_t *bytes = to;
+        for (int n = 0; n < UNIFIED_LANES; n++) {
+                const int32_t sum = (int32_t)((uint32_t)from[n] + (par ? (uint32_t)par[n] : 0) + (uint32_t)i->plus);
+                const int64_t v = shifted(sum, i->lanes ? par[UNIFIED_LANES + n] : i->shift),
+                              bound = v < i->low ? i->low : v > i->high ? i->high : v;
+                if (i->to_sums)
+                        sums[n] = (int32_t)bound;
+                else
+                        bytes[n] = (int8_t)bound;
+        }
+}
+
+void unified_activate(struct running *r, const struct instruction *instruction)
+{
+        const struct unified_instruction *i = unified_instruction(instruction);
+        const bool reads = i->low < i->high || r->memory;       /* else it gives a number, and reads nothing */
+        const int32_t *par = i->by && reads ? touch(r, UNIFIED_PAR, i->parameters, 1 + i->lanes, READS) : NULL;
+        for (int64_t y = 0; y < i->height; y++)
+                for (int64_t x = 0; x < i->width; x++) {
+                        const int64_t at = i->of + y * i->of_row + x * i->of_column;
+                        const int32_t *from = reads ? touch(r, UNIFIED_ACC, at, 1, READS) : NULL;
+                        void *to = touch(r, i->to_sums ? UNIFIED_ACC : UNIFIED_UB, i->out + y * i->out_row + x * i->out_column, 1, WRITES);
+                        if (to)
+                                activate_row(i, from, par, to);
+                }
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* What streams, and C code that drives a VTA, need to know of it. */
+#include <inttypes.h>
+
+#include "codegen/machines/launch_moves.h"
+#include "codegen/vta/vta_encode.h"
+
+/* Addresses stand in one field, in elements of a memory that another one names; of an instruction that moves nothing they stay. */
+static const char place_text[] =
+        "\n"
+        "/* Instructions were compiled for a workspace at address 0 and the program behind it. What moves anything gets\n"
+        " * the addresses that both have now. */\n"
+        "static void place(uint64_t words[2], uint64_t workspace, uint64_t program)\n"
+        "{\n"
+        "        static const uint16_t element_bytes[%d] = { ";
+
+static void put_place(const struct isa *isa, int64_t workspace_size, struct text *out)
+{
+        const struct code_field *memory = &isa->fields[VTA_FIELD_memory], *at = &isa->fields[VTA_FIELD_dram_base],
+                               *size = &isa->fields[VTA_FIELD_x_size];
+        text_add(out, place_text, 1 << memory->width);
+        for (int k = 0; k < 1 << memory->width; k++)
+                text_add(out, "%s%" PRId64, k ? ", " : "", k < VTA_MEMORIES ? isa->bytes[k] : 1);
+        text_add(out,
+                 " };\n"
+                 "        const uint64_t bytes = element_bytes[words[0] >> %d & %d], field = 0x%" PRIx64 "u;\n"
+                 "        if ((words[0] & 7) > 1 || !(words[%d] >> %d & 0x%" PRIx64 "u))   /* no load, no store, or of nothing */\n"
+                 "                return;\n"
+                 "        uint64_t at = (words[0] >> %d & field) * bytes;\n"
+                 "        at = at < %" PRId64 "u ? workspace + at : program + (at - %" PRId64 "u);\n"
+                 "        words[0] = (words[0] & ~(field << %d)) | at / bytes << %d;\n"
+                 "}\n",
+                 memory->bit, (1 << memory->width) - 1, ((uint64_t)1 << at->width) - 1, size->bit / 64, size->bit % 64,
+                 ((uint64_t)1 << size->width) - 1, at->bit, workspace_size, workspace_size, at->bit, at->bit);
+}
+
+/* ---- parts of a launch ---- */
+
+/* A part ends with the last store of a result; what follows the last store belongs to it. */
+static void find_parts(struct launch_parts *parts)
+{
+        const struct loop_buffer *result = NULL;
+        int64_t behind = 0;             /* the last store */
+        launch_part_begin(parts, 0, parts->code->count, NULL);
+        for (int64_t k = 0; k < parts->code->count; k++) {
+                struct vta_instruction i;
+                launch_part_instruction(parts, k, &i);
+                const bool stores = i.opcode == VTA_OPCODE_STORE && vta_moves(&i);
+                const struct loop_buffer *now = stores ? launch_moves_parameter(parts->moves, vta_row_address(parts->isa, &i, 0)) : NULL;
+                if (!now)
+                        continue;
+                if (result && now != result)
+                        launch_part_begin(parts, behind, parts->code->count, now);
+                parts->results[parts->count - 1] = result = now;
+                behind = k + 1;
+        }
+}
+
+const struct machine_driver vta_driver = { .encode = vta_encode_stream, .place = put_place, .parts = find_parts };

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/* Streams (ir/loop/stream.h) as instructions.
+ *
+ *     pop load to compute                                        pop_prev
+ *     for %y = 0 to 14 count {                                   iter_out 14   dst_out, src_out, wgt_out: what it adds
+ *       for %x = 0 to 14 count {                                 iter_in 14    dst_in, ..
+ *         for %k = 0 to 9 list { product .. } } }        ->      uop_begin .. uop_end: places for %k = 0, 1, .. where %x = %y = 0
+ *     push compute to store                                      push_next */
+#include "codegen/vta/vta_encode.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "ir/loop/stream_flat.h"
+
+enum { POPS = 2 };                      /* flags of an instruction that take tokens */
+
+struct list { unsigned char *words; int64_t count, at; int epoch; };  /* at: in the memory, while its epoch lasts */
+
+struct encoding {
+        const struct isa *isa;
+        const struct loop_function *f;
+        const int64_t *addresses;
+        struct arena *arena;
+        struct vta_instruction *out;
+        int count;
+        int last[VTA_STAGES];           /* number of a stage's last instruction; -1: none */
+        bool pops[VTA_STAGES][POPS];          /* for the next one of a stage */
+        struct list **lists;            /* of each instruction that has one; NULL */
+        struct map *known;              /* struct list by its words */
+        struct list **fresh;            /* all of them, by first use */
+        int fresh_count;
+        struct diag *diag;
+        bool failed;
+};
+
+static void fail(struct encoding *e, enum exit_code code, const char *what)
+{
+        if (!e->failed)
+                diag_error(e->diag, code, "stream %s: %s", e->f->name, what);
+        e->failed = true;
+}
+
+/* ---- instructions and tokens ---- */
+
+static void put(struct encoding *e, struct vta_instruction i, struct list *list)
+{
+        int stage = (int)vta_stage_of(&i), number = e->count;
+        i.pop_prev = e->pops[stage][0];
+        i.pop_next = e->pops[stage][1];
+        memset(e->pops[stage], 0, sizeof e->pops[stage]);
+        ARENA_GROW(e->arena, e->out, number);
+        ARENA_GROW(e->arena, e->lists, number);
+        e->out[number] = i;
+        e->lists[number] = list;
+        e->last[stage] = e->count++;
+        const struct instruction all = vta_any(&i);
+        const struct code_field *misfit = isa_misfit(e->isa, &all, isa_form(e->isa, &all));
+        if (misfit && !e->failed)
+                fail(e, EXIT_UNSUPPORTED, arena_printf(e->arena, "no instruction has %s = %" PRId64, misfit->name,
+                                                       all.numbers[misfit - e->isa->fields]));
+}
+
+/* moves nothing: carries tokens */
+static void put_idle(struct encoding *e, int stage)
+{
+        static const struct vta_instruction idle[VTA_STAGES] = {
+                [VTA_STAGE_LOAD] = { .opcode = VTA_OPCODE_LOAD, .memory = VTA_INP },
+                [VTA_STAGE_COMPUTE] = { .opcode = VTA_OPCODE_LOAD, .memory = VTA_UOP },
+                [VTA_STAGE_STORE] = { .opcode = VTA_OPCODE_STORE, .memory = VTA_OUT },
+        };
+        put(e, idle[stage], NULL);
+}
+
+static void pop_token(struct encoding *e, struct loop_queue q)
+{
+        bool *pop = &e->pops[q.to][q.from > q.to];
+        if (*pop)
+                put_idle(e, q.to);
+        *pop = true;
+}
+
+static void push_token(struct encoding *e, struct loop_queue q)
+{
+        int64_t *flag = NULL;
+        for (int tries = 0; tries < 2 && !flag; tries++) {
+                bool waits = e->pops[q.from][0] || e->pops[q.from][1];
+                if (tries || waits || e->last[q.from] < 0)
+                        put_idle(e, q.from);
+                struct vta_instruction *i = &e->out[e->last[q.from]];
+                flag = q.to > q.from ? &i->push_next : &i->push_prev;
+                if (*flag)
+                        flag = NULL;
+        }
+        *flag = 1;
+}
+
+/* ---- transfers ---- */
+
+static int64_t dram_of(struct encoding *e, const struct loop_buffer *b, int64_t at, int memory)
+{
+        int64_t address = e->addresses[b->number] + at * element_info[b->element].bytes;
+        if (address % e->isa->bytes[memory])
+                fail(e, EXIT_UNSUPPORTED, "a transfer begins within an element");
+        return address / e->isa->bytes[memory];
+}
+
+/* rows that follow each other are one */
+static bool is_one_row(const struct flat_step *t, int64_t step)
+{
+        return t->rows > 1 && t->columns == step && !t->pad[0] && !t->pad[1] && !t->pad[2] && !t->pad[3];
+}
+
+static void put_transfer(struct encoding *e, const struct flat_step *t)
+{
+        enum { FIELD_MOST = 65535 };
+        bool loads = loop_transfer_loads(t->s);
+        int in = loads ? 0 : 1, memory = loads ? t->s->buffer->memory : VTA_OUT;
+        int64_t numbers = machine_element_numbers(&e->isa->machine.memories[memory]), step = t->s->transfer->step;
+        struct vta_instruction i = { .opcode = loads ? VTA_OPCODE_LOAD : VTA_OPCODE_STORE, .memory = memory, .sram_base = t->at[in],
+                                     .dram_base = dram_of(e, flat_operand(t->s, 1 - in), t->at[1 - in], memory),
+                                     .y_size = t->rows, .x_size = t->columns, .x_stride = step / numbers,
+                                     .y_pad_0 = t->pad[0], .y_pad_1 = t->pad[1], .x_pad_0 = t->pad[2], .x_pad_1 = t->pad[3] };
+        if (step % numbers && t->rows > 1)
+                fail(e, EXIT_UNSUPPORTED, "rows of a transfer begin within an element");
+        if (is_one_row(t, i.x_stride) && t->rows * t->columns <= FIELD_MOST) {
+                i.x_size *= t->rows;
+                i.y_size = 1;
+        }
+        if (i.y_size == 1)
+                i.x_stride = i.x_size;
+        if (i.x_stride <= FIELD_MOST) {
+                put(e, i, NULL);
+                return;
+        }
+        const int64_t width = vta_row(&i), stride = i.x_stride;         /* row by row, where the field is too small */
+        struct vta_instruction row = i;
+        for (int64_t y = 0; y < t->rows && !e->failed; y++) {
+                row.y_size = 1;
+                row.x_stride = row.x_size;
+                row.y_pad_0 = y ? 0 : i.y_pad_0;
+                row.y_pad_1 = y < t->rows - 1 ? 0 : i.y_pad_1;
+                row.sram_base = i.sram_base + (y ? y + i.y_pad_0 : 0) * width;
+                row.dram_base = i.dram_base + y * stride;
+                put(e, row, NULL);
+        }
+}
+
+/* ---- steps ---- */
+
+/* the list of places, kept once */
+static struct list *list_of(struct encoding *e, const struct flat_step *n, int counted)
+{
+        int64_t count = 1, index[NEST_MAX] = { 0 };
+        struct vta_instruction u = { .dst = n->at[0], .src = n->at[1], .wgt = n->at[2] };
+        for (int k = counted; k < n->loop_count; k++)
+                count *= n->loops[k].count;
+        if (count > e->isa->machine.limits.list) {
+                fail(e, EXIT_UNSUPPORTED, "a list of places is longer than the machine keeps");
+                return NULL;
+        }
+        const size_t bytes = (size_t)count * VTA_MICRO_OP_BYTES;
+        unsigned char *words = arena_alloc(e->arena, bytes);
+        for (int64_t at = 0; at < count; at++) {
+                const struct instruction place = vta_any(&u);
+                if (isa_misfit(e->isa, &place, VTA_FORM_MICRO_OP))
+                        fail(e, EXIT_UNSUPPORTED, "a step is outside of a memory");
+                isa_encode_place(e->isa, &place, words + at * VTA_MICRO_OP_BYTES);
+                for (int k = n->loop_count - 1; k >= counted; k--) {
+                        const int64_t *add = n->loops[k].add;
+                        bool wraps = ++index[k] == n->loops[k].count;
+                        int64_t times = wraps ? 1 - n->loops[k].count : 1;
+                        u.dst += times * add[0];
+                        u.src += times * add[1];
+                        u.wgt += times * add[2];
+                        if (!wraps)
+                                break;
+                        index[k] = 0;
+                }
+        }
+        struct list *list = map_get(e->known, (const char *)words, bytes);
+        if (list)
+                return list;
+        list = ARENA_NEW(e->arena, struct list);
+        *list = (struct list){ words, count, 0, 0 };
+        map_set(e->known, (const char *)words, bytes, list);
+        return list;
+}
+
+static void set_operation(struct vta_instruction *i, const struct loop_stmt *s)
+{
+        static const struct { int code; enum vta_operation operation; int sign; } rows[] = {
+                { LOOP_MIN, VTA_OPERATION_MIN, 1 }, { LOOP_MAX, VTA_OPERATION_MAX, 1 }, { LOOP_ADD, VTA_OPERATION_ADD, 1 },
+                { LOOP_SHR, VTA_OPERATION_SHR, 1 }, { LOOP_SHL, VTA_OPERATION_SHR, -1 },
+        };
+        int64_t immediate = 0;
+        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+                if (rows[k].code == s->code) {
+                        i->operation = rows[k].operation;
+                        i->use_imm = !s->source && loop_is_int(s->b, &immediate);
+                        i->imm = rows[k].sign * immediate;
+                }
+}
+
+static void put_step(struct encoding *e, const struct flat_step *read)
+{
+        struct flat_step n = *read;
+        int counted = 0;
+        while (counted < n.loop_count && n.loops[counted].kind == FOR_COUNT)
+                counted++;
+        if (n.s->kind == STMT_APPLY && !n.s->source) {          /* an immediate's first operand is both */
+                n.at[1] = n.at[0];
+                for (int k = 0; k < n.loop_count; k++)
+                        n.loops[k].add[1] = n.loops[k].add[0];
+        }
+        if (counted > 2) {
+                fail(e, EXIT_UNSUPPORTED, "an instruction has two counters");
+                return;
+        }
+        const struct nest_loop none = { .count = 1 }, *in = counted ? &n.loops[counted - 1] : &none, *outer = counted > 1 ? &n.loops[0] : &none;
+        struct vta_instruction i = { .opcode = n.s->kind == STMT_APPLY ? VTA_OPCODE_ALU : VTA_OPCODE_GEMM, .reset = n.s->kind == STMT_RESET,
+                                     .iter_out = outer->count, .iter_in = in->count, .dst_out = outer->add[0], .dst_in = in->add[0],
+                                     .src_out = outer->add[1], .src_in = in->add[1], .wgt_out = outer->add[2], .wgt_in = in->add[2] };
+        if (n.s->kind == STMT_APPLY)
+                set_operation(&i, n.s);
+        put(e, i, list_of(e, &n, counted));
+}
+
+static void put_statement(struct encoding *e, const struct loop_stmt *s)
+{
+        struct flat_step step;
+        if (s->kind == STMT_ALLOC)
+                return;
+        if (!flat_step_read(e->f->machine, s, NULL, &step)) {
+                fail(e, EXIT_UNSUPPORTED, "a statement is not flat");
+                return;
+        }
+        switch (step.s->kind) {
+        case STMT_TRANSFER: put_transfer(e, &step); break;
+        case STMT_PUSH: push_token(e, step.s->queue); break;
+        case STMT_POP: pop_token(e, step.s->queue); break;
+        default: put_step(e, &step);
+        }
+}
+
+/* ---- micro-ops ---- */
+
+/* Lists until the memory is full are an epoch, and are loaded in front of the first instruction that has one of them. Which is of
+ * compute, so that nothing but the order matters. */
+struct epoch { int instruction; int64_t first, count; };
+
+static struct epoch *find_epochs(struct encoding *e, int *count)
+{
+        struct epoch *epochs = NULL;
+        *count = 0;
+        for (int k = 0; k < e->count; k++) {
+                struct list *list = e->lists[k];
+                if (!list)
+                        continue;
+                struct epoch *now = *count ? &epochs[*count - 1] : NULL;
+                if (!now || (list->epoch != *count && now->count + list->count > e->isa->machine.limits.list)) {
+                        int64_t first = now ? now->first + now->count : 0;
+                        ARENA_GROW(e->arena, epochs, *count);
+                        epochs[*count] = (struct epoch){ k, first, 0 };
+                        now = &epochs[(*count)++];
+                }
+                if (list->epoch != *count) {
+                        list->epoch = *count;
+                        list->at = now->count;
+                        now->count += list->count;
+                        ARENA_GROW(e->arena, e->fresh, e->fresh_count);
+                        e->fresh[e->fresh_count++] = list;
+                }
+                e->out[k].uop_begin = list->at;
+                e->out[k].uop_end = list->at + list->count;
+        }
+        return epochs;
+}
+
+static void write_micro_ops(struct encoding *e, struct machine_code *code)
+{
+        for (int k = 0; k < e->fresh_count; k++)
+                code->list_count += e->fresh[k]->count;
+        unsigned char *to = code->lists = arena_alloc(e->arena, (size_t)(code->list_count + 1) * VTA_MICRO_OP_BYTES);
+        for (int k = 0; k < e->fresh_count; k++) {
+                const size_t bytes = (size_t)e->fresh[k]->count * VTA_MICRO_OP_BYTES;
+                memcpy(to, e->fresh[k]->words, bytes);
+                to += bytes;
+        }
+}
+
+static void write(const struct encoding *e, struct vta_instruction i, struct machine_code *code)
+{
+        const struct instruction all = vta_any(&i);
+        isa_encode(e->isa, &all, code->instructions + code->count++ * VTA_BYTES);
+}
+
+static void write_code(struct encoding *e, int64_t micro_ops, struct machine_code *code)
+{
+        int epoch_count, epoch = 0;
+        struct epoch *epochs = find_epochs(e, &epoch_count);
+        write_micro_ops(e, code);
+        code->instructions = arena_alloc(e->arena, (size_t)(e->count + epoch_count + 1) * VTA_BYTES);
+        for (int k = 0; k < e->count; k++) {
+                if (epoch < epoch_count && epochs[epoch].instruction == k) {
+                        const struct epoch *now = &epochs[epoch++];
+                        struct vta_instruction load = { .opcode = VTA_OPCODE_LOAD, .memory = VTA_UOP, .y_size = 1, .x_size = now->count,
+                                                        .x_stride = now->count, .dram_base = micro_ops / VTA_MICRO_OP_BYTES + now->first };
+                        write(e, load, code);
+                }
+                write(e, e->out[k], code);
+        }
+        write(e, (struct vta_instruction){ .opcode = VTA_OPCODE_FINISH }, code);
+}
+
+bool vta_encode_stream(const struct isa *isa, const struct loop_function *stream, const int64_t *addresses, int64_t micro_ops,
+                       struct arena *arena, struct machine_code *code, struct diag *diag)
+{
+        struct encoding e = { .isa = isa, .f = stream, .addresses = addresses, .arena = arena, .diag = diag };
+        *code = (struct machine_code){ .count = 0 };
+        e.known = map_new(arena);
+        for (int k = 0; k < VTA_STAGES; k++)
+                e.last[k] = -1;
+        for (int k = 0; k < stream->buffer_count; k++)
+                stream->buffers[k]->number = k;
+        for (const struct loop_stmt *s = stream->body->first; s && !e.failed; s = s->next)
+                put_statement(&e, s);
+        for (int k = 0; k < VTA_STAGES; k++)
+                if (e.pops[k][0] || e.pops[k][1])
+                        put_idle(&e, k);
+        if (!e.failed && (e.count + 1) * (int64_t)VTA_BYTES * 2 >= PROGRAM_CODE_MOST)
+                fail(&e, EXIT_BUDGET, "its instructions take more than a launch may have");
+        if (!e.failed)
+                write_code(&e, micro_ops, code);
+        return !e.failed;
+}
