@@ -191,7 +191,7 @@ static const char *index_type(struct c_writer *w, const struct loop_function *f,
 static int64_t blocks_at_a_time(const struct c_writer *w, const struct loop_function *f, const struct loop_stmt *phase)
 {
         const struct grid_cost cost = grid_cost_of(w->target, f, phase, false);
-        const int64_t there = divide_up(cost.blocks, target_grid(w->target)->multiprocessors);
+        const int64_t there = divide_up(cost.blocks, target_gpu(w->target)->multiprocessors);
         return !cost.registers || cost.resident < 1 ? 1 : cost.resident < there ? cost.resident : there;
 }
 

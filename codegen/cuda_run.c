@@ -63,7 +63,7 @@ static void put_prepare(struct c_writer *w)
         c_line(w, "if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||");
         c_line(w, "    cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) != cudaSuccess)");
         c_return_error(w, "DEVICE");
-        c_line(w, "if (major * 10 + minor < %d)", target_grid(w->target)->capability);
+        c_line(w, "if (major * 10 + minor < %d)", target_gpu(w->target)->capability);
         c_return_error(w, "PROCESSOR");
         for (int i = 0; i < cuda->phase_count; i++)
                 shared = cuda->phases[i].shared > shared ? cuda->phases[i].shared : shared;

@@ -150,7 +150,7 @@ static bool can_follow(const struct target *less, const struct target *best, str
                 diag_error(diag, EXIT_USAGE,
                            "--target: code for %s and %s is in different languages, not one file",
                            less->name, best->name);
-        else if (target_grid(best))
+        else if (target_gpu(best))
                 diag_error(diag, EXIT_USAGE,
                            "--target: a file of CUDA C is for one target, not for %s and %s: code "
                            "for %s runs on later GPUs, too",

@@ -74,7 +74,7 @@ static double predicted_cycles(const struct loop_function *kernel, bool schedule
         if (cycles >= 0)
                 return cycles;
         if (target_engine(target)->launches)
-                return launched_seconds(kernel, target, is_cold(run)) * target_grid(target)->clock;
+                return launched_seconds(kernel, target, is_cold(run)) * target_gpu(target)->clock;
         if (scheduled) {
                 cycles = kernel->flops / (2 * rate_issue(target) * target_lanes(target, E_F32));
         } else {

@@ -4,7 +4,7 @@
 
 extern const struct target target_cuda_sm_90, target_cuda_sm_100;
 
-static const struct grid_machine machine = {
+static const struct gpu gpu = {
         .multiprocessors = 148,
         .clock = 1.85e9,
         .warps = 64,
@@ -27,5 +27,5 @@ const struct target target_cuda_sm_100 = {
         .doc = "CUDA C for GPUs from Blackwell on (B200)",
         .base = &target_cuda_sm_90,
         .machine = CUDA_MACHINE,
-        .grid = &machine,
+        .gpu = &gpu,
 };

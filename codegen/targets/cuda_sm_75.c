@@ -5,7 +5,7 @@
 
 extern const struct target target_generic, target_cuda_sm_75;
 
-static const struct grid_machine machine = {
+static const struct gpu gpu = {
         .multiprocessors = 40,
         .clock = 1.59e9,
         .warps = 32,
@@ -27,7 +27,7 @@ const struct target target_cuda_sm_75 = {
         .base = &target_generic,
         .engine = &engine_grid,
         .machine = CUDA_MACHINE,
-        .grid = &machine,
+        .gpu = &gpu,
         .rates = &rates,
         .multiplies = multiplies,
         .printer = &cuda_printer,

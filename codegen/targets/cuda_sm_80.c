@@ -5,7 +5,7 @@
 
 extern const struct target target_cuda_sm_75, target_cuda_sm_80;
 
-static const struct grid_machine machine = {
+static const struct gpu gpu = {
         .multiprocessors = 108,
         .clock = 1.41e9,
         .warps = 64,
@@ -31,7 +31,7 @@ const struct target target_cuda_sm_80 = {
         .doc = "CUDA C for GPUs from Ampere on (A100)",
         .base = &target_cuda_sm_75,
         .machine = CUDA_MACHINE,
-        .grid = &machine,
+        .gpu = &gpu,
         .rates = &rates,
         .multiplies = multiplies,
 };

@@ -7,7 +7,7 @@
 
 extern const struct target target_cuda_sm_80, target_cuda_sm_90;
 
-static const struct grid_machine machine = {
+static const struct gpu gpu = {
         .multiprocessors = 132,
         .clock = 1.755e9,
         .warps = 64,
@@ -32,6 +32,6 @@ const struct target target_cuda_sm_90 = {
         .doc = "CUDA C for GPUs from Hopper on (H100, H200)",
         .base = &target_cuda_sm_80,
         .machine = CUDA_MACHINE,
-        .grid = &machine,
+        .gpu = &gpu,
         .rates = &rates,
 };

@@ -61,9 +61,9 @@ bool attention_row_fits(const struct attention *a, const struct target *target, 
                type_extent(a->scores->type, ROW) <= ROWS_MOST &&
                depth_of(a) % (KEY_LANES * WORD) == 0 && depth_of(a) <= CHANNELS_MOST &&
                width_of(a) <= CHANNELS_MOST && s->warps <= GRID_WARPS_MAX &&
-               (s->parts == 1 || (s->parts <= target_grid(target)->cluster &&
+               (s->parts == 1 || (s->parts <= target_gpu(target)->cluster &&
                                   share_of(a, s) * (s->parts - 1) < columns_of(a))) &&
-               shared_of(a, s) <= target_grid(target)->shared_bytes;
+               shared_of(a, s) <= target_gpu(target)->shared_bytes;
 }
 
 /* ---- a block ---- */
@@ -392,7 +392,7 @@ static void share(struct block *b, const struct schedule_grid *s)
 {
         const struct attention *a = b->a;
         const int64_t values = b->share * width_of(a);
-        if (row_are_words(&b->values, width_of(a)) && 4 * values + shared_of(a, s) <= target_grid(b->e->options->target)->shared_bytes)
+        if (row_are_words(&b->values, width_of(a)) && 4 * values + shared_of(a, s) <= target_gpu(b->e->options->target)->shared_bytes)
                 b->vs = shared(b, "vs", values);
         b->scores = shared(b, "scores", b->warps * own_keys(&b->turns));
         b->shares = shared(b, "shares", b->warps * own_keys(&b->turns));

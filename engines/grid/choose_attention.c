@@ -67,7 +67,7 @@ static struct attention_work work_of(const struct attention *a, struct band band
 static bool choose_rows(const struct attention *a, const struct target *target, struct arena *arena, struct schedule *best)
 {
         static const double worth = 1.2;        /* predictions are no better than that */
-        const struct grid_machine *g = target_grid(target);
+        const struct gpu *g = target_gpu(target);
         const struct type *scores = a->scores->type;
         struct row_attention of = {
                 .depth = (double)type_extent(op_operand(a->first, 0)->type, COLUMN),
@@ -118,13 +118,13 @@ static void try_tile(struct choice *c, int rows, int warps, int parts, int keys,
                 return;
         const struct multiply *m = attention_tile_multiply(c->attention, c->target, &t);
         const struct attention_work work = work_of(c->attention, c->band, &t, m);
-        if (!warps_resident(target_grid(c->target), &work.of))
+        if (!warps_resident(target_gpu(c->target), &work.of))
                 return;
         const double seconds = (together ? groups_attention_cost : warps_attention_cost)(c->target, m, &work);
         if (seconds >= c->least)
                 return;
         c->least = seconds;
-        c->waves = warps_waves(target_grid(c->target), &work.of);
+        c->waves = warps_waves(target_gpu(c->target), &work.of);
         c->registers = work.of.registers;
         c->best = s;
 }

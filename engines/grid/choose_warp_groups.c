@@ -38,7 +38,7 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
 static void try_tile(struct choice *c, const struct schedule_grid *s, const struct warp_tile *t)
 {
         const struct warp_work work = work_of(c, t);
-        const struct grid_machine *g = target_grid(c->target);
+        const struct gpu *g = target_gpu(c->target);
         if (!warps_resident(g, &work))
                 return;
         const double seconds = groups_cost(c->target, c->multiply, &work), judged = warps_judged(c->target, &work, seconds, 0);
@@ -101,7 +101,7 @@ int64_t group_panel(const struct target *target, const struct multiply *m, const
                         const struct warp_tile t = { .positions = tile, .warps = s.warps, .panels = 1, .stages = s.stages, .words = MULTIPLY_LINE,
                                                      .parts = 1, .rows = m->positions / MULTIPLY_WARPS, .vectors = width / m->outputs, .lanes = m->outputs,
                                                      .group = m->group / MULTIPLY_LINE, .bytes = element_info[m->x.memory].bytes, .together = true };
-                        if (group_tile_shared(&t) <= target_grid(target)->shared_bytes)
+                        if (group_tile_shared(&t) <= target_gpu(target)->shared_bytes)
                                 try_tile(&c, &s, &t);
                 }
                 if (c.seconds <= least) {        /* at equal cost the wider panel, with which positions are read less often */

@@ -63,7 +63,7 @@ static void try_one(struct choice *c, struct schedule_grid s)
         if (!warp_tile_of(c->op, c->target, &s, &t) || t.whole != s.whole || t.pooled != s.pooled)
                 return;
         const struct warp_work work = work_of(c, &t);
-        const struct grid_machine *g = target_grid(c->target);
+        const struct gpu *g = target_gpu(c->target);
         if (!warps_resident(g, &work))
                 return;
         const double seconds = warps_cost(c->target, c->multiply, &work), judged = warps_judged(c->target, &work, seconds, c->behind) + (t.pooled ? 0 : c->pool);
@@ -208,6 +208,6 @@ struct schedule warps_choose(const struct op *op, const struct schedule_machine 
                         try_all(&c, panels, PARTS_MOST, POOL);
         }
         for (int panels = 1; c.behind && panels <= ROW_PANELS_MOST; panels++)
-                try_all(&c, panels, target_grid(machine->target)->cluster, ROWS);
+                try_all(&c, panels, target_gpu(machine->target)->cluster, ROWS);
         return schedule_of_grid(c.best, c.best.tile ? arena_printf(arena, "%.3g us in %.0f waves, %d registers", c.seconds * 1e6, c.waves, c.registers) : NULL);
 }

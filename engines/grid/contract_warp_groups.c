@@ -68,7 +68,7 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
                                  .bytes = element_info[x->element].bytes,
                                  .together = true,
                                  .runs = s->runs && op_int(op, "crossed") &&
-                                         target_grid(target)->runs };
+                                         target_gpu(target)->runs };
         t->cluster = t->positions > 0 && warp_tile_clusters(t, target, group_tile_shared(t));
         return s->depth == m->group && s->panels == 1 && t->positions > 0 && t->positions % m->positions == 0 &&
                t->positions == t->warps * t->rows && turns % t->parts == 0 && t->stages >= STAGES &&

@@ -107,7 +107,7 @@ int warp_tile_members(const struct warp_tile *t) { return t->parts * t->across; 
 
 bool warp_tile_clusters(const struct warp_tile *t, const struct target *target, int64_t shared)
 {
-        const struct grid_machine *g = target_grid(target);
+        const struct gpu *g = target_gpu(target);
         const int64_t share = (int64_t)t->positions / t->parts * t->panels * t->vectors * t->lanes;
         return g && warp_tile_members(t) > 1 && warp_tile_members(t) <= g->cluster && t->positions % t->parts == 0 && share % (t->warps * t->panels * GRID_LANES) == 0 &&
                shared + round_up(warp_tile_part(t) * SUM_BYTES, PART_ALIGN) <= g->shared_bytes;
@@ -208,7 +208,7 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                                  .bytes = bytes,
                                  .across = 1 };
         const int64_t panels = type_extent(w, 0) / op_int(op, "groups");
-        t->runs = s->runs && target_grid(target)->runs && panels % t->panels == 0;
+        t->runs = s->runs && target_gpu(target)->runs && panels % t->panels == 0;
         t->added = t->parts > 1 || s->whole ? 0 : added_bytes(op, t);      /* with parts or whole rows another phase adds it, which has other shared memory */
         if (t->positions > 0)
                 warp_tile_apart(t, target);
@@ -395,7 +395,7 @@ struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element
 static int64_t band_of(const struct warps *w, int64_t across, int64_t down)
 {
         const struct warp_tile *t = &w->tile;
-        const struct grid_machine *g = target_grid(w->s.target);
+        const struct gpu *g = target_gpu(w->s.target);
         const int64_t running = g && g->multiprocessors ? g->multiprocessors : across * down, width = (int64_t)t->panels * t->vectors * t->lanes;
         int64_t best = across, least = INT64_MAX;
         for (int64_t band = across; band >= 1 && across * down > running; band--) {

@@ -138,7 +138,7 @@ static bool repeats(const struct loop_stmt *copies)
 /* A launch less, for which all waves of the reader's blocks make it again: how many of its blocks are one's turns, so that this pays. 0: it does not */
 static int64_t turns_of(const struct launches *a, const struct loop_function *maker, const struct loop_function *reader, const struct loop_stmt *copies)
 {
-        const struct grid_machine *g = target_grid(a->target);
+        const struct gpu *g = target_gpu(a->target);
         const struct grid_cost made = grid_cost_of(a->target, maker, maker->body->first, a->cold), read = grid_cost_of(a->target, reader, reader->body->first, a->cold);
         if (read.waves * (made.seconds - g->launch) < made.seconds)
                 return 1;
@@ -446,7 +446,7 @@ int pass_fuse_launches(struct loop_program *p, struct pass_context *context)
 {
         struct launches a = { .p = p, .target = context->target };
         int count = 0;
-        if (!target_grid(context->target))
+        if (!target_gpu(context->target))
                 return 0;
         a.cold = grid_is_cold(context->target, p);
         for (struct loop_stmt **at = &loop_main(p)->body->first; *at;)

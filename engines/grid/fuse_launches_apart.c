@@ -29,7 +29,7 @@ static struct loop_stmt *warps_of(const struct loop_function *f)
 
 static bool is_small(const struct launches *a, const struct loop_function *f)
 {
-        return !f->can_fail && f->body->first->b->literal.i <= target_grid(a->target)->multiprocessors;
+        return !f->can_fail && f->body->first->b->literal.i <= target_gpu(a->target)->multiprocessors;
 }
 
 static struct loop_function *join(struct launches *a, const struct loop_function *later, const struct loop_buffer *y, const struct loop_function *earlier,

@@ -269,7 +269,7 @@ static void read_rows(struct follower *w, struct loop_block *block)
 static bool fits(const struct launches *a, const struct loop_function *f)
 {
         const struct grid_cost cost = grid_cost_of(a->target, f, f->body->first, a->cold);
-        return cost.shared <= target_grid(a->target)->shared_bytes && cost.resident > 0;
+        return cost.shared <= target_gpu(a->target)->shared_bytes && cost.resident > 0;
 }
 
 /* what is said of both, in front of the product's schedule */

@@ -40,7 +40,7 @@ struct mapping {
         struct arena *scratch;
         struct loop_function *kernel;
         const struct loop_bounds *bounds;
-        const struct grid_machine *machine;
+        const struct gpu *gpu;
         const struct map *averages;
         bool exact;
         struct loop_stmt **stmts;       /* of the kernel's body, values to copy left out */
@@ -283,7 +283,7 @@ static void put_iteration(struct mapping *m, struct loop_stmt *const *nest, int 
 /* Warps of a block: few, so that all multiprocessors have some. */
 static int64_t warps_of(const struct mapping *m, int64_t total)
 {
-        int64_t warps = total / m->machine->multiprocessors;
+        int64_t warps = total / m->gpu->multiprocessors;
         return warps < 1 ? 1 : warps > WARPS ? WARPS : warps;
 }
 
@@ -311,7 +311,7 @@ static int64_t turns_of(const struct mapping *m, struct loop_stmt *const *nest, 
                 for (const struct loop_stmt *s = nest[k]->body->first; s != nest[k + 1]; s = s->next)
                         if (s->kind != STMT_LET)
                                 return 1;
-        while (turns > 1 && (total % (GRID_LANES * WARPS * turns) || total / (GRID_LANES * WARPS * turns) < (int64_t)BLOCKS * m->machine->multiprocessors))
+        while (turns > 1 && (total % (GRID_LANES * WARPS * turns) || total / (GRID_LANES * WARPS * turns) < (int64_t)BLOCKS * m->gpu->multiprocessors))
                 turns /= 2;
         return grid_turns_can(nest[count - 1]->body) ? turns : 1;
 }
@@ -335,7 +335,7 @@ static void put_turns(struct mapping *m, struct loop_stmt *const *nest, int coun
 static int64_t side_of(const struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total)
 {
         enum { SCHEDULERS = 4, ENOUGH = 4 };      /* of a multiprocessor; warps of one */
-        return grid_side_of(m->scratch, m->bounds, nest[count - 1], total, (int64_t)m->machine->multiprocessors * SCHEDULERS * ENOUGH * GRID_LANES);
+        return grid_side_of(m->scratch, m->bounds, nest[count - 1], total, (int64_t)m->gpu->multiprocessors * SCHEDULERS * ENOUGH * GRID_LANES);
 }
 
 static void put_lanes(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total)
@@ -485,11 +485,11 @@ static void map_kernel(struct mapping *m)
 int pass_grid(struct loop_program *p, struct pass_context *context)
 {
         int count = 0;
-        const struct grid_machine *machine = target_grid(context->target);
-        for (struct loop_function *k = p->kernels; k && machine; k = k->next) {
+        const struct gpu *gpu = target_gpu(context->target);
+        for (struct loop_function *k = p->kernels; k && gpu; k = k->next) {
                 if (k->kind != FUNCTION_KERNEL || loop_is_grid(k))
                         continue;
-                struct mapping m = { .p = p, .scratch = arena_new(), .kernel = k, .machine = machine, .exact = context->exact };
+                struct mapping m = { .p = p, .scratch = arena_new(), .kernel = k, .gpu = gpu, .exact = context->exact };
                 m.averages = averages_find(m.scratch, k);
                 m.bounds = loop_bounds_new(m.scratch, k);
                 map_kernel(&m);

@@ -55,9 +55,9 @@ static const struct multiply *multiply(const struct target *target, const struct
         return faster && p->positions >= m->positions ? m : other;
 }
 
-static bool cold(const struct target *target, double bytes) { return warps_are_cold(target_grid(target), bytes); }
+static bool cold(const struct target *target, double bytes) { return warps_are_cold(target_gpu(target), bytes); }
 
-static bool fits(const struct target *target) { return target_grid(target) && multiply_registers(target); }
+static bool fits(const struct target *target) { return target_gpu(target) && multiply_registers(target); }
 
 const struct engine engine_grid = {
         .name = "grid",

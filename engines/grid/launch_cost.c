@@ -304,7 +304,7 @@ static double traffic(const struct loop_function *f, double *results)
 }
 
 /* no tensor cores: the slowest of what a multiprocessor does for its blocks */
-static double plain_seconds(const struct walk *w, const struct grid_machine *g, double all)
+static double plain_seconds(const struct walk *w, const struct gpu *g, double all)
 {
         double of_one = (double)divide_up(w->cost->blocks, g->multiprocessors), share = g->clock * g->multiprocessors / g->l2_rate;
         all = all < w->bytes * (double)w->cost->blocks ? all : w->bytes * (double)w->cost->blocks;      /* rows of a table */
@@ -315,7 +315,7 @@ static double plain_seconds(const struct walk *w, const struct grid_machine *g, 
 
 int64_t grid_shared_asked(const struct target *t, int64_t blocks, int64_t cluster, int64_t shared)
 {
-        const struct grid_machine *g = target_grid(t);
+        const struct gpu *g = target_gpu(t);
         const int64_t there = divide_up(blocks, cluster > 2 ? g->clustered : g->multiprocessors), all = g->shared_bytes + GRID_BLOCK_SHARED;
         const int64_t asked = round_up(all / (there + 1) - GRID_BLOCK_SHARED + 1, SHARED_ALIGN);
         return g->early && shared >= rate_grid_crowding(t) && asked > shared ? asked : shared;
@@ -334,7 +334,7 @@ static double attention_seconds(const struct walk *w)
 
 struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f, const struct loop_stmt *phase, bool cold)
 {
-        const struct grid_machine *g = target_grid(t);
+        const struct gpu *g = target_gpu(t);
         struct grid_cost cost = { .blocks = phase->b->literal.i, .warps = 1, .lanes = grid_lanes(phase->body) };
         struct arena *scratch = arena_new();
         struct walk w = { .target = t, .f = f, .bounds = loop_bounds_new(scratch, f), .cost = &cost, .trips = 1, .lanes = 1, .turns = 1 };
@@ -381,7 +381,7 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
 
 bool grid_stores_within_launch(const struct target *t, int64_t blocks, double bytes)
 {
-        const struct grid_machine *g = target_grid(t);
+        const struct gpu *g = target_gpu(t);
         const double busy = (double)(blocks < g->multiprocessors ? blocks : g->multiprocessors);
         return bytes / busy * g->multiprocessors / g->l2_rate < g->launch + larger(2 * rate_grid_load(t) / g->clock, 2 * bytes / g->memory_rate);
 }
@@ -401,5 +401,5 @@ bool grid_is_cold(const struct target *t, const struct loop_program *p)
         double bytes = 0;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next)
                 bytes += b->space == SPACE_CONSTANT && !b->splat ? (double)b->extent * element_info[b->element].bytes : 0;
-        return warps_are_cold(target_grid(t), bytes);
+        return warps_are_cold(target_gpu(t), bytes);
 }

@@ -43,9 +43,9 @@ int warps_registers(const struct multiply *m, int rows, int columns, int lane, i
         return rows * columns * lane + rows * 4 + columns + words + PLACES + parts;
 }
 
-bool warps_are_cold(const struct grid_machine *g, double bytes) { return bytes > (double)g->l2_bytes / 2; }
+bool warps_are_cold(const struct gpu *g, double bytes) { return bytes > (double)g->l2_bytes / 2; }
 
-int warps_resident(const struct grid_machine *g, const struct warp_work *work)
+int warps_resident(const struct gpu *g, const struct warp_work *work)
 {
         int64_t registers = round_up(work->registers, REGISTER_UNIT), shared = work->shared + GRID_BLOCK_SHARED;
         if (work->registers > LANE_REGISTERS || work->shared > g->shared_bytes || work->warps > g->warps)
@@ -58,7 +58,7 @@ int warps_resident(const struct grid_machine *g, const struct warp_work *work)
 }
 
 /* Blocks that the busiest multiprocessor runs in all. */
-static double blocks_of_one(const struct grid_machine *g, const struct warp_work *work)
+static double blocks_of_one(const struct gpu *g, const struct warp_work *work)
 {
         int64_t blocks = (int64_t)work->blocks, multiprocessors = g->multiprocessors;
         if (work->cluster > 2)          /* on some multiprocessors there is no room for a larger cluster */
@@ -66,7 +66,7 @@ static double blocks_of_one(const struct grid_machine *g, const struct warp_work
         return (double)divide_up(blocks, multiprocessors);
 }
 
-double warps_waves(const struct grid_machine *g, const struct warp_work *work)
+double warps_waves(const struct gpu *g, const struct warp_work *work)
 {
         int resident = warps_resident(g, work);
         return resident ? (double)divide_up((int64_t)blocks_of_one(g, work), resident) : 0;
@@ -85,14 +85,14 @@ static double rows_of_warp(const struct target *t, const struct warp_work *work,
 
 double warps_rows_cost(const struct target *t, double rows, double length)
 {
-        const struct grid_machine *g = target_grid(t);
+        const struct gpu *g = target_gpu(t);
         const double bytes = 2 * rows * length * sizeof(float), waves = ceil(rows / (g->multiprocessors * (double)g->warps));
         return g->launch + larger(waves * (rate_grid_arrival(t) + row_cost(t, length)) / g->clock, bytes / g->l2_rate);
 }
 
 double warps_pool_cost(const struct target *t, double positions, double columns)
 {
-        const struct grid_machine *g = target_grid(t);
+        const struct gpu *g = target_gpu(t);
         const double bytes = positions * columns * sizeof(float), waves = ceil(columns / LANES / (g->multiprocessors * (double)g->warps));
         return g->launch + larger(waves * (rate_grid_arrival(t) + positions * rate_grid_pool_position(t)) / g->clock, bytes / g->l2_rate);
 }
@@ -105,7 +105,7 @@ static double pool_cost(const struct target *t, const struct warp_work *work)
 
 double warps_cluster_cost(const struct target *t, const struct warp_work *work, double blocks)
 {
-        const struct grid_machine *g = target_grid(t);
+        const struct gpu *g = target_gpu(t);
         const double crowd = larger(1, blocks * work->warps / (2 * rate_grid_issue(t))), barrier = rate_grid_cluster(t), share = g->clock * g->multiprocessors / g->cluster_rate;
         if (!work->cluster)
                 return 0;
@@ -118,7 +118,7 @@ double warps_cluster_cost(const struct target *t, const struct warp_work *work, 
 /* Cycles of a wave with `blocks` blocks on each multiprocessor. */
 static double wave_cost(const struct target *t, const struct warp_work *work, double multiply, double blocks)
 {
-        const struct grid_machine *g = target_grid(t);
+        const struct gpu *g = target_gpu(t);
         const bool is_late = work->cold && g->early, is_far = work->cold && !g->early;
         /* until a copy is there, and what meeting costs an iteration, where operands come from L2,
          * from memory, or from memory while other launches overlap with this one */
@@ -142,7 +142,7 @@ static double wave_cost(const struct target *t, const struct warp_work *work, do
         return rate_grid_fill(t) + blocks * first * share + turns + results + warps_cluster_cost(t, work, blocks) + pool_cost(t, work);
 }
 
-double warps_launch_cost(const struct grid_machine *g, const struct warp_work *work, double cycles)
+double warps_launch_cost(const struct gpu *g, const struct warp_work *work, double cycles)
 {
         double memory = (work->operands + work->results) / g->memory_rate;
         double joining = work->partial && !work->cluster ? g->launch + (work->partial + work->results) / g->l2_rate : 0;
@@ -160,7 +160,7 @@ double warps_judged(const struct target *t, const struct warp_work *work, double
 
 double warps_cost(const struct target *t, const struct multiply *m, const struct warp_work *work)
 {
-        const struct grid_machine *g = target_grid(t);
+        const struct gpu *g = target_gpu(t);
         const double resident = warps_resident(g, work), waves = warps_waves(g, work);
         if (resident < 1)
                 return 0;
@@ -184,7 +184,7 @@ double warps_pace(const struct target *t, double warps)
 double warps_attention_cost(const struct target *t, const struct multiply *m, const struct attention_work *work)
 {
         enum { OF_PARTS = 20 };         /* instructions that make parts of a product's operands */
-        const struct grid_machine *g = target_grid(t);
+        const struct gpu *g = target_gpu(t);
         const struct warp_work *w = &work->of;
         const double resident = warps_resident(g, w), waves = warps_waves(g, w), of_one = blocks_of_one(g, w), share = g->clock * g->multiprocessors / g->l2_rate;
         double cycles = 0;
@@ -234,7 +234,7 @@ double warps_row_attention_cost(const struct target *t, const struct row_attenti
                 OF_BLOCK = 150,         /* instructions to begin, and to combine what the warps have */
                 STEPS = 5               /* values that are handed on through shared memory, one after the other */
         };
-        const struct grid_machine *g = target_grid(t);
+        const struct gpu *g = target_gpu(t);
         const double lanes = of->warps * LANES, bytes = of->keys * (of->depth + of->width) * 4, pace = warps_pace(t, of->warps);
         const double copies = larger(bytes / rate_grid_port(t), bytes * of->blocks * g->clock / g->l2_rate);
         const double scores = of->turns * (OF_TURN + of->depth * 4 / WORD / KEY_LANES * OF_WORD) + of->times * OF_SCORES;
@@ -247,7 +247,7 @@ double warps_row_attention_cost(const struct target *t, const struct row_attenti
 double warps_window_cost(const struct target *t, const struct multiply *m, const struct window_products *w)
 {
         enum { TILE = 32, PANEL = 64, WARPS = 4, DEPTH = 64, STAGES = 4 };
-        const struct grid_machine *g = target_grid(t);
+        const struct gpu *g = target_gpu(t);
         const int64_t depth = w->channels < DEPTH ? w->channels : DEPTH;
         const double bytes = element_info[m->x.memory].bytes, words = (double)depth / m->group;
         const struct warp_work work = {
@@ -264,6 +264,6 @@ double warps_window_cost(const struct target *t, const struct multiply *m, const
 
 double row_warps_cost(const struct target *t, int turns, double bytes)
 {
-        const struct grid_machine *g = target_grid(t);
+        const struct gpu *g = target_gpu(t);
         return g->launch + (turns + 1) * rate_grid_load(t) / g->clock + bytes / g->memory_rate;
 }

@@ -36,9 +36,9 @@ struct warp_work {
 
 /* Do a program's constants, `bytes` in all, come from memory in every run? L2 also holds
  * intermediate results: half of it keeps constants from one run to the next. */
-bool warps_are_cold(const struct grid_machine *g, double bytes);
+bool warps_are_cold(const struct gpu *g, double bytes);
 /* Blocks that are resident on a multiprocessor at a time (occupancy); 0: not even one fits. */
-int warps_resident(const struct grid_machine *g, const struct warp_work *work);
+int warps_resident(const struct gpu *g, const struct warp_work *work);
 /* Registers of a lane that nvcc 13 needs for `rows` fragments of positions by `columns` fragments
  * of outputs of m, with `lane` sums of the lane in each fragment, if the lane copies `words` words
  * of 16 bytes in an iteration. */
@@ -53,7 +53,7 @@ double warps_rows_cost(const struct target *t, double rows, double length);
  * of a product's results. */
 double warps_pool_cost(const struct target *t, double positions, double columns);
 /* Waves of the launch's blocks: how often the busiest multiprocessor is filled. */
-double warps_waves(const struct grid_machine *g, const struct warp_work *work);
+double warps_waves(const struct gpu *g, const struct warp_work *work);
 /* Cycles from an instruction of a warp to its next one, with `warps` warps on a multiprocessor: a
  * lone warp waits for its own results; of several warps on a scheduler, instructions are issued one
  * after the other. */
@@ -88,7 +88,7 @@ double warps_row_attention_cost(const struct target *t, const struct row_attenti
 double warps_window_cost(const struct target *t, const struct multiply *m, const struct window_products *w);
 /* Seconds of a launch whose multiprocessors are busy for `cycles`: at least the time of memory for
  * all bytes; with the launch that adds up partial sums, if there is one. */
-double warps_launch_cost(const struct grid_machine *g, const struct warp_work *work, double cycles);
+double warps_launch_cost(const struct gpu *g, const struct warp_work *work, double cycles);
 /* The figure by which schedules are compared: predicted seconds, more where a second launch
  * follows, whose costs in the graph the model does not see. behind: seconds of a launch that
  * reduces rows of the results; 0: there is none. */

@@ -22,7 +22,7 @@ static double larger(double a, double b) { return a > b ? a : b; }
 
 double groups_cost(const struct target *t, const struct multiply *m, const struct warp_work *work)
 {
-        const struct grid_machine *g = target_grid(t);
+        const struct gpu *g = target_gpu(t);
         const double resident = warps_resident(g, work), waves = warps_waves(g, work), share = g->clock * g->multiprocessors;
         if (resident < 1)
                 return 0;
@@ -49,7 +49,7 @@ static double attention_wave(const struct target *t, const struct multiply *m, c
 
 double groups_attention_cost(const struct target *t, const struct multiply *m, const struct attention_work *work)
 {
-        const struct grid_machine *g = target_grid(t);
+        const struct gpu *g = target_gpu(t);
         const double resident = warps_resident(g, &work->of), waves = warps_waves(g, &work->of);
         if (resident < 1)
                 return 0;
@@ -60,7 +60,7 @@ double groups_attention_cost(const struct target *t, const struct multiply *m, c
 
 double groups_products(const struct target *t, const struct multiply *m, int64_t positions, int64_t outputs, int64_t channels)
 {
-        const struct grid_machine *g = target_grid(t);
+        const struct gpu *g = target_gpu(t);
         const double multiplies = (double)divide_up(positions, m->positions) * (double)divide_up(outputs, m->outputs) *
                                   (double)divide_up(channels, multiply_row(m));
         const double seconds = multiplies * rate_multiply(t, m) / (g->clock * g->multiprocessors);

@@ -309,7 +309,7 @@ static struct loop_block *jam_nests(struct loop_program *p, struct loop_bounds *
 int pass_jam(struct loop_program *p, struct pass_context *context)
 {
         int count = 0;
-        for (struct loop_function *f = p->kernels; f && !target_engine(context->target)->vectors && !target_grid(context->target);
+        for (struct loop_function *f = p->kernels; f && !target_engine(context->target)->vectors && !target_gpu(context->target);
              f = f->next) {
                 if (f->kind == FUNCTION_STREAM)
                         continue;

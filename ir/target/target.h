@@ -43,20 +43,20 @@ struct float_control {
         const char *read, *write;       /* the statements that fill it, and that put it back */
 };
 
-/* A machine that runs kernels in grid form (ir/loop/loop_grid.h): what a schedule counts on. */
-struct grid_machine {
-        int multiprocessors;            /* of a usual one */
+/* GPU description: what schedules and costs count on of a GPU, which runs kernels in grid form. */
+struct gpu {
+        int multiprocessors;            /* of the most common model of this capability */
         double clock;                   /* cycles a second */
-        int warps;                      /* that a multiprocessor holds at a time */
-        int registers;                  /* of 32 bits, that it has for all of them */
-        int64_t shared_bytes;           /* that a block may have at most */
-        int64_t l2_bytes;               /* of all */
-        double l2_rate, memory_rate;    /* bytes a second */
-        int cluster;                    /* blocks of one at most; 0: it has no clusters */
-        int clustered;                  /* multiprocessors that clusters of more than two blocks find room on */
-        double cluster_rate;            /* bytes a second that all read of others' shared memory */
-        double launch;                  /* seconds: of one in a graph */
-        int capability;                 /* that the code asks for: 80 is 8.0 */
+        int warps;                      /* warps that a multiprocessor holds at a time */
+        int registers;                  /* registers of 32 bits of a multiprocessor, for all its warps */
+        int64_t shared_bytes;           /* bytes of shared memory that a block may have at most */
+        int64_t l2_bytes;               /* bytes of the second cache, which all multiprocessors share */
+        double l2_rate, memory_rate;    /* bytes a second that all multiprocessors read of it, and of memory */
+        int cluster;                    /* blocks of a cluster at most; 0: it has no clusters */
+        int clustered;                  /* multiprocessors on which clusters of more than two blocks find room */
+        double cluster_rate;            /* bytes a second that all blocks read of others' shared memory */
+        double launch;                  /* seconds that a launch in a graph takes */
+        int capability;                 /* compute capability that the code asks for: 80 is 8.0 */
         bool runs;                      /* it copies runs of bytes into shared memory by itself */
         bool early;                     /* a launch may begin before the one in front of it has ended, and waits inside */
 };
@@ -72,7 +72,7 @@ struct target {
         const struct printer *printer;  /* what writes the code; NULL: the base's */
         bool big_endian;                /* constants are written as numbers, not as bytes */
         int64_t workspace_align;        /* bytes; 0: the base's */
-        const struct grid_machine *grid;          /* it runs kernels in grid form; NULL: the base's */
+        const struct gpu *gpu;                    /* the GPU that runs kernels in grid form; NULL: the base's */
         int64_t stack_bytes;            /* largest array a kernel may put on the stack; 0: the
                                          * base's */
 
@@ -130,7 +130,7 @@ struct target {
         }
 TARGET_FIELD(const struct engine *, engine)
 TARGET_FIELD(const struct printer *, printer)
-TARGET_FIELD(const struct grid_machine *, grid)
+TARGET_FIELD(const struct gpu *, gpu)
 TARGET_FIELD(int64_t, workspace_align)
 TARGET_FIELD(int64_t, stack_bytes)
 TARGET_FIELD(int, vector_bytes)
@@ -168,7 +168,7 @@ static inline const struct target *target_widest(const struct target *t) { retur
 /* what a kernel is written for, whose schedule is so */
 static inline const struct target *target_of_width(const struct target *t, bool wide) { return wide ? target_widest(t) : t; }
 
-static inline bool target_begins_early(const struct target *t) { return target_grid(t) && target_grid(t)->early; }
+static inline bool target_begins_early(const struct target *t) { return target_gpu(t) && target_gpu(t)->early; }
 
 /* Elements of type e that a native vector computes with at a time: f32, i32, u32, and what is
  * converted to them (i8, f16, ..., bool) one for every four bytes, 64-bit types one for every

@@ -176,7 +176,7 @@ struct pair {
         struct op *place;               /* the joined kernel stands in front of it */
         struct value **read;            /* by the second one */
         int read_count;
-        const struct grid_machine *grid;          /* that launches them; or NULL */
+        const struct gpu *gpu;                    /* that launches them; or NULL */
 };
 
 static struct value **values_read(struct arena *arena, struct op *kernel, int *count)
@@ -245,7 +245,7 @@ static bool reads_first(const struct pair *p)
 /* What the second one makes of rows is stored beside them: a norm's result, rounded. */
 static bool stores_for_sibling(struct pair *p)
 {
-        return p->grid && reads_first(p) && !p->walks[1].along && is_stored_rows(p->first, &p->walks[0]);
+        return p->gpu && reads_first(p) && !p->walks[1].along && is_stored_rows(p->first, &p->walks[0]);
 }
 
 static void look_at(struct pair *best, struct op *first, int limit)
@@ -264,7 +264,7 @@ static void look_at(struct pair *best, struct op *first, int limit)
 static void find_apart(struct pair *best, int limit)
 {
         struct op *op = best->second->previous;
-        const double most = best->grid ? best->grid->launch * best->grid->memory_rate : 0;
+        const double most = best->gpu ? best->gpu->launch * best->gpu->memory_rate : 0;
         if (best->walks[1].along || (double)type_bytes(best->second->results[0].type) > most)
                 return;
         for (int k = 0; k < NEAR && op && !best->first; k++, op = op->previous) {
@@ -317,8 +317,8 @@ static int find_results(const struct pair *p, struct arena *arena, struct value 
 
 static bool join(struct op *second, struct pass_context *context)
 {
-        const struct grid_machine *grid = target_grid(context->target);
-        struct pair p = { .second = second, .walks = { { .launches = grid }, { .launches = grid } }, .grid = grid };
+        const struct gpu *gpu = target_gpu(context->target);
+        struct pair p = { .second = second, .walks = { { .launches = gpu }, { .launches = gpu } }, .gpu = gpu };
         if (!is_kernel(second, &p.walks[1]))
                 return false;
         struct arena *arena = arena_new();

@@ -24,6 +24,7 @@ REMOVED = {
     "cut": (r"\bstruct cuts? |\bcut_(?:evenly|size|runs|loop)\b|kernels/cut\.h|\bstage_cut\b", r"codegen/sections/"),
     "chain": (r"\bstruct chain\b|kernels/chain\.[ch]|\bchain_(?:link|find|joins)\b|\bCHAIN_ROWS\b", None),
     "stage": (r"\bstruct stage \*|kernels/stage\.[ch]|\bstage_(?:begin|kernel|halo|each_tile|sums|words)\b", None),
+    "grid_machine": (r"\bgrid_machine\b|\btarget_grid\b", None),
 }
 OWN = {"docs/glossary.md", "test/driver/test_glossary.py", "CHANGELOG.md"}      # which speak of them
 

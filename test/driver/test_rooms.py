@@ -45,8 +45,8 @@ def test_meaning_of_operators_knows_no_format():
 
 
 # Who asks which kind of machine it is, rather than for a fact of its engine (ir/target/engine.h).
-KIND = (r"target_grid\(|target_accelerator\(|target_commands\(|target_begins_early\(|multiply_in_(warps|groups)\(|multiply_registers\(|"
-        r"target_tile_shapes\(|PLACE_(TILE|WARP|GROUP)\b|engine_(scalar|vector|tile|grid|stream|commands)\b")
+KIND = (r"target_gpu\(|target_accelerator\(|target_commands\(|target_begins_early\(|multiply_in_warps\(|multiply_by_warp_group\(|multiply_registers\(|"
+        r"target_tile_shapes\(|SOURCE_(TILE|WARP|WARP_GROUP)\b|engine_(scalar|vector|tile|grid|stream|commands)\b")
 DEFINED = ("ir/target/target.h", "ir/target/multiply.h", "ir/target/multiply.c", "ir/target/engine.h")        # where these are defined
 KINDS_MOST = 25
 

@@ -33,7 +33,7 @@ NAME = re.search(r"codegen/targets/(\w+)\.c", PAGE)[1]
 CODE, LINE = list(blocks())[:2]
 PRINTER = next(block for block in blocks() if "struct printer" in block)
 CORE = next(block for block in blocks() if "target_cortex_a78 = {" in block)
-GPU = next(block for block in blocks() if "struct grid_machine" in block)
+GPU = next(block for block in blocks() if "struct gpu" in block)
 ARM, ARM_LINE = next(pair for pair in zip(blocks(), list(blocks())[1:]) if "<arm_neon.h>" in pair[0])
 ARM_NAME, ARM_FLAGS = re.search(r"codegen/targets/(arm\w+)\.c", PAGE)[1], ["-O2", *re.findall(r"`(-march=\S+)`", PAGE)]
 

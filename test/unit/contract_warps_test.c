@@ -24,8 +24,8 @@ extern const struct target target_generic;
           .order = ORDER_APART, .instructions = 1, .registers = 32 }
 static const struct multiply multiplies[] = { WARP("f16", F16, F32), WARP("bf16", BF16, F32), { 0 } };
 static const struct target warps = { .name = "warps", .base = &target_generic, .engine = &engine_grid, .multiplies = multiplies };
-static const struct grid_machine machine = { .multiprocessors = 3, .cluster = 4, .shared_bytes = 65536 };
-static const struct target clusters = { .name = "clusters", .base = &target_generic, .engine = &engine_grid, .multiplies = multiplies, .grid = &machine };
+static const struct gpu gpu = { .multiprocessors = 3, .cluster = 4, .shared_bytes = 65536 };
+static const struct target clusters = { .name = "clusters", .base = &target_generic, .engine = &engine_grid, .multiplies = multiplies, .gpu = &gpu };
 
 /* x [1, blocks, positions.., block], w [panels, blocks, window.., block / 8, vectors, 64]; the fusion adds b [outputs] and takes
  * the greater of that and 0, or is nothing */

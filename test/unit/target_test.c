@@ -379,7 +379,7 @@ static void tiles_of_tables(void **state)
                         if (!m->registers)
                                 continue;
                         if (multiply_in_warps(m)) {       /* a word is what a lane loads; a printer has the instruction */
-                                assert_true(target_grid(t) && m->body);
+                                assert_true(target_gpu(t) && m->body);
                                 const int bytes = multiply_by_warp_group(m) ? 16 * MULTIPLY_LINE : 16;
                                 assert_int_equal(element_info[m->x.memory].bytes * m->group, bytes);
                                 assert_int_equal(element_info[m->w.memory].bytes * m->group, bytes);
