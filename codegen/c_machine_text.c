@@ -252,6 +252,58 @@ static void put_addresses(struct c_writer *w)
         c_return_error(w, "ADDRESS");
 }
 
+/* Addresses that count bytes, each in a field of its instruction. */
+static const char place_text[] =
+        "\n"
+        "/* Instructions were compiled for a workspace at address 0 and the program behind it. What moves anything gets\n"
+        " * the addresses that both have now. */\n"
+        "static void place(uint64_t words[%d], uint64_t workspace, uint64_t program)\n"
+        "{\n"
+        "        const uint64_t opcode = words[0] & %d, mask = 0x%" PRIx64 "u;\n"
+        "        const int bit = %s;\n"
+        "        if (%s)        /* it reads and writes no memory */\n"
+        "                return;\n"
+        "        uint64_t at = words[bit / 64] >> bit %% 64 & mask;\n"
+        "        at = at < %" PRId64 "u ? workspace + at : program + (at - %" PRId64 "u);\n"
+        "        words[bit / 64] = (words[bit / 64] & ~(mask << bit %% 64)) | at << bit %% 64;\n"
+        "}\n";
+
+/* the field that has an address; NULL: none */
+static const struct code_field *address_of(const struct isa *isa, int opcode)
+{
+        for (int k = 1; k < isa->set->field_count; k++)
+                if (isa->fields[k].address && isa_form_has(isa, isa->set->opcodes[opcode].form, &isa->fields[k]))
+                        return &isa->fields[k];
+        return NULL;
+}
+
+static void put_place(const struct c_machine *m, int64_t workspace_size, struct text *out)
+{
+        const struct isa *isa = &m->isa;
+        const struct machine_driver *driver = machine_driver(m->machine);
+        if (driver->place) {
+                driver->place(isa, workspace_size, out);
+                return;
+        }
+        const struct code_field *usual = NULL;
+        struct text bits = { 0 }, opcodes = { 0 };
+        for (int k = 0; k < isa->set->opcode_count; k++) {
+                const struct code_field *f = address_of(isa, k);
+                if (!f)
+                        continue;
+                usual = usual ? usual : f;
+                text_add(&opcodes, "%sopcode != %d", opcodes.length ? " && " : "", k);
+                if (f->bit != usual->bit)
+                        text_add(&bits, "opcode == %d ? %d : ", k, f->bit);
+        }
+        text_add(&bits, "%d", usual->bit);
+        text_add(out, place_text, isa->set->bytes / 8, (1 << isa->fields[0].width) - 1, (UINT64_C(1) << usual->width) - 1, bits.data,
+                 opcodes.data, workspace_size, workspace_size);
+        text_free(&bits);
+        text_free(&opcodes);
+}
+
+
 void c_machine_prepare(struct c_writer *w, struct text *out)
 {
         const struct c_machine *m = w->machine;
@@ -278,7 +330,7 @@ void c_machine_prepare(struct c_writer *w, struct text *out)
                 put_lists(w, &m->launches[k]);
                 put_code(w, &m->launches[k]);
         }
-        machine_driver(m->machine)->place(&m->isa, w->workspace_size, out);
+        put_place(m, w->workspace_size, out);
         if (has_words(m))
                 text_add(out, "%s", words_helper);
         text_add(out, helpers, m->isa.set->bytes / 8, m->isa.set->bytes / 8, c_macro(w, "PROGRAM_ALIGN"), (int64_t)PROGRAM_PAGE,

@@ -65,6 +65,7 @@ struct cost {
         int64_t bytes;                  /* moved between outside and .. */
         int memory;                     /* .. this memory; -1: none */
         bool stores;
+        bool makes;                     /* a value of the network, on machines that hold these */
         int64_t latency, bus;           /* until the read bus answers, and cycles that it is taken; bus 0: it takes none */
         int64_t busy, fill;             /* of its stage, for a block where there are several; until it is done behind that */
         int64_t places;                 /* of lists up to the last that it loads */

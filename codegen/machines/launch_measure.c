@@ -15,13 +15,108 @@ struct measuring {
         struct cost cost;
 };
 
-void launch_part_begin(struct launch_parts *parts, int64_t from, int64_t to, const struct loop_buffer *result)
+/* ---- which part an instruction is of ---- */
+
+/* One is of a result: of what is stored to one parameter, or, on machines that hold values, of a layer, whose result is the first
+ * weights that it multiplies by. */
+struct parts {
+        struct measuring *m;
+        const struct machine_code *code;
+        struct arena *arena;
+        int *of, count;                 /* of each instruction, from 1 on */
+        const struct loop_buffer **results;
+        int64_t outside;                /* where the instruction that is looked at touches memory outside first; -1: nowhere */
+};
+
+static void begin_part(struct parts *p, int64_t from, int64_t to, const struct loop_buffer *result)
 {
-        ARENA_GROW(parts->arena, parts->results, parts->count);
-        parts->results[parts->count++] = result;
+        ARENA_GROW(p->arena, p->results, p->count);
+        p->results[p->count++] = result;
         for (int64_t k = from; k < to; k++)
-                parts->of[k] = parts->count;
+                p->of[k] = p->count;
 }
+
+static void find_outside(void *context, int memory, int64_t first, int64_t count, enum access access)
+{
+        struct parts *p = context;
+        (void)count;
+        (void)access;
+        if (memory == OUTSIDE && p->outside < 0)
+                p->outside = first;
+}
+
+/* the parameter that a move touches; NULL */
+static const struct loop_buffer *moved_by(struct parts *p, const struct instruction *i)
+{
+        struct running r = { .isa = p->m->isa, .touched = find_outside, .context = p };
+        p->outside = -1;
+        run_instruction(&r, i);
+        return p->outside < 0 ? NULL : launch_moves_parameter(&p->m->moves, p->outside);
+}
+
+static void decode(const struct parts *p, int64_t k, struct instruction *i)
+{
+        isa_decode(p->m->isa, p->code->instructions + k * p->m->isa->set->bytes, i);
+}
+
+/* A part ends with the last store of a result; what follows the last store belongs to it. */
+static void find_results(struct parts *p)
+{
+        const struct loop_buffer *result = NULL;
+        int64_t behind = 0;             /* the last store */
+        begin_part(p, 0, p->code->count, NULL);
+        for (int64_t k = 0; k < p->code->count; k++) {
+                struct instruction i;
+                decode(p, k, &i);
+                const struct loop_buffer *now = p->m->isa->set->cost(p->m->isa, &i).stores ? moved_by(p, &i) : NULL;
+                if (!now)
+                        continue;
+                if (result && now != result)
+                        begin_part(p, behind, p->code->count, now);
+                p->results[p->count - 1] = result = now;
+                behind = k + 1;
+        }
+}
+
+/* A layer begins behind the last instruction of the one before that makes a value, and where it multiplies by weights that no layer had
+ * before it. */
+static void find_layers(struct parts *p)
+{
+        const struct isa *isa = p->m->isa;
+        const int64_t block = isa->bytes[isa->machine.weights];
+        int *had = arena_array(p->arena, (size_t)p->m->moves.stream->buffer_count + 1, sizeof *had);     /* the layer that had it first */
+        int64_t behind = 0, taken = 0, count = 0, *blocks = NULL;       /* addresses of blocks */
+        bool made = true;               /* the layer has made something */
+        struct instruction i;
+        for (int64_t k = 0; k < p->code->count; k++) {
+                decode(p, k, &i);
+                const int64_t put = isa->set->order(&i).blocks;
+                for (int64_t b = 0; b < put && moved_by(p, &i); b++) {
+                        ARENA_GROW(p->arena, blocks, count);
+                        blocks[count++] = p->outside + b * block;
+                }
+        }
+        for (int64_t k = 0; k < p->code->count; k++) {
+                decode(p, k, &i);
+                if (isa->set->order(&i).next && taken < count) {
+                        const struct loop_buffer *weights = launch_moves_parameter(&p->m->moves, blocks[taken++]);
+                        if (made && !had[weights->number]) {
+                                begin_part(p, behind, k, weights);
+                                made = false;
+                        }
+                        had[weights->number] = p->count;
+                }
+                if (isa->set->cost(isa, &i).makes) {
+                        made = true;
+                        behind = k + 1;
+                }
+                p->of[k] = p->count ? p->count : 1;
+        }
+        if (!p->count)
+                begin_part(p, 0, p->code->count, NULL);
+}
+
+/* ---- what it takes ---- */
 
 static void touched(void *context, int memory, int64_t first, int64_t count, enum access access)
 {
@@ -59,7 +154,7 @@ static void fill(const struct measuring *m, struct meter *meter, int64_t cycles,
         part->used[machine->lists] = m->m->whole.used[machine->lists];
 }
 
-static void add_all(struct measuring *m, const struct launch_parts *parts, struct meter *whole, const struct instruction_times *times)
+static void add_all(struct measuring *m, const struct parts *parts, struct meter *whole, const struct instruction_times *times)
 {
         struct meter *meters = arena_array(parts->arena, (size_t)parts->count, sizeof *meters);
         const struct machine_code *code = parts->code;
@@ -108,8 +203,8 @@ bool machine_measure(const struct loop_function *stream, struct arena *arena, st
         struct instruction_times *times = arena_array(arena, (size_t)code.count + 1, sizeof *times);
         if (!meter_run(&isa, code.instructions, code.count, &whole, times, diag))
                 return false;
-        struct launch_parts parts = { &isa, &m.moves, &code, arena, arena_array(arena, (size_t)code.count + 1, sizeof *parts.of), 0, NULL };
-        machine_driver(machine)->parts(&parts);
+        struct parts parts = { .m = &m, .code = &code, .arena = arena, .of = arena_array(arena, (size_t)code.count + 1, sizeof *parts.of) };
+        (machine->activates ? find_layers : find_results)(&parts);
         measure->part_count = parts.count;
         measure->parts = arena_array(arena, (size_t)parts.count, sizeof *measure->parts);
         add_all(&m, &parts, &whole, times);

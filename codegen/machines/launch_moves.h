@@ -4,8 +4,6 @@
 #ifndef CODEGEN_MACHINES_LAUNCH_MOVES_H
 #define CODEGEN_MACHINES_LAUNCH_MOVES_H
 
-#include <string.h>
-
 #include "codegen/machines/machines.h"
 
 struct launch_moves {
@@ -26,24 +24,5 @@ const struct loop_buffer *launch_moves_parameter(const struct launch_moves *m, i
 void launch_moves_add(struct launch_moves *m, int part, int memory, int64_t from, int64_t bytes, bool writes);
 /* a part touches a memory of the machine up to these bytes */
 void launch_moves_use(const struct launch_moves *m, int part, int memory, int64_t bytes);
-
-/* Which part of the launch each instruction is of, as the machine says. */
-struct launch_parts {
-        const struct isa *isa;
-        const struct launch_moves *moves;
-        const struct machine_code *code;
-        struct arena *arena;
-        int *of, count;                 /* of each instruction, from 1 on */
-        const struct loop_buffer **results;     /* of each part: struct machine_part */
-};
-/* a part of the instructions from one on, up to another */
-void launch_part_begin(struct launch_parts *parts, int64_t from, int64_t to, const struct loop_buffer *result);
-/* decodes instruction k */
-static inline void launch_part_instruction(const struct launch_parts *parts, int64_t k, void *i)
-{
-        struct instruction all;
-        isa_decode(parts->isa, parts->code->instructions + k * parts->isa->set->bytes, &all);
-        memcpy(i, &all, (size_t)parts->isa->set->field_count * sizeof *all.numbers);
-}
 
 #endif

@@ -26,7 +26,6 @@ struct machine_code {
 };
 
 /* What a machine brings so that streams run on it. */
-struct launch_parts;
 struct machine_driver {
         /* A flat stream with instructions and tokens, its parameters at these addresses, its lists at another. False after one error:
          * EXIT_UNSUPPORTED where a field does not hold what it should, EXIT_BUDGET for a stream longer than a launch may be. */
@@ -34,9 +33,9 @@ struct machine_driver {
                        struct arena *arena, struct machine_code *code, struct diag *diag);
         int64_t align;                  /* bytes that addresses of a parameter are a multiple of; 0: of what moves it */
         /* A C function that takes an instruction from addresses as they were compiled to those that memory has:
-         *     static void place(uint64_t words[], uint64_t workspace, uint64_t program) */
+         *     static void place(uint64_t words[], uint64_t workspace, uint64_t program)
+         * NULL: addresses count bytes, each in one field. */
         void (*place)(const struct isa *isa, int64_t workspace_size, struct text *out);
-        void (*parts)(struct launch_parts *parts);        /* which part of a launch each instruction is of: launch_moves.h */
 };
 extern const struct machine_driver vta_driver, unified_driver;
 /* NULL: nothing runs on it but programs */

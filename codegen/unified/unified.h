@@ -15,50 +15,13 @@
 
 #include "codegen/machines/instruction_set.h"
 
-enum unified_unit {
-#define UNIT(id, name) UNIFIED_STAGE_##id,
-#include "codegen/unified/unified_isa.def"
-        UNIFIED_STAGES, UNIFIED_STAGE_NONE = -1, UNIFIED_STAGE_NAMED = -2
-};
-enum unified_memory {
-#define MEMORY(id, name) UNIFIED_##id,
-#include "codegen/unified/unified_isa.def"
-        UNIFIED_MEMORIES
-};
-enum unified_form {
-#define FORM(id) UNIFIED_FORM_##id,
-#include "codegen/unified/unified_isa.def"
-        UNIFIED_FORMS
-};
-enum unified_opcode {
-#define OPCODE(id, name, form, unit, run) UNIFIED_##id##_CODE,
-#include "codegen/unified/unified_isa.def"
-        UNIFIED_OPCODES
-};
-enum unified_field_number {
-#define FIELD(form, id, word, width, sign, says) UNIFIED_FIELD_##id,
-#include "codegen/unified/unified_isa.def"
-        UNIFIED_FIELDS
-};
+#define ISA_ROWS "codegen/unified/unified_isa.def"
+#define ISA(name) UNIFIED_##name
+#define ISA_INSTRUCTION unified_instruction
+#define ISA_ANY unified_any
+#include "codegen/machines/isa_enums.h"
 
 enum { UNIFIED_BYTES = 32, UNIFIED_WORDS = 4, UNIFIED_LANES = 256, UNIFIED_BLOCK = UNIFIED_LANES * UNIFIED_LANES };
-
-/* Of its fields only those of its form mean anything. */
-struct unified_instruction {
-#define FIELD(form, id, word, width, sign, says) int64_t id;
-#include "codegen/unified/unified_isa.def"
-};
-static inline const struct unified_instruction *unified_instruction(const struct instruction *i)
-{
-        return (const struct unified_instruction *)(const void *)i;
-}
-/* for what takes any machine's instruction */
-static inline struct instruction unified_any(const struct unified_instruction *i)
-{
-        struct instruction all = { { 0 } };
-        memcpy(&all, i, sizeof *i);
-        return all;
-}
 
 extern const struct machine machine_unified;
 extern const struct instruction_set unified_set;
@@ -74,6 +37,6 @@ void unified_activate(struct running *r, const struct instruction *i);
 /* rows that a product multiplies, or an activation makes; bytes that a transfer moves; else 0 */
 int64_t unified_rows(const struct unified_instruction *i);
 int64_t unified_moved(const struct unified_instruction *i);
-enum unified_memory unified_moved_memory(const struct unified_instruction *i);
+int unified_moved_memory(const struct unified_instruction *i);
 
 #endif

@@ -5,24 +5,24 @@
 int64_t unified_rows(const struct unified_instruction *i)
 {
         switch (i->opcode) {
-        case UNIFIED_MULTIPLY_CODE: return i->rows * i->columns;
-        case UNIFIED_ACTIVATE_CODE: return i->height * i->width;
+        case UNIFIED_OPCODE_MULTIPLY: return i->rows * i->columns;
+        case UNIFIED_OPCODE_ACTIVATE: return i->height * i->width;
         default: return 0;
         }
 }
 
-enum unified_memory unified_moved_memory(const struct unified_instruction *i)
+int unified_moved_memory(const struct unified_instruction *i)
 {
-        return i->opcode == UNIFIED_READ_WEIGHTS_CODE ? UNIFIED_FIFO : i->par ? UNIFIED_PAR : UNIFIED_UB;
+        return i->opcode == UNIFIED_OPCODE_READ_WEIGHTS ? UNIFIED_FIFO : i->par ? UNIFIED_PAR : UNIFIED_UB;
 }
 
 int64_t unified_moved(const struct unified_instruction *i)
 {
         const int64_t bytes = machine_element_bytes(&machine_unified.memories[unified_moved_memory(i)]);
         switch (i->opcode) {
-        case UNIFIED_READ_HOST_CODE:
-        case UNIFIED_WRITE_HOST_CODE: return i->count * bytes;
-        case UNIFIED_READ_WEIGHTS_CODE: return i->blocks * bytes;
+        case UNIFIED_OPCODE_READ_HOST:
+        case UNIFIED_OPCODE_WRITE_HOST: return i->count * bytes;
+        case UNIFIED_OPCODE_READ_WEIGHTS: return i->blocks * bytes;
         default: return 0;
         }
 }

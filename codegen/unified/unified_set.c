@@ -7,41 +7,12 @@
 #include "codegen/machines/meter.h"
 #include "codegen/unified/unified.h"
 
-static const char *const opcodes[] = {
-#define OPCODE(id, name, form, unit, run) name,
-#include "codegen/unified/unified_isa.def"
-};
-static const char *const units[] = {
-#define UNIT(id, name) name,
-#include "codegen/unified/unified_isa.def"
-};
-static const int unit_of[UNIFIED_OPCODES] = {
-#define OPCODE(id, name, form, unit, run) UNIFIED_STAGE_##unit,
-#include "codegen/unified/unified_isa.def"
-};
-static const int forms[UNIFIED_FORMS] = {
-#define FORM(id) UNIFIED_FORM_HEAD,
-#include "codegen/unified/unified_isa.def"
-};
-static const struct isa_opcode meanings[UNIFIED_OPCODES] = {
-#define OPCODE(id, name, form, unit, run) { name, UNIFIED_FORM_##form, run },
-#include "codegen/unified/unified_isa.def"
-};
-static const struct code_field fields[UNIFIED_FIELDS] = {
-#define INDEX(M) 0, .counts = UNIFIED_##M + 1
-#define NUMBER .where = 0
-#define ADDRESS .address = true
-#define NAMES(list) .names = list, .name_count = sizeof list / sizeof *list
-#define FIELD(form, id, word, width, sign, says) { #id, word, UNIFIED_FORM_##form, sign, width, says },
-#include "codegen/unified/unified_isa.def"
-};
-static const struct isa_rule rules[] = {
-#define RULE(id, must, text) { #id, must, text },
-#include "codegen/unified/unified_rules.def"
-};
+#define ISA_RULES "codegen/unified/unified_rules.def"
+#include "codegen/machines/isa_tables.h"
+
 /* An instruction is counted by its opcode, and takes its unit's time. */
 static const struct isa_class classes[UNIFIED_OPCODES] = {
-#define OPCODE(id, name, form, unit, run) { name, UNIFIED_STAGE_##unit },
+#define OPCODE(id, name, form, stage, run) { name, UNIFIED_STAGE_##stage },
 #include "codegen/unified/unified_isa.def"
 };
 
@@ -50,14 +21,14 @@ static const struct isa_class classes[UNIFIED_OPCODES] = {
 static struct order order(const struct instruction *instruction)
 {
         const struct unified_instruction *i = unified_instruction(instruction);
-        const bool multiplies = i->opcode == UNIFIED_MULTIPLY_CODE, waits = i->opcode == UNIFIED_SYNC_CODE;
-        return (struct order){ .stage = waits ? (int)i->unit : unit_of[i->opcode], .take = { -1, -1 }, .give = { -1, -1 },
+        const bool multiplies = i->opcode == UNIFIED_OPCODE_MULTIPLY, waits = i->opcode == UNIFIED_OPCODE_SYNC;
+        return (struct order){ .stage = waits ? (int)i->unit : isa_stage_of[i->opcode], .take = { -1, -1 }, .give = { -1, -1 },
                                .on = waits ? (int)i->on : -1, .done = i->done,
-                               .blocks = i->opcode == UNIFIED_READ_WEIGHTS_CODE ? i->blocks : 0,
+                               .blocks = i->opcode == UNIFIED_OPCODE_READ_WEIGHTS ? i->blocks : 0,
                                .next = multiplies && i->next, .needs = multiplies };
 }
 
-static bool within(enum unified_memory m, int64_t first, int64_t row, int64_t column, int64_t rows, int64_t columns)
+static bool within(int m, int64_t first, int64_t row, int64_t column, int64_t rows, int64_t columns)
 {
         return first + row * (rows - 1) + column * (columns - 1) < machine_depth(&machine_unified.memories[m]);
 }
@@ -76,13 +47,13 @@ static const char *breaks_activation(const struct unified_instruction *i)
 
 static const char *breaks_move(const struct unified_instruction *i, int64_t memory)
 {
-        const bool blocks = i->opcode == UNIFIED_READ_WEIGHTS_CODE;
+        const bool blocks = i->opcode == UNIFIED_OPCODE_READ_WEIGHTS;
         const int64_t address = blocks ? i->from : i->host;
         if ((blocks ? i->blocks : i->count) < 1)
                 return "empty";
         if (memory >= 0 && (address < PROGRAM_PAGE || address + unified_moved(i) > memory))
                 return "host";
-        return blocks || (within(unified_moved_memory(i), i->local, i->count, 0, 2, 1) && !(i->opcode == UNIFIED_WRITE_HOST_CODE && i->par))
+        return blocks || (within(unified_moved_memory(i), i->local, i->count, 0, 2, 1) && !(i->opcode == UNIFIED_OPCODE_WRITE_HOST && i->par))
                        ? NULL
                        : "local";
 }
@@ -93,18 +64,18 @@ static const char *breaks(const struct isa *isa, const struct instruction *instr
         (void)isa;
         (void)lists;
         switch (i->opcode) {
-        case UNIFIED_READ_HOST_CODE:
-        case UNIFIED_WRITE_HOST_CODE:
-        case UNIFIED_READ_WEIGHTS_CODE: return breaks_move(i, memory);
-        case UNIFIED_MULTIPLY_CODE:
+        case UNIFIED_OPCODE_READ_HOST:
+        case UNIFIED_OPCODE_WRITE_HOST:
+        case UNIFIED_OPCODE_READ_WEIGHTS: return breaks_move(i, memory);
+        case UNIFIED_OPCODE_MULTIPLY:
                 if (unified_rows(i) < 1)
                         return "empty";
                 return within(UNIFIED_UB, i->in, i->in_row, i->in_column, i->rows, i->columns) &&
                                        within(UNIFIED_ACC, i->sum, i->sum_row, i->sum_column, i->rows, i->columns)
                                ? NULL
                                : "local";
-        case UNIFIED_ACTIVATE_CODE: return unified_rows(i) < 1 ? "empty" : breaks_activation(i);
-        case UNIFIED_SYNC_CODE: return i->unit == i->on ? "sync" : NULL;
+        case UNIFIED_OPCODE_ACTIVATE: return unified_rows(i) < 1 ? "empty" : breaks_activation(i);
+        case UNIFIED_OPCODE_SYNC: return i->unit == i->on ? "sync" : NULL;
         default: return NULL;
         }
 }
@@ -119,13 +90,14 @@ static struct cost cost(const struct isa *isa, const struct instruction *instruc
 {
         const struct unified_instruction *i = unified_instruction(instruction);
         const struct machine_cycles *m = &isa->machine.cycles;
-        const bool blocks = i->opcode == UNIFIED_READ_WEIGHTS_CODE;
+        const bool blocks = i->opcode == UNIFIED_OPCODE_READ_WEIGHTS;
         struct cost c = { .class = (int)i->opcode, .steps = unified_rows(i), .bytes = unified_moved(i), .memory = -1,
-                          .stores = i->opcode == UNIFIED_WRITE_HOST_CODE };
+                          .stores = i->opcode == UNIFIED_OPCODE_WRITE_HOST };
+        c.makes = c.stores || (i->opcode == UNIFIED_OPCODE_ACTIVATE && !i->to_sums && i->low < i->high);
         if (c.bytes)
                 c.memory = (int)unified_moved_memory(i);
         c.busy = blocks ? divide_up(UNIFIED_BLOCK, m->weight_bytes) : c.bytes ? divide_up(c.bytes, m->beat_bytes) : c.steps;
-        c.fill = i->opcode == UNIFIED_MULTIPLY_CODE ? m->product_fill : i->opcode == UNIFIED_ACTIVATE_CODE ? m->operation_fill : 0;
+        c.fill = i->opcode == UNIFIED_OPCODE_MULTIPLY ? m->product_fill : i->opcode == UNIFIED_OPCODE_ACTIVATE ? m->operation_fill : 0;
         return c;
 }
 
@@ -140,14 +112,14 @@ static void report(const struct isa *isa, const struct meter *m, int64_t length,
         const struct meter_class *c = m->classes;
         (void)isa;
         text_add(out, "instructions  %12" PRId64 "\nrows          %12" PRId64 "\nbytes read    %12" PRId64 "\nbytes weights %12" PRId64
-                 "\nbytes written %12" PRId64 "\n\n", length, c[UNIFIED_MULTIPLY_CODE].steps, c[UNIFIED_READ_HOST_CODE].bytes,
-                 c[UNIFIED_READ_WEIGHTS_CODE].bytes, c[UNIFIED_WRITE_HOST_CODE].bytes);
+                 "\nbytes written %12" PRId64 "\n\n", length, c[UNIFIED_OPCODE_MULTIPLY].steps, c[UNIFIED_OPCODE_READ_HOST].bytes,
+                 c[UNIFIED_OPCODE_READ_WEIGHTS].bytes, c[UNIFIED_OPCODE_WRITE_HOST].bytes);
         text_add(out, "%-10s %12s %9s\n", "unit", "busy", "of all");
         for (int u = 0; u < UNIFIED_STAGES; u++) {
                 int64_t busy = 0;
                 for (int k = 0; k < UNIFIED_OPCODES; k++)
                         busy += classes[k].busy == u ? c[k].busy : 0;
-                text_add(out, "%-10s %12" PRId64 " %7.1f %%\n", units[u], busy, meter_share(busy, m->cycles));
+                text_add(out, "%-10s %12" PRId64 " %7.1f %%\n", isa_stages[u], busy, meter_share(busy, m->cycles));
         }
 }
 
@@ -167,11 +139,9 @@ const struct instruction_set unified_set = {
         .machine = &machine_unified,
         .magic = "UNIPROG1",
         .bytes = UNIFIED_BYTES,
-        .fields = fields, .field_count = UNIFIED_FIELDS,
-        .forms = forms, .form_count = UNIFIED_FORMS,
-        .opcodes = meanings, .opcode_count = UNIFIED_OPCODES, .last = UNIFIED_HALT_CODE,
-        .rules = rules, .rule_count = sizeof rules / sizeof *rules,
-        .classes = classes, .class_count = UNIFIED_OPCODES, .products = UNIFIED_MULTIPLY_CODE,
+        ISA_TABLES,
+        .last = UNIFIED_OPCODE_HALT,
+        .classes = classes, .class_count = UNIFIED_OPCODES, .products = UNIFIED_OPCODE_MULTIPLY,
         .busy = { [UNIFIED_STAGE_HOST] = "host link", [UNIFIED_STAGE_WEIGHTS] = "weights", [UNIFIED_STAGE_MULTIPLY] = "array",
                   [UNIFIED_STAGE_ACTIVATE] = "activation" },
         .bus = -1,

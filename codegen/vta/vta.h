@@ -13,60 +13,13 @@
 
 #include "codegen/machines/instruction_set.h"
 
-enum vta_stage {
-#define STAGE(id, name) VTA_STAGE_##id,
-#include "codegen/vta/vta_isa.def"
-        VTA_STAGES
-};
-enum vta_memory {
-#define MEMORY(id, name, stage) VTA_##id,
-#include "codegen/vta/vta_isa.def"
-        VTA_MEMORIES
-};
-enum vta_form {
-#define FORM(id, after) VTA_FORM_##id,
-#include "codegen/vta/vta_isa.def"
-        VTA_FORMS
-};
-enum vta_opcode {
-#define OPCODE(id, name, form, run) VTA_OPCODE_##id,
-#include "codegen/vta/vta_isa.def"
-        VTA_OPCODES
-};
-enum vta_operation {
-#define OPERATION(id, name) VTA_OPERATION_##id,
-#include "codegen/vta/vta_isa.def"
-        VTA_OPERATIONS
-};
-enum vta_field_number {
-#define FIELD(form, id, word, width, sign, says) VTA_FIELD_##id,
-#include "codegen/vta/vta_isa.def"
-        VTA_FIELDS
-};
-enum vta_class {
-#define CLASS(id, name, busy) VTA_CLASS_##id,
-#include "codegen/vta/vta_isa.def"
-        VTA_CLASSES
-};
+#define ISA_ROWS "codegen/vta/vta_isa.def"
+#define ISA(name) VTA_##name
+#define ISA_INSTRUCTION vta_instruction         /* or a micro-op: dst, src, wgt */
+#define ISA_ANY vta_any
+#include "codegen/machines/isa_enums.h"
 
 enum { VTA_BYTES = 16, VTA_MICRO_OP_BYTES = 4, VTA_TOKENS_MOST = 255 };
-
-/* An instruction, or a micro-op (dst, src, wgt): of its fields only those of its form mean anything. */
-struct vta_instruction {
-#define FIELD(form, id, word, width, sign, says) int64_t id;
-#include "codegen/vta/vta_isa.def"
-};
-static inline const struct vta_instruction *vta_instruction(const struct instruction *i)
-{
-        return (const struct vta_instruction *)(const void *)i;
-}
-/* for what takes any machine's instruction */
-static inline struct instruction vta_any(const struct vta_instruction *i)
-{
-        struct instruction all = { { 0 } };
-        memcpy(&all, i, sizeof *i);
-        return all;
-}
 
 /* A place in a list while the machine runs. */
 struct vta_micro_op { int32_t dst, src, wgt, spoiled; };         /* spoiled: a bit was set that is no field's */
@@ -83,7 +36,7 @@ void vta_combine(struct running *r, const struct instruction *i);
 
 bool vta_moves(const struct vta_instruction *i);                 /* a load or store that moves or clears something */
 bool vta_works(const struct vta_instruction *i);                 /* product or operation */
-enum vta_stage vta_stage_of(const struct vta_instruction *i);
+int vta_stage_of(const struct vta_instruction *i);
 int64_t vta_steps(const struct vta_instruction *i);              /* of products and operations; else 0 */
 /* of a load: elements of a row with its padding, and of all rows, that it writes; of a store, that it reads */
 int64_t vta_row(const struct vta_instruction *i);
@@ -98,6 +51,13 @@ const char *vta_breaks(const struct isa *isa, const struct instruction *i, const
 void vta_check(struct checker *c, const struct instruction *i, const void *lists, bool safe);
 struct cost vta_cost(const struct isa *isa, const struct instruction *i);
 int64_t vta_work(const struct instruction *i);
+
+/* ---- vta_encode.c: for struct machine_driver ---- */
+
+struct loop_function;
+struct machine_code;
+bool vta_encode_stream(const struct isa *isa, const struct loop_function *stream, const int64_t *addresses, int64_t micro_ops,
+                       struct arena *arena, struct machine_code *code, struct diag *diag);
 
 /* ---- vta_sizes.c ---- */
 

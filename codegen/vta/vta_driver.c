@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What streams, and C code that drives a VTA, need to know of it. */
+/* What C code that drives a VTA needs to know of it. */
 #include <inttypes.h>
 
-#include "codegen/machines/launch_moves.h"
-#include "codegen/vta/vta_encode.h"
+#include "codegen/machines/machines.h"
+#include "codegen/vta/vta.h"
 
 /* Addresses stand in one field, in elements of a memory that another one names; of an instruction that moves nothing they stay. */
 static const char place_text[] =
@@ -34,26 +34,4 @@ static void put_place(const struct isa *isa, int64_t workspace_size, struct text
                  ((uint64_t)1 << size->width) - 1, at->bit, workspace_size, workspace_size, at->bit, at->bit);
 }
 
-/* ---- parts of a launch ---- */
-
-/* A part ends with the last store of a result; what follows the last store belongs to it. */
-static void find_parts(struct launch_parts *parts)
-{
-        const struct loop_buffer *result = NULL;
-        int64_t behind = 0;             /* the last store */
-        launch_part_begin(parts, 0, parts->code->count, NULL);
-        for (int64_t k = 0; k < parts->code->count; k++) {
-                struct vta_instruction i;
-                launch_part_instruction(parts, k, &i);
-                const bool stores = i.opcode == VTA_OPCODE_STORE && vta_moves(&i);
-                const struct loop_buffer *now = stores ? launch_moves_parameter(parts->moves, vta_row_address(parts->isa, &i, 0)) : NULL;
-                if (!now)
-                        continue;
-                if (result && now != result)
-                        launch_part_begin(parts, behind, parts->code->count, now);
-                parts->results[parts->count - 1] = result = now;
-                behind = k + 1;
-        }
-}
-
-const struct machine_driver vta_driver = { .encode = vta_encode_stream, .place = put_place, .parts = find_parts };
+const struct machine_driver vta_driver = { .encode = vta_encode_stream, .place = put_place };

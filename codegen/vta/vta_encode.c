@@ -6,59 +6,40 @@
  *       for %x = 0 to 14 count {                                 iter_in 14    dst_in, ..
  *         for %k = 0 to 9 list { product .. } } }        ->      uop_begin .. uop_end: places for %k = 0, 1, .. where %x = %y = 0
  *     push compute to store                                      push_next */
-#include "codegen/vta/vta_encode.h"
-
-#include <inttypes.h>
-#include <string.h>
-
-#include "ir/loop/stream_flat.h"
+#include "codegen/machines/stream_encoder.h"
+#include "codegen/vta/vta.h"
 
 enum { POPS = 2 };                      /* flags of an instruction that take tokens */
 
 struct list { unsigned char *words; int64_t count, at; int epoch; };  /* at: in the memory, while its epoch lasts */
 
 struct encoding {
-        const struct isa *isa;
-        const struct loop_function *f;
-        const int64_t *addresses;
-        struct arena *arena;
-        struct vta_instruction *out;
-        int count;
-        int last[VTA_STAGES];           /* number of a stage's last instruction; -1: none */
-        bool pops[VTA_STAGES][POPS];          /* for the next one of a stage */
+        struct stream_encoder e;
+        int64_t last[VTA_STAGES];       /* number of a stage's last instruction; -1: none */
+        bool pops[VTA_STAGES][POPS];    /* for the next one of a stage */
         struct list **lists;            /* of each instruction that has one; NULL */
         struct map *known;              /* struct list by its words */
         struct list **fresh;            /* all of them, by first use */
         int fresh_count;
-        struct diag *diag;
-        bool failed;
 };
-
-static void fail(struct encoding *e, enum exit_code code, const char *what)
-{
-        if (!e->failed)
-                diag_error(e->diag, code, "stream %s: %s", e->f->name, what);
-        e->failed = true;
-}
 
 /* ---- instructions and tokens ---- */
 
+static struct vta_instruction *at(struct encoding *e, int64_t k)
+{
+        return (struct vta_instruction *)(void *)&e->e.out[k];
+}
+
 static void put(struct encoding *e, struct vta_instruction i, struct list *list)
 {
-        int stage = (int)vta_stage_of(&i), number = e->count;
+        const int stage = vta_stage_of(&i);
         i.pop_prev = e->pops[stage][0];
         i.pop_next = e->pops[stage][1];
         memset(e->pops[stage], 0, sizeof e->pops[stage]);
-        ARENA_GROW(e->arena, e->out, number);
-        ARENA_GROW(e->arena, e->lists, number);
-        e->out[number] = i;
-        e->lists[number] = list;
-        e->last[stage] = e->count++;
-        const struct instruction all = vta_any(&i);
-        const struct code_field *misfit = isa_misfit(e->isa, &all, isa_form(e->isa, &all));
-        if (misfit && !e->failed)
-                fail(e, EXIT_UNSUPPORTED, arena_printf(e->arena, "no instruction has %s = %" PRId64, misfit->name,
-                                                       all.numbers[misfit - e->isa->fields]));
+        e->last[stage] = e->e.count;
+        ARENA_GROW(e->e.arena, e->lists, e->e.count);
+        e->lists[e->e.count] = list;
+        encoder_put(&e->e, vta_any(&i));
 }
 
 /* moves nothing: carries tokens */
@@ -87,7 +68,7 @@ static void push_token(struct encoding *e, struct loop_queue q)
                 bool waits = e->pops[q.from][0] || e->pops[q.from][1];
                 if (tries || waits || e->last[q.from] < 0)
                         put_idle(e, q.from);
-                struct vta_instruction *i = &e->out[e->last[q.from]];
+                struct vta_instruction *i = at(e, e->last[q.from]);
                 flag = q.to > q.from ? &i->push_next : &i->push_prev;
                 if (*flag)
                         flag = NULL;
@@ -99,10 +80,10 @@ static void push_token(struct encoding *e, struct loop_queue q)
 
 static int64_t dram_of(struct encoding *e, const struct loop_buffer *b, int64_t at, int memory)
 {
-        int64_t address = e->addresses[b->number] + at * element_info[b->element].bytes;
-        if (address % e->isa->bytes[memory])
-                fail(e, EXIT_UNSUPPORTED, "a transfer begins within an element");
-        return address / e->isa->bytes[memory];
+        const int64_t address = encoder_address(&e->e, b, at);
+        if (address % e->e.isa->bytes[memory])
+                encoder_fail(&e->e, EXIT_UNSUPPORTED, "a transfer begins within an element");
+        return address / e->e.isa->bytes[memory];
 }
 
 /* rows that follow each other are one */
@@ -116,13 +97,13 @@ static void put_transfer(struct encoding *e, const struct flat_step *t)
         enum { FIELD_MOST = 65535 };
         bool loads = loop_transfer_loads(t->s);
         int in = loads ? 0 : 1, memory = loads ? t->s->buffer->memory : VTA_OUT;
-        int64_t numbers = machine_element_numbers(&e->isa->machine.memories[memory]), step = t->s->transfer->step;
+        int64_t numbers = machine_element_numbers(&e->e.isa->machine.memories[memory]), step = t->s->transfer->step;
         struct vta_instruction i = { .opcode = loads ? VTA_OPCODE_LOAD : VTA_OPCODE_STORE, .memory = memory, .sram_base = t->at[in],
                                      .dram_base = dram_of(e, flat_operand(t->s, 1 - in), t->at[1 - in], memory),
                                      .y_size = t->rows, .x_size = t->columns, .x_stride = step / numbers,
                                      .y_pad_0 = t->pad[0], .y_pad_1 = t->pad[1], .x_pad_0 = t->pad[2], .x_pad_1 = t->pad[3] };
         if (step % numbers && t->rows > 1)
-                fail(e, EXIT_UNSUPPORTED, "rows of a transfer begin within an element");
+                encoder_fail(&e->e, EXIT_UNSUPPORTED, "rows of a transfer begin within an element");
         if (is_one_row(t, i.x_stride) && t->rows * t->columns <= FIELD_MOST) {
                 i.x_size *= t->rows;
                 i.y_size = 1;
@@ -135,7 +116,7 @@ static void put_transfer(struct encoding *e, const struct flat_step *t)
         }
         const int64_t width = vta_row(&i), stride = i.x_stride;         /* row by row, where the field is too small */
         struct vta_instruction row = i;
-        for (int64_t y = 0; y < t->rows && !e->failed; y++) {
+        for (int64_t y = 0; y < t->rows && !e->e.failed; y++) {
                 row.y_size = 1;
                 row.x_stride = row.x_size;
                 row.y_pad_0 = y ? 0 : i.y_pad_0;
@@ -155,17 +136,17 @@ static struct list *list_of(struct encoding *e, const struct flat_step *n, int c
         struct vta_instruction u = { .dst = n->at[0], .src = n->at[1], .wgt = n->at[2] };
         for (int k = counted; k < n->loop_count; k++)
                 count *= n->loops[k].count;
-        if (count > e->isa->machine.limits.list) {
-                fail(e, EXIT_UNSUPPORTED, "a list of places is longer than the machine keeps");
+        if (count > e->e.isa->machine.limits.list) {
+                encoder_fail(&e->e, EXIT_UNSUPPORTED, "a list of places is longer than the machine keeps");
                 return NULL;
         }
         const size_t bytes = (size_t)count * VTA_MICRO_OP_BYTES;
-        unsigned char *words = arena_alloc(e->arena, bytes);
+        unsigned char *words = arena_alloc(e->e.arena, bytes);
         for (int64_t at = 0; at < count; at++) {
                 const struct instruction place = vta_any(&u);
-                if (isa_misfit(e->isa, &place, VTA_FORM_MICRO_OP))
-                        fail(e, EXIT_UNSUPPORTED, "a step is outside of a memory");
-                isa_encode_place(e->isa, &place, words + at * VTA_MICRO_OP_BYTES);
+                if (isa_misfit(e->e.isa, &place, VTA_FORM_MICRO_OP))
+                        encoder_fail(&e->e, EXIT_UNSUPPORTED, "a step is outside of a memory");
+                isa_encode_place(e->e.isa, &place, words + at * VTA_MICRO_OP_BYTES);
                 for (int k = n->loop_count - 1; k >= counted; k--) {
                         const int64_t *add = n->loops[k].add;
                         bool wraps = ++index[k] == n->loops[k].count;
@@ -181,7 +162,7 @@ static struct list *list_of(struct encoding *e, const struct flat_step *n, int c
         struct list *list = map_get(e->known, (const char *)words, bytes);
         if (list)
                 return list;
-        list = ARENA_NEW(e->arena, struct list);
+        list = ARENA_NEW(e->e.arena, struct list);
         *list = (struct list){ words, count, 0, 0 };
         map_set(e->known, (const char *)words, bytes, list);
         return list;
@@ -189,7 +170,7 @@ static struct list *list_of(struct encoding *e, const struct flat_step *n, int c
 
 static void set_operation(struct vta_instruction *i, const struct loop_stmt *s)
 {
-        static const struct { int code; enum vta_operation operation; int sign; } rows[] = {
+        static const struct { int code; int operation; int sign; } rows[] = {
                 { LOOP_MIN, VTA_OPERATION_MIN, 1 }, { LOOP_MAX, VTA_OPERATION_MAX, 1 }, { LOOP_ADD, VTA_OPERATION_ADD, 1 },
                 { LOOP_SHR, VTA_OPERATION_SHR, 1 }, { LOOP_SHL, VTA_OPERATION_SHR, -1 },
         };
@@ -213,33 +194,23 @@ static void put_step(struct encoding *e, const struct flat_step *read)
                 for (int k = 0; k < n.loop_count; k++)
                         n.loops[k].add[1] = n.loops[k].add[0];
         }
-        if (counted > 2) {
-                fail(e, EXIT_UNSUPPORTED, "an instruction has two counters");
-                return;
-        }
-        const struct nest_loop none = { .count = 1 }, *in = counted ? &n.loops[counted - 1] : &none, *outer = counted > 1 ? &n.loops[0] : &none;
+        const struct step_counters c = encoder_counters(&e->e, &n, counted);
         struct vta_instruction i = { .opcode = n.s->kind == STMT_APPLY ? VTA_OPCODE_ALU : VTA_OPCODE_GEMM, .reset = n.s->kind == STMT_RESET,
-                                     .iter_out = outer->count, .iter_in = in->count, .dst_out = outer->add[0], .dst_in = in->add[0],
-                                     .src_out = outer->add[1], .src_in = in->add[1], .wgt_out = outer->add[2], .wgt_in = in->add[2] };
+                                     .iter_out = c.counts[0], .iter_in = c.counts[1], .dst_out = c.add[0][0], .dst_in = c.add[1][0],
+                                     .src_out = c.add[0][1], .src_in = c.add[1][1], .wgt_out = c.add[0][2], .wgt_in = c.add[1][2] };
         if (n.s->kind == STMT_APPLY)
                 set_operation(&i, n.s);
         put(e, i, list_of(e, &n, counted));
 }
 
-static void put_statement(struct encoding *e, const struct loop_stmt *s)
+static void put_statement(struct stream_encoder *encoder, const struct flat_step *step)
 {
-        struct flat_step step;
-        if (s->kind == STMT_ALLOC)
-                return;
-        if (!flat_step_read(e->f->machine, s, NULL, &step)) {
-                fail(e, EXIT_UNSUPPORTED, "a statement is not flat");
-                return;
-        }
-        switch (step.s->kind) {
-        case STMT_TRANSFER: put_transfer(e, &step); break;
-        case STMT_PUSH: push_token(e, step.s->queue); break;
-        case STMT_POP: pop_token(e, step.s->queue); break;
-        default: put_step(e, &step);
+        struct encoding *e = (struct encoding *)(void *)encoder;
+        switch (step->s->kind) {
+        case STMT_TRANSFER: put_transfer(e, step); break;
+        case STMT_PUSH: push_token(e, step->s->queue); break;
+        case STMT_POP: pop_token(e, step->s->queue); break;
+        default: put_step(e, step);
         }
 }
 
@@ -247,20 +218,20 @@ static void put_statement(struct encoding *e, const struct loop_stmt *s)
 
 /* Lists until the memory is full are an epoch, and are loaded in front of the first instruction that has one of them. Which is of
  * compute, so that nothing but the order matters. */
-struct epoch { int instruction; int64_t first, count; };
+struct epoch { int64_t instruction, first, count; };
 
 static struct epoch *find_epochs(struct encoding *e, int *count)
 {
         struct epoch *epochs = NULL;
         *count = 0;
-        for (int k = 0; k < e->count; k++) {
+        for (int64_t k = 0; k < e->e.count; k++) {
                 struct list *list = e->lists[k];
                 if (!list)
                         continue;
                 struct epoch *now = *count ? &epochs[*count - 1] : NULL;
-                if (!now || (list->epoch != *count && now->count + list->count > e->isa->machine.limits.list)) {
+                if (!now || (list->epoch != *count && now->count + list->count > e->e.isa->machine.limits.list)) {
                         int64_t first = now ? now->first + now->count : 0;
-                        ARENA_GROW(e->arena, epochs, *count);
+                        ARENA_GROW(e->e.arena, epochs, *count);
                         epochs[*count] = (struct epoch){ k, first, 0 };
                         now = &epochs[(*count)++];
                 }
@@ -268,11 +239,11 @@ static struct epoch *find_epochs(struct encoding *e, int *count)
                         list->epoch = *count;
                         list->at = now->count;
                         now->count += list->count;
-                        ARENA_GROW(e->arena, e->fresh, e->fresh_count);
+                        ARENA_GROW(e->e.arena, e->fresh, e->fresh_count);
                         e->fresh[e->fresh_count++] = list;
                 }
-                e->out[k].uop_begin = list->at;
-                e->out[k].uop_end = list->at + list->count;
+                at(e, k)->uop_begin = list->at;
+                at(e, k)->uop_end = list->at + list->count;
         }
         return epochs;
 }
@@ -281,7 +252,7 @@ static void write_micro_ops(struct encoding *e, struct machine_code *code)
 {
         for (int k = 0; k < e->fresh_count; k++)
                 code->list_count += e->fresh[k]->count;
-        unsigned char *to = code->lists = arena_alloc(e->arena, (size_t)(code->list_count + 1) * VTA_MICRO_OP_BYTES);
+        unsigned char *to = code->lists = arena_alloc(e->e.arena, (size_t)(code->list_count + 1) * VTA_MICRO_OP_BYTES);
         for (int k = 0; k < e->fresh_count; k++) {
                 const size_t bytes = (size_t)e->fresh[k]->count * VTA_MICRO_OP_BYTES;
                 memcpy(to, e->fresh[k]->words, bytes);
@@ -289,48 +260,45 @@ static void write_micro_ops(struct encoding *e, struct machine_code *code)
         }
 }
 
-static void write(const struct encoding *e, struct vta_instruction i, struct machine_code *code)
-{
-        const struct instruction all = vta_any(&i);
-        isa_encode(e->isa, &all, code->instructions + code->count++ * VTA_BYTES);
-}
-
-static void write_code(struct encoding *e, int64_t micro_ops, struct machine_code *code)
+/* the instructions once more, with loads of lists between */
+static void put_loads(struct encoding *e, int64_t micro_ops)
 {
         int epoch_count, epoch = 0;
-        struct epoch *epochs = find_epochs(e, &epoch_count);
-        write_micro_ops(e, code);
-        code->instructions = arena_alloc(e->arena, (size_t)(e->count + epoch_count + 1) * VTA_BYTES);
-        for (int k = 0; k < e->count; k++) {
+        const struct epoch *epochs = find_epochs(e, &epoch_count);
+        const struct instruction *before = e->e.out;
+        const int64_t count = e->e.count;
+        e->e.out = NULL;
+        e->e.count = 0;
+        for (int64_t k = 0; k < count; k++) {
                 if (epoch < epoch_count && epochs[epoch].instruction == k) {
                         const struct epoch *now = &epochs[epoch++];
-                        struct vta_instruction load = { .opcode = VTA_OPCODE_LOAD, .memory = VTA_UOP, .y_size = 1, .x_size = now->count,
-                                                        .x_stride = now->count, .dram_base = micro_ops / VTA_MICRO_OP_BYTES + now->first };
-                        write(e, load, code);
+                        encoder_put(&e->e, vta_any(&(struct vta_instruction){
+                                                   .opcode = VTA_OPCODE_LOAD, .memory = VTA_UOP, .y_size = 1, .x_size = now->count,
+                                                   .x_stride = now->count, .dram_base = micro_ops / VTA_MICRO_OP_BYTES + now->first }));
                 }
-                write(e, e->out[k], code);
+                encoder_put(&e->e, before[k]);
         }
-        write(e, (struct vta_instruction){ .opcode = VTA_OPCODE_FINISH }, code);
+        encoder_put(&e->e, vta_any(&(struct vta_instruction){ .opcode = VTA_OPCODE_FINISH }));
 }
 
+/* Micro-ops of equal lists are kept once, and loaded when lists that are not resident are needed, together with all that fit. */
 bool vta_encode_stream(const struct isa *isa, const struct loop_function *stream, const int64_t *addresses, int64_t micro_ops,
                        struct arena *arena, struct machine_code *code, struct diag *diag)
 {
-        struct encoding e = { .isa = isa, .f = stream, .addresses = addresses, .arena = arena, .diag = diag };
+        struct encoding e = { .e = { .isa = isa, .f = stream, .addresses = addresses, .arena = arena, .diag = diag } };
         *code = (struct machine_code){ .count = 0 };
         e.known = map_new(arena);
         for (int k = 0; k < VTA_STAGES; k++)
                 e.last[k] = -1;
-        for (int k = 0; k < stream->buffer_count; k++)
-                stream->buffers[k]->number = k;
-        for (const struct loop_stmt *s = stream->body->first; s && !e.failed; s = s->next)
-                put_statement(&e, s);
+        encoder_statements(&e.e, put_statement);
         for (int k = 0; k < VTA_STAGES; k++)
                 if (e.pops[k][0] || e.pops[k][1])
                         put_idle(&e, k);
-        if (!e.failed && (e.count + 1) * (int64_t)VTA_BYTES * 2 >= PROGRAM_CODE_MOST)
-                fail(&e, EXIT_BUDGET, "its instructions take more than a launch may have");
-        if (!e.failed)
-                write_code(&e, micro_ops, code);
-        return !e.failed;
+        if (!e.e.failed && (e.e.count + 1) * (int64_t)VTA_BYTES * 2 >= PROGRAM_CODE_MOST)
+                encoder_fail(&e.e, EXIT_BUDGET, "its instructions take more than a launch may have");
+        if (e.e.failed)
+                return false;
+        put_loads(&e, micro_ops);
+        write_micro_ops(&e, code);
+        return encoder_write(&e.e, code);
 }

@@ -178,9 +178,9 @@ void vta_check(struct checker *c, const struct instruction *instruction, const v
  *     operation   steps + 6 with an immediate, 2 steps + 6 with a tensor
  *     else        2 */
 
-static enum vta_class class_of(const struct vta_instruction *i)
+static int class_of(const struct vta_instruction *i)
 {
-        static const enum vta_class loads[VTA_MEMORIES] = { VTA_CLASS_LOAD_UOP, VTA_CLASS_LOAD_WGT, VTA_CLASS_LOAD_INP,
+        static const int loads[VTA_MEMORIES] = { VTA_CLASS_LOAD_UOP, VTA_CLASS_LOAD_WGT, VTA_CLASS_LOAD_INP,
                                                             VTA_CLASS_LOAD_ACC, VTA_CLASS_IDLE, VTA_CLASS_LOAD_ACC };
         if (i->opcode == VTA_OPCODE_GEMM)
                 return i->reset ? VTA_CLASS_RESET : VTA_CLASS_PRODUCT;

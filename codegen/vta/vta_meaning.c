@@ -8,9 +8,9 @@ static bool is_move(const struct vta_instruction *i) { return i->opcode == VTA_O
 
 bool vta_moves(const struct vta_instruction *i) { return is_move(i) && i->x_size && vta_elements(i); }
 
-enum vta_stage vta_stage_of(const struct vta_instruction *i)
+int vta_stage_of(const struct vta_instruction *i)
 {
-        static const enum vta_stage loads[VTA_MEMORIES] = {
+        static const int loads[VTA_MEMORIES] = {
 #define MEMORY(id, name, stage) VTA_STAGE_##stage,
 #include "codegen/vta/vta_isa.def"
         };
@@ -186,15 +186,14 @@ static int32_t shifted(int32_t a, int32_t by)
 
 static int32_t combined(int64_t operation, int32_t a, int32_t b)
 {
-        switch ((enum vta_operation)operation) {
+        switch (operation) {
         case VTA_OPERATION_MIN: return a < b ? a : b;
         case VTA_OPERATION_MAX: return a > b ? a : b;
         case VTA_OPERATION_ADD: return (int32_t)((uint32_t)a + (uint32_t)b);
         case VTA_OPERATION_SHR: return shifted(a, b);
         case VTA_OPERATION_MUL: return (int32_t)((uint32_t)a * (uint32_t)b);
-        case VTA_OPERATIONS: break;
+        default: return 0;
         }
-        return 0;
 }
 
 static void combine(struct running *r, const struct vta_instruction *i, const struct step *s)

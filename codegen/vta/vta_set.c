@@ -5,41 +5,9 @@
 #include "codegen/machines/meter.h"
 #include "codegen/vta/vta.h"
 
-static const char *const opcodes[] = {
-#define OPCODE(id, name, form, run) name,
-#include "codegen/vta/vta_isa.def"
-};
-static const char *const memories[] = {
-#define MEMORY(id, name, stage) name,
-#include "codegen/vta/vta_isa.def"
-};
-static const char *const operations[] = {
-#define OPERATION(id, name) name,
-#include "codegen/vta/vta_isa.def"
-};
+#define ISA_RULES "codegen/vta/vta_rules.def"
+#include "codegen/machines/isa_tables.h"
 
-static const int forms[VTA_FORMS] = {
-#define FORM(id, after) VTA_FORM_##after,
-#include "codegen/vta/vta_isa.def"
-};
-static const struct isa_opcode meanings[VTA_OPCODES] = {
-#define OPCODE(id, name, form, run) { name, VTA_FORM_##form, run },
-#include "codegen/vta/vta_isa.def"
-};
-static const struct code_field fields[VTA_FIELDS] = {
-#define INDEX(M) 0, .counts = VTA_##M + 1
-#define COUNT(M) 0, .counts = VTA_##M + 1, .more = 1
-#define NUMBER .where = 0
-#define ADDRESS .address = true
-#define NAMES(list) .names = list, .name_count = sizeof list / sizeof *list
-#define WHERE(id) .where = VTA_FIELD_##id + 1
-#define FIELD(form, id, word, width, sign, says) { #id, word, VTA_FORM_##form, sign, width, says },
-#include "codegen/vta/vta_isa.def"
-};
-static const struct isa_rule rules[] = {
-#define RULE(id, must, text) { #id, must, text },
-#include "codegen/vta/vta_rules.def"
-};
 enum { ARRAY, OPERATIONS, LOADS, BUS, STORES, NOTHING = -1 };
 static const struct isa_class classes[VTA_CLASSES] = {
 #define CLASS(id, name, busy) { name, busy },
@@ -72,10 +40,8 @@ const struct instruction_set vta_set = {
         .machine = &machine_vta,
         .magic = "VTAPROG1",
         .bytes = VTA_BYTES,
-        .fields = fields, .field_count = VTA_FIELDS,
-        .forms = forms, .form_count = VTA_FORMS,
-        .opcodes = meanings, .opcode_count = VTA_OPCODES, .last = VTA_OPCODE_FINISH,
-        .rules = rules, .rule_count = sizeof rules / sizeof *rules,
+        ISA_TABLES,
+        .last = VTA_OPCODE_FINISH,
         .classes = classes, .class_count = VTA_CLASSES, .products = VTA_CLASS_PRODUCT,
         .busy = { [ARRAY] = "array", [OPERATIONS] = "operations", [LOADS] = "loads of compute", [BUS] = "read bus", [STORES] = "stores" },
         .bus = BUS,

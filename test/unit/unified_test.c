@@ -111,7 +111,7 @@ static void expect_cycles(const char *code, int64_t cycles, int64_t rows, const 
         if (!s.fine || !meter_run(&s.p.isa, s.p.code->content, program_length(&s.p), &c, NULL, &s.diag))
                 fail_msg("%s", subject_said(&s));
         assert_int_equal(c.cycles, cycles);
-        assert_int_equal(c.classes[UNIFIED_MULTIPLY_CODE].steps, rows);
+        assert_int_equal(c.classes[UNIFIED_OPCODE_MULTIPLY].steps, rows);
         assert_string_equal(meter_bound(&s.p.isa, &c), bound);
         subject_close(&s);
 }

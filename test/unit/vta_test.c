@@ -97,7 +97,7 @@ static void test_random_bytes(void **state)
 
 /* ---- machines ---- */
 
-static void expect_field(const char *sizes, enum vta_field_number field, int bit, int width)
+static void expect_field(const char *sizes, int field, int bit, int width)
 {
         struct isa v;
         struct diag diag = { .subject = "test" };
@@ -156,20 +156,20 @@ static void add(struct stream *s, struct vta_instruction i)
         isa_encode(&s->v, &all, s->memory + CODE + VTA_BYTES * s->count++);
 }
 
-static void add_load(struct stream *s, enum vta_memory memory, int address, int count)
+static void add_load(struct stream *s, int memory, int address, int count)
 {
         add(s, (struct vta_instruction){ .opcode = VTA_OPCODE_LOAD, .memory = memory, .dram_base = address / s->v.bytes[memory], .y_size = 1,
                                          .x_size = count, .x_stride = count, .push_next = memory == VTA_WGT });
 }
 
-static void add_operation(struct stream *s, enum vta_operation operation, bool tensor, int imm, bool last)
+static void add_operation(struct stream *s, int operation, bool tensor, int imm, bool last)
 {
         add(s, (struct vta_instruction){ .opcode = VTA_OPCODE_ALU, .operation = operation, .use_imm = !tensor, .imm = imm, .uop_begin = tensor ? 1 : 0,
                                          .uop_end = tensor ? 2 : 1, .iter_out = 1, .iter_in = 1, .push_next = last });
 }
 
 /* acc[0] = bias; acc[0] += product; acc[0] = operation(acc[0], imm, or acc[1], the bias behind); stored: its low bytes */
-static struct stream small(enum vta_operation operation, bool tensor, int imm)
+static struct stream small(int operation, bool tensor, int imm)
 {
         struct stream s = stream_new();
         unsigned char micro_ops[8] = { 0, 0, 0, 0, 0, 8 };      /* { 0, 0, 0 }, { 0, 1, 0 } */
@@ -193,7 +193,7 @@ static void put_word(unsigned char *at, uint32_t word)
                 at[k] = (unsigned char)(word >> 8 * k);
 }
 
-static int8_t launched(enum vta_operation operation, bool tensor, int imm, int32_t a, int32_t b)
+static int8_t launched(int operation, bool tensor, int imm, int32_t a, int32_t b)
 {
         struct stream s = small(operation, tensor, imm);
         struct diag diag = { .subject = "test" };

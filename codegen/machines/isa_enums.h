@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers of a machine's rows, and its struct of an instruction. For the machine's header, which defines ISA_ROWS, the file of rows;
+ * ISA(name), the name with the machine's in front; ISA_INSTRUCTION, the struct's name; ISA_ANY, of what makes any machine's of it. */
+enum {
+#define STAGE(id, name) ISA(STAGE_##id),
+#include ISA_ROWS
+        ISA(STAGES), ISA(STAGE_NONE) = -1, ISA(STAGE_OTHER) = -2
+};
+enum {
+#define MEMORY(id, name, stage) ISA(id),
+#include ISA_ROWS
+        ISA(MEMORIES)
+};
+enum {
+#define FORM(id, after) ISA(FORM_##id),
+#include ISA_ROWS
+        ISA(FORMS)
+};
+enum {
+#define OPCODE(id, name, form, stage, run) ISA(OPCODE_##id),
+#include ISA_ROWS
+        ISA(OPCODES)
+};
+enum {
+#define OPERATION(id, name) ISA(OPERATION_##id),
+#include ISA_ROWS
+        ISA(OPERATIONS)
+};
+enum {
+#define FIELD(form, id, word, width, sign, says) ISA(FIELD_##id),
+#include ISA_ROWS
+        ISA(FIELDS)
+};
+enum {
+#define CLASS(id, name, busy) ISA(CLASS_##id),
+#include ISA_ROWS
+        ISA(CLASSES)
+};
+
+/* Of its fields only those of its form mean anything. */
+struct ISA_INSTRUCTION {
+#define FIELD(form, id, word, width, sign, says) int64_t id;
+#include ISA_ROWS
+};
+static inline const struct ISA_INSTRUCTION *ISA_INSTRUCTION(const struct instruction *i)
+{
+        return (const struct ISA_INSTRUCTION *)(const void *)i;
+}
+/* for what takes any machine's instruction */
+static inline struct instruction ISA_ANY(const struct ISA_INSTRUCTION *i)
+{
+        struct instruction all = { { 0 } };
+        memcpy(&all, i, sizeof *i);
+        return all;
+}
