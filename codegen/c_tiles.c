@@ -120,8 +120,7 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
         const struct loop_tiles *t = &s->tiles;
         const struct loop_variable *v = s->variable;
         const int lanes = v->type.lanes, group = t->group, pair = group * lanes;
-        const struct multiply *m = multiply_find(w->target, s->buffer->element,
-                                                 s->weights->element, true, lanes, group, 0);
+        const struct multiply *m = loop_tile_multiply(s, w->target);
         const struct c_spelling *row =
                 m && m->sum == v->type.element && !strcmp(m->body, s->function->name)
                         ? c_spelling(capability_of_products(w->target, s->buffer->element, s->weights->element))

@@ -161,10 +161,7 @@ static const struct leaf *leaf_of(const struct multiply *m)
 static const struct multiply *multiply_of(const struct c_writer *w, const struct loop_stmt *s)
 {
         const enum element x = loop_multiplied_element(s);
-        const struct multiply *m = s->tiles.rows == 1 ? multiply_find_rows(w->target, x, s->weights->element,
-                                                                           s->variable->type.lanes, s->tiles.group)
-                                                      : multiply_find(w->target, x, s->weights->element, true,
-                                                                      s->variable->type.lanes, s->tiles.group, 0);
+        const struct multiply *m = loop_tile_multiply(s, w->target);
         bool fits = m && (s->tiles.rows == 1 || leaf_of(m)) && !s->tiles.line && s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
                     s->tiles.positions % m->positions == 0;
         if (fits && !s->buffer)         /* x that are sums: channels of floats are taken in another order, in which transposed words can be loaded */

@@ -340,8 +340,7 @@ void cuda_bulk_copy(struct c_writer *w, const struct loop_stmt *s)
 static const struct multiply *multiply_of(const struct c_writer *w, const struct loop_stmt *s)
 {
         const struct loop_tiles *t = &s->tiles;
-        const struct multiply *m = multiply_find(w->target, loop_multiplied_element(s), s->weights->element, true, s->variable->type.lanes,
-                                                 t->group * t->line, 0);
+        const struct multiply *m = loop_tile_multiply(s, w->target);
         bool fits = unit_of(m) && m->sum == s->variable->type.element && t->line == MULTIPLY_LINE &&
                     t->positions == t->rows && t->rows * MULTIPLY_WARPS == m->positions && s->variable->warps % MULTIPLY_WARPS == 0 &&
                     t->vectors * m->outputs <= MULTIPLY_WIDE;

@@ -20,6 +20,7 @@
 #include "cost/core.h"
 #include "cost/room.h"
 #include "ir/target/rates.h"
+#include "ir/tensor/packed_multiply.h"
 
 /* ---- the work ---- */
 
@@ -35,7 +36,7 @@ struct packed_work packed_work_of(const struct op *op, const struct target *targ
                                     .panel = packed_panel(x, w),
                                     .group = (int)packed_group(x, w),
                                     .sum = op_accumulator(op) };
-        work.multiply = multiply_find(target, x->element, w->element, false, 0, work.group, (int)op_int(op, "limit"));
+        work.multiply = packed_multiply(op, target, SUMS_IN_VECTORS);
         work.panels = type_extent(w, 0) / work.groups;
         work.channels = divide_up(op_int(op, "channels"), work.group);
         work.word = (int64_t)element_info[x->element].bytes * work.group;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* convolve_packed: its kernel state, the loops around tiles, where outputs lie. See contract.h. */
 #include "kernels/contract.h"
+#include "ir/tensor/packed_multiply.h"
 
 static bool in_tiles(const struct contract *c) { return c->s.multiply->registers; }
 
@@ -207,10 +208,8 @@ static struct kernel_state *prepare(const struct kernel_state *common, const str
 const struct multiply *contract_multiply(const struct op *op, const struct target *target,
                                          bool tiles)
 {
-        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        const struct multiply *m = multiply_find(
-                target, x->element, w->element, tiles,
-                tiles ? (int)packed_lanes(x, w) : 0, (int)packed_group(x, w), (int)op_int(op, "limit"));
+        const struct type *w = op_operand(op, 1)->type;
+        const struct multiply *m = packed_multiply(op, target, tiles ? SUMS_IN_TILES : SUMS_IN_VECTORS);
         int spatial = w->rank - 5;
         bool near = tiles && op_ints(op, "dilations", NULL)[spatial - 1] == 1, merged;
         bool fills = !m || !tiles ||

@@ -20,6 +20,7 @@
  * are read transposed. */
 #include "engines/grid/grid_engine.h"
 #include "engines/grid/attention_block.h"
+#include "ir/tensor/packed_multiply.h"
 
 #include <float.h>
 #include <math.h>
@@ -28,9 +29,7 @@
 
 static const struct multiply *multiply_of(const struct op *op, const struct target *target)
 {
-        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        const struct multiply *m = multiply_find(target, x->element, w->element, true,
-                                                 (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
+        const struct multiply *m = packed_multiply(op, target, SUMS_IN_TILES);
         return m && m->x.source == SOURCE_WARP ? m : NULL;
 }
 

@@ -7,6 +7,7 @@
 
 #include "engines/grid/warp_group_cost.h"
 #include "engines/grid/contract_warps.h"
+#include "ir/tensor/packed_multiply.h"
 #include "schedule/choose.h"
 
 enum { PARTS_MOST = 32, TILE_MOST = 256, STAGES_LEAST = 3, STAGES_MOST = 5 };
@@ -67,8 +68,7 @@ struct schedule groups_choose(const struct op *op, const struct schedule_machine
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type, *x = op_operand(op, 0)->type;
         struct choice c = { .target = machine->target, .judged = INFINITY, .best = schedule_preset(SCHEDULE_grid).grid,
                             .result_bytes = element_info[y->element].bytes };
-        const struct multiply *m = c.multiply = multiply_find(machine->target, x->element, w->element, true,
-                                                              (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
+        const struct multiply *m = c.multiply = packed_multiply(op, machine->target, SUMS_IN_TILES);
         c.groups = (double)op_int(op, "groups");
         c.panels = (double)type_extent(w, 0) / c.groups;
         c.turns = (double)(type_elements(w) / type_extent(w, 0) / packed_panel(x, w)) /

@@ -13,6 +13,7 @@
 #include "engines/grid/contract_warps.h"
 #include "kernels/kernels.h"
 #include "engines/grid/row_warps.h"
+#include "ir/tensor/packed_multiply.h"
 #include "schedule/choose.h"
 
 /* Bounds of the search. STAGES_GOOD: the stages that are preferred at equal cost; five leave the
@@ -156,8 +157,7 @@ static bool choose_rows(const struct op *op, const struct target *target, struct
                 for (int steps = 1; steps <= STEPS_MOST; steps++) {
                         struct schedule_grid s = schedule_preset(SCHEDULE_grid).grid;
                         struct row_tile t;
-                        const struct multiply *m = multiply_find_rows(target, op_operand(op, 0)->type->element, w->element,
-                                                                      (int)packed_lanes(op_operand(op, 0)->type, w), (int)packed_group(op_operand(op, 0)->type, w));
+                        const struct multiply *m = packed_multiply(op, target, SUMS_OF_ROWS);
                         if (!m || y->rank != 4)
                                 return false;
                         s.tile = type_extent(y, 2) <= ROW_WARPS_MOST ? (int)type_extent(y, 2) : 0;
@@ -185,8 +185,7 @@ struct schedule warps_choose(const struct op *op, const struct schedule_machine 
         struct schedule chosen;
         if (choose_rows(op, machine->target, arena, &chosen))
                 return chosen;
-        c.multiply = multiply_find(machine->target, x->element, w->element, true,
-                                   (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
+        c.multiply = packed_multiply(op, machine->target, SUMS_IN_TILES);
         c.groups = (double)op_int(op, "groups");
         c.panels = (double)type_extent(w, 0) / c.groups;
         c.positions = (double)type_extent(y, 0);

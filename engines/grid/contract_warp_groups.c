@@ -12,6 +12,7 @@
  * The sums leave the fragments a few vectors at a time, because shared memory has no room for all
  * beside the stages. */
 #include "engines/grid/warps.h"
+#include "ir/tensor/packed_multiply.h"
 
 /* ---- what fits ---- */
 
@@ -49,8 +50,7 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
 {
         enum { STAGES = 3 };            /* at least: for the MMA that is started, the one that may still go on, and the copies */
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        const struct multiply *m = multiply_find(target, x->element, w->element, true,
-                                                 (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
+        const struct multiply *m = packed_multiply(op, target, SUMS_IN_TILES);
         if (!m || !multiply_by_warp_group(m))
                 return false;
         int64_t turns = type_elements(w) / type_extent(w, 0) / packed_panel(x, w) / m->group;

@@ -36,6 +36,7 @@
 #include "engines/grid/warps.h"
 
 #include "engines/grid/warp_cost.h"
+#include "ir/tensor/packed_multiply.h"
 
 /* ---- what fits ---- */
 
@@ -187,9 +188,7 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                   struct warp_tile *t)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        const struct multiply *m =
-                multiply_find(target, x->element, w->element, true,
-                              (int)packed_lanes(x, w), (int)packed_group(x, w), 0);
+        const struct multiply *m = packed_multiply(op, target, SUMS_IN_TILES);
         if (!m || m->x.source != SOURCE_WARP)
                 return false;
         int64_t inner = inner_words(op),
@@ -577,8 +576,7 @@ struct kernel_state *warps_prepare(const struct kernel_state *common)
         if ((!warp_tile_of(op, target, &words, &w->tile) && !group_tile_of(op, target, &words, &w->tile)) || common->prologue || common->pad ||
             common->x.stride[common->rank - 1] != 1 || (common->pool && !w->tile.pooled))
                 return NULL;
-        w->s.multiply = multiply_find(target, x->element, wt->element, true,
-                                      w->tile.lanes, (int)packed_group(x, wt), 0);
+        w->s.multiply = packed_multiply(op, target, SUMS_IN_TILES);
         if (common->pool && common->result->type->element != w->s.multiply->sum)
                 return NULL;
         w->s.write_all = write_blocks;

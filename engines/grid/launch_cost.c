@@ -192,10 +192,9 @@ static void look_at_for(struct walk *w, const struct loop_stmt *s)
 static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
 {
         const struct loop_tiles *t = &s->tiles;
-        const struct multiply *m = multiply_find(w->target, loop_multiplied_element(s), s->weights->element, true, s->variable->type.lanes,
-                                                 t->group * (t->together ? t->line : 1), 0);
+        const struct multiply *m = loop_tile_multiply(s, w->target);
         const int positions = m ? multiply_by_warp_group(m) ? m->positions / MULTIPLY_WARPS : m->positions : 0;
-        if (positions != t->rows || (w->turns > 1 && !w->in_turn))        /* no fragments of warps; behind the turns */
+        if (t->rows == 1 || positions != t->rows || (w->turns > 1 && !w->in_turn))        /* no fragments of warps; behind the turns */
                 return;
         const double rows = s->tiles.positions, width = (double)s->tiles.vectors * s->variable->type.lanes, deep = (double)s->tiles.depth * s->tiles.group;
         w->multiply = m;

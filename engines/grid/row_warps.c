@@ -13,6 +13,7 @@
 #include "engines/grid/row_warps.h"
 
 #include "engines/grid/warps.h"
+#include "ir/tensor/packed_multiply.h"
 
 static int64_t words_of(const struct op *op)
 {
@@ -22,8 +23,7 @@ static int64_t words_of(const struct op *op)
 bool row_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s, struct row_tile *t)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type, *y = op_result(op)->type;
-        const struct multiply *m = multiply_find_rows(target, x->element, w->element, (int)packed_lanes(x, w),
-                                                      (int)packed_group(x, w));
+        const struct multiply *m = packed_multiply(op, target, SUMS_OF_ROWS);
         if (!m || x->rank != 4 || w->rank != 6 || !dim_is(x->dims[0], 1) ||
             !dim_is(x->dims[1], 1) || op_int(op, "groups") != 1 || !dim_is(w->dims[1], 1) ||
             !dim_is(w->dims[2], 1) || !dim_is(w->dims[4], 1) || !dim_is(y->dims[1], 1) ||

@@ -15,6 +15,7 @@
  * does. */
 #include "engines/vector/vector_engine.h"
 #include "ir/tensor/block_weights.h"
+#include "ir/tensor/packed_multiply.h"
 #include "kernels/kernel_state.h"
 
 enum { X, W, STEPS, SUMS, SCALES, ZEROS };
@@ -260,8 +261,7 @@ struct kernel_state *blocks_prepare(const struct kernel_state *common)
         struct kernel_state *s = &b->s;
         *s = *common;
         b->bits = packed_bits_of(s->op);
-        s->multiply = multiply_find(s->target, E_I8, E_U8, false, 0, (int)b->bits.group,
-                                    block_weights_limit(b->bits.bits));
+        s->multiply = packed_bits_multiply(s->op, s->target);
         b->width = b->bits.vectors * b->bits.lanes;
         b->outputs = op_int(s->op, "outputs");
         b->panel_size = b->bits.blocks * b->bits.bytes * b->width;

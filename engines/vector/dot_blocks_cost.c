@@ -11,6 +11,7 @@
 #include "cost/core.h"
 #include "ir/tensor/block_weights.h"
 #include "ir/target/rates.h"
+#include "ir/tensor/packed_multiply.h"
 
 double blocks_weights(const struct op *op)
 {
@@ -27,7 +28,7 @@ double blocks_tile_cost(const struct op *op, int64_t positions, int64_t vectors,
 {
         enum { TO_FLOAT = 3, UNPACK = 2 }; /* convert, multiply, multiply-add; shift, mask */
         const struct packed_bits p = packed_bits_of(op);
-        const struct multiply *m = multiply_find(target, E_I8, E_U8, false, 0, (int)p.group, block_weights_limit(p.bits));
+        const struct multiply *m = packed_bits_multiply(op, target);
         double words = (double)(p.bytes / p.group), planes = 8 / p.bits, sums = (double)(positions * vectors),
                issue = rate_issue(target), operation = rate_code_operation(target);
         double adds = words * planes * sums * rate_multiply(target, m),

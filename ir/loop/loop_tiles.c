@@ -3,6 +3,7 @@
  * the geometry which sums, positions, words and channels it is called for. The interpreter runs
  * this, and targets without tiles do. */
 #include "ir/loop/loop_grid.h"
+#include "ir/target/multiply.h"
 
 static struct loop_expr *plus(struct arena *arena, struct loop_expr *a, int64_t b)
 {
@@ -253,4 +254,13 @@ struct loop_block *loop_tiles_expand(struct arena *arena, const struct loop_stmt
         default: take_or_give(arena, block, s, sums); break;
         }
         return block;
+}
+
+const struct multiply *loop_tile_multiply(const struct loop_stmt *s, const struct target *target)
+{
+        const struct loop_tiles *t = &s->tiles;
+        const enum element x = loop_multiplied_element(s), w = s->weights->element;
+        const int lanes = s->variable->type.lanes;
+        const struct multiply *row = t->rows == 1 ? multiply_find_rows(target, x, w, lanes, t->group) : NULL;
+        return row ? row : multiply_find(target, x, w, true, lanes, t->group * (t->together ? t->line : 1), 0);
 }

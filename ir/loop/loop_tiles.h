@@ -68,4 +68,10 @@ struct loop_tiles {
         struct tile_range sums, x, w;   /* TILES; x and w: MULTIPLY */
 };
 
+struct loop_stmt;
+struct target;
+/* The target's multiply that a STMT_MULTIPLY means, of one position by a warp or of whole tiles: it has
+ * such operands, sums, lanes and words. NULL: none. */
+const struct multiply *loop_tile_multiply(const struct loop_stmt *s, const struct target *target);
+
 #endif
