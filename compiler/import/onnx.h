@@ -57,20 +57,6 @@ struct onnx_node {
                                          * an error */
 };
 
-/* What a Reduce* operator computes: the variant of its rows. */
-enum reduce_operator {
-        REDUCE_OP_SUM,
-        REDUCE_OP_MEAN,
-        REDUCE_OP_MAX,
-        REDUCE_OP_MIN,
-        REDUCE_OP_PROD,
-        REDUCE_OP_L1,
-        REDUCE_OP_L2,
-        REDUCE_OP_LOG_SUM,
-        REDUCE_OP_LOG_SUM_EXP,
-        REDUCE_OP_SUM_SQUARE
-};
-
 /* One row of onnx_ops.def. */
 struct onnx_row {
         const char *domain, *op;        /* "" is ai.onnx */
@@ -78,12 +64,12 @@ struct onnx_row {
         int inputs_min, inputs_max;     /* 999: any */
         int outputs_max;
         bool (*import)(struct onnx_import *im, struct onnx_node *n);
-        int variant;                    /* passed through onnx_node_variant: an opcode, a reducer,
+        int variant;                    /* for the importer: an opcode, a reducer,
                                          * ... */
         unsigned lists;                 /* a bit for each input that may be a sequence or an optional */
 };
 int onnx_rows(const struct onnx_row **rows);              /* the table, for --help-ops; how many */
-int onnx_variant(const struct onnx_node *n);              /* the row's variant */
+static inline int onnx_variant(const struct onnx_node *n) { return n->row->variant; }
 
 /* Errors about node n: "node 'conv1' (Conv): ...". Both return false. onnx_unsupported adds to the
  * list that is printed once and the node's outputs count as unknown; the rest of the graph is still
@@ -134,7 +120,7 @@ bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g,
 bool onnx_repeat_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments, int argument_count,
                        struct value **outputs, int output_count);
 
-/* ---- sequences and optionals (onnx_op_sequence.c) ---- */
+/* ---- sequences and optionals (onnx_sequence.c) ---- */
 
 /* Their values are of TYPE_SEQUENCE, or of TYPE_OPTIONAL for one without a value, and no operation makes or takes them: they
  * are lists of what is known while the graph is imported. Rows of ONNX_LIST_OP may have such inputs. NULL after an error. */

@@ -6,6 +6,7 @@
  * ends with INDEX. */
 #include "compiler/import/onnx_helpers.h"
 #include "compiler/import/onnx_model.h"
+#include "front/compose/compose_arithmetic.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,8 +102,7 @@ static bool fail_branch(struct onnx_import *im, struct onnx_node *n, struct op *
         while (region->last)
                 op_erase(region->last);
         struct onnx_region outer = onnx_region_enter(im, region);
-        struct value *behind =
-                compose_with(im->c, OP_add, build_cast(&im->b, op_operand(op, 0), E_I64), 1);
+        struct value *behind = plus(im->c, build_cast(&im->b, op_operand(op, 0), E_I64), 1);
         struct value **yields =
                 arena_array(im->arena, (size_t)other->operand_count, sizeof *yields);
         bool ok = behind != NULL;

@@ -278,8 +278,8 @@ static bool is_parameter(const Onnx__FunctionProto *f, bytes_t name)
         return named(f->attribute_proto, f->n_attribute_proto, name) != NULL;
 }
 
-static bool check_call(struct onnx_import *im, const struct onnx_node *n,
-                       const Onnx__FunctionProto *f)
+bool onnx_check_call(struct onnx_import *im, const struct onnx_node *n,
+                     const Onnx__FunctionProto *f)
 {
         for (size_t i = 0; i < n->proto->n_attribute; i++)
                 if (!is_parameter(f, n->proto->attribute[i]->name))
@@ -342,69 +342,4 @@ const Onnx__NodeProto *onnx_resolve_attributes(struct onnx_import *im, const Onn
                         copy->attribute[copy->n_attribute++] = a;
         }
         return copy;
-}
-
-/* ---- expansion ---- */
-
-static bool bind_arguments(struct onnx_import *im, const struct onnx_node *n,
-                           const Onnx__FunctionProto *f)
-{
-        for (size_t i = 0; i < f->n_input; i++) {
-                struct onnx_entry entry = { .state = NAME_ABSENT };
-                if (i < (size_t)n->input_count && n->inputs[i])
-                        entry = (struct onnx_entry){ .value = n->inputs[i] };
-                if (!onnx_scope_define(im, im->scope, f->input[i], entry, "function input",
-                                       n->proto))
-                        return false;
-        }
-        return true;
-}
-
-static bool take_results(struct onnx_import *im, struct onnx_node *n, const struct onnx_function *f)
-{
-        for (int i = 0; i < n->output_count; i++) {
-                struct onnx_entry *e = onnx_scope_find(im->scope, f->proto->output[i]);
-                if (!n->wanted[i])
-                        continue;
-                if (!e || e->state == NAME_ABSENT)
-                        return onnx_error(im, "function '%s': output '%s' is not defined", f->name,
-                                          SAFE(im, f->proto->output[i]));
-                if (!e->value) {
-                        onnx_list_entry(im, e);
-                        im->model->skip = true;
-                        return false;
-                }
-                n->outputs[i] = e->value;
-        }
-        return true;
-}
-
-static bool expand(struct onnx_import *im, struct onnx_node *n, struct onnx_function *f)
-{
-        const Onnx__FunctionProto *proto = f->proto;
-        if (!bind_arguments(im, n, proto))
-                return false;
-        if (!f->order)
-                f->order = onnx_order(im, proto->node, proto->n_node, &f->count);
-        return f->order && onnx_nodes(im, proto->node, f->order, f->count) &&
-               take_results(im, n, f);
-}
-
-bool onnx_call(struct onnx_import *im, struct onnx_node *n, struct onnx_function *f)
-{
-        if (!check_call(im, n, f->proto) || !onnx_enter(im))
-                return false;
-        struct onnx_scope *scope = im->scope;
-        const struct onnx_frame *caller = im->model->frame;
-        struct onnx_frame frame = { .caller = caller,
-                                    .function = f,
-                                    .call = n->proto,
-                                    .opsets = f->opsets };
-        im->model->frame = &frame;
-        im->scope = onnx_scope_new(im, NULL);
-        bool ok = expand(im, n, f);
-        im->scope = scope;
-        im->model->frame = caller;
-        onnx_leave(im);
-        return ok;
 }

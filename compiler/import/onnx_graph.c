@@ -11,153 +11,6 @@
 
 #include "base/size.h"
 
-/* ---- rows ---- */
-
-#define ONNX_OP(domain, name, since, until, in_min, in_max, out_max, importer, variant) \
-        bool importer(struct onnx_import *im, struct onnx_node *n);
-#include "compiler/import/onnx_ops.def"
-
-static const struct onnx_row rows[] = {
-#define ONNX_OP(domain, name, since, until, in_min, in_max, out_max, importer, variant) \
-        { domain, name, since, until, in_min, in_max, out_max, importer, variant, 0 },
-#define ONNX_LIST_OP(domain, name, since, until, in_min, in_max, out_max, importer, lists) \
-        { domain, name, since, until, in_min, in_max, out_max, importer, 0, lists },
-#include "compiler/import/onnx_ops.def"
-};
-
-enum { ROW_COUNT = sizeof rows / sizeof *rows };
-
-int onnx_rows(const struct onnx_row **table)
-{
-        *table = rows;
-        return ROW_COUNT;
-}
-
-/* rows of one operator, whatever the opset */
-struct row_list { const struct onnx_row *row; struct row_list *next; };
-
-enum { KEY_ROOM = 256 };
-
-/* domain NUL operator; NULL when it is longer than any row's */
-static const char *row_key(char room[KEY_ROOM], bytes_t domain, bytes_t op, size_t *length)
-{
-        *length = domain.len + 1 + op.len;
-        if (domain.len >= KEY_ROOM || op.len >= KEY_ROOM || *length > KEY_ROOM)
-                return NULL;
-        memcpy(room, domain.len ? domain.data : (const uint8_t *)"", domain.len);
-        room[domain.len] = 0;
-        memcpy(room + domain.len + 1, op.len ? op.data : (const uint8_t *)"", op.len);
-        return room;
-}
-
-struct map *onnx_rows_map(struct arena *arena)
-{
-        struct map *map = map_new(arena);
-        for (int i = ROW_COUNT - 1; i >= 0; i--) {
-                char room[KEY_ROOM];
-                size_t length;
-                const char *key =
-                        row_key(room, onnx_bytes(rows[i].domain), onnx_bytes(rows[i].op), &length);
-                struct row_list *entry = ARENA_NEW(arena, struct row_list);
-                *entry = (struct row_list){ &rows[i], map_get(map, key, length) };
-                map_set(map, key, length, entry);
-        }
-        return map;
-}
-
-static const struct row_list *rows_of(const struct onnx_import *im, const Onnx__NodeProto *node)
-{
-        char room[KEY_ROOM];
-        size_t length;
-        const char *key = row_key(room, onnx_domain(node->domain), node->op_type, &length);
-        return key ? map_get(im->model->rows, key, length) : NULL;
-}
-
-const struct onnx_row *onnx_row_find(const struct onnx_import *im, const Onnx__NodeProto *node)
-{
-        int opset = onnx_opset(im, onnx_domain(node->domain));
-        for (const struct row_list *l = rows_of(im, node); l; l = l->next)
-                if (l->row->since <= opset && opset <= l->row->until)
-                        return l->row;
-        return NULL;
-}
-
-int onnx_variant(const struct onnx_node *n)
-{
-        return n->row->variant;
-}
-
-/* ---- names ---- */
-
-bytes_t onnx_bytes(const char *text)
-{
-        return (bytes_t){ strlen(text), (uint8_t *)text };
-}
-
-bytes_t onnx_domain(bytes_t domain)
-{
-        static const char standard[] = "ai.onnx";
-        bool same = !domain.len || (domain.len == sizeof standard - 1 &&
-                                    !memcmp(domain.data, standard, domain.len));
-        return same ? onnx_bytes("") : domain;
-}
-
-int onnx_opset(const struct onnx_import *im, bytes_t domain)
-{
-        const int *version =
-                map_get(im->model->frame->opsets, (const char *)domain.data, domain.len);
-        return version ? *version : 0;
-}
-
-struct onnx_scope *onnx_scope_new(struct onnx_import *im, struct onnx_scope *parent)
-{
-        struct onnx_scope *scope = ARENA_NEW(im->arena, struct onnx_scope);
-        scope->parent = parent;
-        scope->names = map_new(im->arena);
-        return scope;
-}
-
-struct onnx_entry *onnx_scope_find(const struct onnx_scope *scope, bytes_t name)
-{
-        struct onnx_entry *entry = NULL;
-        for (; scope && !entry && name.len; scope = scope->parent)
-                entry = map_get(scope->names, (const char *)name.data, name.len);
-        return entry;
-}
-
-/* The standard forbids it; Paddle2ONNX writes it in loops of recurrent layers, and onnxruntime
- * reads it so. */
-static void hide(struct onnx_import *im, bytes_t name, const char *what,
-                 const Onnx__NodeProto *node)
-{
-        const char *key = (const char *)name.data;
-        if (map_get(im->model->hiding, key, name.len))
-                return;
-        map_set(im->model->hiding, key, name.len, im);
-        diag_warning(
-                im->diag,
-                "%s%s%s '%s' of a subgraph has the name of a value outside, which it hides there",
-                node ? onnx_node_text(im, node) : "", node ? ": " : "", what, SAFE(im, name));
-}
-
-bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name,
-                       struct onnx_entry entry, const char *what, const Onnx__NodeProto *node)
-{
-        const struct onnx_scope here = { .names = scope->names };
-        const char *wrong = !name.len                        ? "without a name"
-                            : memchr(name.data, 0, name.len) ? "has a NUL in its name"
-                            : onnx_scope_find(&here, name)   ? "has a name that is taken"
-                                                             : NULL;
-        if (wrong)
-                return onnx_error(im, "%s%s%s '%s' %s", node ? onnx_node_text(im, node) : "",
-                                  node ? ": " : "", what, SAFE(im, name), wrong);
-        if (onnx_scope_find(scope->parent, name))
-                hide(im, name, what, node);
-        map_set(scope->names, (const char *)name.data, name.len,
-                arena_copy(im->arena, &entry, sizeof entry));
-        return true;
-}
-
 bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const Onnx__GraphProto *g,
                        struct map *needed)
 {
@@ -193,21 +46,6 @@ bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const O
         return true;
 }
 
-bool onnx_enter(struct onnx_import *im)
-{
-        int64_t limit = im->context->limits.nesting < NESTING_MAX / 2 ? im->context->limits.nesting
-                                                                      : NESTING_MAX / 2;
-        if (im->model->nesting >= limit)
-                return onnx_over_limit(im, "nested subgraphs and functions", "nesting", limit);
-        im->model->nesting++;
-        return true;
-}
-
-void onnx_leave(struct onnx_import *im)
-{
-        im->model->nesting--;
-}
-
 /* ---- what is not supported ---- */
 
 /* NULL when a row or a function makes the node; else why not */
@@ -215,7 +53,7 @@ static const char *missing(struct onnx_import *im, const Onnx__NodeProto *node)
 {
         if (onnx_row_find(im, node) || onnx_function_find(im, node))
                 return NULL;
-        const struct row_list *others = rows_of(im, node);
+        const struct onnx_row_list *others = onnx_rows_of(im, node);
         int opset = onnx_opset(im, onnx_domain(node->domain));
         if (!others)
                 return "no such operator is supported";
@@ -418,6 +256,72 @@ static bool define_outputs(struct onnx_import *im, const struct onnx_node *n, bo
         return true;
 }
 
+/* ---- calls of functions ---- */
+
+static bool bind_arguments(struct onnx_import *im, const struct onnx_node *n,
+                           const Onnx__FunctionProto *f)
+{
+        for (size_t i = 0; i < f->n_input; i++) {
+                struct onnx_entry entry = { .state = NAME_ABSENT };
+                if (i < (size_t)n->input_count && n->inputs[i])
+                        entry = (struct onnx_entry){ .value = n->inputs[i] };
+                if (!onnx_scope_define(im, im->scope, f->input[i], entry, "function input",
+                                       n->proto))
+                        return false;
+        }
+        return true;
+}
+
+static bool take_results(struct onnx_import *im, struct onnx_node *n, const struct onnx_function *f)
+{
+        for (int i = 0; i < n->output_count; i++) {
+                struct onnx_entry *e = onnx_scope_find(im->scope, f->proto->output[i]);
+                if (!n->wanted[i])
+                        continue;
+                if (!e || e->state == NAME_ABSENT)
+                        return onnx_error(im, "function '%s': output '%s' is not defined", f->name,
+                                          SAFE(im, f->proto->output[i]));
+                if (!e->value) {
+                        onnx_list_entry(im, e);
+                        im->model->skip = true;
+                        return false;
+                }
+                n->outputs[i] = e->value;
+        }
+        return true;
+}
+
+static bool expand(struct onnx_import *im, struct onnx_node *n, struct onnx_function *f)
+{
+        const Onnx__FunctionProto *proto = f->proto;
+        if (!bind_arguments(im, n, proto))
+                return false;
+        if (!f->order)
+                f->order = onnx_order(im, proto->node, proto->n_node, &f->count);
+        return f->order && onnx_nodes(im, proto->node, f->order, f->count) &&
+               take_results(im, n, f);
+}
+
+static bool call(struct onnx_import *im, struct onnx_node *n, struct onnx_function *f)
+{
+        if (!onnx_check_call(im, n, f->proto) || !onnx_enter(im))
+                return false;
+        struct onnx_scope *scope = im->scope;
+        const struct onnx_frame *caller = im->model->frame;
+        struct onnx_frame frame = {
+                .caller = caller, .function = f, .call = n->proto, .opsets = f->opsets
+        };
+        im->model->frame = &frame;
+        im->scope = onnx_scope_new(im, NULL);
+        bool ok = expand(im, n, f);
+        im->scope = scope;
+        im->model->frame = caller;
+        onnx_leave(im);
+        return ok;
+}
+
+/* ---- building ---- */
+
 /* Builds the node; false and skip when something is not supported. */
 static bool build_node(struct onnx_import *im, struct onnx_node *n)
 {
@@ -426,9 +330,9 @@ static bool build_node(struct onnx_import *im, struct onnx_node *n)
         struct onnx_node *outer = im->node;
         im->node = n;
         im->b.location = *n->name ? n->name : n->row ? n->row->op : location;
-        bool ok = f ? onnx_call(im, n, f)
-                    : check_counts(im, n) && check_kinds(im, n) && onnx_check_scales(im, n) && n->row->import(im, n) &&
-                              onnx_attributes_used(im, n);
+        bool ok = f ? call(im, n, f)
+                    : check_counts(im, n) && check_kinds(im, n) && onnx_check_scales(im, n) &&
+                                  n->row->import(im, n) && onnx_attributes_used(im, n);
         im->b.location = location;
         im->node = outer;
         return ok;
@@ -562,20 +466,6 @@ bool onnx_repeat_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct
         enum { SCOPE_NODES = 8 };       /* about what names of a scope take, beside its nodes */
         return charge_nodes(im, SCOPE_NODES + (int64_t)g->n_initializer) &&
                onnx_inline_graph(im, g, arguments, argument_count, outputs, output_count);
-}
-
-struct onnx_region onnx_region_enter(struct onnx_import *im, struct region *region)
-{
-        struct onnx_region outer = { im->b.region, im->model->counted };
-        im->b.region = region;
-        im->model->counted = NULL;
-        return outer;
-}
-
-void onnx_region_leave(struct onnx_import *im, struct onnx_region outer)
-{
-        im->b.region = outer.region;
-        im->model->counted = outer.counted;
 }
 
 bool onnx_subgraph(struct onnx_import *im, const Onnx__GraphProto *g, struct region *region,

@@ -303,33 +303,6 @@ bool onnx_axes_read(struct onnx_import *im, struct onnx_node *n, int input, cons
         return axes_normalize(im, n, rank, axes);
 }
 
-struct value *onnx_axes_wrap(struct onnx_import *im, struct value *axes, int rank)
-{
-        return compose_below_zero(im->c, axes, compose_with(im->c, OP_add, axes, rank));
-}
-
-struct value *onnx_scatter_axes(struct onnx_import *im, struct value *axes, struct value *values,
-                                int rank, int64_t preset)
-{
-        if (!axes || !values)
-                return NULL;
-        const struct type *table = type_tensor(
-                im->m, E_I64, 2, (const dim_t[]){ dim_of(rank), dim_of(value_extent(axes, 0)) });
-        struct value *right = compose_spread(im->c, onnx_axes_wrap(im, axes, rank), table,
-                                             (const int64_t[]){ 1 });
-        struct value *here = build_binary(&im->b, OP_eq, build_iota(&im->b, table, 0), right);
-        struct value *sum = compose_reduce(
-                im->c, REDUCE_sum,
-                compose_select(im->c, here,
-                               compose_spread(im->c, values, table, (const int64_t[]){ 1 }),
-                               compose_integer(im->c, E_I64, 0)),
-                (const int64_t[]){ 1 }, 1, E_COMPUTE);
-        struct value *hits = compose_reduce(im->c, REDUCE_sum, compose_cast(im->c, here, E_I64),
-                                            (const int64_t[]){ 1 }, 1, E_COMPUTE);
-        return compose_select(im->c, compose_with(im->c, OP_gt, hits, 0), sum,
-                              compose_integer(im->c, E_I64, preset));
-}
-
 const Onnx__AttributeProto *onnx_attribute(struct onnx_node *n, const char *name)
 {
         for (size_t i = 0; i < n->proto->n_attribute; i++) {

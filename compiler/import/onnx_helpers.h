@@ -7,6 +7,7 @@
 
 #include "compiler/import/onnx.h"
 #include "front/compose/compose_quantize.h"
+#include "front/compose/compose_reduce.h"
 #include "front/compose/compose_window.h"
 
 /* the importers themselves */
@@ -74,12 +75,6 @@ struct onnx_axes {
 };
 bool onnx_axes_read(struct onnx_import *im, struct onnx_node *n, int input, const char *attribute,
                     int rank, struct onnx_axes *axes);
-/* run-time axes made positive */
-struct value *onnx_axes_wrap(struct onnx_import *im, struct value *axes, int rank);
-/* <rank x i64>: entry axes[i] is values[i], the others are preset; run-time axes and values */
-struct value *onnx_scatter_axes(struct onnx_import *im, struct value *axes, struct value *values,
-                                int rank, int64_t preset);
-
 /* the attribute itself, which counts as used from then on, or NULL; its type is not checked */
 const Onnx__AttributeProto *onnx_attribute(struct onnx_node *n, const char *name);
 /* an attribute that must be there */
@@ -93,14 +88,6 @@ bool onnx_element_number(struct onnx_import *im, const struct onnx_node *n, cons
                          int64_t number, enum element *e);
 /* accepted and without meaning for inference: is_test, consumed_inputs */
 bool onnx_ignore(struct onnx_import *im, struct onnx_node *n, const char *name);
-
-/* ---- many tensors as one, and one as many ---- */
-
-/* along an axis of theirs, or (all of one type) along a new one; count > 0; NULL after an error */
-struct value *onnx_concatenated(struct onnx_import *im, const struct onnx_node *n, struct value *const *items, int count,
-                                int axis);                /* onnx_op_layout.c */
-struct value *onnx_stacked(struct onnx_import *im, const struct onnx_node *n, struct value *const *items, int count,
-                           int axis);                     /* onnx_op_sequence.c */
 
 /* ---- convolution and pooling windows ---- */
 

@@ -4,6 +4,7 @@
  * the loop and back behind it. */
 #include "compiler/import/onnx_helpers.h"
 #include "compiler/import/onnx_model.h"
+#include "front/compose/compose_move.h"
 
 #include <string.h>
 
@@ -247,7 +248,7 @@ static struct value *unrolled_stack(struct onnx_import *im, struct onnx_node *n,
         for (int i = 0; i < count; i++)
                 list[i] = rows[i * apart];
         if (count)
-                return onnx_stacked(im, n, list, count, 0);
+                return compose_stack(im->c, list, count, 0);
         if (declared && declared->rank && dim_is(declared->dims[0], 0))
                 return constant_number(im->m, declared, 0);
         onnx_unsupported(im, n, "output %d has no rows, and its shape is not stated", output);

@@ -1,73 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* What models of ai.onnx.ml have in common. */
 #include "compiler/import/onnx_ml.h"
+#include "front/compose/compose_activation.h"
 #include "front/compose/compose_softmax.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ---- what becomes of scores ---- */
-
-/* softmax of what is not 0, which stays 0 */
-static struct value *softmax_zero(struct onnx_import *im, struct value *x)
-{
-        const int64_t axis = 1;
-        struct value *some = compose_with(im->c, OP_gt, compose_unary(im->c, OP_abs, x), 1e-7),
-                     *none = x ? build_like(&im->b, x, 0) : NULL;
-        struct value *most =
-                compose_select(im->c, some, x, x ? build_like(&im->b, x, -(double)INFINITY) : NULL);
-
-        most = compose_reduce(im->c, REDUCE_max, most, &axis, 1, E_COMPUTE);
-        if (!most)
-                return NULL;
-        struct value *e = compose_unary(
-                im->c, OP_exp, sub(im->c, x, compose_unreduce(im->c, most, x->type, &axis, 1)));
-        e = compose_select(im->c, some, e, none);
-        struct value *sum = compose_reduce(im->c, REDUCE_sum, e, &axis, 1, E_COMPUTE);
-        sum = sum ? compose_select(im->c, compose_with(im->c, OP_eq, sum, 0),
-                                   build_like(&im->b, sum, 1), sum)
-                  : NULL;
-        return sum ? compose_binary(im->c, OP_div, e,
-                                    compose_unreduce(im->c, sum, x->type, &axis, 1))
-                   : NULL;
-}
-
-/* The number that a normal variable is below with probability x: by Newton's method on erf, from the
- * approximation of S. Winitzki (A handy approximation for the error function and its inverse, 2008). 0 and 1
- * are infinitely far, what is no probability is NaN. */
-static struct value *probit(struct onnx_import *im, struct value *x)
-{
-        const double a = 0.147, slope = 1.1283791670955126, root = 1.4142135623730951; /* 2 / sqrt(pi), sqrt(2) */
-        struct value *p = plus(im->c, times(im->c, compose_cast(im->c, x, E_F64), 2), -1);
-        struct value *logarithm = compose_unary(
-                im->c, OP_log, mul(im->c, compose_from(im->c, OP_sub, 1, p), plus(im->c, p, 1)));
-        struct value *half = plus(im->c, times(im->c, logarithm, 0.5), slope * slope / (2 * a));
-        struct value *y = compose_unary(
-                im->c, OP_sqrt, sub(im->c, mul(im->c, half, half), times(im->c, logarithm, 1 / a)));
-
-        y = compose_unary(im->c, OP_sqrt, sub(im->c, y, half));
-        y = mul(im->c, y, compose_unary(im->c, OP_sign, p));
-        for (int k = 0; k < 3 && y; k++) {
-                struct value *off = sub(im->c, compose_unary(im->c, OP_erf, y), p);
-                struct value *rate =
-                        times(im->c,
-                              compose_unary(im->c, OP_exp,
-                                            compose_unary(im->c, OP_neg, mul(im->c, y, y))),
-                              slope);
-                y = sub(im->c, y, compose_binary(im->c, OP_div, off, rate));
-        }
-        struct value *end = compose_with(im->c, OP_eq, compose_unary(im->c, OP_abs, p), 1);
-        y = compose_select(im->c, end, compose_with(im->c, OP_div, p, 0), times(im->c, y, root));
-        return x ? compose_cast(im->c, y, value_element(x)) : NULL;
-}
 
 struct value *onnx_post_transform(struct onnx_import *im, struct value *x, int post)
 {
         switch (post) {
         case POST_SOFTMAX: return compose_softmax(im->c, x, (const int64_t[]){ 1 }, 1, false);
         case POST_LOGISTIC: return compose_unary(im->c, OP_sigmoid, x);
-        case POST_SOFTMAX_ZERO: return softmax_zero(im, x);
-        case POST_PROBIT: return probit(im, x);
+        case POST_SOFTMAX_ZERO: return compose_softmax_nonzero(im->c, x);
+        case POST_PROBIT: return compose_probit(im->c, x);
         default: return x;
         }
 }
@@ -152,6 +99,22 @@ struct value *onnx_ml_rows(struct onnx_import *im, const struct onnx_node *n)
 bool onnx_ml_floats(struct onnx_import *im, struct onnx_node *n, const char *name, bool required, const float **values, int *count)
 {
         return onnx_floats(im, n, name, values, count) && (!required || *count || onnx_invalid(im, n, "attribute %s is missing", name));
+}
+
+bool onnx_ml_integers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *count,
+                      const int64_t **values)
+{
+        int given;
+
+        if (!onnx_ints(im, n, name, values, &given))
+                return false;
+        if (!*values)
+                return onnx_invalid(im, n, "attribute %s is missing", name);
+        if (*count >= 0 && given != *count)
+                return onnx_invalid(im, n, "%s has %d values, want %lld", name, given,
+                                    (long long)*count);
+        *count = given;
+        return true;
 }
 
 struct value *onnx_ml_matrix(struct onnx_import *im, int64_t rows, int64_t columns, const float *values)

@@ -27,6 +27,9 @@ struct value *onnx_ml_numbers(struct onnx_import *im, const struct onnx_node *n)
 struct value *onnx_ml_rows(struct onnx_import *im, const struct onnx_node *n);
 /* An attribute of floats; absent: NULL and 0. false after an error: absent though required. */
 bool onnx_ml_floats(struct onnx_import *im, struct onnx_node *n, const char *name, bool required, const float **values, int *count);
+/* An attribute of integers that must be there, *count of them; -1: however many, which it then says. */
+bool onnx_ml_integers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *count,
+                      const int64_t **values);
 struct value *onnx_ml_matrix(struct onnx_import *im, int64_t rows, int64_t columns, const float *values);  /* copied */
 
 #endif

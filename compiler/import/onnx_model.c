@@ -347,7 +347,9 @@ static void import_new(struct onnx_import *im, struct onnx_model *model, struct 
                                    .exact = context->exact,
                                    .error = composing_error,
                                    .caller = im };
-        model->rows = onnx_rows_map(arena);
+        const struct onnx_row *rows;
+        const int count = onnx_rows(&rows);
+        model->rows = onnx_rows_map(arena, rows, count);
         model->dims = map_new(arena);
         model->shapes = map_new(arena);
         model->asked = map_new(arena);

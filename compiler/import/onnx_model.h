@@ -2,14 +2,24 @@
 /* The importer's own state: the model as a whole, scopes of names, functions, the node at hand.
  * Shared by the files that walk graphs; importers of operators need only onnx.h.
  *
- *   onnx_model.c      the door: header checks, inputs, outputs, the module
+ * Each of these files calls those above it alone; importers of operators stand behind them, and are
+ * called through rows.
+ *
+ *   onnx_names.c      names, domains, opsets; rows by the names of operators
+ *   onnx_report.c     messages about nodes, the list of what is not supported, limits
+ *   onnx_scope.c      scopes of names, nesting
+ *   onnx_external.c   tensor data in other files; onnx_tensor.c: tensors
+ *   onnx_sparse.c     sparse tensors, which become dense
+ *   onnx_attribute.c  checked access to attributes; onnx_scales.c: operands that are scales
+ *   onnx_sequence.c   values that are lists of values
  *   onnx_bind.c       types of values; --dim and --input
  *   onnx_order.c      which node needs which: topological order, needed nodes
- *   onnx_graph.c      scopes; nodes one after the other; subgraphs
- *   onnx_function.c   functions of the model: call graph, expansion
- *   onnx_report.c     messages about nodes, the list of what is not supported, limits
- *   onnx_external.c   tensor data in other files
- *   onnx_sparse.c     sparse tensors, which become dense */
+ *   onnx_function.c   functions of the model: the graph of calls, attributes of a call
+ *   onnx_graph.c      nodes one after the other, calls of functions, subgraphs
+ *   onnx_op_*.c       importers, and those of control flow: onnx_control.c, onnx_loop.c
+ *   onnx_rows.c       the table of importers
+ *   onnx_facts.c      what a model says of itself
+ *   onnx_model.c      the door: header checks, inputs, outputs, the module */
 #ifndef COMPILER_IMPORT_ONNX_MODEL_H
 #define COMPILER_IMPORT_ONNX_MODEL_H
 
@@ -75,8 +85,7 @@ struct onnx_binding {
 
 struct onnx_model {
         const Onnx__ModelProto *proto;
-        struct map *rows;               /* domain NUL operator -> const struct onnx_row *, the first
-                                         * of its run */
+        struct map *rows;               /* of onnx_rows_map */
         struct map *functions;          /* domain NUL name NUL overload -> struct onnx_function */
         struct map *dims;               /* symbol -> struct onnx_binding */
         struct map *shapes;             /* input -> its --input option */
@@ -104,12 +113,26 @@ struct onnx_model {
         void *dependency_context;
 };
 
+/* ---- onnx_names.c ---- */
+
+bytes_t onnx_bytes(const char *text);
+/* NUL-terminated; names that stand for values hold no NUL */
+char *onnx_string(struct arena *arena, bytes_t text);
+bytes_t onnx_domain(bytes_t domain);                      /* "ai.onnx" becomes "" */
+int onnx_opset(const struct onnx_import *im, bytes_t domain);     /* 0: not imported */
+
+/* the rows of one operator, whatever the opset */
+struct onnx_row_list { const struct onnx_row *row; struct onnx_row_list *next; };
+/* domain NUL operator -> struct onnx_row_list */
+struct map *onnx_rows_map(struct arena *arena, const struct onnx_row *rows, int count);
+const struct onnx_row_list *onnx_rows_of(const struct onnx_import *im, const Onnx__NodeProto *node);
+/* the row that makes a node, or NULL */
+const struct onnx_row *onnx_row_find(const struct onnx_import *im, const Onnx__NodeProto *node);
+
 /* ---- onnx_report.c ---- */
 
 #define SAFE(im, name) text_safe((im)->arena, (const char *)(name).data, (name).len)
 
-/* NUL-terminated; names that stand for values hold no NUL */
-char *onnx_string(struct arena *arena, bytes_t text);
 /* "node 'conv1' (Conv)", or "node of output 'y' (Conv)" */
 const char *onnx_node_text(struct onnx_import *im, const Onnx__NodeProto *node);
 /* EXIT_INVALID about anything but a node; false */
@@ -131,6 +154,24 @@ void onnx_list(struct onnx_import *im, const char *format, ...)
 void onnx_list_entry(struct onnx_import *im, struct onnx_entry *e);       /* why a name is unknown, once */
 void onnx_list_end(struct onnx_import *im);               /* the counts */
 
+/* ---- onnx_scope.c ---- */
+
+struct onnx_scope *onnx_scope_new(struct onnx_import *im, struct onnx_scope *parent);
+/* innermost first; or NULL */
+struct onnx_entry *onnx_scope_find(const struct onnx_scope *scope, bytes_t name);
+/* false after an error: NUL in the name, or defined already in this scope. One that a scope around
+ * defines is hidden from here on, with a warning. what: "input", "output", for the message, of node
+ * unless NULL */
+bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name,
+                       struct onnx_entry entry, const char *what, const Onnx__NodeProto *node);
+/* What is built goes into `region`, until it is left for where that was before. */
+struct onnx_region { struct region *region; struct op *counted; };
+struct onnx_region onnx_region_enter(struct onnx_import *im, struct region *region);
+void onnx_region_leave(struct onnx_import *im, struct onnx_region outer);
+bool onnx_enter(struct onnx_import *im);                  /* one level of nesting; false after a
+                                                           * limit error */
+void onnx_leave(struct onnx_import *im);
+
 /* ---- onnx_bind.c ---- */
 
 const char *onnx_kind_text(const Onnx__TypeProto *t);     /* "a sequence" */
@@ -150,7 +191,7 @@ struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_
 bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
                          struct onnx_declaration *d, const struct type *t);
 
-/* ---- onnx_op_quant.c ---- */
+/* ---- onnx_scales.c ---- */
 
 /* Whether the node's operands that are scales, where they are constant, are numbers to scale by, and
  * its zero points such (onnx_scales.def); asked of every node. */
@@ -183,18 +224,6 @@ int *onnx_order(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t no
 
 /* ---- onnx_graph.c ---- */
 
-struct onnx_scope *onnx_scope_new(struct onnx_import *im, struct onnx_scope *parent);
-/* innermost first; or NULL */
-struct onnx_entry *onnx_scope_find(const struct onnx_scope *scope, bytes_t name);
-/* false after an error: NUL in the name, or defined already in this scope. One that a scope around
- * defines is hidden from here on, with a warning. what: "input", "output", for the message, of node
- * unless NULL */
-bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name,
-                       struct onnx_entry entry, const char *what, const Onnx__NodeProto *node);
-/* What is built goes into `region`, until it is left for where that was before. */
-struct onnx_region { struct region *region; struct op *counted; };
-struct onnx_region onnx_region_enter(struct onnx_import *im, struct region *region);
-void onnx_region_leave(struct onnx_import *im, struct onnx_region outer);
 /* needed: names, or NULL for all; the others are not read */
 bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const Onnx__GraphProto *g,
                        struct map *needed);
@@ -209,15 +238,6 @@ const char *onnx_binding_command(struct onnx_import *im);
 /* what the model says of itself (onnx_facts.c) */
 void onnx_facts(struct onnx_import *im, struct model_facts *facts);
 bool onnx_is_initializer(const struct onnx_scope *scope, bytes_t name);
-struct map *onnx_rows_map(struct arena *arena);
-/* the row that makes a node, or NULL */
-const struct onnx_row *onnx_row_find(const struct onnx_import *im, const Onnx__NodeProto *node);
-int onnx_opset(const struct onnx_import *im, bytes_t domain);     /* 0: not imported */
-bytes_t onnx_domain(bytes_t domain);                      /* "ai.onnx" becomes "" */
-bytes_t onnx_bytes(const char *text);
-bool onnx_enter(struct onnx_import *im);                  /* one level of nesting; false after a
-                                                           * limit error */
-void onnx_leave(struct onnx_import *im);
 
 /* ---- onnx_function.c ---- */
 
@@ -225,8 +245,10 @@ bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetI
                  size_t count, const char *of);
 bool onnx_functions(struct onnx_import *im);              /* tables, acyclic calls, the node
                                                            * budget */
+/* whether the node's attributes, inputs and outputs are some of the function */
+bool onnx_check_call(struct onnx_import *im, const struct onnx_node *n,
+                     const Onnx__FunctionProto *f);
 struct onnx_function *onnx_function_find(struct onnx_import *im, const Onnx__NodeProto *node);
-bool onnx_call(struct onnx_import *im, struct onnx_node *n, struct onnx_function *f);
 /* the node with attribute references replaced by the call's; node itself without any; NULL after an
  * error */
 const Onnx__NodeProto *onnx_resolve_attributes(struct onnx_import *im, const Onnx__NodeProto *node);

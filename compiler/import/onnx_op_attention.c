@@ -148,3 +148,33 @@ bool onnx_import_rotary_embedding(struct onnx_import *im, struct onnx_node *n)
         r.interleaved = interleaved;
         return onnx_output(n, 0, compose_rotary(im->c, &r));
 }
+
+/* Operands query, key, value, past_state, decay, beta; results: output, present_state */
+bool onnx_import_linear_attention(struct onnx_import *im, struct onnx_node *n)
+{
+        static const char *const rules[] = { "linear", "gated", "delta", "gated_delta", NULL };
+        struct compose_linear_attention l = { .q = n->inputs[0],
+                                              .k = onnx_input(n, 1),
+                                              .v = onnx_input(n, 2),
+                                              .past = onnx_input(n, 3),
+                                              .decay = onnx_input(n, 4),
+                                              .beta = onnx_input(n, 5) };
+        struct value *same[5] = { l.q, l.k, l.v, l.decay, l.beta }, *y, *state;
+        float scale;
+        int rule;
+
+        if (!onnx_choice(im, n, "update_rule", rules, 3, &rule) ||
+            !onnx_float(im, n, "scale", 0, &scale) ||
+            !onnx_int_required(im, n, "q_num_heads", &l.heads) ||
+            !onnx_int_required(im, n, "kv_num_heads", &l.groups) ||
+            !onnx_ignore(im, n, "chunk_size") || !onnx_want_float(im, n, 0) ||
+            !onnx_same_element(im, n, same, 5) || !onnx_want_rank(im, n, 0, 3, 3) ||
+            !onnx_want_rank(im, n, 2, 3, 3))
+                return false;
+        if ((l.decay != NULL) != (rule & 1) || (l.beta != NULL) != rule >> 1)
+                return onnx_invalid(im, n, "update_rule %s %s decay and %s beta", rules[rule],
+                                    l.decay ? "with" : "without", l.beta ? "with" : "without");
+        l.scale = scale;
+        return compose_linear_attention(im->c, &l, &y, &state) && onnx_output(n, 0, y) &&
+               onnx_output(n, 1, state);
+}

@@ -2,6 +2,7 @@
 /* Convolutions: Conv, FusedConv, CausalConvWithState, ConvInteger, QLinearConv, ConvTranspose. */
 #include "compiler/import/onnx_helpers.h"
 #include "front/compose/compose_activation.h"
+#include "front/compose/compose_arithmetic.h"
 
 bool onnx_conv_read(struct onnx_import *im, struct onnx_node *n, const struct value *x,
                     const struct value *w, struct compose_window *window, int64_t *groups)
@@ -52,7 +53,7 @@ bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
                                     type_text(im->arena, im->m, sum->type),
                                     type_text(im->arena, im->m, y->type));
         if (sum)
-                y = compose_binary(im->c, OP_add, y, sum);
+                y = add(im->c, y, sum);
         enum { CLIP = 4, KINDS = 6 };   /* of activations */
         static const int kinds[KINDS] = { ACT_RELU, ACT_TANH, ACT_SIGMOID, ACT_LEAKY_RELU, [CLIP + 1] =
                                           ACT_HARD_SIGMOID };

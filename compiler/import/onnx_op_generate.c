@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_arithmetic.h"
 
 bool onnx_import_constant(struct onnx_import *im, struct onnx_node *n)
 {
@@ -136,9 +137,7 @@ bool onnx_import_range(struct onnx_import *im, struct onnx_node *n)
                 return false;
         enum element computed = element_is_float(e) ? E_F64 : e;
         struct value *steps = build_iota(&im->b, type_with_element(im->m, to, computed), 0);
-        struct value *right =
-                compose_binary(im->c, OP_mul, steps, compose_cast(im->c, delta, computed));
-        struct value *v =
-                compose_binary(im->c, OP_add, compose_cast(im->c, start, computed), right);
+        struct value *right = mul(im->c, steps, compose_cast(im->c, delta, computed));
+        struct value *v = add(im->c, compose_cast(im->c, start, computed), right);
         return onnx_output(n, 0, compose_cast(im->c, v, e));
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Operators that pick elements by an index tensor, or build masks out of indices. */
 #include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_move.h"
 #include "front/compose/compose_softmax.h"
 
 static bool want_index(struct onnx_import *im, const struct onnx_node *n, int input)
@@ -54,11 +56,7 @@ bool onnx_import_gather_elements(struct onnx_import *im, struct onnx_node *n)
                                             type_text(im->arena, im->m, x->type));
         }
         x = build_slice(&im->b, x, starts, steps, dims);
-        struct attr *attrs = attrs_new(im->m, OP_gather_elements);
-        attr_set(attrs, OP_gather_elements, "axis", axis);
-        return x && onnx_output(n, 0,
-                                value_build(&im->b, OP_gather_elements,
-                                            (struct value *[]){ x, indices }, 2, attrs, NULL));
+        return onnx_output(n, 0, compose_gather_elements(im->c, x, indices, axis));
 }
 
 bool onnx_import_gather_nd(struct onnx_import *im, struct onnx_node *n)
@@ -137,7 +135,7 @@ bool onnx_import_one_hot(struct onnx_import *im, struct onnx_node *n)
         if (!to)
                 return false;
         indices = compose_cast(im->c, indices, E_I64);
-        indices = compose_below_zero(im->c, indices, compose_with(im->c, OP_add, indices, depth));
+        indices = compose_below_zero(im->c, indices, plus(im->c, indices, depth));
         struct value *right = build_iota(&im->b, to, axis);
         struct value *hit =
                 compose_binary(im->c, OP_eq, compose_spread(im->c, indices, to, others), right);
@@ -152,7 +150,7 @@ static struct value *diagonal(struct onnx_import *im, const struct type *t)
         const struct type *index = type_with_element(im->m, t, E_I64);
         struct value *row = build_iota(&im->b, index, t->rank - 2);
 
-        return compose_binary(im->c, OP_sub, build_iota(&im->b, index, t->rank - 1), row);
+        return sub(im->c, build_iota(&im->b, index, t->rank - 1), row);
 }
 
 bool onnx_import_trilu(struct onnx_import *im, struct onnx_node *n)

@@ -2,10 +2,10 @@
 /* Operators that move elements: Transpose, Concat, Split, Slice, Pad, DepthToSpace and their kin.
  * Starts, pads and axes that are run-time values are brought into full rank by tensor operations;
  * the result's shape is then the declared one. */
-#include <string.h>
-
 #include "base/size.h"
 #include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_move.h"
 
 bool onnx_import_transpose(struct onnx_import *im, struct onnx_node *n)
 {
@@ -31,37 +31,6 @@ bool onnx_import_transpose(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, build_transpose(&im->b, x, perm));
 }
 
-struct value *onnx_concatenated(struct onnx_import *im, const struct onnx_node *n, struct value *const *items, int count, int axis)
-{
-        const struct type *first = items[0]->type;
-        int64_t sum = 0;
-        dim_t dims[RANK_MAX];
-
-        if (!onnx_same_element(im, n, items, count))
-                return NULL;
-        for (int i = 0; i < count; i++) {
-                const struct type *t = items[i]->type;
-                const char *wrong = NULL;
-                if (t->rank != first->rank)
-                        wrong = arena_printf(im->arena, "operand %d is of rank %d, want %d as the first", i, t->rank, first->rank);
-                for (int d = 0; d < t->rank && !wrong; d++)
-                        if (d != axis && !dim_equal(t->dims[d], first->dims[d]))
-                                wrong = arena_printf(im->arena, "operand %d is %s, which differs from the first at dimension %d", i,
-                                                     type_text(im->arena, im->m, t), d);
-                if (!wrong && !int_add(sum, type_extent(t, axis), &sum))
-                        wrong = "the operands are too large";
-                if (wrong) {
-                        onnx_invalid(im, n, "%s", wrong);
-                        return NULL;
-                }
-        }
-        for (int d = 0; d < first->rank; d++)
-                dims[d] = dim_of(d == axis ? sum : type_extent(first, d));
-        return compose_type(im->c, first->element, first->rank, dims)
-                       ? build_concat(&im->b, items, count, axis)
-                       : NULL;
-}
-
 bool onnx_import_concat(struct onnx_import *im, struct onnx_node *n)
 {
         int64_t stated;
@@ -75,7 +44,8 @@ bool onnx_import_concat(struct onnx_import *im, struct onnx_node *n)
                 if (!n->inputs[i])
                         return onnx_invalid(im, n, "operand %d is missing", i);
         return onnx_axis(im, n, stated, value_rank(n->inputs[0]), &axis) &&
-               onnx_output(n, 0, onnx_concatenated(im, n, n->inputs, n->input_count, axis));
+               onnx_same_element(im, n, n->inputs, n->input_count) &&
+               onnx_output(n, 0, compose_concat(im->c, n->inputs, n->input_count, axis));
 }
 
 /* ---- Split ---- */
@@ -159,49 +129,23 @@ bool onnx_import_split(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- Slice ---- */
 
-struct slice {
-        int64_t starts[RANK_MAX], ends[RANK_MAX], steps[RANK_MAX], axes[RANK_MAX];
-        int count;
-};
-
-/* all numbers known: starts, steps and extents in full rank */
-static bool slice_static(struct onnx_import *im, struct onnx_node *n, const struct slice *s)
+/* all numbers known: every axis once, no step of 0 */
+static bool slice_static(struct onnx_import *im, struct onnx_node *n, const int64_t *axes,
+                         struct compose_slice *s)
 {
         struct value *x = n->inputs[0];
-        int64_t starts[RANK_MAX], steps[RANK_MAX];
-        dim_t dims[RANK_MAX];
         bool taken[RANK_MAX] = { false };
 
-        for (int d = 0; d < value_rank(x); d++) {
-                starts[d] = 0;
-                steps[d] = 1;
-                dims[d] = dim_of(value_extent(x, d));
-        }
         for (int i = 0; i < s->count; i++) {
-                int d;
-                if (!onnx_axis(im, n, s->axes[i], value_rank(x), &d))
+                if (!onnx_axis(im, n, axes[i], value_rank(x), &s->axes[i]))
                         return false;
-                if (taken[d])
-                        return onnx_invalid(im, n, "axis %d is given twice", d);
-                taken[d] = true;
-                int64_t extent = value_extent(x, d), step = s->steps[i], start = s->starts[i],
-                        end = s->ends[i];
-                if (step == 0)
+                if (taken[s->axes[i]])
+                        return onnx_invalid(im, n, "axis %d is given twice", s->axes[i]);
+                taken[s->axes[i]] = true;
+                if (s->steps[i] == 0)
                         return onnx_invalid(im, n, "steps[%d] is 0", i);
-                /* a step past the extent takes one element, whatever it is */
-                step = compose_max(compose_min(step, NUMBER_MAX), -(int64_t)NUMBER_MAX);
-                start = start < 0 ? start + extent : start;
-                end = end < 0 ? end + extent : end;
-                start = compose_max(0, compose_min(start, step > 0 ? extent : extent - 1));
-                end = step > 0 ? compose_max(0, compose_min(end, extent))
-                               : compose_max(-1, compose_min(end, extent - 1));
-                int64_t span = step > 0 ? end - start : start - end,
-                        stride = step > 0 ? step : -step;
-                dims[d] = dim_of(span > 0 && extent > 0 ? divide_up(span, stride) : 0);
-                starts[d] = dim_extent(dims[d]) ? start : 0;
-                steps[d] = dim_extent(dims[d]) > 1 ? step : 1;
         }
-        return onnx_output(n, 0, build_slice(&im->b, x, starts, steps, dims));
+        return onnx_output(n, 0, compose_slice(im->c, x, s));
 }
 
 /* Something is a run-time value: the declared shape, and starts and steps computed as the standard
@@ -226,13 +170,12 @@ static bool slice_dynamic(struct onnx_import *im, struct onnx_node *n)
                         "starts has %lld values, axes %lld, steps %lld for a tensor of rank %d",
                         (long long)count, (long long)value_extent(axes, 0),
                         (long long)value_extent(steps, 0), rank);
-        starts = onnx_scatter_axes(im, axes, starts, rank, 0);
-        steps = onnx_scatter_axes(im, axes, steps, rank, 1);
+        starts = compose_axes_scatter(im->c, axes, starts, rank, 0);
+        steps = compose_axes_scatter(im->c, axes, steps, rank, 1);
         struct value *extent = constant_dims(im->m, rank, x->type->dims);
-        struct value *last =
-                compose_binary(im->c, OP_sub, extent,
-                               compose_cast(im->c, compose_with(im->c, OP_lt, steps, 0), E_I64));
-        starts = compose_below_zero(im->c, starts, compose_binary(im->c, OP_add, starts, extent));
+        struct value *last = sub(im->c, extent,
+                                 compose_cast(im->c, compose_with(im->c, OP_lt, steps, 0), E_I64));
+        starts = compose_below_zero(im->c, starts, add(im->c, starts, extent));
         starts = compose_with(im->c, OP_max, compose_binary(im->c, OP_min, starts, last), 0);
         return starts && steps &&
                onnx_output(n, 0,
@@ -240,10 +183,12 @@ static bool slice_dynamic(struct onnx_import *im, struct onnx_node *n)
                                        NULL, to));
 }
 
-static bool slice_attributes(struct onnx_import *im, struct onnx_node *n, struct slice *s)
+static bool slice_attributes(struct onnx_import *im, struct onnx_node *n)
 {
         const int64_t *starts, *ends, *axes;
+        int64_t all[RANK_MAX];
         int start_count, end_count, axis_count;
+        struct compose_slice s;
 
         if (!onnx_ints(im, n, "starts", &starts, &start_count) ||
             !onnx_ints(im, n, "ends", &ends, &end_count) ||
@@ -254,25 +199,25 @@ static bool slice_attributes(struct onnx_import *im, struct onnx_node *n, struct
                 return onnx_invalid(
                         im, n, "starts has %d values, ends %d, axes %d for a tensor of rank %d",
                         start_count, end_count, axis_count, value_rank(n->inputs[0]));
-        s->count = start_count;
-        for (int i = 0; i < s->count; i++) {
-                s->starts[i] = starts[i];
-                s->ends[i] = ends[i];
-                s->axes[i] = axis_count ? axes[i] : i;
-                s->steps[i] = 1;
+        s.count = start_count;
+        for (int i = 0; i < s.count; i++) {
+                s.starts[i] = starts[i];
+                s.ends[i] = ends[i];
+                s.steps[i] = 1;
+                all[i] = axis_count ? axes[i] : i;
         }
-        return true;
+        return slice_static(im, n, all, &s);
 }
 
 bool onnx_import_slice(struct onnx_import *im, struct onnx_node *n)
 {
-        struct slice s = { .count = 0 };
+        struct compose_slice s = { .count = 0 };
         int counts[4];
         bool known[4], all = true;
-        int64_t *lists[4] = { s.starts, s.ends, s.axes, s.steps };
+        int64_t axes[RANK_MAX], *lists[4] = { s.starts, s.ends, axes, s.steps };
 
         if (n->opset < 10)
-                return slice_attributes(im, n, &s) && slice_static(im, n, &s);
+                return slice_attributes(im, n);
         for (int i = 0; i < 4; i++) {
                 if (!onnx_operand_ints(im, n, 1 + i, lists[i], RANK_MAX, &counts[i], &known[i]))
                         return false;
@@ -286,34 +231,16 @@ bool onnx_import_slice(struct onnx_import *im, struct onnx_node *n)
                         return onnx_invalid(im, n, "operand %d has %d values, want %d as starts",
                                             1 + i, counts[i], s.count);
         for (int i = 0; i < s.count; i++) {
-                s.axes[i] = onnx_input(n, 3) ? s.axes[i] : i;
+                axes[i] = onnx_input(n, 3) ? axes[i] : i;
                 s.steps[i] = onnx_input(n, 4) ? s.steps[i] : 1;
         }
-        return slice_static(im, n, &s);
+        return slice_static(im, n, axes, &s);
 }
 
 /* ---- Pad, CenterCropPad ---- */
 
-static int pad_mode(const char *name)
-{
-        for (int i = 0; i < op_info[OP_pad].attr_count; i++)
-                for (int k = 0; op_info[OP_pad].attrs[i].names && op_info[OP_pad].attrs[i].names[k];
-                     k++)
-                        if (!strcmp(op_info[OP_pad].attrs[i].names[k], name))
-                                return k;
-        return 0;
-}
-
-static struct value *build_pad(struct onnx_import *im, struct value *x, struct value *value,
-                               struct value *low, const char *mode, const struct type *to)
-{
-        struct attr *attrs = attrs_new(im->m, OP_pad);
-
-        if (!x || !value || !low || !to)
-                return NULL;
-        attr_set(attrs, OP_pad, "mode", pad_mode(mode));
-        return value_build(&im->b, OP_pad, (struct value *[]){ x, value, low }, 3, attrs, to);
-}
+/* in the order of enum compose_pad_mode */
+static const char *const pad_modes[] = { "constant", "reflect", "edge", "wrap", NULL };
 
 /* the scalar that mode constant fills with */
 static struct value *pad_value(struct onnx_import *im, struct onnx_node *n)
@@ -330,8 +257,7 @@ static struct value *pad_value(struct onnx_import *im, struct onnx_node *n)
         return onnx_same_element(im, n, v, 2) ? onnx_scalar(im, n, 2) : NULL;
 }
 
-static bool pad_dynamic(struct onnx_import *im, struct onnx_node *n, const char *mode,
-                        struct value *value)
+static bool pad_dynamic(struct onnx_import *im, struct onnx_node *n, int mode, struct value *value)
 {
         struct value *x = n->inputs[0], *pads = onnx_operand_vector(im, n, 1);
         int rank = value_rank(x);
@@ -350,14 +276,13 @@ static bool pad_dynamic(struct onnx_import *im, struct onnx_node *n, const char 
         struct value *low = build_slice(&im->b, pads, (const int64_t[]){ 0 },
                                         (const int64_t[]){ 1 }, (const dim_t[]){ dim_of(count) });
         if (axes)
-                low = onnx_scatter_axes(im, axes, low, rank, 0);
-        return onnx_output(n, 0, build_pad(im, x, value, low, mode, to));
+                low = compose_axes_scatter(im->c, axes, low, rank, 0);
+        return onnx_output(n, 0, compose_pad(im->c, x, value, low, mode, to));
 }
 
 /* pads: all low, then all high, one per axis */
-static bool pad_static(struct onnx_import *im, struct onnx_node *n, const char *mode,
-                       struct value *value, const int64_t *pads, int count,
-                       const struct onnx_axes *axes)
+static bool pad_static(struct onnx_import *im, struct onnx_node *n, int mode, struct value *value,
+                       const int64_t *pads, int count, const struct onnx_axes *axes)
 {
         struct value *x = n->inputs[0];
         int rank = value_rank(x), padded = axes->state == AXES_ABSENT ? rank : axes->count;
@@ -379,20 +304,19 @@ static bool pad_static(struct onnx_import *im, struct onnx_node *n, const char *
                                             (long long)extent);
                 /* negative ones crop first */
                 extent += (before < 0 ? before : 0) + (behind < 0 ? behind : 0);
-                if (strcmp(mode, "constant") && extent < 1 && extents[d] > 0)
-                        return onnx_invalid(im, n, "mode %s of an extent of %lld", mode,
+                if (mode != PAD_CONSTANT && extent < 1 && extents[d] > 0)
+                        return onnx_invalid(im, n, "mode %s of an extent of %lld", pad_modes[mode],
                                             (long long)extent);
                 low[d] = before;
         }
         const struct type *to = compose_type_static(im->c, value_element(x), rank, extents);
         return to &&
                onnx_output(n, 0,
-                           build_pad(im, x, value, constant_ints(im->m, low, rank), mode, to));
+                           compose_pad(im->c, x, value, constant_ints(im->m, low, rank), mode, to));
 }
 
 bool onnx_import_pad(struct onnx_import *im, struct onnx_node *n)
 {
-        static const char *const modes[] = { "constant", "reflect", "edge", "wrap", NULL };
         static const char *const early_modes[] = { "constant", "reflect", "edge", NULL };
         struct onnx_axes axes = { .state = AXES_ABSENT };
         int64_t held[2 * RANK_MAX];
@@ -400,7 +324,7 @@ bool onnx_import_pad(struct onnx_import *im, struct onnx_node *n)
         int mode, count;
         bool known = true;
 
-        if (!onnx_choice(im, n, "mode", n->opset < 19 ? early_modes : modes, 0, &mode))
+        if (!onnx_choice(im, n, "mode", n->opset < 19 ? early_modes : pad_modes, 0, &mode))
                 return false;
         struct value *value = pad_value(im, n);
         if (!value)
@@ -408,13 +332,13 @@ bool onnx_import_pad(struct onnx_import *im, struct onnx_node *n)
         if (n->opset < 11) {
                 if (!onnx_ints(im, n, "pads", &pads, &count))
                         return false;
-                return pad_static(im, n, modes[mode], value, pads, count, &axes);
+                return pad_static(im, n, mode, value, pads, count, &axes);
         }
         if (!onnx_operand_ints(im, n, 1, held, 2 * RANK_MAX, &count, &known))
                 return false;
         if (n->opset < 18 || !onnx_input(n, 3))
-                return known ? pad_static(im, n, modes[mode], value, pads, count, &axes)
-                             : pad_dynamic(im, n, modes[mode], value);
+                return known ? pad_static(im, n, mode, value, pads, count, &axes)
+                             : pad_dynamic(im, n, mode, value);
         /* the axes say where the entries go, so their order counts */
         int64_t listed[RANK_MAX], sorted[2 * RANK_MAX];
         int axis_count;
@@ -422,7 +346,7 @@ bool onnx_import_pad(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_operand_ints(im, n, 3, listed, RANK_MAX, &axis_count, &axes_known))
                 return false;
         if (!known || !axes_known)
-                return pad_dynamic(im, n, modes[mode], value);
+                return pad_dynamic(im, n, mode, value);
         if (!onnx_axes_read(im, n, 3, NULL, value_rank(n->inputs[0]), &axes))
                 return false;
         if (count != 2 * axis_count)
@@ -436,7 +360,7 @@ bool onnx_import_pad(struct onnx_import *im, struct onnx_node *n)
                         }
                 }
         }
-        return pad_static(im, n, modes[mode], value, sorted, count, &axes);
+        return pad_static(im, n, mode, value, sorted, count, &axes);
 }
 
 /* Crops or pads with 0 around the centre; the odd element is cut or added at the end. */
@@ -477,18 +401,11 @@ bool onnx_import_center_crop_pad(struct onnx_import *im, struct onnx_node *n)
                 low[d] = more >= 0 ? more / 2 : -(-more / 2);
         }
         return onnx_output(n, 0,
-                           build_pad(im, x, build_scalar(&im->b, value_element(x), 0),
-                                     constant_ints(im->m, low, rank), "constant", to));
+                           compose_pad(im->c, x, build_scalar(&im->b, value_element(x), 0),
+                                       constant_ints(im->m, low, rank), PAD_CONSTANT, to));
 }
 
 /* ---- DepthToSpace, SpaceToDepth, ReverseSequence ---- */
-
-static struct value *shuffle(struct onnx_import *im, struct value *x, const dim_t *split,
-                             const int64_t *perm, const dim_t *merged)
-{
-        x = compose_reshape(im->c, x, 6, split);
-        return compose_reshape(im->c, x ? build_transpose(&im->b, x, perm) : NULL, 4, merged);
-}
 
 bool onnx_import_depth_to_space(struct onnx_import *im, struct onnx_node *n)
 {
@@ -496,52 +413,17 @@ bool onnx_import_depth_to_space(struct onnx_import *im, struct onnx_node *n)
         int64_t b;
         int mode = 0;
 
-        if (!onnx_want_rank(im, n, 0, 4, 4) || !onnx_int_required(im, n, "blocksize", &b) ||
-            (n->opset >= 11 && !onnx_choice(im, n, "mode", modes, 0, &mode)))
-                return false;
-        const dim_t *d = n->inputs[0]->type->dims;
-        if (b < 1 || b > NUMBER_MAX || dim_extent(d[1]) % (b * b))
-                return onnx_invalid(im, n, "blocksize %lld for %lld channels", (long long)b,
-                                    (long long)dim_extent(d[1]));
-        int64_t depth = dim_extent(d[1]) / (b * b);
-        const dim_t merged[4] = { d[0], dim_of(depth), dim_of(dim_extent(d[2]) * b),
-                                  dim_of(dim_extent(d[3]) * b) };
-        if (!compose_type(im->c, value_element(n->inputs[0]), 4, merged))
-                return false;
-        if (mode == 0)
-                return onnx_output(n, 0,
-                                   shuffle(im, n->inputs[0],
-                                           (const dim_t[]){ d[0], dim_of(b), dim_of(b),
-                                                            dim_of(depth), d[2], d[3] },
-                                           (const int64_t[]){ 0, 3, 4, 1, 5, 2 }, merged));
-        return onnx_output(
-                n, 0,
-                shuffle(im, n->inputs[0],
-                        (const dim_t[]){ d[0], dim_of(depth), dim_of(b), dim_of(b), d[2], d[3] },
-                        (const int64_t[]){ 0, 1, 4, 2, 5, 3 }, merged));
+        return onnx_want_rank(im, n, 0, 4, 4) && onnx_int_required(im, n, "blocksize", &b) &&
+               (n->opset < 11 || onnx_choice(im, n, "mode", modes, 0, &mode)) &&
+               onnx_output(n, 0, compose_depth_to_space(im->c, n->inputs[0], b, mode == 1));
 }
 
 bool onnx_import_space_to_depth(struct onnx_import *im, struct onnx_node *n)
 {
         int64_t b;
 
-        if (!onnx_want_rank(im, n, 0, 4, 4) || !onnx_int_required(im, n, "blocksize", &b))
-                return false;
-        const dim_t *d = n->inputs[0]->type->dims;
-        if (b < 1 || b > NUMBER_MAX || dim_extent(d[2]) % b || dim_extent(d[3]) % b)
-                return onnx_invalid(im, n, "blocksize %lld for %lld x %lld", (long long)b,
-                                    (long long)dim_extent(d[2]), (long long)dim_extent(d[3]));
-        int64_t height = dim_extent(d[2]) / b, width = dim_extent(d[3]) / b;
-        if (dim_extent(d[1]) > 0 && b * b > INT64_MAX / 2 / dim_extent(d[1]))
-                return onnx_invalid(im, n, "blocksize %lld", (long long)b);
-        const dim_t merged[4] = { d[0], dim_of(dim_extent(d[1]) * b * b), dim_of(height),
-                                  dim_of(width) };
-        return compose_type(im->c, value_element(n->inputs[0]), 4, merged) &&
-               onnx_output(n, 0,
-                           shuffle(im, n->inputs[0],
-                                   (const dim_t[]){ d[0], d[1], dim_of(height), dim_of(b),
-                                                    dim_of(width), dim_of(b) },
-                                   (const int64_t[]){ 0, 3, 5, 1, 2, 4 }, merged));
+        return onnx_want_rank(im, n, 0, 4, 4) && onnx_int_required(im, n, "blocksize", &b) &&
+               onnx_output(n, 0, compose_space_to_depth(im->c, n->inputs[0], b));
 }
 
 bool onnx_import_reverse_sequence(struct onnx_import *im, struct onnx_node *n)
@@ -558,18 +440,5 @@ bool onnx_import_reverse_sequence(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "time_axis %lld, batch_axis %lld and %lld lengths",
                                     (long long)time, (long long)batch,
                                     (long long)value_extent(lengths, 0));
-        const struct type *places =
-                type_tensor(im->m, E_I64, 3,
-                            (const dim_t[]){ dim_of(value_extent(x, 0)), dim_of(value_extent(x, 1)),
-                                             dim_of(1) });
-        struct value *t = build_iota(&im->b, places, (int)time), *pair[2];
-        struct value *length = compose_along(im->c, lengths, places, (int)batch);
-        struct value *back =
-                compose_with(im->c, OP_sub, compose_binary(im->c, OP_sub, length, t), 1);
-        pair[time] = compose_select(im->c, compose_binary(im->c, OP_lt, t, length), back, t);
-        pair[batch] = build_iota(&im->b, places, (int)batch);
-        struct value *index = pair[time] ? build_concat(&im->b, pair, 2, 2) : NULL;
-        return index && onnx_output(n, 0,
-                                    value_build(&im->b, OP_gather_nd,
-                                                (struct value *[]){ x, index }, 2, NULL, NULL));
+        return onnx_output(n, 0, compose_reverse_sequence(im->c, x, lengths, (int)batch));
 }

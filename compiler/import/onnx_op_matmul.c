@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Matrix products of floats: MatMul, Gemm, FusedMatMul. onnx_op_matmul_integer.c has those of
- * integers. */
+/* Matrix products of floats: MatMul, Gemm, FusedMatMul, Einsum; and Det. onnx_op_matmul_integer.c
+ * has products of integers. */
 #include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_matrix.h"
 
 bool onnx_import_matmul(struct onnx_import *im, struct onnx_node *n)
 {
@@ -19,7 +21,7 @@ static struct value *scaled(struct onnx_import *im, const struct onnx_node *n, s
                 onnx_unsupported(im, n, "%s = %g of integers", name, (double)factor);
                 return NULL;
         }
-        return compose_with(im->c, OP_mul, x, factor);
+        return times(im->c, x, factor);
 }
 
 bool onnx_import_gemm(struct onnx_import *im, struct onnx_node *n)
@@ -55,7 +57,7 @@ bool onnx_import_gemm(struct onnx_import *im, struct onnx_node *n)
         if (v[2] && beta != 0) {
                 struct value *c = compose_per_line(im->c, "the addend is", v[2], to, 1);
                 c = scaled(im, n, c, beta, "beta");
-                y = c ? compose_binary(im->c, OP_add, y, c) : NULL;
+                y = c ? add(im->c, y, c) : NULL;
         }
         return onnx_output(n, 0, y);
 }
@@ -87,4 +89,29 @@ bool onnx_import_fused_matmul(struct onnx_import *im, struct onnx_node *n)
         struct value *a = trans_a ? transposed_last(im, n->inputs[0]) : n->inputs[0];
         struct value *b = trans_b ? transposed_last(im, n->inputs[1]) : n->inputs[1];
         return onnx_output(n, 0, scaled(im, n, compose_matmul(im->c, a, b), alpha, "alpha"));
+}
+
+bool onnx_import_einsum(struct onnx_import *im, struct onnx_node *n)
+{
+        const Onnx__AttributeProto *a = onnx_attribute(n, "equation");
+
+        if (!onnx_same_element(im, n, n->inputs, n->input_count))
+                return false;
+        if (!a || a->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING)
+                return onnx_invalid(im, n, "attribute equation is missing");
+        for (int i = 0; i < n->input_count; i++)
+                if (!n->inputs[i])
+                        return onnx_invalid(im, n, "operand %d is missing", i);
+        const char *equation = a->s.len ? (const char *)a->s.data : "";
+        const struct compose_einsum e = { .equation = equation,
+                                          .end = equation + a->s.len,
+                                          .operands = n->inputs,
+                                          .count = n->input_count };
+        return onnx_output(n, 0, compose_einsum(im->c, &e));
+}
+
+bool onnx_import_det(struct onnx_import *im, struct onnx_node *n)
+{
+        return onnx_want_float(im, n, 0) && onnx_want_rank(im, n, 0, 2, RANK_MAX) &&
+               onnx_output(n, 0, compose_determinant(im->c, n->inputs[0]));
 }

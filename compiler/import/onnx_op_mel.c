@@ -32,7 +32,7 @@ static struct value *edges(struct onnx_import *im, const struct onnx_node *n, in
         hertz = times(im->c, plus(im->c, hertz, -1), mel_hertz);
         struct value *bins = mul(im->c, hertz, plus(im->c, compose_cast(im->c, size, E_F64), 1));
         return compose_unary(im->c, OP_floor,
-                             compose_binary(im->c, OP_div, bins, compose_cast(im->c, rate, E_F64)));
+                             divide(im->c, bins, compose_cast(im->c, rate, E_F64)));
 }
 
 /* edge number k of each band, over <bins x bands> */
@@ -94,7 +94,7 @@ bool onnx_import_mel_weight_matrix(struct onnx_import *im, struct onnx_node *n)
         struct value *at = build_iota(&im->b, to, 0), *none = at ? build_like(&im->b, at, 0) : NULL;
         /* a band that begins at its peak has that alone */
         struct value *up = sub(im->c, at, left);
-        up = compose_binary(im->c, OP_div, up, sub(im->c, peak, left));
+        up = divide(im->c, up, sub(im->c, peak, left));
         struct value *alone = compose_binary(im->c, OP_eq, left, peak);
         up = compose_select(im->c, alone, compose_from(im->c, OP_add, 1, none), up);
         struct value *rising = compose_binary(im->c, OP_ge, at, left);
@@ -102,7 +102,7 @@ bool onnx_import_mel_weight_matrix(struct onnx_import *im, struct onnx_node *n)
         struct value *falling = compose_binary(im->c, OP_ge, at, peak);
         falling = compose_binary(im->c, OP_and, falling, compose_binary(im->c, OP_lt, at, right));
         struct value *down = sub(im->c, right, at);
-        down = compose_binary(im->c, OP_div, down, sub(im->c, right, peak));
+        down = divide(im->c, down, sub(im->c, right, peak));
         struct value *y =
                 compose_select(im->c, falling, down, compose_select(im->c, rising, up, none));
         return onnx_output(n, 0, compose_cast(im->c, y, e));

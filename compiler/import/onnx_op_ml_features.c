@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ai.onnx.ml: what pipelines do to features before a model, and to scores behind it. */
 #include "compiler/import/onnx_ml.h"
+#include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_move.h"
 
 #include <math.h>
 
@@ -54,9 +56,7 @@ bool onnx_import_normalizer(struct onnx_import *im, struct onnx_node *n)
         struct value *none = compose_with(im->c, OP_eq, norm, 0);
         norm = none ? compose_select(im->c, none, build_like(&im->b, norm, 1), norm) : NULL;
         norm = norm ? compose_unreduce(im->c, norm, x->type, &axis, 1) : NULL;
-        return onnx_output(n, 0,
-                           norm ? compose_cast(im->c, compose_binary(im->c, OP_div, x, norm), E_F32)
-                                : NULL);
+        return onnx_output(n, 0, norm ? compose_cast(im->c, divide(im->c, x, norm), E_F32) : NULL);
 }
 
 /* Numbers that are the one to be replaced, which may be NaN, become what is given for their feature. */
@@ -117,7 +117,7 @@ bool onnx_import_feature_vectorizer(struct onnx_import *im, struct onnx_node *n)
                 if (!parts[i])
                         return false;
         }
-        return onnx_output(n, 0, onnx_concatenated(im, n, parts, count, 1));
+        return onnx_output(n, 0, compose_concat(im->c, parts, count, 1));
 }
 
 /* 1 in the place of the category that x is; of none, all 0, or, where zeros is 0, the end of the run */

@@ -5,6 +5,7 @@
 
 #include "base/size.h"
 #include "compiler/import/onnx_ml.h"
+#include "front/compose/compose_arithmetic.h"
 
 /* rows times the transposed matrix of `outputs` rows of values, which has as many columns as x features; plus bias, unless NULL */
 static struct value *scores_of(struct onnx_import *im, struct value *x, int64_t outputs,
@@ -234,19 +235,16 @@ static struct value *searched(struct onnx_import *im, const struct pairs *pairs,
                 float *one = arena_array(im->arena, (size_t)pairs->classes, sizeof *one);
                 one[i] = 1;
                 struct value *own = column(im, rows[i], i), *at = column(im, qp, i);
-                struct value *step = compose_binary(im->c, OP_div, sub(im->c, pqp, at), own),
+                struct value *step = divide(im->c, sub(im->c, pqp, at), own),
                              *scale = plus(im->c, step, 1);
                 struct value *grown =
                         mul(im->c, step, add(im->c, mul(im->c, step, own), times(im->c, at, 2)));
-                p = compose_binary(
-                        im->c, OP_div,
+                p = divide(
+                        im->c,
                         add(im->c, p, mul(im->c, step, onnx_ml_matrix(im, 1, pairs->classes, one))),
                         scale);
-                pqp = compose_binary(im->c, OP_div,
-                                     compose_binary(im->c, OP_div, add(im->c, pqp, grown), scale),
-                                     scale);
-                qp = compose_binary(im->c, OP_div, add(im->c, qp, mul(im->c, step, rows[i])),
-                                    scale);
+                pqp = divide(im->c, divide(im->c, add(im->c, pqp, grown), scale), scale);
+                qp = divide(im->c, add(im->c, qp, mul(im->c, step, rows[i])), scale);
         }
         return p;
 }

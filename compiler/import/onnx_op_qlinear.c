@@ -2,6 +2,7 @@
 /* com.microsoft, QLinear...: operators on floats between a dequantization and a quantization, each of
  * which has one scale and one zero point for all. */
 #include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_softmax.h"
 
 /* Input `first`, whose scale and zero point follow it, as f32. NULL after an error. */
@@ -67,7 +68,7 @@ bool onnx_import_qlinear_unary(struct onnx_import *im, struct onnx_node *n)
         } else {
                 if (!onnx_float(im, n, "alpha", 0.01f, &alpha))
                         return false;
-                y = compose_below_zero(im->c, x, compose_with(im->c, OP_mul, x, alpha));
+                y = compose_below_zero(im->c, x, times(im->c, x, alpha));
         }
         return y && quantized(im, n, y, 3, value_element(n->inputs[0]));
 }

@@ -2,6 +2,7 @@
 /* Resize and Upsample: the axes, the extents of the result and the scales, which may be run-time
  * values. */
 #include "compiler/import/onnx_helpers.h"
+#include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_resample.h"
 
 #include <math.h>
@@ -76,8 +77,8 @@ static bool resize_to_value(struct onnx_import *im, struct onnx_node *n, struct 
                 extents[i] = (double)value_extent(n->inputs[0], r->axes[i]);
         const struct type *vector =
                 type_tensor(im->m, E_F64, 1, (const dim_t[]){ dim_of(r->count) });
-        r->scales = compose_binary(im->c, OP_div, compose_cast(im->c, sizes, E_F64),
-                                   constant_dense(im->m, vector, extents, NULL));
+        r->scales = divide(im->c, compose_cast(im->c, sizes, E_F64),
+                           constant_dense(im->m, vector, extents, NULL));
         if (policy != STRETCH)
                 r->scales = compose_unreduce(
                         im->c,

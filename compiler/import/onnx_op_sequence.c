@@ -1,81 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Sequences and optionals. How many items a sequence has, and whether an optional has a value, is known while the graph is
- * imported; so they are lists of values here, and nothing of them is left in the module:
- *
- *     s = SplitToSequence(x)          s: three slices of x         %0, %1, %2
- *     t = SequenceInsert(s, y, 1)     t: a list of four            %0, %y, %1, %2
- *     z = ConcatFromSequence(t)       concat                       %0, %y, %1, %2
- *
- * What only a run could tell is not supported: a position to insert at or to erase, parts of run-time sizes. Which item is
- * taken may be a run-time value where all are of one type: then it is a gather from all of them. */
+/* Operators of sequences and optionals, which are lists of values (onnx_sequence.h). */
 #include <string.h>
 
 #include "base/size.h"
 #include "compiler/import/onnx_helpers.h"
 #include "compiler/import/onnx_model.h"
-
-/* Room for items that lists share, as far as they are the same from the first one on: `used` of them are somebody's. */
-struct room { int used, size; struct value *items[]; };
-
-struct list {
-        struct value value;             /* first: values of such a type are lists */
-        int count;
-        struct room *room;
-};
-
-static struct list *list_new(struct onnx_import *im, const struct type *type, struct room *room, int count)
-{
-        struct list *list = ARENA_NEW(im->arena, struct list);
-        *list = (struct list){ .value = { .kind = VALUE_ARGUMENT, .type = type }, .count = count, .room = room };
-        return list;
-}
-
-/* A room with `count` items that are copied, and as many free places; they are charged, for the time that this takes. */
-static struct room *room_new(struct onnx_import *im, struct value *const *items, int count)
-{
-        enum { PER_OPERATION = 32 };    /* so many copies cost no more than one */
-        im->model->items += count;
-        if (!onnx_within_work(im, "items of sequences that are copied",
-                              im->model->items / PER_OPERATION))
-                return NULL;
-        int size = 2 * count + 4;
-        struct room *room = arena_alloc(im->arena, sizeof *room + (size_t)size * sizeof *room->items);
-        *room = (struct room){ .used = count, .size = size };
-        if (count)
-                memcpy(room->items, items, (size_t)count * sizeof *items);
-        return room;
-}
-
-static const struct type *sequence_type(struct onnx_import *im, enum element e)
-{
-        return type_wrap(im->m, TYPE_SEQUENCE, type_scalar(im->m, e));
-}
-
-struct value *onnx_sequence_new(struct onnx_import *im, enum element e, struct value *const *items, int count)
-{
-        struct room *room = room_new(im, items, count);
-        return room ? &list_new(im, sequence_type(im, e), room, count)->value : NULL;
-}
-
-struct value *onnx_absent_new(struct onnx_import *im, enum element e, bool sequence)
-{
-        const struct type *of = sequence ? sequence_type(im, e) : type_scalar(im->m, e);
-        return &list_new(im, type_wrap(im->m, TYPE_OPTIONAL, of), NULL, 0)->value;
-}
-
-struct value *const *onnx_sequence_items(const struct value *v, int *count)
-{
-        const struct list *list = (const struct list *)v;
-        *count = list->count;
-        return list->count ? list->room->items : NULL;
-}
+#include "compiler/import/onnx_sequence.h"
+#include "front/compose/compose_move.h"
 
 /* input i as a sequence; NULL after an error */
-static struct list *sequence(struct onnx_import *im, const struct onnx_node *n, int i)
+static struct onnx_sequence *sequence(struct onnx_import *im, const struct onnx_node *n, int i)
 {
         struct value *v = n->inputs[i];
         if (v->type->kind == TYPE_SEQUENCE)
-                return (struct list *)v;
+                return (struct onnx_sequence *)v;
         onnx_invalid(im, n, "input %d is %s, want a sequence", i, type_text(im->arena, im->m, v->type));
         return NULL;
 }
@@ -119,36 +57,40 @@ bool onnx_import_sequence_construct(struct onnx_import *im, struct onnx_node *n)
 /* Behind the last item, where nobody else has put one, it takes the next place of the room. */
 bool onnx_import_sequence_insert(struct onnx_import *im, struct onnx_node *n)
 {
-        struct list *list = sequence(im, n, 0);
+        struct onnx_sequence *list = sequence(im, n, 0);
         int at;
         if (!list || !onnx_want_element(im, n, 1, list->value.type->of->element) ||
             !position(im, n, 2, list->count, list->count + 1, list->count, &at))
                 return false;
-        struct room *room = list->room;
+        struct onnx_room *room = list->room;
         if (at < list->count || room->used > list->count || room->used == room->size)
-                room = room_new(im, room->items, list->count);
+                room = onnx_room_new(im, room->items, list->count);
         if (!room)
                 return false;
         memmove(room->items + at + 1, room->items + at, (size_t)(list->count - at) * sizeof *room->items);
         room->items[at] = n->inputs[1];
         room->used++;
-        return onnx_output(n, 0, &list_new(im, list->value.type, room, list->count + 1)->value);
+        return onnx_output(
+                n, 0, &onnx_sequence_share(im, list->value.type, room, list->count + 1)->value);
 }
 
 bool onnx_import_sequence_erase(struct onnx_import *im, struct onnx_node *n)
 {
-        struct list *list = sequence(im, n, 0);
+        struct onnx_sequence *list = sequence(im, n, 0);
         int at;
         if (!list || !position(im, n, 1, list->count, list->count, list->count - 1, &at))
                 return false;
-        struct room *room = at == list->count - 1 ? list->room : room_new(im, list->room->items, list->count);
+        struct onnx_room *room = at == list->count - 1
+                                         ? list->room
+                                         : onnx_room_new(im, list->room->items, list->count);
         if (!room)
                 return false;
         if (room != list->room) {
                 memmove(room->items + at, room->items + at + 1, (size_t)(list->count - at - 1) * sizeof *room->items);
                 room->used--;
         }
-        return onnx_output(n, 0, &list_new(im, list->value.type, room, list->count - 1)->value);
+        return onnx_output(
+                n, 0, &onnx_sequence_share(im, list->value.type, room, list->count - 1)->value);
 }
 
 /* The parts' extents: of `split` each, the last one what is left, or as `split` lists them. */
@@ -226,8 +168,10 @@ static bool check_map(struct onnx_import *im, struct onnx_node *n, const Onnx__G
                 const struct value *v = n->inputs[i];
                 if (!v || v->type->kind == TYPE_OPTIONAL)
                         return onnx_invalid(im, n, "input %d is required", i);
-                if (v->type->kind == TYPE_SEQUENCE && ((const struct list *)v)->count != items)
-                        return onnx_invalid(im, n, "input %d has %d items, the first one %d", i, ((const struct list *)v)->count, items);
+                if (v->type->kind == TYPE_SEQUENCE &&
+                    ((const struct onnx_sequence *)v)->count != items)
+                        return onnx_invalid(im, n, "input %d has %d items, the first one %d", i,
+                                            ((const struct onnx_sequence *)v)->count, items);
         }
         return items || onnx_unsupported(im, n, "the sequence is empty, and of what element the results are is not stated");
 }
@@ -249,7 +193,7 @@ static struct value *mapped(struct onnx_import *im, struct onnx_node *n, struct 
 
 bool onnx_import_sequence_map(struct onnx_import *im, struct onnx_node *n)
 {
-        struct list *first = sequence(im, n, 0);
+        struct onnx_sequence *first = sequence(im, n, 0);
         const Onnx__GraphProto *body = first ? onnx_graph_attribute(im, n, "body") : NULL;
         if (!body || !check_map(im, n, body, first->count))
                 return false;
@@ -258,8 +202,10 @@ bool onnx_import_sequence_map(struct onnx_import *im, struct onnx_node *n)
                      **made = arena_array(im->arena, (size_t)outputs * (size_t)first->count, sizeof *made);
         for (int k = 0; k < first->count; k++) {
                 for (int i = 0; i < n->input_count; i++)
-                        arguments[i] = n->inputs[i]->type->kind == TYPE_TENSOR ? n->inputs[i]
-                                                                               : ((struct list *)n->inputs[i])->room->items[k];
+                        arguments[i] =
+                                n->inputs[i]->type->kind == TYPE_TENSOR
+                                        ? n->inputs[i]
+                                        : ((struct onnx_sequence *)n->inputs[i])->room->items[k];
                 if (!onnx_repeat_graph(im, body, arguments, n->input_count, made + k * outputs, outputs))
                         return false;
         }
@@ -273,68 +219,28 @@ bool onnx_import_sequence_map(struct onnx_import *im, struct onnx_node *n)
 
 bool onnx_import_sequence_length(struct onnx_import *im, struct onnx_node *n)
 {
-        struct list *list = sequence(im, n, 0);
+        struct onnx_sequence *list = sequence(im, n, 0);
         return list && onnx_output(n, 0, compose_integer(im->c, E_I64, list->count));
 }
 
-/* the items with an axis of extent 1 put in, at `axis` */
-static struct value **with_axis(struct onnx_import *im, struct value *const *items, int count, int axis)
-{
-        struct value **rows = arena_array(im->arena, (size_t)count, sizeof *rows);
-        for (int i = 0; i < count; i++) {
-                dim_t dims[RANK_MAX + 1];
-                int rank = value_rank(items[i]);
-                for (int d = 0; d <= rank; d++)
-                        dims[d] = dim_of(d == axis ? 1 : value_extent(items[i], d - (d > axis)));
-                rows[i] = compose_reshape(im->c, items[i], rank + 1, dims);
-                if (!rows[i])
-                        return NULL;
-        }
-        return rows;
-}
-
-/* the first item whose type is not that of the first; count: none */
-static int first_unlike(struct value *const *items, int count)
-{
-        int i = 1;
-        while (i < count && items[i]->type == items[0]->type)
-                i++;
-        return i;
-}
-
-struct value *onnx_stacked(struct onnx_import *im, const struct onnx_node *n, struct value *const *items, int count, int axis)
-{
-        if (value_rank(items[0]) == RANK_MAX) {
-                onnx_unsupported(im, n, "rank %d, at most %d are supported", RANK_MAX + 1, RANK_MAX);
-                return NULL;
-        }
-        int unlike = first_unlike(items, count);
-        if (unlike < count) {
-                onnx_invalid(im, n, "item %d is %s, the first one %s", unlike, type_text(im->arena, im->m, items[unlike]->type),
-                             type_text(im->arena, im->m, items[0]->type));
-                return NULL;
-        }
-        struct value **rows = with_axis(im, items, count, axis);
-        return rows ? onnx_concatenated(im, n, rows, count, axis) : NULL;
-}
-
 /* Which one only a run tells: a row of all. */
-static struct value *item_at(struct onnx_import *im, struct onnx_node *n, const struct list *list)
+static struct value *item_at(struct onnx_import *im, struct onnx_node *n,
+                             const struct onnx_sequence *list)
 {
         struct value *index = onnx_scalar(im, n, 1);
         if (!index)
                 return NULL;
-        if (first_unlike(list->room->items, list->count) < list->count) {
+        if (compose_first_unlike(list->room->items, list->count) < list->count) {
                 onnx_unsupported(im, n, "the position is a run-time value, and items differ in shape");
                 return NULL;
         }
-        struct value *rows = onnx_stacked(im, n, list->room->items, list->count, 0);
+        struct value *rows = compose_stack(im->c, list->room->items, list->count, 0);
         return rows ? build_gather(&im->b, rows, index, 0) : NULL;
 }
 
 bool onnx_import_sequence_at(struct onnx_import *im, struct onnx_node *n)
 {
-        struct list *list = sequence(im, n, 0);
+        struct onnx_sequence *list = sequence(im, n, 0);
         int at;
         if (!list)
                 return false;
@@ -345,7 +251,7 @@ bool onnx_import_sequence_at(struct onnx_import *im, struct onnx_node *n)
 
 bool onnx_import_concat_from_sequence(struct onnx_import *im, struct onnx_node *n)
 {
-        struct list *list = sequence(im, n, 0);
+        struct onnx_sequence *list = sequence(im, n, 0);
         int64_t stated, fresh;
         int axis;
         if (!list || !onnx_int_required(im, n, "axis", &stated) || !onnx_int_range(im, n, "new_axis", 0, 0, 1, &fresh))
@@ -355,8 +261,9 @@ bool onnx_import_concat_from_sequence(struct onnx_import *im, struct onnx_node *
         struct value *const *items = list->room->items;
         if (!onnx_axis(im, n, stated, value_rank(items[0]) + (int)fresh, &axis))
                 return false;
-        return onnx_output(n, 0, fresh ? onnx_stacked(im, n, items, list->count, axis)
-                                       : onnx_concatenated(im, n, items, list->count, axis));
+        return onnx_output(n, 0,
+                           fresh ? compose_stack(im->c, items, list->count, axis)
+                                 : compose_concat(im->c, items, list->count, axis));
 }
 
 /* ---- optionals ---- */

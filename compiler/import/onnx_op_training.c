@@ -53,16 +53,14 @@ static bool learning_rate(struct onnx_import *im, const struct onnx_node *n, str
         updates = compose_cast(im->c, updates, E_F64);
         o->rate = compose_cast(im->c, rate, E_F64);
         if (o->kind == ADAGRAD)
-                o->rate = compose_binary(im->c, OP_div, o->rate,
-                                         plus(im->c, times(im->c, updates, o->decay), 1));
+                o->rate = divide(im->c, o->rate, plus(im->c, times(im->c, updates, o->decay), 1));
         if (o->kind == ADAM) {
                 struct value *above = compose_from(im->c, OP_sub, 1,
                                                    compose_from(im->c, OP_pow, o->beta, updates)),
                              *below = compose_from(im->c, OP_sub, 1,
                                                    compose_from(im->c, OP_pow, o->alpha, updates));
-                struct value *later = compose_binary(
-                        im->c, OP_div, mul(im->c, o->rate, compose_unary(im->c, OP_sqrt, above)),
-                        below);
+                struct value *later = divide(
+                        im->c, mul(im->c, o->rate, compose_unary(im->c, OP_sqrt, above)), below);
                 o->rate = compose_select(im->c, o->first, o->rate, later);
         }
         return o->first && o->rate;
@@ -87,8 +85,7 @@ static bool update(struct onnx_import *im, const struct optimizer *o, struct val
                 made[1] = add(im->c, v[2], mul(im->c, gradient, gradient));
                 struct value *size =
                         plus(im->c, compose_unary(im->c, OP_sqrt, made[1]), o->epsilon);
-                made[0] = sub(im->c, v[0],
-                              compose_binary(im->c, OP_div, mul(im->c, gradient, rate), size));
+                made[0] = sub(im->c, v[0], divide(im->c, mul(im->c, gradient, rate), size));
         } else {
                 made[1] = add(im->c, times(im->c, v[2], o->alpha),
                               times(im->c, gradient, 1 - (double)o->alpha));
@@ -96,8 +93,7 @@ static bool update(struct onnx_import *im, const struct optimizer *o, struct val
                               times(im->c, mul(im->c, gradient, gradient), 1 - (double)o->beta));
                 struct value *size =
                         plus(im->c, compose_unary(im->c, OP_sqrt, made[2]), o->epsilon);
-                made[0] = sub(im->c, v[0],
-                              compose_binary(im->c, OP_div, mul(im->c, made[1], rate), size));
+                made[0] = sub(im->c, v[0], divide(im->c, mul(im->c, made[1], rate), size));
                 if (o->norm_after != 0)
                         made[0] = times(im->c, made[0], 1 - (double)o->norm_after);
         }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* TreeEnsemble of ai.onnx.ml, opset 5. */
-#include "compiler/import/onnx_trees.h"
+#include "compiler/import/onnx_ml.h"
+#include "front/compose/compose_forest.h"
 
 #include <math.h>
 #include <string.h>
 
-/* as onnx_tree_integers has them, in [least, most] */
+/* as onnx_ml_integers has them, in [least, most] */
 static bool integers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *count, int64_t least,
                      int64_t most, const int64_t **values)
 {
-        if (!onnx_tree_integers(im, n, name, count, values))
+        if (!onnx_ml_integers(im, n, name, count, values))
                 return false;
         for (int64_t k = 0; k < *count; k++)
                 if ((*values)[k] < least || (*values)[k] > most)
@@ -69,15 +70,18 @@ static bool said_read(struct onnx_import *im, struct onnx_node *n, struct said *
         return s->trees > 0 || onnx_invalid(im, n, "tree_roots is empty");
 }
 
+/* behind enum compose_tree_mode: is the feature one of several numbers? */
+enum { TREE_MEMBER = TREE_NEQ + 1 };
+
 static double number(const struct value *v, int64_t k) { return constant_element(v->constant, k).f; }
 
 /* A node that asks for one of several numbers becomes a chain of such as ask for one. *member: where the set
  * begins, moved behind it. */
-static bool chain(struct onnx_import *im, const struct onnx_node *n, const struct said *s, struct forest *f,
-                  struct tree_node *node, int64_t *member)
+static bool chain(struct onnx_import *im, const struct onnx_node *n, const struct said *s,
+                  struct compose_forest *f, struct compose_tree_node *node, int64_t *member)
 {
         int64_t end = *member, count = s->members ? type_elements(s->members->type) : 0;
-        const struct tree_node whole = *node;
+        const struct compose_tree_node whole = *node;
 
         while (end < count && !isnan(number(s->members, end)))
                 end++;
@@ -98,21 +102,22 @@ static bool chain(struct onnx_import *im, const struct onnx_node *n, const struc
         return true;
 }
 
-static bool nodes_read(struct onnx_import *im, const struct onnx_node *n, const struct said *s, struct forest *f)
+static bool nodes_read(struct onnx_import *im, const struct onnx_node *n, const struct said *s,
+                       struct compose_forest *f)
 {
         int64_t members = s->members ? type_elements(s->members->type) : 0, member = 0;
 
         f->nodes = arena_array(im->arena, (size_t)(s->nodes + members + 1), sizeof *f->nodes);
         f->node_count = s->nodes;
         for (int64_t k = 0; k < s->nodes; k++) {
-                struct tree_node *node = &f->nodes[k];
+                struct compose_tree_node *node = &f->nodes[k];
                 uint64_t mode = constant_element(s->modes->constant, k).u;
                 if (mode > TREE_MEMBER)
                         return onnx_invalid(im, n, "nodes_modes holds %llu, want 0 to %d", (unsigned long long)mode,
                                             TREE_MEMBER);
-                *node = (struct tree_node){ .feature = s->features[k],
-                                            .mode = (int)mode,
-                                            .missing = s->missing && s->missing[k] };
+                *node = (struct compose_tree_node){ .feature = s->features[k],
+                                                    .mode = (int)mode,
+                                                    .missing = s->missing && s->missing[k] };
                 node->split.f = number(s->splits, k);
                 for (int way = 0; way < 2; way++) {
                         int64_t to = s->ways[way][k], count = s->is_leaf[way][k] ? s->leaves : s->nodes;
@@ -128,7 +133,7 @@ static bool nodes_read(struct onnx_import *im, const struct onnx_node *n, const 
         return member == members || onnx_invalid(im, n, "membership_values has more sets than nodes ask for");
 }
 
-static void leaves_read(struct onnx_import *im, const struct said *s, struct forest *f)
+static void leaves_read(struct onnx_import *im, const struct said *s, struct compose_forest *f)
 {
         f->leaf_count = s->leaves;
         f->targets = s->targets;
@@ -147,7 +152,7 @@ bool onnx_import_tree_ensemble(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
         int64_t aggregate, post;
-        struct forest f = { .base = NULL };
+        struct compose_forest f = { .base = NULL };
         struct said s;
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, 2) || !said_read(im, n, &s) ||
@@ -156,11 +161,10 @@ bool onnx_import_tree_ensemble(struct onnx_import *im, struct onnx_node *n)
                 return false;
         leaves_read(im, &s, &f);
         f.aggregate = (int)aggregate;
-        f.post = (int)post;
         f.tree_count = s.trees;
         f.roots = arena_array(im->arena, (size_t)s.trees, sizeof *f.roots);
         memcpy(f.roots, s.roots, (size_t)s.trees * sizeof *f.roots);
-        struct value *y = onnx_forest(im, n, x, &f);
+        struct value *y = compose_forest(im->c, x, &f);
         return onnx_output(
-                n, 0, compose_cast(im->c, onnx_post_transform(im, y, f.post), value_element(x)));
+                n, 0, compose_cast(im->c, onnx_post_transform(im, y, (int)post), value_element(x)));
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* TreeEnsembleRegressor and TreeEnsembleClassifier of ai.onnx.ml: nodes are listed with the numbers of their tree and of themselves in it;
  * leaves are nodes, too, and each may have votes for several targets. */
-#include "compiler/import/onnx_trees.h"
+#include "compiler/import/onnx_ml.h"
+#include "front/compose/compose_forest.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@ struct named {
 
 struct listed {
         int64_t nodes, votes, targets;
+        int post; /* enum post_transform */
         bool two;                       /* classes; all votes are for `voted` of them: one target */
         int64_t voted;
         const int64_t *trees, *names, *features, *ways[2], *missing; /* of nodes; missing may be NULL */
@@ -69,6 +71,9 @@ static bool numbers(struct onnx_import *im, struct onnx_node *n, const char *nam
         return true;
 }
 
+/* behind enum compose_tree_mode */
+enum { LEAF = TREE_NEQ + 1 };
+
 static bool modes_read(struct onnx_import *im, struct onnx_node *n, struct listed *l)
 {
         static const char *const words[] = { "BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE", "BRANCH_GT",
@@ -80,12 +85,12 @@ static bool modes_read(struct onnx_import *im, struct onnx_node *n, struct liste
         l->modes = arena_array(im->arena, (size_t)l->nodes + 1, sizeof *l->modes);
         for (int64_t k = 0; k < l->nodes; k++) {
                 int mode = 0;
-                while (mode <= TREE_MEMBER && (a->strings[k].len != strlen(words[mode]) ||
-                                               memcmp(a->strings[k].data, words[mode], a->strings[k].len)))
+                while (mode <= LEAF && (a->strings[k].len != strlen(words[mode]) ||
+                                        memcmp(a->strings[k].data, words[mode], a->strings[k].len)))
                         mode++;
-                if (mode > TREE_MEMBER)
+                if (mode > LEAF)
                         return onnx_invalid(im, n, "the mode of node %lld is none there is", (long long)k);
-                l->modes[k] = mode == TREE_MEMBER ? -1 : mode;
+                l->modes[k] = mode == LEAF ? -1 : mode;
         }
         return true;
 }
@@ -115,16 +120,16 @@ static bool listed_read(struct onnx_import *im, struct onnx_node *n, const char 
         int64_t count;
 
         l->nodes = l->votes = -1;
-        if (!onnx_tree_integers(im, n, "nodes_treeids", &l->nodes, &l->trees) ||
-            !onnx_tree_integers(im, n, "nodes_nodeids", &l->nodes, &l->names) ||
-            !onnx_tree_integers(im, n, "nodes_featureids", &l->nodes, &l->features) ||
-            !onnx_tree_integers(im, n, "nodes_falsenodeids", &l->nodes, &l->ways[0]) ||
-            !onnx_tree_integers(im, n, "nodes_truenodeids", &l->nodes, &l->ways[1]) ||
-            !onnx_tree_integers(im, n, trees, &l->votes, &l->vote_trees) ||
-            !onnx_tree_integers(im, n, nodes, &l->votes, &l->vote_nodes) ||
-            !onnx_tree_integers(im, n, ids, &l->votes, &l->vote_targets) ||
+        if (!onnx_ml_integers(im, n, "nodes_treeids", &l->nodes, &l->trees) ||
+            !onnx_ml_integers(im, n, "nodes_nodeids", &l->nodes, &l->names) ||
+            !onnx_ml_integers(im, n, "nodes_featureids", &l->nodes, &l->features) ||
+            !onnx_ml_integers(im, n, "nodes_falsenodeids", &l->nodes, &l->ways[0]) ||
+            !onnx_ml_integers(im, n, "nodes_truenodeids", &l->nodes, &l->ways[1]) ||
+            !onnx_ml_integers(im, n, trees, &l->votes, &l->vote_trees) ||
+            !onnx_ml_integers(im, n, nodes, &l->votes, &l->vote_nodes) ||
+            !onnx_ml_integers(im, n, ids, &l->votes, &l->vote_targets) ||
             (onnx_has(n, "nodes_missing_value_tracks_true") &&
-             !onnx_tree_integers(im, n, "nodes_missing_value_tracks_true", &l->nodes, &l->missing)) ||
+             !onnx_ml_integers(im, n, "nodes_missing_value_tracks_true", &l->nodes, &l->missing)) ||
             !modes_read(im, n, l) || !numbers(im, n, "nodes_hitrates", &count, &rates) ||
             !numbers(im, n, "nodes_values", &count, &l->splits))
                 return false;
@@ -148,8 +153,8 @@ static bool listed_read(struct onnx_import *im, struct onnx_node *n, const char 
 }
 
 /* numbers[k]: node k of the list in the forest, or ~ of its leaf; the first listed of a tree is its root */
-static bool nodes_read(struct onnx_import *im, const struct onnx_node *n, const struct listed *l, int64_t *numbers,
-                       struct forest *f)
+static bool nodes_read(struct onnx_import *im, const struct onnx_node *n, const struct listed *l,
+                       int64_t *numbers, struct compose_forest *f)
 {
         f->nodes = arena_array(im->arena, (size_t)l->nodes, sizeof *f->nodes);
         f->roots = arena_array(im->arena, (size_t)l->nodes, sizeof *f->roots);
@@ -158,10 +163,12 @@ static bool nodes_read(struct onnx_import *im, const struct onnx_node *n, const 
         for (int64_t k = 0; k < l->nodes; k++) {
                 if (l->modes[k] < 0)
                         continue;
-                struct tree_node *node = &f->nodes[numbers[k]];
-                *node = (struct tree_node){
-                        l->features[k], l->splits[k], l->modes[k], l->missing && l->missing[k] == 1, { 0, 0 }
-                };
+                struct compose_tree_node *node = &f->nodes[numbers[k]];
+                *node = (struct compose_tree_node){ l->features[k],
+                                                    l->splits[k],
+                                                    l->modes[k],
+                                                    l->missing && l->missing[k] == 1,
+                                                    { 0, 0 } };
                 for (int way = 0; way < 2; way++) {
                         int64_t to = find(l, l->trees[k], l->ways[way][k]);
                         if (to < 0)
@@ -182,7 +189,7 @@ static bool nodes_read(struct onnx_import *im, const struct onnx_node *n, const 
 
 /* votes by leaf: counted, then each to its place */
 static bool votes_read(struct onnx_import *im, const struct onnx_node *n, const struct listed *l,
-                       const int64_t *numbers, struct forest *f)
+                       const int64_t *numbers, struct compose_forest *f)
 {
         int64_t *leaf = arena_array(im->arena, (size_t)l->votes + 1, sizeof *leaf), total = 0;
 
@@ -215,8 +222,8 @@ static bool votes_read(struct onnx_import *im, const struct onnx_node *n, const 
 }
 
 /* x as what trees compute in, the forest, and what is added in the end; NULL after an error */
-static struct value *forest_read(struct onnx_import *im, struct onnx_node *n, const char *votes, struct listed *l,
-                                 struct forest *f)
+static struct value *forest_read(struct onnx_import *im, struct onnx_node *n, const char *votes,
+                                 struct listed *l, struct compose_forest *f)
 {
         struct value *x = n->inputs[0];
         enum element e = value_element(x);
@@ -227,7 +234,7 @@ static struct value *forest_read(struct onnx_import *im, struct onnx_node *n, co
                 onnx_invalid(im, n, "operand 0 is of %s, want f32, f64, i64 or i32", element_info[e].text);
                 return NULL;
         }
-        if (!onnx_want_rank(im, n, 0, 2, 2) || !onnx_ml_post(im, n, &f->post) ||
+        if (!onnx_want_rank(im, n, 0, 2, 2) || !onnx_ml_post(im, n, &l->post) ||
             !listed_read(im, n, votes, l) || !numbers(im, n, "base_values", &count, &base))
                 return NULL;
         if (count && l->two && (count == 2 || l->voted)) {
@@ -255,20 +262,22 @@ static struct value *forest_read(struct onnx_import *im, struct onnx_node *n, co
 bool onnx_import_tree_ensemble_regressor(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const aggregates[] = { "AVERAGE", "SUM", "MIN", "MAX", NULL };
-        struct forest f = { .base = NULL };
+        struct compose_forest f = { .base = NULL };
         struct listed l = { .missing = NULL };
 
         if (!onnx_int_range(im, n, "n_targets", 0, 1, NUMBER_MAX, &l.targets) ||
             !onnx_choice(im, n, "aggregate_function", aggregates, TREE_SUM, &f.aggregate))
                 return false;
-        struct value *x = forest_read(im, n, "target", &l, &f), *y = x ? onnx_forest(im, n, x, &f) : NULL;
-        return onnx_output(n, 0, compose_cast(im->c, onnx_post_transform(im, y, f.post), E_F32));
+        struct value *x = forest_read(im, n, "target", &l, &f),
+                     *y = x ? compose_forest(im->c, x, &f) : NULL;
+        return onnx_output(n, 0, compose_cast(im->c, onnx_post_transform(im, y, l.post), E_F32));
 }
 
 /* ---- classes ---- */
 
 /* whether each class has a vote whatever x is: some tree has one for it in each of its leaves */
-static bool are_spoken_of(struct onnx_import *im, const struct listed *l, const struct forest *f)
+static bool are_spoken_of(struct onnx_import *im, const struct listed *l,
+                          const struct compose_forest *f)
 {
         struct tally {
                 int64_t tree, leaf, leaves;
@@ -302,7 +311,7 @@ static bool are_spoken_of(struct onnx_import *im, const struct listed *l, const 
  * score is above 1/2, or above 0 where some votes are negative. Votes for class 1 leave the other without any: its score is 0. */
 static bool two_classes(struct onnx_import *im, struct onnx_node *n, struct listed *l, const struct ml_labels *labels)
 {
-        struct forest f = { .aggregate = TREE_SUM };
+        struct compose_forest f = { .aggregate = TREE_SUM };
         bool mixed = false;
 
         l->two = true;
@@ -313,13 +322,17 @@ static bool two_classes(struct onnx_import *im, struct onnx_node *n, struct list
                 return onnx_unsupported(im, n, "two classes, and leaves without a vote for the second");
         for (int64_t k = 0; k < l->votes; k++)
                 mixed |= l->weights[k].f < 0;
-        struct value *y = onnx_forest(im, n, x, &f), *scores = y;
+        struct value *y = compose_forest(im->c, x, &f), *scores = y;
         struct value *second = compose_with(im->c, OP_gt, y, mixed ? 0 : 0.5);
         second = second ? compose_reshape(im->c, second, 1, second->type->dims) : NULL;
         if (y && l->voted)
-                scores = onnx_post_transform(im, build_concat(&im->b, (struct value *[]){ build_like(&im->b, y, 0), y }, 2, 1), f.post);
+                scores = onnx_post_transform(
+                        im,
+                        build_concat(&im->b, (struct value *[]){ build_like(&im->b, y, 0), y }, 2,
+                                     1),
+                        l->post);
         else if (y)
-                scores = onnx_ml_two(im, n, y, f.post, mixed);
+                scores = onnx_ml_two(im, n, y, l->post, mixed);
         return onnx_ml_label(im, n, compose_cast(im->c, second, E_I32), labels) &&
                onnx_output(n, 1, compose_cast(im->c, scores, E_F32));
 }
@@ -327,7 +340,7 @@ static bool two_classes(struct onnx_import *im, struct onnx_node *n, struct list
 /* Results: the label of the class with the highest score, the first of such, and all scores. */
 bool onnx_import_tree_ensemble_classifier(struct onnx_import *im, struct onnx_node *n)
 {
-        struct forest f = { .aggregate = TREE_SUM };
+        struct compose_forest f = { .aggregate = TREE_SUM };
         struct listed l = { .missing = NULL };
         struct ml_labels labels;
 
@@ -342,9 +355,9 @@ bool onnx_import_tree_ensemble_classifier(struct onnx_import *im, struct onnx_no
         if (!x)
                 return false;
         f.wants_spoken = onnx_wants(n, 0) && !f.base && !are_spoken_of(im, &l, &f);
-        struct value *y = onnx_forest(im, n, x, &f), *best = y;
+        struct value *y = compose_forest(im->c, x, &f), *best = y;
         if (y && f.wants_spoken)
                 best = compose_select(im->c, f.spoken, y, build_like(&im->b, y, -(double)INFINITY));
         return onnx_ml_best(im, n, best, &labels) &&
-               onnx_output(n, 1, compose_cast(im->c, onnx_post_transform(im, y, f.post), E_F32));
+               onnx_output(n, 1, compose_cast(im->c, onnx_post_transform(im, y, l.post), E_F32));
 }

@@ -16,14 +16,6 @@ struct onnx_omitted {
 
 /* ---- who is spoken of ---- */
 
-char *onnx_string(struct arena *arena, bytes_t text)
-{
-        char *string = arena_alloc(arena, text.len + 1);
-        if (text.len)
-                memcpy(string, text.data, text.len);
-        return string;
-}
-
 static const char *in_function(struct onnx_import *im)
 {
         const struct onnx_frame *frame = im->model->frame;

@@ -166,18 +166,6 @@ struct value *compose_below_zero(struct compose *c, struct value *x, struct valu
         return compose_select(c, compose_with(c, OP_lt, x, 0), y, x);
 }
 
-struct value *compose_cast(struct compose *c, struct value *x, enum element e)
-{
-        return compose_convert(c, x, e, &(struct compose_conversion){ .saturate = true });
-}
-
-enum element compose_wide_element(enum element e) { return e == E_F16 || e == E_BF16 ? E_F32 : e; }
-
-struct value *compose_wide(struct compose *c, struct value *x)
-{
-        return x ? compose_cast(c, x, compose_wide_element(value_element(x))) : NULL;
-}
-
 struct value *compose_integer(struct compose *c, enum element e, int64_t number)
 {
         union scalar s;
@@ -254,78 +242,6 @@ struct value *compose_iota(struct compose *c, enum element e, int64_t count)
         return build_iota(c->b, type_tensor(c->m, e, 1, (const dim_t[]){ dim_of(count) }), 0);
 }
 
-struct value *compose_reduce(struct compose *c, enum reducer kind, struct value *x,
-                             const int64_t *axes, int count, int accumulator)
-{
-        if (!x || count == 0)
-                return x;
-        struct attr *attrs = attrs_new(c->m, OP_reduce);
-        attr_set(attrs, OP_reduce, "kind", kind);
-        attr_set(attrs, OP_reduce, "accumulator", accumulator);
-        return value_build(c->b, OP_reduce,
-                           (struct value *[]){ x, constant_ints(c->m, axes, count) }, 2, attrs,
-                           NULL);
-}
-
-struct value *compose_unreduce(struct compose *c, struct value *reduced, const struct type *full,
-                               const int64_t *axes, int count)
-{
-        int64_t dims[RANK_MAX];
-        int kept = 0;
-
-        for (int d = 0, a = 0; d < full->rank; d++) {
-                if (a < count && axes[a] == d)
-                        a++;
-                else
-                        dims[kept++] = d;
-        }
-        return compose_spread(c, reduced, full, dims);
-}
-
-struct value *compose_keep(struct compose *c, struct value *reduced, const struct type *full,
-                           const int64_t *axes, int count)
-{
-        dim_t dims[RANK_MAX];
-
-        for (int d = 0, a = 0; d < full->rank; d++) {
-                dims[d] = full->dims[d];
-                if (a < count && axes[a] == d) {
-                        dims[d] = dim_of(1);
-                        a++;
-                }
-        }
-        return compose_reshape(c, reduced, full->rank, dims);
-}
-
-/* elements along axes */
-static int64_t count_along(const struct type *t, const int64_t *axes, int count)
-{
-        int64_t product = 1;
-
-        for (int i = 0; i < count; i++)
-                product *= type_extent(t, axes[i]);
-        return product;
-}
-
-struct value *compose_mean(struct compose *c, struct value *x, const int64_t *axes, int count)
-{
-        x = compose_wide(c, x);
-        return x ? compose_with(c, OP_div, compose_reduce(c, REDUCE_sum, x, axes, count, E_COMPUTE),
-                                (double)count_along(x->type, axes, count))
-                 : NULL;
-}
-
-int compose_axes_from(int first, int rank, int64_t *axes)
-{
-        int count = 0;
-
-        while (first + count < rank) {
-                axes[count] = first + count;
-                count++;
-        }
-        return count;
-}
-
 struct value *compose_part(struct compose *c, struct value *x, int axis, int64_t start,
                            int64_t extent)
 {
@@ -358,19 +274,3 @@ struct value *compose_fitted(struct compose *c, struct value *x, int axis, int64
                            type_tensor(c->m, value_element(x), value_rank(x), dims));
 }
 
-struct value *compose_arg_reduce(struct compose *c, struct value *x, enum reducer kind, int axis,
-                                 bool last)
-{
-        const int64_t axes[1] = { axis }, extent = value_extent(x, axis);
-        const struct type *index =
-                type_with_element(c->m, x->type, extent <= INT32_MAX ? E_I32 : E_I64);
-        struct value *best = compose_unreduce(c, compose_reduce(c, kind, x, axes, 1, E_COMPUTE),
-                                              x->type, axes, 1);
-        struct value *hit = compose_binary(c, OP_eq, x, best);
-
-        if (element_is_float(value_element(x)))
-                hit = compose_binary(c, OP_or, hit, compose_binary(c, OP_ne, x, x));
-        struct value *at = build_iota(c->b, index, axis);
-        at = compose_select(c, hit, at, build_like(c->b, at, last ? 0 : (double)extent));
-        return compose_reduce(c, last ? REDUCE_max : REDUCE_min, at, axes, 1, E_COMPUTE);
-}

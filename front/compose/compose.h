@@ -72,11 +72,6 @@ struct value *compose_select(struct compose *c, struct value *condition, struct 
                              struct value *y);
 /* x where it is 0 or more, or NaN; else y */
 struct value *compose_below_zero(struct compose *c, struct value *x, struct value *y);
-/* to narrow floats: saturates */
-struct value *compose_cast(struct compose *c, struct value *x, enum element e);
-/* f16 and bf16 as f32: what chains of operations are computed in */
-enum element compose_wide_element(enum element e);
-struct value *compose_wide(struct compose *c, struct value *x);
 /* a scalar of element e with this value, exact for every integer */
 struct value *compose_integer(struct compose *c, enum element e, int64_t number);
 
@@ -102,6 +97,8 @@ struct value *compose_part(struct compose *c, struct value *x, int axis, int64_t
 struct value *compose_fitted(struct compose *c, struct value *x, int axis, int64_t extent);
 /* 0, 1, ..., count - 1 */
 struct value *compose_iota(struct compose *c, enum element e, int64_t count);
+
+/* ---- reductions (compose_reduce.c) ---- */
 
 /* accumulator: an element, or E_COMPUTE; no axes: x itself */
 struct value *compose_reduce(struct compose *c, enum reducer kind, struct value *x,
@@ -132,6 +129,12 @@ struct value *compose_matmul_as(struct compose *c, struct value *a, struct value
                                 int accumulator);
 
 /* ---- conversions, also to and from types that nothing computes in (compose_convert.c) ---- */
+
+/* to narrow floats: saturates */
+struct value *compose_cast(struct compose *c, struct value *x, enum element e);
+/* f16 and bf16 as f32: what chains of operations are computed in */
+enum element compose_wide_element(enum element e);
+struct value *compose_wide(struct compose *c, struct value *x);
 
 enum compose_round { ROUND_UP, ROUND_DOWN, ROUND_NEAREST };
 struct compose_conversion {

@@ -42,23 +42,17 @@ struct value *compose_activate(struct compose *c, const struct compose_activatio
         if (!x)
                 return NULL;
         switch (use->kind) {
-        case ACT_AFFINE: return compose_with(c, OP_add, compose_with(c, OP_mul, x, a), b);
-        case ACT_ELU:
-                return compose_below_zero(
-                        c, x, compose_with(c, OP_mul, compose_unary(c, OP_expm1, x), a));
+        case ACT_AFFINE: return plus(c, times(c, x, a), b);
+        case ACT_ELU: return compose_below_zero(c, x, times(c, compose_unary(c, OP_expm1, x), a));
         case ACT_HARD_SIGMOID:
-                x = compose_with(c, OP_add, compose_with(c, OP_mul, x, a), b);
+                x = plus(c, times(c, x, a), b);
                 return compose_with(c, OP_min, compose_with(c, OP_max, x, 0), 1);
-        case ACT_LEAKY_RELU: return compose_below_zero(c, x, compose_with(c, OP_mul, x, a));
+        case ACT_LEAKY_RELU: return compose_below_zero(c, x, times(c, x, a));
         case ACT_RELU: return compose_with(c, OP_max, x, 0);
-        case ACT_SCALED_TANH:
-                return compose_with(c, OP_mul,
-                                    compose_unary(c, OP_tanh, compose_with(c, OP_mul, x, b)), a);
+        case ACT_SCALED_TANH: return times(c, compose_unary(c, OP_tanh, times(c, x, b)), a);
         case ACT_SIGMOID: return compose_unary(c, OP_sigmoid, x);
         case ACT_SOFTPLUS: return compose_unary(c, OP_softplus, x);
-        case ACT_SOFTSIGN:
-                return compose_binary(c, OP_div, x,
-                                      compose_with(c, OP_add, compose_unary(c, OP_abs, x), 1));
+        case ACT_SOFTSIGN: return divide(c, x, plus(c, compose_unary(c, OP_abs, x), 1));
         case ACT_THRESHOLDED_RELU:
                 return compose_select(c, compose_with(c, OP_gt, x, a), x,
                                       x ? build_like(c->b, x, 0) : NULL);
@@ -78,4 +72,31 @@ struct value *compose_activate(struct compose *c, const struct compose_activatio
         case ACT_GELU_TANH: return gelu(c, x, true);
         default: return compose_unary(c, OP_tanh, x);
         }
+}
+
+/* Newton's method on erf, from the
+ * approximation of S. Winitzki (A handy approximation for the error function and its inverse, 2008). 0 and 1
+ * are infinitely far, what is no probability is NaN. */
+struct value *compose_probit(struct compose *c, struct value *x)
+{
+        const double a = 0.147, slope = 1.1283791670955126,
+                     root = 1.4142135623730951; /* 2 / sqrt(pi), sqrt(2) */
+        struct value *p = plus(c, times(c, compose_cast(c, x, E_F64), 2), -1);
+        struct value *logarithm =
+                compose_unary(c, OP_log, mul(c, compose_from(c, OP_sub, 1, p), plus(c, p, 1)));
+        struct value *half = plus(c, times(c, logarithm, 0.5), slope * slope / (2 * a));
+        struct value *y =
+                compose_unary(c, OP_sqrt, sub(c, mul(c, half, half), times(c, logarithm, 1 / a)));
+
+        y = compose_unary(c, OP_sqrt, sub(c, y, half));
+        y = mul(c, y, compose_unary(c, OP_sign, p));
+        for (int k = 0; k < 3 && y; k++) {
+                struct value *off = sub(c, compose_unary(c, OP_erf, y), p);
+                struct value *rate = times(
+                        c, compose_unary(c, OP_exp, compose_unary(c, OP_neg, mul(c, y, y))), slope);
+                y = sub(c, y, divide(c, off, rate));
+        }
+        struct value *end = compose_with(c, OP_eq, compose_unary(c, OP_abs, p), 1);
+        y = compose_select(c, end, compose_with(c, OP_div, p, 0), times(c, y, root));
+        return x ? compose_cast(c, y, value_element(x)) : NULL;
 }

@@ -17,6 +17,10 @@ static inline struct value *mul(struct compose *c, struct value *x, struct value
 {
         return compose_binary(c, OP_mul, x, y);
 }
+static inline struct value *divide(struct compose *c, struct value *x, struct value *y)
+{
+        return compose_binary(c, OP_div, x, y);
+}
 static inline struct value *plus(struct compose *c, struct value *x, double a)
 {
         return compose_with(c, OP_add, x, a);

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_softmax.h"
 
 static struct value *transposed(struct compose *c, struct value *x, int p0, int p1, int p2, int p3)
@@ -102,7 +103,7 @@ static bool mask_bias(struct compose *c, struct value *mask, const struct type *
 
 static struct value *with_bias(struct compose *c, struct value *x, struct value *bias)
 {
-        return x && bias ? compose_binary(c, OP_add, x, bias) : x ? x : bias;
+        return x && bias ? add(c, x, bias) : x ? x : bias;
 }
 
 /* the keys that count of each sequence, [batch x 1 x 1 x 1]; NULL without error: all do */
@@ -130,7 +131,7 @@ static struct value *look_ahead(struct compose *c, const struct type *t, int64_t
         const struct type *square = type_tensor(c->m, E_I64, 2, t->dims + 2);
         struct value *query = build_iota(c->b, square, 0), *key = build_iota(c->b, square, 1);
         if (!counts) {
-                query = compose_with(c, OP_add, query, (double)past);
+                query = plus(c, query, (double)past);
         } else {
                 const dim_t flat[4] = { dim_of(1), dim_of(1), t->dims[2], t->dims[3] },
                             rows[4] = { t->dims[0], dim_of(1), t->dims[2], t->dims[3] };
@@ -141,7 +142,7 @@ static struct value *look_ahead(struct compose *c, const struct type *t, int64_t
                 counts = compose_spread(c,
                                         compose_with(c, OP_sub, counts, (double)type_extent(t, 2)),
                                         all, in_order);
-                query = query && counts ? compose_binary(c, OP_add, query, counts) : NULL;
+                query = query && counts ? add(c, query, counts) : NULL;
         }
         return query && key ? bias_of(c, t->element, NULL, compose_binary(c, OP_lt, query, key))
                             : NULL;
@@ -205,8 +206,8 @@ struct value *compose_attention_scores(struct compose *c, struct value *q, struc
         if (!compose_type(c, value_element(q), 4, scored))
                 return NULL;
         k = compose_for_heads(c, compose_cast(c, k, value_element(q)), value_extent(q, 1));
-        q = compose_with(c, OP_mul, q, scale < 0 ? -root : root);
-        k = compose_with(c, OP_mul, transposed(c, k, 0, 1, 3, 2), root);
+        q = times(c, q, scale < 0 ? -root : root);
+        k = times(c, transposed(c, k, 0, 1, 3, 2), root);
         return compose_matmul(c, q, k);
 }
 
@@ -236,7 +237,7 @@ static bool scores_made(struct compose *c, const struct compose_attention *a, st
         scores[SCORES_PRODUCTS] = x;
         if (a->softcap > 0 && x) {
                 x = compose_unary(c, OP_tanh, compose_with(c, OP_div, x, a->softcap));
-                x = compose_with(c, OP_mul, x, a->softcap);
+                x = times(c, x, a->softcap);
         }
         scores[SCORES_CAPPED] = x;
         scores[SCORES_MASKED] = x = masked(c, a, x, past);
@@ -349,10 +350,10 @@ struct value *compose_rotary(struct compose *c, const struct compose_rotary *r)
         if (!sine || !b)
                 return NULL;
         struct value *parts[3];
-        struct value *right = compose_binary(c, OP_mul, sine, b);
-        parts[0] = compose_binary(c, OP_sub, compose_binary(c, OP_mul, cosine, a), right);
-        struct value *other = compose_binary(c, OP_mul, cosine, b);
-        parts[1] = compose_binary(c, OP_add, compose_binary(c, OP_mul, sine, a), other);
+        struct value *right = mul(c, sine, b);
+        parts[0] = sub(c, mul(c, cosine, a), right);
+        struct value *other = mul(c, cosine, b);
+        parts[1] = add(c, mul(c, sine, a), other);
         const dim_t *d = x->type->dims, pairs[5] = { d[0], d[1], d[2], dim_of(half), dim_of(1) },
                     flat[4] = { d[0], d[1], d[2], dim_of(turned) };
         struct value *y;

@@ -66,6 +66,26 @@ struct compose_attention_quantized {
 bool compose_attention_quantized(struct compose *c, const struct compose_attention_quantized *in,
                                  struct value **y, struct value **kept);
 
+/* Attention by a state for each head, instead of all keys and values (compose_attention_linear.c).
+ * Operands are of one float type; consecutive heads share the state of a group. */
+struct compose_linear_attention {
+        struct value *q;                /* [batch, steps, heads * depth] */
+        struct value *k;                /* [batch, steps, groups * depth] */
+        struct value *v;                /* [batch, steps, groups * width] */
+        struct value *past;             /* [batch, groups, depth, width], of any float type: the
+                                         * state before the first step; NULL: 0 */
+        struct value *decay;            /* logarithms of what the state is multiplied by, [batch,
+                                         * steps, groups] or [.., groups * depth]; NULL: 0 */
+        struct value *beta;             /* the delta rule: which part of what a key stands for in
+                                         * the state changes, [batch, steps, groups] or [.., 1];
+                                         * NULL: values are added to the state */
+        int64_t heads, groups;
+        double scale;                   /* of the result; 0: 1 / sqrt(depth) */
+};
+/* *y [batch, steps, heads * width], and the state after the last step; false after an error */
+bool compose_linear_attention(struct compose *c, const struct compose_linear_attention *in,
+                              struct value **y, struct value **state);
+
 /* Pairs of elements turned by an angle that grows with the position. */
 struct compose_rotary {
         struct value *x;                /* [batch, heads, length, size], or [batch, length, heads *

@@ -6,6 +6,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_softmax.h"
 
 struct attention {
@@ -131,8 +132,7 @@ static bool mask_of(struct compose *c, const struct attention *a, struct value *
                 *mask = compose_select(c, hidden, constant_number(c->m, t, a->in->filter), zero);
         if (a->in->causal && a->steps > 1) {
                 const struct type *square = type_tensor(c->m, E_I64, 2, dims + 2);
-                struct value *row =
-                        compose_with(c, OP_add, build_iota(c->b, square, 0), (double)a->past);
+                struct value *row = plus(c, build_iota(c->b, square, 0), (double)a->past);
                 struct value *ahead = compose_binary(c, OP_lt, row, build_iota(c->b, square, 1));
                 ahead = compose_spread(c, ahead, t, (const int64_t[]){ 1, 2 });
                 *mask = compose_select(c, ahead, constant_number(c->m, t, -(double)FLT_MAX),
@@ -182,10 +182,9 @@ bool compose_attention_quantized(struct compose *c, const struct compose_attenti
         if (!q || !k || !v || (kept && !(*kept = present(c, k, v, e))))
                 return false;
         struct value *scores = compose_matmul(c, q, build_transpose(c->b, k, turned));
-        scores = compose_with(c, OP_mul, scores,
-                              in->scale != 0 ? in->scale : 1 / sqrt((double)a.size));
+        scores = times(c, scores, in->scale != 0 ? in->scale : 1 / sqrt((double)a.size));
         if (mask)
-                scores = compose_binary(c, OP_add, scores, mask);
+                scores = add(c, scores, mask);
         struct value *shares = compose_softmax(c, scores, keys, 1, false);
         struct value *attended = compose_matmul(c, shares, v);
         attended = attended ? build_transpose(c->b, attended, back) : NULL;

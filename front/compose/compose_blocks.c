@@ -4,6 +4,7 @@
  * that reads them, where fuse takes them into its kernel (ir/tensor/block_weights.h). */
 #include "front/compose/compose_quantize.h"
 
+#include "front/compose/compose_arithmetic.h"
 #include "ir/tensor/block_weights.h"
 
 /* ---- products ---- */
@@ -129,7 +130,7 @@ struct value *compose_matmul_blocks(struct compose *c, const struct compose_matm
         struct value *y = (multiplies_whole(c, &p) ? build_rounded_block_product
                                                    : build_block_product)(c->b, &p.w, x);
         if (in->bias)
-                y = compose_binary(c, OP_add, y, compose_wide(c, in->bias));
+                y = add(c, y, compose_wide(c, in->bias));
         return compose_reshape(c, compose_cast(c, y, e), rank, dims);
 }
 
@@ -211,7 +212,7 @@ static bool table_indices(struct compose *c, struct table *t)
         struct value *right = compose_with(c, OP_ge, i, extent);
         struct value *outside = compose_binary(c, OP_or, compose_with(c, OP_lt, i, -extent), right);
         double all;
-        i = compose_below_zero(c, i, compose_with(c, OP_add, i, extent));
+        i = compose_below_zero(c, i, plus(c, i, extent));
         if (!(outside && value_is_splat(outside, &all) && all == 0)) {
                 t->outside = outside;
                 i = compose_select(c, outside, compose_integer(c, value_element(t->in->indices), 0),
@@ -308,11 +309,11 @@ static struct value *decoded_rows(struct compose *c, const struct table *t, cons
         if (zero)
                 zero = over_rows(c, t, zero, t->e == E_U8 ? t->bits : 8, to);
         if (t->in->zeros)
-                x = zero ? compose_binary(c, OP_sub, x, zero) : NULL;
+                x = zero ? sub(c, x, zero) : NULL;
         else if (t->e == E_U8)
                 x = compose_with(c, OP_sub, x, (double)(1 << (t->bits - 1)));
         struct value *scale = over_rows(c, t, t->in->scales, 8, to);
-        return scale ? compose_binary(c, OP_mul, x, scale) : NULL;
+        return scale ? mul(c, x, scale) : NULL;
 }
 
 struct value *compose_gather_blocks(struct compose *c, const struct compose_gather_blocks *in)

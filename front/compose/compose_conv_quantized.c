@@ -2,6 +2,8 @@
 /* Convolutions of integers, and of quantized numbers. */
 #include "front/compose/compose_quantize.h"
 
+#include "front/compose/compose_arithmetic.h"
+
 /* The numbers less their zero point, which is one number or, where it may, one for each channel
  * along dimension 0. */
 static struct value *centered(struct compose *c, const struct compose_quantized *q,
@@ -55,8 +57,8 @@ struct value *compose_conv_quantized(struct compose *c, struct compose_conv_inte
                                 type_text(c->arena, c->m, w_scale->type));
                 return NULL;
         }
-        struct value *factor = compose_binary(c, OP_mul, x_scale, w_scale);
-        factor = compose_along(c, compose_binary(c, OP_div, factor, y_scale), sum->type, 1);
-        sum = compose_binary(c, OP_mul, compose_cast(c, sum, E_F32), factor);
+        struct value *factor = mul(c, x_scale, w_scale);
+        factor = compose_along(c, divide(c, factor, y_scale), sum->type, 1);
+        sum = mul(c, compose_cast(c, sum, E_F32), factor);
         return compose_requantize(c, sum, zero, value_element(zero));
 }

@@ -10,9 +10,11 @@
  * Where the formats differ (infinities, which codes are NaN) follows their definitions: OCP's OFP8
  * and MX, and for "uz" what Graphcore and AMD published: no negative zero, whose code is the only
  * NaN. */
+#include "front/compose/compose.h"
+
 #include <math.h>
 
-#include "front/compose/compose.h"
+#include "front/compose/compose_arithmetic.h"
 
 struct format {
         enum element element;
@@ -82,11 +84,10 @@ static struct value *decode_float(struct compose *c, const struct format *f, str
 {
         unsigned sign = 1u << (f->exponent + f->fraction);
         struct value *size = compose_with(c, OP_and, u, sign - 1), *x;
-        struct value *least = compose_with(c, OP_mul, compose_cast(c, size, E_F32),
-                                           ldexp(1, 1 - f->bias - f->fraction));
+        struct value *least =
+                times(c, compose_cast(c, size, E_F32), ldexp(1, 1 - f->bias - f->fraction));
         x = compose_with(c, OP_shl, size, F32_FRACTION - f->fraction);
-        x = compose_as_bits(c, compose_with(c, OP_add, x, ldexp(F32_BIAS - f->bias, F32_FRACTION)),
-                            E_F32);
+        x = compose_as_bits(c, plus(c, x, ldexp(F32_BIAS - f->bias, F32_FRACTION)), E_F32);
         x = compose_select(c, compose_with(c, OP_lt, size, 1 << f->fraction), least, x);
         if (f->infinite)
                 x = compose_select(c, compose_with(c, OP_eq, size, f->beyond), like(c, x, INFINITY),
@@ -144,11 +145,10 @@ static struct value *encode_float(struct compose *c, const struct format *f, str
         struct value *units = compose_with(
                 c, OP_shl, compose_from(c, OP_sub, 2 * F32_BIAS + f->fraction, exponent),
                 F32_FRACTION);
-        units = compose_unary(c, OP_round,
-                              compose_binary(c, OP_mul, size, compose_as_bits(c, units, E_F32)));
+        units = compose_unary(c, OP_round, mul(c, size, compose_as_bits(c, units, E_F32)));
         struct value *below =
                 compose_with(c, OP_shl, compose_with(c, OP_sub, exponent, least), f->fraction);
-        struct value *code = compose_binary(c, OP_add, compose_cast(c, units, E_U32), below);
+        struct value *code = add(c, compose_cast(c, units, E_U32), below);
         if (f->beyond)
                 code = compose_select(c, compose_with(c, OP_gt, code, f->largest),
                                       like(c, code, f->beyond), code);
@@ -186,7 +186,7 @@ static struct value *encode_exponent(struct compose *c, struct value *x,
                 return exponent;
         more = compose_binary(c, OP_and, more,
                               compose_with(c, OP_lt, exponent, how->saturate ? 0xfe : 0xff));
-        return compose_binary(c, OP_add, exponent, compose_cast(c, more, E_U32));
+        return add(c, exponent, compose_cast(c, more, E_U32));
 }
 
 static struct value *encode(struct compose *c, struct value *x, enum element e,
@@ -222,4 +222,16 @@ bool compose_integer_range(enum element e, double *least, double *most)
         *least = is_signed ? -ldexp(1, compose_narrow_bits(e) - 1) : 0;
         *most = ldexp(1, compose_narrow_bits(e) - is_signed) - 1;
         return true;
+}
+
+struct value *compose_cast(struct compose *c, struct value *x, enum element e)
+{
+        return compose_convert(c, x, e, &(struct compose_conversion){ .saturate = true });
+}
+
+enum element compose_wide_element(enum element e) { return e == E_F16 || e == E_BF16 ? E_F32 : e; }
+
+struct value *compose_wide(struct compose *c, struct value *x)
+{
+        return x ? compose_cast(c, x, compose_wide_element(value_element(x))) : NULL;
 }

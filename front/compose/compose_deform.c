@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Convolutions whose taps are sampled where offsets say. Columns of samples are made of gathers, a
  * row of channels for each neighbour of a sample; the rest is one product with the weights. */
-#include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_window.h"
 
 #include "base/size.h"
+#include "front/compose/compose_arithmetic.h"
 
 enum { CORNERS_MAX = 64 };
 

@@ -3,6 +3,8 @@
  * i32, and scales are multiplied by the sums. */
 #include "front/compose/compose_quantize.h"
 
+#include "front/compose/compose_arithmetic.h"
+
 /* The numbers, as i32, less their zero point, which lies along dimension `line` where it is a
  * vector. */
 static struct value *centered(struct compose *c, const char *what,
@@ -58,9 +60,9 @@ struct value *compose_matmul_quantized(struct compose *c, const struct compose_q
                 return NULL;
         y_scale = compose_wide(c, y_scale);
         b_scale = compose_wide(c, b_scale);
-        struct value *factor = compose_binary(c, OP_mul, compose_wide(c, a_scale), b_scale);
-        factor = compose_binary(c, OP_div, factor, y_scale);
-        struct value *real = compose_binary(c, OP_mul, compose_cast(c, sum, E_F32), factor);
+        struct value *factor = mul(c, compose_wide(c, a_scale), b_scale);
+        factor = divide(c, factor, y_scale);
+        struct value *real = mul(c, compose_cast(c, sum, E_F32), factor);
         struct value *zero =
                 compose_per_line(c, "the zero point of the result is", y->zero, t, rows);
         return zero ? compose_requantize(c, real, zero, value_element(zero)) : NULL;
@@ -71,12 +73,12 @@ static struct value *rescaled(struct compose *c, struct value *sum, struct value
                               struct value *b_scale, double alpha, struct value *divisor)
 {
         if (alpha != 1)
-                a_scale = compose_with(c, OP_mul, compose_wide(c, a_scale), alpha);
+                a_scale = times(c, compose_wide(c, a_scale), alpha);
         b_scale = compose_wide(c, b_scale);
-        struct value *factor = compose_binary(c, OP_mul, compose_wide(c, a_scale), b_scale);
+        struct value *factor = mul(c, compose_wide(c, a_scale), b_scale);
         if (divisor)
-                factor = compose_binary(c, OP_div, factor, divisor);
-        return compose_binary(c, OP_mul, compose_cast(c, sum, E_F32), factor);
+                factor = divide(c, factor, divisor);
+        return mul(c, compose_cast(c, sum, E_F32), factor);
 }
 
 /* the product of a, which is centered, by b, in f32 */
@@ -95,7 +97,7 @@ static struct value *to_float(struct compose *c, struct value *a, struct value *
         if (!y || !bias)
                 return y;
         bias = compose_per_line(c, "the bias is", bias, y->type, line);
-        return bias ? compose_binary(c, OP_add, y, compose_wide(c, bias)) : NULL;
+        return bias ? add(c, y, compose_wide(c, bias)) : NULL;
 }
 
 struct value *compose_matmul_to_float(struct compose *c, const struct compose_quantized *a,
@@ -160,7 +162,7 @@ struct value *compose_gemm_quantized(struct compose *c, const struct compose_gem
         struct value *sum = compose_dot(c, left(c, &g->a, -1), b, 0, inner_a, inner_b, E_I32);
         if (g->bias) {
                 bias = compose_per_line(c, "the bias is", g->bias, to, 1);
-                sum = bias ? compose_binary(c, OP_add, sum, bias) : NULL;
+                sum = bias ? add(c, sum, bias) : NULL;
         }
         struct value *y = rescaled(c, sum, a_scale, b_scale, g->alpha, y_scale);
         return y_zero ? compose_requantize(c, y, y_zero, value_element(y_zero)) : y;

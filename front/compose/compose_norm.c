@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_reduce.h"
 
 static struct value *square(struct compose *c, struct value *x) { return mul(c, x, x); }
 
@@ -27,7 +28,7 @@ static struct value *in_units(struct compose *c, struct value *x, const int64_t 
                                           EXPONENT_BITS);
         *unit = compose_with(c, OP_max, compose_as_bits(c, bits, E_F32),
                              epsilon > decides ? 1 : least);
-        return compose_binary(c, OP_div, x, compose_unreduce(c, *unit, x->type, axes, count));
+        return divide(c, x, compose_unreduce(c, *unit, x->type, axes, count));
 }
 
 /* 1 / sqrt(x + epsilon), of x in squares of units: in units */
@@ -35,9 +36,8 @@ static struct value *inverse_root(struct compose *c, struct value *x, double eps
                                   struct value *unit)
 {
         struct value *sum =
-                unit ? add(c, x,
-                           compose_binary(c, OP_div, compose_from(c, OP_div, epsilon, unit), unit))
-                     : compose_with(c, OP_add, x, epsilon);
+                unit ? add(c, x, divide(c, compose_from(c, OP_div, epsilon, unit), unit))
+                     : plus(c, x, epsilon);
         return compose_unary(c, OP_reciprocal, compose_unary(c, OP_sqrt, sum));
 }
 
@@ -69,7 +69,7 @@ static struct value *standardize(struct compose *c, struct value *x, const int64
         *inverse =
                 inverse_root(c, compose_mean(c, square(c, deviation), axes, count), epsilon, unit);
         struct value *y = mul(c, deviation, compose_unreduce(c, *inverse, x->type, axes, count));
-        *inverse = unit ? compose_binary(c, OP_div, *inverse, unit) : *inverse;
+        *inverse = unit ? divide(c, *inverse, unit) : *inverse;
         return y;
 }
 
@@ -83,7 +83,7 @@ static struct value *scale_to_one(struct compose *c, struct value *x, const int6
                 return NULL;
         *inverse = inverse_root(c, compose_mean(c, square(c, x), axes, count), epsilon, unit);
         struct value *y = mul(c, x, compose_unreduce(c, *inverse, x->type, axes, count));
-        *inverse = unit ? compose_binary(c, OP_div, *inverse, unit) : *inverse;
+        *inverse = unit ? divide(c, *inverse, unit) : *inverse;
         return y;
 }
 
@@ -132,9 +132,9 @@ static bool batch_statistics(struct compose *c, const struct type *x_given, stru
         struct value *centered = sub(c, x, compose_unreduce(c, b->mean, t, axes, count));
         b->variance = compose_mean(c, square(c, centered), axes, count);
         for (int i = 0; i < 2; i++) {
-                struct value *own = compose_with(c, OP_mul, i ? b->variance : b->mean,
-                                                 1 - (double)given->momentum);
-                struct value *next = add(c, compose_with(c, OP_mul, old[i], given->momentum), own);
+                struct value *own =
+                        times(c, i ? b->variance : b->mean, 1 - (double)given->momentum);
+                struct value *next = add(c, times(c, old[i], given->momentum), own);
                 running[i] =
                         compose_cast(c, next, value_element(i ? given->variance : given->mean));
                 if (!running[i])
@@ -166,9 +166,8 @@ struct value *compose_batch_norm(struct compose *c, struct value *x,
                 dims[d] = d + 1;
         /* y = x a + b with a = scale / sqrt(variance + epsilon), b = bias - mean a: constants for a
          * trained network */
-        struct value *root =
-                compose_unary(c, OP_sqrt, compose_with(c, OP_add, p.variance, p.epsilon));
-        struct value *a = compose_binary(c, OP_div, p.scale, root);
+        struct value *root = compose_unary(c, OP_sqrt, plus(c, p.variance, p.epsilon));
+        struct value *a = divide(c, p.scale, root);
         struct value *b = sub(c, p.bias, mul(c, p.mean, a));
         if (t->rank == 1) { /* one channel */
                 a = compose_along(c, a, t, 0);
@@ -287,22 +286,12 @@ struct value *compose_mean_variance_norm(struct compose *c, struct value *x, con
         struct value *deviation = deviations(c, x, axes, count, unit, &mean);
         struct value *root =
                 compose_unary(c, OP_sqrt, compose_mean(c, square(c, deviation), axes, count));
-        root = unit ? add(c, root, compose_from(c, OP_div, epsilon, unit))
-                    : compose_with(c, OP_add, root, epsilon);
+        root = unit ? add(c, root, compose_from(c, OP_div, epsilon, unit)) : plus(c, root, epsilon);
         root = compose_unreduce(c, root, x->type, axes, count);
-        return compose_cast(c, compose_binary(c, OP_div, deviation, root), e);
+        return compose_cast(c, divide(c, deviation, root), e);
 }
 
 /* ---- by a norm, by neighbouring channels ---- */
-
-struct value *compose_norm_scale(struct compose *c, struct value *largest)
-{
-        if (!largest)
-                return NULL;
-        struct value *usual = compose_with(c, OP_gt, largest, 0);
-        usual = compose_binary(c, OP_and, usual, compose_with(c, OP_lt, largest, INFINITY));
-        return compose_select(c, usual, largest, build_like(c->b, largest, 1));
-}
 
 struct value *compose_lp_norm(struct compose *c, struct value *x, int axis, int p)
 {
@@ -317,7 +306,7 @@ struct value *compose_lp_norm(struct compose *c, struct value *x, int axis, int 
                 struct value *most = compose_reduce(c, REDUCE_max, compose_unary(c, OP_abs, x),
                                                     axes, 1, E_COMPUTE);
                 most = compose_norm_scale(c, most);
-                x = compose_binary(c, OP_div, x, compose_unreduce(c, most, x->type, axes, 1));
+                x = divide(c, x, compose_unreduce(c, most, x->type, axes, 1));
         }
         if (!x)
                 return NULL;
@@ -328,7 +317,7 @@ struct value *compose_lp_norm(struct compose *c, struct value *x, int axis, int 
         norm = compose_select(c, compose_with(c, OP_eq, norm, 0),
                               norm ? build_like(c->b, norm, 1) : NULL, norm);
         norm = compose_unreduce(c, norm, x->type, axes, 1);
-        return compose_cast(c, compose_binary(c, OP_div, x, norm), e);
+        return compose_cast(c, divide(c, x, norm), e);
 }
 
 struct value *compose_local_response_norm(struct compose *c, struct value *x, int64_t size,
@@ -351,8 +340,7 @@ struct value *compose_local_response_norm(struct compose *c, struct value *x, in
         if (!squares)
                 return NULL;
         struct value *sum = value_build(c->b, OP_reduce_window, &squares, 1, attrs, NULL);
-        struct value *base = compose_with(c, OP_mul, sum, alpha / (double)size);
-        base = compose_with(c, OP_add, base, bias);
-        return compose_cast(c, compose_binary(c, OP_div, x, compose_with(c, OP_pow, base, beta)),
-                            e);
+        struct value *base = times(c, sum, alpha / (double)size);
+        base = plus(c, base, bias);
+        return compose_cast(c, divide(c, x, compose_with(c, OP_pow, base, beta)), e);
 }

@@ -53,9 +53,6 @@ struct value *compose_mean_variance_norm(struct compose *c, struct value *x, con
                                          int count);
 /* x / its p-norm along axis, p 1 or 2; 0 where that is 0 */
 struct value *compose_lp_norm(struct compose *c, struct value *x, int axis, int p);
-/* what x is divided by before it is squared: the largest magnitude of its set, but 1 where that is
- * 0, infinite or no number */
-struct value *compose_norm_scale(struct compose *c, struct value *largest);
 /* x / (bias + alpha / size * sum of squares over size neighbouring channels) ^ beta */
 struct value *compose_local_response_norm(struct compose *c, struct value *x, int64_t size,
                                           double alpha, double beta, double bias);

@@ -2,6 +2,9 @@
 /* Pools over a sliding window: the largest element, the mean, the p-norm. */
 #include "front/compose/compose_window.h"
 
+#include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_move.h"
+
 /* what a window is, over x in full rank, from the spatial window */
 static struct attr *window_attrs(struct compose *c, enum opcode code,
                                  const struct compose_window *w)
@@ -68,13 +71,12 @@ static struct value *column_major(struct compose *c, struct value *at, const str
                 struct value *here =
                         compose_with(c, OP_rem, compose_with(c, OP_div, at, (double)after),
                                      (double)type_extent(x, d));
-                here = compose_with(c, OP_mul, here, (double)before);
-                sum = sum ? compose_binary(c, OP_add, sum, here) : here;
+                here = times(c, here, (double)before);
+                sum = sum ? add(c, sum, here) : here;
                 before *= type_extent(x, d);
         }
-        struct value *base =
-                compose_with(c, OP_mul, compose_with(c, OP_div, at, (double)image), (double)image);
-        return compose_binary(c, OP_add, base, sum);
+        struct value *base = times(c, compose_with(c, OP_div, at, (double)image), (double)image);
+        return add(c, base, sum);
 }
 
 struct value *compose_max_pool(struct compose *c, struct value *x, struct compose_pool *pool,
@@ -105,19 +107,17 @@ static struct value *window_counts(struct compose *c, const struct compose_windo
 
         if (-w->pads[d] >= from && last + compose_window_extent(w, d) <= to)
                 return NULL;
-        struct value *start =
-                compose_with(c, OP_mul, compose_iota(c, E_I64, w->out[d]), (double)w->strides[d]);
+        struct value *start = times(c, compose_iota(c, E_I64, w->out[d]), (double)w->strides[d]);
         start = compose_with(c, OP_sub, start, (double)w->pads[d]);
         struct value *bounds[2]; /* elements before from, before to */
         for (int i = 0; i < 2; i++) {
                 struct value *distance = compose_with(
                         c, OP_max, compose_from(c, OP_sub, (double)(i ? to : from), start), 0);
                 bounds[i] =
-                        compose_with(c, OP_div, compose_with(c, OP_add, distance, (double)step - 1),
-                                     (double)step);
+                        compose_with(c, OP_div, plus(c, distance, (double)step - 1), (double)step);
         }
-        struct value *count = compose_binary(
-                c, OP_sub, compose_with(c, OP_min, bounds[1], (double)w->kernel[d]), bounds[0]);
+        struct value *count =
+                sub(c, compose_with(c, OP_min, bounds[1], (double)w->kernel[d]), bounds[0]);
         /* a window wholly in the padding averages to 0 */
         return compose_cast(c, compose_with(c, OP_max, count, 1), e);
 }
@@ -143,12 +143,12 @@ struct value *compose_average_pool(struct compose *c, struct value *x, struct co
                         continue;
                 }
                 counts = compose_spread(c, counts, sum->type, (const int64_t[]){ d + 2 });
-                divisor = divisor ? compose_binary(c, OP_mul, divisor, counts) : counts;
+                divisor = divisor ? mul(c, divisor, counts) : counts;
         }
         if (!divisor)
                 return compose_cast(c, compose_with(c, OP_div, sum, everywhere), e);
-        divisor = everywhere == 1 ? divisor : compose_with(c, OP_mul, divisor, everywhere);
-        return compose_cast(c, compose_binary(c, OP_div, sum, divisor), e);
+        divisor = everywhere == 1 ? divisor : times(c, divisor, everywhere);
+        return compose_cast(c, divide(c, sum, divisor), e);
 }
 
 struct value *compose_lp_pool(struct compose *c, struct value *x, struct compose_pool *pool,
@@ -160,11 +160,55 @@ struct value *compose_lp_pool(struct compose *c, struct value *x, struct compose
                 return NULL;
         x = compose_unary(c, OP_abs, compose_wide(c, x));
         struct value *power = p == 1   ? x
-                              : p == 2 ? compose_binary(c, OP_mul, x, x)
+                              : p == 2 ? mul(c, x, x)
                                        : compose_with(c, OP_pow, x, (double)p);
         struct value *sum = window_reduce(c, REDUCE_sum, power, &pool->window);
         sum = p == 1   ? sum
               : p == 2 ? compose_unary(c, OP_sqrt, sum)
                        : compose_with(c, OP_pow, sum, 1.0 / (double)p);
         return compose_cast(c, sum, e);
+}
+
+struct value *compose_max_unpool(struct compose *c, struct value *x, struct value *at,
+                                 const dim_t *dims, const dim_t *result)
+{
+        const int rank = value_rank(x);
+        const struct type *t = compose_type(c, value_element(x), rank, dims),
+                          *to = t ? compose_type(c, value_element(x), rank, result) : NULL;
+        const int64_t none[RANK_MAX] = { 0 };
+        if (!t || !to)
+                return NULL;
+        const int64_t pooled = type_elements(t);
+        at = compose_reshape(c, at, 2,
+                             (const dim_t[]){ dim_of(type_elements(x->type)), dim_of(1) });
+        x = compose_reshape(c, x, 1, (const dim_t[]){ dim_of(type_elements(x->type)) });
+        struct value *y = compose_scatter(
+                c, constant_number(c->m, type_static(c->m, t->element, 1, &pooled), 0), at, x, -1,
+                SCATTER_REPLACE);
+        y = compose_reshape(c, y, rank, dims);
+        return compose_pad(c, y, y ? build_scalar(c->b, value_element(y), 0) : NULL,
+                           constant_ints(c->m, none, rank), PAD_CONSTANT, to);
+}
+
+struct value *compose_cumulate(struct compose *c, struct value *x, enum reducer kind, int axis,
+                               bool exclusive, bool reverse)
+{
+        int rank = value_rank(x);
+        int64_t window[RANK_MAX], pads[2 * RANK_MAX] = { 0 };
+        struct attr *attrs = attrs_new(c->m, OP_reduce_window);
+
+        if (type_elements(x->type) == 0)
+                return x;
+        for (int d = 0; d < rank; d++)
+                window[d] = 1;
+        window[axis] = value_extent(x, axis);
+        pads[axis] = window[axis] - 1 + exclusive;
+        pads[rank + axis] = -exclusive;
+        attr_set(attrs, OP_reduce_window, "kind", kind);
+        attr_set_ints(c->m, attrs, OP_reduce_window, "window", window, rank);
+        attr_set_ints(c->m, attrs, OP_reduce_window, "pads", pads, 2 * rank);
+        if (reverse)
+                x = compose_reverse(c, x, axis);
+        struct value *y = x ? value_build(c->b, OP_reduce_window, &x, 1, attrs, NULL) : NULL;
+        return reverse ? compose_reverse(c, y, axis) : y;
 }

@@ -3,6 +3,7 @@
  * with 1 / scale, which differs at halves; rounded first, then moved by the zero point. */
 #include "front/compose/compose_quantize.h"
 
+#include "front/compose/compose_arithmetic.h"
 #include "ir/tensor/affine_numbers.h"
 
 static struct value *quantize(struct compose *c, struct value *real, struct value *zero_point,
@@ -15,8 +16,7 @@ static struct value *quantize(struct compose *c, struct value *real, struct valu
         if (!element_is_float(compose_plain_element(to)))
                 real = compose_unary(c, OP_round, real);
         if (real && zero_point && !(value_is_splat(zero_point, &number) && number == 0))
-                real = compose_binary(c, OP_add, real,
-                                      compose_cast(c, zero_point, value_element(real)));
+                real = add(c, real, compose_cast(c, zero_point, value_element(real)));
         if (compose_integer_range(to, &least, &most))
                 real = compose_with(c, OP_min, compose_with(c, OP_max, real, least), most);
         return compose_convert(c, real, to, &(struct compose_conversion){ .saturate = saturate });
@@ -37,7 +37,7 @@ struct value *compose_centered(struct compose *c, struct value *x, struct value 
         struct value *(*fold)(struct builder *, struct op *, void *) = c->b->fold;
         c->b->fold = value_is_constant(x) && x->type->rank > 1 ? NULL : fold;
         struct value *right = compose_cast(c, zero_point, as);
-        x = compose_binary(c, OP_sub, compose_cast(c, x, as), right);
+        x = sub(c, compose_cast(c, x, as), right);
         c->b->fold = fold;
         return x;
 }
@@ -46,7 +46,7 @@ struct value *compose_quantize(struct compose *c, struct value *x,
                                const struct compose_quantization *q)
 {
         struct value *scale = compose_cast(c, q->scale, q->computed);
-        struct value *real = compose_binary(c, OP_div, compose_cast(c, x, q->computed), scale);
+        struct value *real = divide(c, compose_cast(c, x, q->computed), scale);
         return quantize(c, real, q->zero, q->to, q->saturate);
 }
 
@@ -66,8 +66,7 @@ struct value *compose_dequantize(struct compose *c, struct value *x, struct valu
         if (value_is_constant(x) && x->type->rank > 1) /* passes want to see the numbers */
                 c->b->fold = NULL;
         x = compose_centered(c, x, zero, element_info[plain].bytes < 4 ? E_I32 : plain);
-        struct value *real =
-                compose_cast(c, compose_binary(c, OP_mul, compose_cast(c, x, computed), scale), to);
+        struct value *real = compose_cast(c, mul(c, compose_cast(c, x, computed), scale), to);
         c->b->fold = fold;
         return real;
 }
@@ -82,14 +81,14 @@ struct compose_quantized compose_quantize_dynamic(struct compose *c, struct valu
                 c, OP_min, compose_reduce(c, REDUCE_min, x, axes, count, E_COMPUTE), 0);
         struct compose_quantized q;
 
-        q.scale = compose_with(c, OP_div, compose_binary(c, OP_sub, most, least), 255);
+        q.scale = compose_with(c, OP_div, sub(c, most, least), 255);
         /* of nothing but zeros the text's formula is 0 / 0; onnxruntime scales by 1 */
         q.scale = compose_select(c, compose_with(c, OP_eq, q.scale, 0),
                                  q.scale ? build_like(c->b, q.scale, 1) : NULL, q.scale);
-        q.zero = compose_unary(c, OP_neg, compose_binary(c, OP_div, least, q.scale));
+        q.zero = compose_unary(c, OP_neg, divide(c, least, q.scale));
         q.zero = compose_with(c, OP_min, compose_with(c, OP_max, q.zero, 0), 255);
         q.zero = compose_cast(c, compose_unary(c, OP_round, q.zero), E_U8);
-        q.numbers = compose_requantize(c, compose_binary(c, OP_div, x, q.scale), q.zero, E_U8);
+        q.numbers = compose_requantize(c, divide(c, x, q.scale), q.zero, E_U8);
         return q;
 }
 
@@ -146,7 +145,7 @@ struct value *compose_real(struct compose *c, const struct compose_quantized *q)
         if (!scalars(c, q, value_element(q->numbers), &scale, &zero))
                 return NULL;
         struct value *x = compose_centered(c, q->numbers, zero, E_I32);
-        return compose_binary(c, OP_mul, compose_cast(c, x, E_F32), scale);
+        return mul(c, compose_cast(c, x, E_F32), scale);
 }
 
 struct value *compose_of_real(struct compose *c, struct value *real,
@@ -156,5 +155,5 @@ struct value *compose_of_real(struct compose *c, struct value *real,
 
         if (!real || !scalars(c, as, to, &scale, &zero))
                 return NULL;
-        return compose_requantize(c, compose_binary(c, OP_div, real, scale), zero, to);
+        return compose_requantize(c, divide(c, real, scale), zero, to);
 }

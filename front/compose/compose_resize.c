@@ -9,10 +9,6 @@
 
 #include "front/compose/compose_arithmetic.h"
 
-static struct value *divide(struct compose *c, struct value *x, struct value *y)
-{
-        return compose_binary(c, OP_div, x, y);
-}
 static struct value *entry(struct compose *c, struct value *v, int i)
 {
         return v ? build_gather(c->b, v, compose_integer(c, E_I64, i), 0) : NULL;
@@ -54,8 +50,7 @@ static struct value *cropped(struct compose *c, const struct compose_resize *r, 
         if (out > 1)
                 x = add(c, times(c, start, (double)in - 1),
                         compose_with(c, OP_div,
-                                     times(c, mul(c, y, compose_binary(c, OP_sub, end, start)),
-                                           (double)in - 1),
+                                     times(c, mul(c, y, sub(c, end, start)), (double)in - 1),
                                      out - 1));
         else
                 x = add(c, times(c, y, 0),
@@ -239,8 +234,7 @@ static struct value *interpolate(struct compose *c, const struct compose_resize 
         struct value *right = compose_spread(c, offset, table, (const int64_t[]){ 1 });
         struct value *at = add(c, compose_spread(c, base, table, (const int64_t[]){ 0 }), right);
         struct value *distance = compose_unary(
-                c, OP_abs,
-                compose_binary(c, OP_sub, at, compose_spread(c, x, table, (const int64_t[]){ 0 })));
+                c, OP_abs, sub(c, at, compose_spread(c, x, table, (const int64_t[]){ 0 })));
         struct value *weight =
                 compose_cast(c, tap_weights(c, r, i, in, at, distance), value_element(data));
         struct value *index = index_at(c, at, in);

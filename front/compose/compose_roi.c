@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Regions of images, each brought to one size by sampling its bins between pixels. */
+#include "front/compose/compose_resample.h"
+
 #include <math.h>
 
 #include "front/compose/compose_arithmetic.h"
-#include "front/compose/compose_resample.h"
 
 /* the points of one dimension, <regions x bins * samples>: the pixels on both sides of each, and
  * their shares, 0 outside the image; which are samples of the bin, NULL: all */
@@ -52,9 +53,7 @@ static struct value *between(struct compose *c, struct value *x, struct value *l
 static struct value *sample_before(struct compose *c, double limit, struct value *base,
                                    struct value *step)
 {
-        return whole_down(
-                c, plus(c, compose_binary(c, OP_div, compose_from(c, OP_sub, limit, base), step),
-                        -0.5));
+        return whole_down(c, plus(c, divide(c, compose_from(c, OP_sub, limit, base), step), -0.5));
 }
 
 /* s->count, from, to and blocks, where a region says how many samples it has */
@@ -72,7 +71,7 @@ static bool count_samples(struct compose *c, struct samples *s)
         struct value *base = mul(c, build_iota(c->b, t, 1), bin);
         base = add(c, base, compose_spread(c, s->first, t, regions));
         struct value *zero = constant_number(c->m, t, 0), *few = compose_with(c, OP_le, count, 1),
-                     *step = compose_binary(c, OP_div, bin, count);
+                     *step = divide(c, bin, count);
         s->from = compose_select(
                 c, few, zero,
                 between(c, plus(c, sample_before(c, -1, base, step), -1), zero, count));
@@ -109,7 +108,7 @@ static void points_read(struct compose *c, const struct samples *s, struct value
         at = add(c, compose_spread(c, s->first, to, onto), at);
         part = mul(c, part, bin);
         at = add(c, at,
-                 s->count ? compose_binary(c, OP_div, part, compose_spread(c, s->count, to, onto))
+                 s->count ? divide(c, part, compose_spread(c, s->count, to, onto))
                           : compose_with(c, OP_div, part, (double)s->block));
         struct value *right = compose_with(c, OP_le, at, (double)s->extent);
         struct value *inside = compose_binary(c, OP_and, compose_with(c, OP_ge, at, -1), right);
@@ -119,7 +118,7 @@ static void points_read(struct compose *c, const struct samples *s, struct value
                 inside = compose_binary(c, OP_and, inside, p->counts);
         at = compose_binary(c, OP_min, compose_with(c, OP_max, at, 0), last);
         struct value *low = whole_down(c, at),
-                     *high = compose_binary(c, OP_min, compose_with(c, OP_add, low, 1), last);
+                     *high = compose_binary(c, OP_min, plus(c, low, 1), last);
         struct value *share = sub(c, at, low), *none = build_scalar(c->b, to->element, 0);
         p->index[0] = flattened(c, compose_cast(c, low, E_I64));
         p->index[1] = flattened(c, compose_cast(c, high, E_I64));
@@ -145,17 +144,15 @@ static struct value *corner(struct compose *c, struct value *pixels, struct valu
                                 dim_of(value_extent(j, 1)) };
         const struct type *at = type_tensor(c->m, E_I64, 3, dims),
                           *shares = type_tensor(c->m, value_element(v), 3, dims);
-        struct value *index = compose_spread(
-                c, compose_with(c, OP_mul, image, (double)dim_extent(extents[0])), at, regions);
-        index = compose_binary(c, OP_add, index, compose_spread(c, i, at, rows));
+        struct value *index =
+                compose_spread(c, times(c, image, (double)dim_extent(extents[0])), at, regions);
+        index = add(c, index, compose_spread(c, i, at, rows));
         struct value *right = compose_spread(c, j, at, columns);
-        index = compose_binary(
-                c, OP_add, compose_with(c, OP_mul, index, (double)dim_extent(extents[1])), right);
+        index = add(c, times(c, index, (double)dim_extent(extents[1])), right);
         struct value *other = compose_spread(c, w, shares, columns);
-        struct value *weight = compose_binary(c, OP_mul, compose_spread(c, v, shares, rows), other);
+        struct value *weight = mul(c, compose_spread(c, v, shares, rows), other);
         struct value *found = index ? build_gather(c->b, pixels, index, 0) : NULL;
-        return found ? compose_binary(c, OP_mul, found, compose_spread(c, weight, found->type, all))
-                     : NULL;
+        return found ? mul(c, found, compose_spread(c, weight, found->type, all)) : NULL;
 }
 
 /* the samples along dimension d (0: rows, 1: columns) of all regions */
@@ -167,7 +164,7 @@ static bool roi_samples(struct compose *c, const struct compose_roi_align *r, in
         for (int k = 0; k < 2; k++) {
                 side[k] =
                         build_gather(c->b, r->regions, compose_integer(c, E_I64, 2 * k + 1 - d), 1);
-                side[k] = compose_with(c, OP_sub, compose_with(c, OP_mul, side[k], r->scale),
+                side[k] = compose_with(c, OP_sub, times(c, side[k], r->scale),
                                        r->unshifted ? 0 : 0.5);
         }
         struct value *size = sub(c, side[1], side[0]);
@@ -246,7 +243,7 @@ static struct value *all_samples(struct compose *c, const struct compose_roi_ali
         struct compose_loop loop;
         if (!first || !compose_loop_open(c, &parts, &loop))
                 return NULL;
-        turn[0] = compose_binary(c, OP_div, loop.number, s[1].blocks);
+        turn[0] = divide(c, loop.number, s[1].blocks);
         turn[1] = compose_binary(c, OP_rem, loop.number, s[1].blocks);
         struct value *next = compose_binary(c, r->largest ? OP_max : OP_add, loop.held,
                                             block_of_samples(c, r, s, turn));
@@ -280,9 +277,8 @@ static struct value *finished(struct compose *c, const struct compose_roi_align 
         }
         struct value *count = product_of_bins(c, counts, y);
         if (!r->largest)
-                return compose_binary(
-                        c, OP_div, y,
-                        compose_cast(c, compose_with(c, OP_max, count, 1), value_element(y)));
+                return divide(c, y,
+                              compose_cast(c, compose_with(c, OP_max, count, 1), value_element(y)));
         struct value *all = product_of_bins(c, taken, y);
         all = compose_binary(c, OP_ge, all, compose_with(c, OP_max, count, 1));
         return compose_select(c, all, y, compose_with(c, OP_max, y, 0));

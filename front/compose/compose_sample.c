@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Sampling of images at points that a grid gives. Each neighbour of a point is one gather; outside
  * the image a neighbour is 0, clamped, or reflected. */
-#include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_resample.h"
+
+#include "front/compose/compose_arithmetic.h"
 
 enum { TAPS_MAX = 4, COMBINATIONS_MAX = 64 };
 
@@ -37,7 +38,7 @@ static struct value *reflected(struct compose *c, struct value *x, double low, d
         struct value *past =
                 compose_select(c, below, compose_from(c, OP_sub, low, x), plus(c, x, -high));
         struct value *times_over = compose_unary(c, OP_floor, compose_with(c, OP_div, past, range));
-        struct value *rest = compose_binary(c, OP_sub, past, times(c, times_over, range));
+        struct value *rest = sub(c, past, times(c, times_over, range));
         struct value *half = times(c, compose_unary(c, OP_floor, times(c, times_over, 0.5)), 2);
         struct value *odd = compose_binary(c, OP_ne, times_over, half);
         struct value *otherwise = compose_from(c, OP_sub, high, rest);
@@ -89,8 +90,7 @@ static bool neighbours(struct compose *c, const struct sample *s, struct value *
                high = s->in->align ? (double)extent - 1 : (double)extent - 0.5;
 
         x = denormalized(c, s, x, extent, low, high);
-        struct value *base = compose_unary(c, OP_floor, x),
-                     *t = base ? compose_binary(c, OP_sub, x, base) : NULL;
+        struct value *base = compose_unary(c, OP_floor, x), *t = base ? sub(c, x, base) : NULL;
         for (int k = 0; k < s->taps; k++) {
                 struct value *at = s->in->mode == SAMPLE_CUBIC ? plus(c, base, k - 1)
                                    : k                         ? plus(c, base, k)

@@ -3,6 +3,7 @@
 #include "front/compose/compose_softmax.h"
 
 #include <float.h>
+#include <math.h>
 
 #include "front/compose/compose_arithmetic.h"
 
@@ -22,7 +23,7 @@ struct value *compose_softmax(struct compose *c, struct value *x, const int64_t 
         if (logarithm)
                 return sub(c, x,
                            compose_unreduce(c, compose_unary(c, OP_log, sum), t, axes, count));
-        return compose_binary(c, OP_div, e, compose_unreduce(c, sum, t, axes, count));
+        return divide(c, e, compose_unreduce(c, sum, t, axes, count));
 }
 
 struct value *compose_masked_softmax(struct compose *c, struct value *x, const int64_t *axes,
@@ -41,7 +42,7 @@ struct value *compose_masked_softmax(struct compose *c, struct value *x, const i
                 compose_unary(c, OP_exp, sub(c, x, compose_unreduce(c, most, t, axes, count)));
         struct value *sum = compose_with(
                 c, OP_max, compose_reduce(c, REDUCE_sum, e, axes, count, E_COMPUTE), 1);
-        return compose_binary(c, OP_div, e, compose_unreduce(c, sum, t, axes, count));
+        return divide(c, e, compose_unreduce(c, sum, t, axes, count));
 }
 
 /* ---- losses: the class picked by target, weighted, ignored where target is ignore_index ---- */
@@ -104,17 +105,17 @@ static struct value *likelihood_loss(struct compose *c, struct value *log_probab
         loss = compose_reshape(c, loss, target_type->rank, target_type->dims);
         factor = compose_reshape(c, factor, target_type->rank, target_type->dims);
         if (weight || ignored)
-                loss = compose_binary(c, OP_mul, loss, factor);
+                loss = mul(c, loss, factor);
         if (in->reduction == LOSS_NONE)
                 return loss;
         int count = compose_axes_from(0, target_type->rank, axes);
         if (in->reduction == LOSS_MEAN && !factor)
                 return compose_mean(c, loss, axes, count);
         struct value *sum = compose_reduce(c, REDUCE_sum, loss, axes, count, E_COMPUTE);
-        return in->reduction == LOSS_SUM ? sum
-                                         : compose_binary(c, OP_div, sum,
-                                                          compose_reduce(c, REDUCE_sum, factor,
-                                                                         axes, count, E_COMPUTE));
+        return in->reduction == LOSS_SUM
+                       ? sum
+                       : divide(c, sum,
+                                compose_reduce(c, REDUCE_sum, factor, axes, count, E_COMPUTE));
 }
 
 struct value *compose_likelihood_loss(struct compose *c, struct value *x,
@@ -146,4 +147,37 @@ struct value *compose_cross_entropy_loss(struct compose *c, struct value *x,
         if (!x || (logarithms && !(*logarithms = compose_cast(c, x, e))))
                 return NULL;
         return compose_cast(c, likelihood_loss(c, x, e, loss), e);
+}
+
+struct value *compose_hardmax(struct compose *c, struct value *x, int axis)
+{
+        const int64_t axes[1] = { axis };
+        struct value *at = compose_arg_reduce(c, x, REDUCE_max, axis, false);
+
+        if (!at)
+                return NULL;
+        const struct type *index = type_with_element(c->m, x->type, value_element(at));
+        at = compose_unreduce(c, at, index, axes, 1);
+        return compose_cast(c, compose_binary(c, OP_eq, at, build_iota(c->b, index, axis)),
+                            value_element(x));
+}
+
+struct value *compose_softmax_nonzero(struct compose *c, struct value *x)
+{
+        const int64_t axis = 1;
+        struct value *some = compose_with(c, OP_gt, compose_unary(c, OP_abs, x), 1e-7),
+                     *none = x ? build_like(c->b, x, 0) : NULL;
+        struct value *most =
+                compose_select(c, some, x, x ? build_like(c->b, x, -(double)INFINITY) : NULL);
+
+        most = compose_reduce(c, REDUCE_max, most, &axis, 1, E_COMPUTE);
+        if (!most)
+                return NULL;
+        struct value *e =
+                compose_unary(c, OP_exp, sub(c, x, compose_unreduce(c, most, x->type, &axis, 1)));
+        e = compose_select(c, some, e, none);
+        struct value *sum = compose_reduce(c, REDUCE_sum, e, &axis, 1, E_COMPUTE);
+        sum = sum ? compose_select(c, compose_with(c, OP_eq, sum, 0), build_like(c->b, sum, 1), sum)
+                  : NULL;
+        return sum ? divide(c, e, compose_unreduce(c, sum, x->type, &axis, 1)) : NULL;
 }

@@ -12,6 +12,11 @@ struct value *compose_softmax(struct compose *c, struct value *x, const int64_t 
 struct value *compose_masked_softmax(struct compose *c, struct value *x, const int64_t *axes,
                                      int count);
 
+/* 1 at the first maximum along the axis, else 0 */
+struct value *compose_hardmax(struct compose *c, struct value *x, int axis);
+/* the softmax along dimension 1 of what is not 0, which stays 0 */
+struct value *compose_softmax_nonzero(struct compose *c, struct value *x);
+
 enum compose_loss_reduction { LOSS_NONE, LOSS_SUM, LOSS_MEAN };
 struct compose_loss {
         struct value *target;           /* integers <N x ...>: the class of each */

@@ -4,6 +4,7 @@
 #include "front/compose/compose_window.h"
 
 #include "base/size.h"
+#include "front/compose/compose_arithmetic.h"
 
 /* ---- windows ---- */
 
@@ -114,8 +115,7 @@ struct value *compose_with_bias(struct compose *c, struct value *y, struct value
                                 (long long)value_extent(y, 1), element_info[value_element(y)].text);
                 return NULL;
         }
-        return compose_binary(c, OP_add, y,
-                              compose_spread(c, bias, y->type, (const int64_t[]){ 1 }));
+        return add(c, y, compose_spread(c, bias, y->type, (const int64_t[]){ 1 }));
 }
 
 struct value *compose_conv(struct compose *c, struct value *x, struct value *w, struct value *bias,
@@ -175,7 +175,7 @@ struct value *compose_causal_conv(struct compose *c, struct value *x, struct val
         y = compose_with_bias(c, y, bias);
         if (y && swish) {
                 struct value *wide = compose_wide(c, y);
-                wide = compose_binary(c, OP_mul, wide, compose_unary(c, OP_sigmoid, wide));
+                wide = mul(c, wide, compose_unary(c, OP_sigmoid, wide));
                 y = compose_cast(c, wide, value_element(y));
         }
         *state = y ? build_slice(

@@ -91,4 +91,29 @@ struct value *compose_average_pool(struct compose *c, struct value *x, struct co
 struct value *compose_lp_pool(struct compose *c, struct value *x, struct compose_pool *pool,
                               int64_t p);
 
+/* What max_pool gave, back at its places `at` (i64, of x's shape) in a tensor of extents `dims`, where
+ * all else is 0; with more zeros behind that, up to `result`. */
+struct value *compose_max_unpool(struct compose *c, struct value *x, struct value *at,
+                                 const dim_t *dims, const dim_t *result);
+
+/* Running sums or products along the axis, each over the elements up to its own, or (exclusive) up
+ * to the one before; from the other end where `reverse`. */
+struct value *compose_cumulate(struct compose *c, struct value *x, enum reducer kind, int axis,
+                               bool exclusive, bool reverse);
+
+/* ---- columns as images (compose_fold.c) ---- */
+
+/* Columns x [N, channels * taps, positions] as images [N, channels, spatial]: a column is a window of
+ * an image, and what overlaps is added up. */
+struct compose_fold {
+        struct value *x;
+        struct compose_window window;   /* its kernel, strides, dilations and pads */
+        int64_t image[RANK_MAX];        /* extents of an image, without pads */
+        /* Where only a run knows the extents of the window, else NULL and 0: i64 <dimensions>, those
+         * of an image and of the window, and the channels of an image. */
+        struct value *image_stated, *kernel_stated;
+        int64_t channels;
+};
+struct value *compose_fold(struct compose *c, const struct compose_fold *in);
+
 #endif

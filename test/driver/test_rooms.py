@@ -44,6 +44,25 @@ def test_meaning_of_operators_knows_no_format():
     assert not wrong, wrong
 
 
+FUNCTION = re.compile(r"^(?!static|typedef)[a-z][\w *]*?\b(\w+)\([^;{}]*\)\s*\{", re.MULTILINE)
+
+
+@pytest.mark.parametrize("folder", ["front/compose", "compiler/import"])
+def test_files_call_one_way(folder):
+    """no file of the folder calls, over others or not, one that calls it: a file is understood with those that it stands on"""
+    texts = {path.name: re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\])*"', "", path.read_text(), flags=re.DOTALL) for path in (TOP / folder).glob("*.c")}
+    where = {name: file for file, text in texts.items() for name in FUNCTION.findall(text)}
+    calls = {file: {where[word] for word in re.findall(r"(?<!struct )\b[a-z]\w+\b", text) if word in where} - {file} for file, text in texts.items()}
+    assert len(calls) > 20 and sum(map(len, calls.values())) > 2 * len(calls)
+    while True:         # what calls nobody that is left goes; a circle stays
+        ends = [file for file, called in calls.items() if not called & calls.keys()]
+        if not ends:
+            break
+        for file in ends:
+            del calls[file]
+    assert not calls, {file: sorted(called & calls.keys()) for file, called in calls.items()}
+
+
 # Who asks which kind of machine it is, rather than for a fact of its engine (ir/target/engine.h).
 KIND = (r"target_gpu\(|target_accelerator\(|target_commands\(|target_begins_early\(|multiply_in_warps\(|multiply_by_warp_group\(|multiply_registers\(|"
         r"target_tile_shapes\(|SOURCE_(TILE|WARP|WARP_GROUP)\b|engine_(scalar|vector|tile|grid|stream|commands)\b")

@@ -2,11 +2,14 @@
 /* Einsum. Every operand dimension has a label; a pair of operands is one dot: labels that both have
  * and that are needed later are its batch, labels that both have and nobody needs are contracted.
  * Diagonals and sums of one operand come first. */
+#include "front/compose/compose_matrix.h"
+
 #include <string.h>
 
-#include "compiler/import/onnx_helpers.h"
-
-enum { LETTERS = 52, LABELS = LETTERS + RANK_MAX }; /* a-z, A-Z, then the dimensions of "...", the last one first */
+enum {
+        LETTERS = 52,
+        LABELS = LETTERS + RANK_MAX
+}; /* a-z, A-Z, then the dimensions of "...", the last one first */
 
 struct term {
         int rank, ellipsis;
@@ -24,8 +27,7 @@ static int letter(int c)
 }
 
 /* one term, up to a comma, an arrow or the end; spaces do not count */
-static bool term_parse(struct onnx_import *im, const struct onnx_node *n, const char **at,
-                       const char *end, struct term *t)
+static bool term_parse(struct compose *c, const char **at, const char *end, struct term *t)
 {
         const char *p = *at;
 
@@ -39,9 +41,9 @@ static bool term_parse(struct onnx_import *im, const struct onnx_node *n, const 
                         continue;
                 }
                 if (letter(*p) < 0 || t->rank == RANK_MAX)
-                        return onnx_invalid(im, n,
-                                            "equation: byte %d of a term has no meaning there",
-                                            (int)(p - *at));
+                        return compose_invalid(c,
+                                               "equation: byte %d of a term has no meaning there",
+                                               (int)(p - *at));
                 t->labels[t->rank++] = letter(*p);
         }
         *at = p;
@@ -50,14 +52,13 @@ static bool term_parse(struct onnx_import *im, const struct onnx_node *n, const 
 
 /* "..." as labels: the last dimension it stands for has the first of its labels, so that shorter
  * ones align at the right */
-static bool ellipsis_expand(struct onnx_import *im, const struct onnx_node *n, struct term *t,
-                            int dims)
+static bool ellipsis_expand(struct compose *c, struct term *t, int dims)
 {
         if (t->ellipsis < 0)
                 return true;
         if (dims < 0 || t->rank + dims > RANK_MAX)
-                return onnx_invalid(
-                        im, n, "equation: a term has more labels than its operand has dimensions");
+                return compose_invalid(
+                        c, "equation: a term has more labels than its operand has dimensions");
         memmove(t->labels + t->ellipsis + dims, t->labels + t->ellipsis,
                 (size_t)(t->rank - t->ellipsis) * sizeof *t->labels);
         for (int d = 0; d < dims; d++)
@@ -76,8 +77,8 @@ static bool has_label(const struct term *t, int label)
 
 /* ---- the equation ---- */
 
-static bool output_implied(struct onnx_import *im, const struct onnx_node *n,
-                           const struct term *terms, int count, int ellipsis_rank, struct term *out)
+static bool output_implied(struct compose *c, const struct term *terms, int count,
+                           int ellipsis_rank, struct term *out)
 {
         int uses[LABELS] = { 0 };
 
@@ -92,72 +93,67 @@ static bool output_implied(struct onnx_import *im, const struct onnx_node *n,
                 if (uses[letter(order[i])] != 1)
                         continue;
                 if (out->rank == RANK_MAX)
-                        return onnx_unsupported(im, n, "a result of more than %d dimensions",
-                                                RANK_MAX);
+                        return compose_unsupported(c, "a result of more than %d dimensions",
+                                                   RANK_MAX);
                 out->labels[out->rank++] = letter(order[i]);
         }
         return true;
 }
 
-static bool equation_parse(struct onnx_import *im, struct onnx_node *n, struct einsum *e,
+static bool equation_parse(struct compose *c, const struct compose_einsum *in, struct einsum *e,
                            struct term *terms, struct term *out)
 {
-        const Onnx__AttributeProto *a = onnx_attribute(n, "equation");
+        const char *at = in->equation, *end = in->end;
 
-        if (!a || a->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING)
-                return onnx_invalid(im, n, "attribute equation is missing");
-        const char *at = a->s.len ? (const char *)a->s.data : "", *end = at + a->s.len;
-        for (int i = 0; i < n->input_count; i++) {
-                if (!n->inputs[i])
-                        return onnx_invalid(im, n, "operand %d is missing", i);
-                if (!term_parse(im, n, &at, end, &terms[i]))
+        for (int i = 0; i < in->count; i++) {
+                if (!term_parse(c, &at, end, &terms[i]))
                         return false;
-                bool last = i == n->input_count - 1, comma = at < end && *at == ',';
+                bool last = i == in->count - 1, comma = at < end && *at == ',';
                 if (comma == last)
-                        return onnx_invalid(im, n, "equation: %s terms than %d operands",
-                                            last ? "more" : "fewer", n->input_count);
+                        return compose_invalid(c, "equation: %s terms than %d operands",
+                                               last ? "more" : "fewer", in->count);
                 at += comma;
-                int dims = value_rank(n->inputs[i]) - terms[i].rank;
-                if ((terms[i].ellipsis < 0 && dims) || !ellipsis_expand(im, n, &terms[i], dims))
-                        return onnx_invalid(im, n, "equation: %d labels for operand %d of rank %d",
-                                            terms[i].rank, i, value_rank(n->inputs[i]));
+                int dims = value_rank(in->operands[i]) - terms[i].rank;
+                if ((terms[i].ellipsis < 0 && dims) || !ellipsis_expand(c, &terms[i], dims))
+                        return compose_invalid(c, "equation: %d labels for operand %d of rank %d",
+                                               terms[i].rank, i, value_rank(in->operands[i]));
                 if (terms[i].ellipsis >= 0 && dims > e->ellipsis_rank)
                         e->ellipsis_rank = dims;
         }
         if (at == end)
-                return output_implied(im, n, terms, n->input_count, e->ellipsis_rank, out);
+                return output_implied(c, terms, in->count, e->ellipsis_rank, out);
         if (end - at < 2 || at[1] != '>')
-                return onnx_invalid(im, n, "equation: an arrow is not complete");
+                return compose_invalid(c, "equation: an arrow is not complete");
         at += 2;
-        if (!term_parse(im, n, &at, end, out))
+        if (!term_parse(c, &at, end, out))
                 return false;
         if (at != end)
-                return onnx_invalid(im, n, "equation: the result has more than one term");
-        return ellipsis_expand(im, n, out, e->ellipsis_rank);
+                return compose_invalid(c, "equation: the result has more than one term");
+        return ellipsis_expand(c, out, e->ellipsis_rank);
 }
 
 /* extents of all labels; the result's labels differ and occur in some term */
-static bool labels_check(struct onnx_import *im, const struct onnx_node *n, struct einsum *e,
+static bool labels_check(struct compose *c, const struct compose_einsum *in, struct einsum *e,
                          const struct term *terms, const struct term *out)
 {
         for (int i = 0; i < LABELS; i++)
                 e->extents[i] = -1;
-        for (int i = 0; i < n->input_count; i++) {
+        for (int i = 0; i < in->count; i++) {
                 for (int d = 0; d < terms[i].rank; d++) {
                         int64_t *extent = &e->extents[terms[i].labels[d]],
-                                have = value_extent(n->inputs[i], d);
+                                have = value_extent(in->operands[i], d);
                         if (*extent >= 0 && *extent != have && *extent != 1 && have != 1)
-                                return onnx_invalid(im, n,
-                                                    "one label stands for extents %lld and %lld",
-                                                    (long long)*extent, (long long)have);
+                                return compose_invalid(c,
+                                                       "one label stands for extents %lld and %lld",
+                                                       (long long)*extent, (long long)have);
                         *extent = *extent < 0 || *extent == 1 ? have : *extent;
                 }
         }
         for (int d = 0; d < out->rank; d++) {
                 if (e->extents[out->labels[d]] < 0 || e->needed[out->labels[d]])
-                        return onnx_invalid(im, n, "equation: a label of the result %s",
-                                            e->needed[out->labels[d]] ? "stands there twice"
-                                                                      : "occurs in no term");
+                        return compose_invalid(c, "equation: a label of the result %s",
+                                               e->needed[out->labels[d]] ? "stands there twice"
+                                                                         : "occurs in no term");
                 e->needed[out->labels[d]] = true;
         }
         return true;
@@ -165,16 +161,16 @@ static bool labels_check(struct onnx_import *im, const struct onnx_node *n, stru
 
 /* ---- one operand, a pair ---- */
 
-static struct value *sum_over(struct onnx_import *im, struct value *x, struct term *t, int d)
+static struct value *sum_over(struct compose *c, struct value *x, struct term *t, int d)
 {
-        x = compose_reduce(im->c, REDUCE_sum, x, (const int64_t[]){ d }, 1, E_COMPUTE);
+        x = compose_reduce(c, REDUCE_sum, x, (const int64_t[]){ d }, 1, E_COMPUTE);
         memmove(t->labels + d, t->labels + d + 1, (size_t)(t->rank - d - 1) * sizeof *t->labels);
         t->rank--;
         return x;
 }
 
 /* dimensions d < k have one label: their diagonal takes the place of d */
-static struct value *diagonal(struct onnx_import *im, struct value *x, struct term *t, int d, int k)
+static struct value *diagonal(struct compose *c, struct value *x, struct term *t, int d, int k)
 {
         const struct type *type = x->type;
         int64_t extent = type_extent(type, d), perm[RANK_MAX], starts[RANK_MAX] = { 0 },
@@ -182,7 +178,7 @@ static struct value *diagonal(struct onnx_import *im, struct value *x, struct te
         dim_t dims[RANK_MAX];
         int rank = 0;
 
-        for (int i = 0; i < type->rank; i++) {  /* the other dimensions, then those two as one */
+        for (int i = 0; i < type->rank; i++) { /* the other dimensions, then those two as one */
                 if (i == d || i == k)
                         continue;
                 steps[rank] = 1;
@@ -193,38 +189,37 @@ static struct value *diagonal(struct onnx_import *im, struct value *x, struct te
         perm[rank + 1] = k;
         dims[rank] = dim_of(extent * extent);
         steps[rank] = extent + 1;
-        x = compose_reshape(im->c, build_transpose(&im->b, x, perm), rank + 1, dims);
+        x = compose_reshape(c, build_transpose(c->b, x, perm), rank + 1, dims);
         dims[rank] = dim_of(extent);
-        x = x ? build_slice(&im->b, x, starts, steps, dims) : NULL;
+        x = x ? build_slice(c->b, x, starts, steps, dims) : NULL;
         for (int i = 0; i <= rank; i++)
                 back[i] = i < d ? i : i == d ? rank : i - 1;
         memmove(t->labels + k, t->labels + k + 1, (size_t)(t->rank - k - 1) * sizeof *t->labels);
         t->rank--;
-        return x ? build_transpose(&im->b, x, back) : NULL;
+        return x ? build_transpose(c->b, x, back) : NULL;
 }
 
 /* dimensions of extent 1 whose label is longer elsewhere are spread, doubled labels become
  * diagonals, labels of no further use are summed */
-static struct value *operand_prepare(struct onnx_import *im, const struct einsum *e,
-                                     struct value *x, struct term *t, const struct term *later,
-                                     int later_count)
+static struct value *operand_prepare(struct compose *c, const struct einsum *e, struct value *x,
+                                     struct term *t, const struct term *later, int later_count)
 {
         dim_t dims[RANK_MAX];
 
         for (int d = 0; d < t->rank; d++)
                 dims[d] = dim_of(e->extents[t->labels[d]]);
-        x = build_broadcast_numpy(&im->b, x, t->rank, dims);
+        x = build_broadcast_numpy(c->b, x, t->rank, dims);
         for (int d = 0; d < t->rank && x; d++) {
                 for (int k = t->rank - 1; k > d && x; k--)
                         if (t->labels[k] == t->labels[d])
-                                x = diagonal(im, x, t, d, k);
+                                x = diagonal(c, x, t, d, k);
         }
         for (int d = t->rank - 1; d >= 0 && x; d--) {
                 bool used = e->needed[t->labels[d]];
                 for (int i = 0; i < later_count && !used; i++)
                         used = has_label(&later[i], t->labels[d]);
                 if (!used)
-                        x = sum_over(im, x, t, d);
+                        x = sum_over(c, x, t, d);
         }
         return x;
 }
@@ -275,61 +270,60 @@ static bool pair_labels(const struct einsum *e, const struct term *ta, const str
         return true;
 }
 
-static struct value *pair(struct onnx_import *im, const struct onnx_node *n, const struct einsum *e,
-                          struct value *a, struct term *ta, struct value *b, const struct term *tb,
+static struct value *pair(struct compose *c, const struct einsum *e, struct value *a,
+                          struct term *ta, struct value *b, const struct term *tb,
                           const struct term *later, int later_count)
 {
         struct pairing p = { .out = { .ellipsis = -1 } };
         dim_t dims[RANK_MAX];
 
         if (!pair_labels(e, ta, tb, later, later_count, &p)) {
-                onnx_unsupported(im, n, "a product of more than %d dimensions", RANK_MAX);
+                compose_unsupported(c, "a product of more than %d dimensions", RANK_MAX);
                 return NULL;
         }
         for (int d = 0; d < p.out.rank; d++)
                 dims[d] = dim_of(e->extents[p.out.labels[d]]);
-        if (!compose_type(im->c, value_element(a), p.out.rank, dims))
+        if (!compose_type(c, value_element(a), p.out.rank, dims))
                 return NULL;
-        struct attr *attrs = attrs_new(im->m, OP_dot);
-        attr_set_ints(im->m, attrs, OP_dot, "batch_a", p.batch_a, p.batches);
-        attr_set_ints(im->m, attrs, OP_dot, "batch_b", p.batch_b, p.batches);
-        attr_set_ints(im->m, attrs, OP_dot, "contract_a", p.contract_a, p.contracted);
-        attr_set_ints(im->m, attrs, OP_dot, "contract_b", p.contract_b, p.contracted);
+        struct attr *attrs = attrs_new(c->m, OP_dot);
+        attr_set_ints(c->m, attrs, OP_dot, "batch_a", p.batch_a, p.batches);
+        attr_set_ints(c->m, attrs, OP_dot, "batch_b", p.batch_b, p.batches);
+        attr_set_ints(c->m, attrs, OP_dot, "contract_a", p.contract_a, p.contracted);
+        attr_set_ints(c->m, attrs, OP_dot, "contract_b", p.contract_b, p.contracted);
         *ta = p.out;
-        return value_build(&im->b, OP_dot, (struct value *[]){ a, b }, 2, attrs, NULL);
+        return value_build(c->b, OP_dot, (struct value *[]){ a, b }, 2, attrs, NULL);
 }
 
-bool onnx_import_einsum(struct onnx_import *im, struct onnx_node *n)
+struct value *compose_einsum(struct compose *c, const struct compose_einsum *in)
 {
         struct einsum e = { .ellipsis_rank = 0 };
-        struct term *terms = arena_array(im->arena, (size_t)n->input_count, sizeof *terms), out;
+        struct term *terms = arena_array(c->arena, (size_t)in->count, sizeof *terms), out;
         int64_t perm[RANK_MAX];
         dim_t dims[RANK_MAX];
-        int count = n->input_count;
+        int count = in->count;
 
-        if (!onnx_same_element(im, n, n->inputs, count) ||
-            !equation_parse(im, n, &e, terms, &out) || !labels_check(im, n, &e, terms, &out))
-                return false;
+        if (!equation_parse(c, in, &e, terms, &out) || !labels_check(c, in, &e, terms, &out))
+                return NULL;
         for (int d = 0; d < out.rank; d++)
                 dims[d] = dim_of(e.extents[out.labels[d]]);
-        if (!compose_type(im->c, value_element(n->inputs[0]), out.rank, dims))
-                return false;
-        struct value *y = operand_prepare(im, &e, n->inputs[0], &terms[0], terms + 1, count - 1);
+        if (!compose_type(c, value_element(in->operands[0]), out.rank, dims))
+                return NULL;
+        struct value *y = operand_prepare(c, &e, in->operands[0], &terms[0], terms + 1, count - 1);
         for (int i = 1; i < count && y; i++) {
                 /* the first operand's labels count as needed by it */
-                struct term *others = arena_array(im->arena, (size_t)(count - i), sizeof *others);
+                struct term *others = arena_array(c->arena, (size_t)(count - i), sizeof *others);
                 memcpy(others, terms + i + 1, (size_t)(count - i - 1) * sizeof *others);
                 others[count - i - 1] = terms[0];
                 struct value *x =
-                        operand_prepare(im, &e, n->inputs[i], &terms[i], others, count - i);
-                y = x ? pair(im, n, &e, y, &terms[0], x, &terms[i], terms + i + 1, count - i - 1)
+                        operand_prepare(c, &e, in->operands[i], &terms[i], others, count - i);
+                y = x ? pair(c, &e, y, &terms[0], x, &terms[i], terms + i + 1, count - i - 1)
                       : NULL;
         }
         if (!y)
-                return false;
+                return NULL;
         for (int d = 0; d < out.rank; d++)
                 for (int k = 0; k < terms[0].rank; k++)
                         if (terms[0].labels[k] == out.labels[d])
                                 perm[d] = k;
-        return onnx_output(n, 0, build_transpose(&im->b, y, perm));
+        return build_transpose(c->b, y, perm);
 }

@@ -2,28 +2,13 @@
 /* Decision trees. All trees of an ensemble are walked at once: a number for each row and tree says which node
  * it is at, and in a step it becomes that of the child. Leaves are nodes behind the others that lead to
  * themselves, so that the steps of the deepest tree do for all. */
-#include "compiler/import/onnx_trees.h"
+#include "front/compose/compose_forest.h"
 
 #include <math.h>
 
 #include "base/size.h"
-
-/* ---- attributes ---- */
-
-bool onnx_tree_integers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *count,
-                        const int64_t **values)
-{
-        int given;
-
-        if (!onnx_ints(im, n, name, values, &given))
-                return false;
-        if (!*values)
-                return onnx_invalid(im, n, "attribute %s is missing", name);
-        if (*count >= 0 && given != *count)
-                return onnx_invalid(im, n, "%s has %d values, want %lld", name, given, (long long)*count);
-        *count = given;
-        return true;
-}
+#include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_move.h"
 
 /* ---- depth ---- */
 
@@ -33,7 +18,8 @@ enum { UNKNOWN = -1, OPEN = -2 };
 static int64_t height_of(const int32_t *heights, int64_t next) { return next < 0 ? 0 : heights[next]; }
 
 /* Steps from node `root` to the farthest leaf; false: there is a cycle. stack: room for all nodes. */
-static bool depth_below(const struct forest *f, int64_t root, int32_t *heights, int64_t *stack, int64_t *depth)
+static bool depth_below(const struct compose_forest *f, int64_t root, int32_t *heights,
+                        int64_t *stack, int64_t *depth)
 {
         int64_t top = 0;
 
@@ -61,17 +47,18 @@ static bool depth_below(const struct forest *f, int64_t root, int32_t *heights, 
         return true;
 }
 
-static bool forest_depth(struct onnx_import *im, const struct onnx_node *n, const struct forest *f, int64_t *depth)
+static bool forest_depth(struct compose *c, const struct compose_forest *f, int64_t *depth)
 {
-        int32_t *heights = arena_array(im->arena, (size_t)f->node_count + 1, sizeof *heights);
-        int64_t *stack = arena_array(im->arena, (size_t)f->node_count + 1, sizeof *stack);
+        int32_t *heights = arena_array(c->arena, (size_t)f->node_count + 1, sizeof *heights);
+        int64_t *stack = arena_array(c->arena, (size_t)f->node_count + 1, sizeof *stack);
 
         *depth = 0;
         for (int64_t k = 0; k < f->node_count; k++)
                 heights[k] = UNKNOWN;
         for (int64_t t = 0; t < f->tree_count; t++)
                 if (!depth_below(f, f->roots[t], heights, stack, depth))
-                        return onnx_invalid(im, n, "tree %lld comes back to one of its nodes", (long long)t);
+                        return compose_invalid(c, "tree %lld comes back to one of its nodes",
+                                               (long long)t);
         return true;
 }
 
@@ -85,7 +72,7 @@ struct walk {
 
 /* GTE, GT and NEQ are the others with their ways exchanged. NaN, which fails all but NEQ, goes where it
  * went. */
-static void simplify(struct tree_node *node)
+static void simplify(struct compose_tree_node *node)
 {
         static const int others[] = { [TREE_GTE] = TREE_LT, [TREE_GT] = TREE_LEQ, [TREE_NEQ] = TREE_EQ };
 
@@ -101,14 +88,15 @@ static void simplify(struct tree_node *node)
 /* numbers of the type e; which: of a node, leaves have 0 */
 enum column { FEATURE, SPLIT, MISSING, MODE, FALSE_WAY, TRUE_WAY };
 
-static struct value *column(struct onnx_import *im, const struct forest *f, enum element e, enum column which)
+static struct value *column(struct compose *c, const struct compose_forest *f, enum element e,
+                            enum column which)
 {
         const int64_t count = f->node_count + f->leaf_count;
-        const struct type *t = type_static(im->m, e, 1, &count);
-        void *data = constant_room(im->m, (size_t)(count * element_info[e].bytes));
+        const struct type *t = type_static(c->m, e, 1, &count);
+        void *data = constant_room(c->m, (size_t)(count * element_info[e].bytes));
 
         for (int64_t k = 0; k < count; k++) {
-                const struct tree_node *node = k < f->node_count ? &f->nodes[k] : NULL;
+                const struct compose_tree_node *node = k < f->node_count ? &f->nodes[k] : NULL;
                 union scalar s = { .i = 0 };
                 if (which == SPLIT && node)
                         s = node->split;
@@ -122,59 +110,57 @@ static struct value *column(struct onnx_import *im, const struct forest *f, enum
                 }
                 element_store(e, data, (size_t)k, s);
         }
-        return constant_dense(im->m, t, data, NULL);
+        return constant_dense(c->m, t, data, NULL);
 }
 
 /* whether x goes where true goes */
-static struct value *holds(struct onnx_import *im, const struct walk *w, struct value *x, struct value *split,
-                           struct value *at)
+static struct value *holds(struct compose *c, const struct walk *w, struct value *x,
+                           struct value *split, struct value *at)
 {
         static const enum opcode compare[] = { [TREE_LEQ] = OP_le, [TREE_LT] = OP_lt, [TREE_EQ] = OP_eq };
-        struct value *so_far = NULL, *mode = w->mode ? build_gather(&im->b, w->mode, at, 0) : NULL;
+        struct value *so_far = NULL, *mode = w->mode ? build_gather(c->b, w->mode, at, 0) : NULL;
 
         for (int k = 0; k <= TREE_EQ; k++) {
                 if (!(w->modes >> k & 1))
                         continue;
-                struct value *here = compose_binary(im->c, compare[k], x, split);
-                so_far = so_far ? compose_select(im->c, compose_with(im->c, OP_eq, mode, k), here,
-                                                 so_far)
+                struct value *here = compose_binary(c, compare[k], x, split);
+                so_far = so_far ? compose_select(c, compose_with(c, OP_eq, mode, k), here, so_far)
                                 : here;
         }
         if (!w->missing)
                 return so_far;
-        struct value *nan = compose_binary(im->c, OP_ne, x, x);
-        nan = compose_binary(im->c, OP_and, nan, build_gather(&im->b, w->missing, at, 0));
-        return compose_binary(im->c, OP_or, so_far, nan);
+        struct value *nan = compose_binary(c, OP_ne, x, x);
+        nan = compose_binary(c, OP_and, nan, build_gather(c->b, w->missing, at, 0));
+        return compose_binary(c, OP_or, so_far, nan);
 }
 
 /* the children of nodes `at`, <N x trees> */
-static struct value *step(struct onnx_import *im, const struct walk *w, struct value *at)
+static struct value *step(struct compose *c, const struct walk *w, struct value *at)
 {
-        struct attr *attrs = attrs_new(im->m, OP_gather_elements);
-        struct value *feature = at ? build_gather(&im->b, w->feature, at, 0) : NULL;
+        struct value *feature = at ? build_gather(c->b, w->feature, at, 0) : NULL;
 
         if (!feature)
                 return NULL;
-        attr_set(attrs, OP_gather_elements, "axis", 1);
-        struct value *x = value_build(&im->b, OP_gather_elements, (struct value *[]){ w->x, feature }, 2, attrs, NULL);
-        struct value *yes = holds(im, w, x, build_gather(&im->b, w->split, at, 0), at);
-        struct value *then = build_gather(&im->b, w->next[1], at, 0);
-        return compose_select(im->c, yes, then, build_gather(&im->b, w->next[0], at, 0));
+        struct value *x = compose_gather_elements(c, w->x, feature, 1);
+        struct value *yes = holds(c, w, x, build_gather(c->b, w->split, at, 0), at);
+        struct value *then = build_gather(c->b, w->next[1], at, 0);
+        return compose_select(c, yes, then, build_gather(c->b, w->next[0], at, 0));
 }
 
-static struct value *walked(struct onnx_import *im, const struct walk *w, struct value *at, int64_t steps)
+static struct value *walked(struct compose *c, const struct walk *w, struct value *at,
+                            int64_t steps)
 {
         const struct compose_loop_parts parts = { .steps = steps, .first = &at, .carried = 1 };
         struct compose_loop loop;
 
-        if (at && steps > im->context->limits.unrolled_steps) {
-                if (!compose_loop_open(im->c, &parts, &loop))
+        if (at && steps > c->limits->unrolled_steps) {
+                if (!compose_loop_open(c, &parts, &loop))
                         return NULL;
-                struct value *next = step(im, w, &loop.held[0]);
-                return compose_loop_close(im->c, &loop, &next) ? &loop.op->results[0] : NULL;
+                struct value *next = step(c, w, &loop.held[0]);
+                return compose_loop_close(c, &loop, &next) ? &loop.op->results[0] : NULL;
         }
         for (int64_t k = 0; k < steps; k++)
-                at = step(im, w, at);
+                at = step(c, w, at);
         return at;
 }
 
@@ -184,7 +170,7 @@ enum { TABLE_ELEMENTS = 1 << 22, TABLE_RATIO = 16 };
 
 /* Where each leaf has one vote, tables say for whom and how much; else one says what each leaf gives each
  * target. */
-static bool are_single(const struct forest *f)
+static bool are_single(const struct compose_forest *f)
 {
         for (int64_t k = 0; k < f->leaf_count; k++)
                 if (f->first[k + 1] - f->first[k] > 1)
@@ -193,7 +179,7 @@ static bool are_single(const struct forest *f)
 }
 
 /* whether a leaf may not speak of some target */
-static bool are_partial(const struct forest *f)
+static bool are_partial(const struct compose_forest *f)
 {
         for (int64_t k = 0; k < f->leaf_count; k++)
                 if (f->first[k + 1] == f->first[k])
@@ -202,26 +188,26 @@ static bool are_partial(const struct forest *f)
 }
 
 /* one: a vote is 1, whatever it weighs; none: where there is no vote */
-static struct value *single_weights(struct onnx_import *im, const struct forest *f, enum element e, bool one,
-                                    double none)
+static struct value *single_weights(struct compose *c, const struct compose_forest *f,
+                                    enum element e, bool one, double none)
 {
-        void *data = constant_room(im->m, (size_t)(f->leaf_count * element_info[e].bytes));
+        void *data = constant_room(c->m, (size_t)(f->leaf_count * element_info[e].bytes));
 
         for (int64_t k = 0; k < f->leaf_count; k++) {
                 bool is_there = f->first[k] < f->first[k + 1];
                 union scalar s = { .f = !is_there ? none : one ? 1 : f->weight[f->first[k]].f };
                 element_store(e, data, (size_t)k, s);
         }
-        return constant_dense(im->m, type_static(im->m, e, 1, &f->leaf_count), data, NULL);
+        return constant_dense(c->m, type_static(c->m, e, 1, &f->leaf_count), data, NULL);
 }
 
-static struct value *single_targets(struct onnx_import *im, const struct forest *f)
+static struct value *single_targets(struct compose *c, const struct compose_forest *f)
 {
-        int32_t *data = constant_room(im->m, (size_t)f->leaf_count * sizeof *data);
+        int32_t *data = constant_room(c->m, (size_t)f->leaf_count * sizeof *data);
 
         for (int64_t k = 0; k < f->leaf_count; k++)
                 data[k] = f->first[k] < f->first[k + 1] ? (int32_t)f->target[f->first[k]] : -1;
-        return constant_dense(im->m, type_static(im->m, E_I32, 1, &f->leaf_count), data, NULL);
+        return constant_dense(c->m, type_static(c->m, E_I32, 1, &f->leaf_count), data, NULL);
 }
 
 static double joined(enum reducer kind, double x, double y)
@@ -229,12 +215,12 @@ static double joined(enum reducer kind, double x, double y)
         return kind == REDUCE_sum ? x + y : (kind == REDUCE_min) == (x < y) ? x : y;
 }
 
-static struct value *all_weights(struct onnx_import *im, const struct forest *f, enum element e, bool one,
-                                 enum reducer kind, double none)
+static struct value *all_weights(struct compose *c, const struct compose_forest *f, enum element e,
+                                 bool one, enum reducer kind, double none)
 {
         const dim_t dims[2] = { dim_of(f->leaf_count), dim_of(f->targets) };
         void *data = constant_room(
-                im->m, (size_t)(dim_extent(dims[0]) * dim_extent(dims[1]) * element_info[e].bytes));
+                c->m, (size_t)(dim_extent(dims[0]) * dim_extent(dims[1]) * element_info[e].bytes));
 
         for (int64_t k = 0; k < dim_extent(dims[0]) * dim_extent(dims[1]); k++)
                 element_store(e, data, (size_t)k, (union scalar){ .f = none });
@@ -245,12 +231,13 @@ static struct value *all_weights(struct onnx_import *im, const struct forest *f,
                         element_store(e, data, place,
                                       (union scalar){ .f = joined(kind, before, one ? 1 : f->weight[k].f) });
                 }
-        return constant_dense(im->m, type_tensor(im->m, e, 2, dims), data, NULL);
+        return constant_dense(c->m, type_tensor(c->m, e, 2, dims), data, NULL);
 }
 
 /* leaves <N x trees>: of what they say (one: of 1), `kind` over the trees, <N x targets> */
-static struct value *combined(struct onnx_import *im, const struct forest *f, struct value *leaves, enum element e,
-                              enum reducer kind, bool one, double none)
+static struct value *combined(struct compose *c, const struct compose_forest *f,
+                              struct value *leaves, enum element e, enum reducer kind, bool one,
+                              double none)
 {
         static const int64_t over[] = { 0, 1 };
         struct value *said;
@@ -258,80 +245,79 @@ static struct value *combined(struct onnx_import *im, const struct forest *f, st
         if (!leaves)
                 return NULL;
         if (!are_single(f)) {
-                said = build_gather(&im->b, all_weights(im, f, e, one, kind, none), leaves, 0);
+                said = build_gather(c->b, all_weights(c, f, e, one, kind, none), leaves, 0);
         } else {
                 const struct type *to = type_tensor(
-                        im->m, e, 3,
+                        c->m, e, 3,
                         (const dim_t[]){ dim_of(value_extent(leaves, 0)),
                                          dim_of(value_extent(leaves, 1)), dim_of(f->targets) });
-                said = build_gather(&im->b, single_weights(im, f, e, one, none), leaves, 0);
-                said = compose_spread(im->c, said, to, over);
+                said = build_gather(c->b, single_weights(c, f, e, one, none), leaves, 0);
+                said = compose_spread(c, said, to, over);
                 if (f->targets > 1) {
                         struct value *whom = compose_spread(
-                                im->c, build_gather(&im->b, single_targets(im, f), leaves, 0), to,
-                                over);
-                        struct value *here =
-                                whom ? compose_binary(im->c, OP_eq, whom,
-                                                      build_iota(&im->b, whom->type, 2))
-                                     : NULL;
-                        said = said ? compose_select(im->c, here, said,
-                                                     build_like(&im->b, said, none))
+                                c, build_gather(c->b, single_targets(c, f), leaves, 0), to, over);
+                        struct value *here = whom ? compose_binary(c, OP_eq, whom,
+                                                                   build_iota(c->b, whom->type, 2))
+                                                  : NULL;
+                        said = said ? compose_select(c, here, said, build_like(c->b, said, none))
                                     : NULL;
                 }
         }
-        return compose_reduce(im->c, kind, said, (const int64_t[]){ 1 }, 1, E_COMPUTE);
+        return compose_reduce(c, kind, said, (const int64_t[]){ 1 }, 1, E_COMPUTE);
 }
 
 /* whether there is a vote for a target */
-static struct value *spoken(struct onnx_import *im, const struct forest *f, struct value *leaves, enum element e)
+static struct value *spoken(struct compose *c, const struct compose_forest *f, struct value *leaves,
+                            enum element e)
 {
-        return compose_with(im->c, OP_gt, combined(im, f, leaves, e, REDUCE_max, true, 0), 0);
+        return compose_with(c, OP_gt, combined(c, f, leaves, e, REDUCE_max, true, 0), 0);
 }
 
-static struct value *aggregated(struct onnx_import *im, const struct forest *f, struct value *leaves, enum element e)
+static struct value *aggregated(struct compose *c, const struct compose_forest *f,
+                                struct value *leaves, enum element e)
 {
         struct value *y;
 
         if (f->aggregate == TREE_SUM || f->aggregate == TREE_AVERAGE) {
-                y = combined(im, f, leaves, e, REDUCE_sum, false, 0);
+                y = combined(c, f, leaves, e, REDUCE_sum, false, 0);
                 return f->aggregate == TREE_SUM || !y
                                ? y
-                               : compose_with(im->c, OP_div, y, (double)f->tree_count);
+                               : compose_with(c, OP_div, y, (double)f->tree_count);
         }
         if (f->aggregate == TREE_MIN)
-                y = combined(im, f, leaves, e, REDUCE_min, false, (double)INFINITY);
+                y = combined(c, f, leaves, e, REDUCE_min, false, (double)INFINITY);
         else
-                y = combined(im, f, leaves, e, REDUCE_max, false, -(double)INFINITY);
+                y = combined(c, f, leaves, e, REDUCE_max, false, -(double)INFINITY);
         if (!are_partial(f) || !y)
                 return y;
         /* a target that no leaf speaks of has 0 */
-        return compose_select(im->c, spoken(im, f, leaves, e), y, build_like(&im->b, y, 0));
+        return compose_select(c, spoken(c, f, leaves, e), y, build_like(c->b, y, 0));
 }
 
 /* Votes fit into tables. */
-static bool votes_check(struct onnx_import *im, const struct onnx_node *n, const struct forest *f)
+static bool votes_check(struct compose *c, const struct compose_forest *f)
 {
         int64_t count, most = compose_max(TABLE_ELEMENTS, TABLE_RATIO * f->first[f->leaf_count]);
 
         if (are_single(f))
                 return true;
         return (int_mul(f->leaf_count, f->targets, &count) && count <= most) ||
-               onnx_unsupported(im, n, "leaves with several votes, %lld of them for %lld targets",
-                                (long long)f->leaf_count, (long long)f->targets);
+               compose_unsupported(c, "leaves with several votes, %lld of them for %lld targets",
+                                   (long long)f->leaf_count, (long long)f->targets);
 }
 
-struct value *onnx_forest(struct onnx_import *im, const struct onnx_node *n, struct value *x, struct forest *f)
+struct value *compose_forest(struct compose *c, struct value *x, struct compose_forest *f)
 {
         const dim_t dims[2] = { dim_of(value_extent(x, 0)), dim_of(f->tree_count) };
-        struct walk w = { .x = compose_wide(im->c, x) };
+        struct walk w = { .x = compose_wide(c, x) };
         bool missing = false;
         int64_t depth;
 
         for (int64_t k = 0; k < f->node_count; k++) {
-                struct tree_node *node = &f->nodes[k];
+                struct compose_tree_node *node = &f->nodes[k];
                 if (node->feature < 0 || node->feature >= value_extent(x, 1)) {
-                        onnx_invalid(im, n, "node %lld asks for feature %lld of %lld", (long long)k,
-                                     (long long)node->feature, (long long)value_extent(x, 1));
+                        compose_invalid(c, "node %lld asks for feature %lld of %lld", (long long)k,
+                                        (long long)node->feature, (long long)value_extent(x, 1));
                         return NULL;
                 }
                 simplify(node);
@@ -339,33 +325,32 @@ struct value *onnx_forest(struct onnx_import *im, const struct onnx_node *n, str
                 missing |= node->missing;
         }
         if (f->node_count + f->leaf_count > INT32_MAX) {
-                onnx_unsupported(im, n, "%lld nodes", (long long)(f->node_count + f->leaf_count));
+                compose_unsupported(c, "%lld nodes", (long long)(f->node_count + f->leaf_count));
                 return NULL;
         }
         enum element e = value_element(w.x);
-        if (!forest_depth(im, n, f, &depth) || !votes_check(im, n, f) ||
-            !compose_type(im->c, e, 3, (const dim_t[]){ dims[0], dims[1], dim_of(f->targets) }))
+        if (!forest_depth(c, f, &depth) || !votes_check(c, f) ||
+            !compose_type(c, e, 3, (const dim_t[]){ dims[0], dims[1], dim_of(f->targets) }))
                 return NULL;
-        const struct type *places = type_tensor(im->m, E_I32, 2, dims);
-        int32_t *roots = constant_room(im->m, (size_t)f->tree_count * sizeof *roots);
+        const struct type *places = type_tensor(c->m, E_I32, 2, dims);
+        int32_t *roots = constant_room(c->m, (size_t)f->tree_count * sizeof *roots);
         for (int64_t t = 0; t < f->tree_count; t++)
                 roots[t] = (int32_t)(f->roots[t] < 0 ? f->node_count + ~f->roots[t] : f->roots[t]);
-        struct value *at = constant_dense(im->m, type_tensor(im->m, E_I32, 1, dims + 1), roots, NULL);
-        at = compose_spread(im->c, at, places, (const int64_t[]){ 1 });
+        struct value *at = constant_dense(c->m, type_tensor(c->m, E_I32, 1, dims + 1), roots, NULL);
+        at = compose_spread(c, at, places, (const int64_t[]){ 1 });
         if (depth) {
-                w.feature = column(im, f, E_I32, FEATURE);
-                w.split = column(im, f, e, SPLIT);
-                w.missing = missing ? column(im, f, E_BOOL, MISSING) : NULL;
-                w.mode = w.modes & (w.modes - 1) ? column(im, f, E_I8, MODE) : NULL;
-                w.next[0] = column(im, f, E_I32, FALSE_WAY);
-                w.next[1] = column(im, f, E_I32, TRUE_WAY);
-                at = walked(im, &w, at, depth);
+                w.feature = column(c, f, E_I32, FEATURE);
+                w.split = column(c, f, e, SPLIT);
+                w.missing = missing ? column(c, f, E_BOOL, MISSING) : NULL;
+                w.mode = w.modes & (w.modes - 1) ? column(c, f, E_I8, MODE) : NULL;
+                w.next[0] = column(c, f, E_I32, FALSE_WAY);
+                w.next[1] = column(c, f, E_I32, TRUE_WAY);
+                at = walked(c, &w, at, depth);
         }
-        struct value *leaves = at ? plus(im->c, at, -(double)f->node_count) : NULL;
-        struct value *y = aggregated(im, f, leaves, e);
-        if (f->wants_spoken && !(f->spoken = spoken(im, f, leaves, e)))
+        struct value *leaves = at ? plus(c, at, -(double)f->node_count) : NULL;
+        struct value *y = aggregated(c, f, leaves, e);
+        if (f->wants_spoken && !(f->spoken = spoken(c, f, leaves, e)))
                 return NULL;
-        return y && f->base ? add(im->c, y,
-                                  compose_spread(im->c, f->base, y->type, (const int64_t[]){ 1 }))
+        return y && f->base ? add(c, y, compose_spread(c, f->base, y->type, (const int64_t[]){ 1 }))
                             : y;
 }

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* Linear attention: a state <depth x width> for each head instead of all keys and values, one step
+ * after the other:
+ *
+ *   state = exp(decay) state + k write,   write = v, or beta (v - state' k)        output = scale q state
+ */
+#include "front/compose/compose_attention.h"
+
+#include <math.h>
+
+#include "front/compose/compose_arithmetic.h"
+
+enum {
+        QUERY,
+        KEY,
+        VALUE,
+        DECAY,
+        BETA,
+        SCANS
+}; /* the sequences, in the order in which steps read them */
+
+struct linear {
+        const struct compose_linear_attention *in;
+        struct value *scanned[SCANS]; /* of each sequence, or NULL */
+        int64_t batch, steps;
+        int64_t depth, width; /* of a head's keys, of its values */
+        double scale;
+};
+
+/* whether x is [batch, steps, columns], columns one of two numbers */
+static bool want_columns(struct compose *c, const struct linear *l, const char *what,
+                         const struct value *x, int64_t columns, int64_t other)
+{
+        if (!x || (value_rank(x) == 3 && value_extent(x, 0) == l->batch &&
+                   value_extent(x, 1) == l->steps &&
+                   (value_extent(x, 2) == columns || value_extent(x, 2) == other)))
+                return true;
+        return compose_invalid(c, "the %s are %s, want <%lld x %lld x %lld>", what,
+                               type_text(c->arena, c->m, x->type), (long long)l->batch,
+                               (long long)l->steps, (long long)columns);
+}
+
+static bool linear_new(struct compose *c, const struct compose_linear_attention *in,
+                       struct linear *l)
+{
+        const dim_t *q = in->q->type->dims;
+
+        if (in->heads < 1 || in->groups < 1 || in->heads > NUMBER_MAX || in->heads % in->groups)
+                return compose_invalid(c, "%lld heads of queries share %lld of keys",
+                                       (long long)in->heads, (long long)in->groups);
+        *l = (struct linear){ .in = in,
+                              .scanned = { in->q, in->k, in->v, in->decay, in->beta },
+                              .batch = dim_extent(q[0]),
+                              .steps = dim_extent(q[1]),
+                              .depth = dim_extent(q[2]) / in->heads,
+                              .width = value_extent(in->v, 2) / in->groups };
+        l->scale = in->scale != 0 ? in->scale : 1 / sqrt((double)l->depth);
+        const int64_t keys = l->depth * in->groups;
+        return want_columns(c, l, "queries", in->q, l->depth * in->heads, -1) &&
+               want_columns(c, l, "keys", in->k, keys, -1) &&
+               want_columns(c, l, "values", in->v, l->width * in->groups, -1) &&
+               want_columns(c, l, "decays", in->decay, in->groups, keys) &&
+               want_columns(c, l, "betas", in->beta, in->groups, 1) &&
+               (l->depth || compose_invalid(c, "heads of 0 columns"));
+}
+
+/* [batch, steps, heads * size] as [steps, batch, heads, size] */
+static struct value *by_steps(struct compose *c, const struct linear *l, struct value *x,
+                              int64_t heads)
+{
+        x = compose_reshape(c, x, 4,
+                            (const dim_t[]){ dim_of(l->batch), dim_of(l->steps), dim_of(heads),
+                                             dim_of(value_extent(x, 2) / heads) });
+        return x ? build_transpose(c->b, x, (const int64_t[]){ 1, 0, 2, 3 }) : NULL;
+}
+
+/* [batch, heads, size] as rows or columns of products */
+static struct value *as_matrix(struct compose *c, struct value *x, bool row)
+{
+        const dim_t *d = x ? x->type->dims : NULL;
+        return d ? compose_reshape(c, x, 4,
+                                   (const dim_t[]){ d[0], d[1], dim_of(row ? 1 : dim_extent(d[2])),
+                                                    dim_of(row ? dim_extent(d[2]) : 1) })
+                 : NULL;
+}
+
+static struct value *as_vector(struct compose *c, struct value *x)
+{
+        const dim_t *d = x ? x->type->dims : NULL;
+        return d ? compose_reshape(c, x, 3,
+                                   (const dim_t[]){ d[0], d[1],
+                                                    dim_of(dim_extent(d[2]) * dim_extent(d[3])) })
+                 : NULL;
+}
+
+/* One step: rows of what is scanned, in the order of the inputs; yielded: the next state and the
+ * output. */
+static void build_step(struct compose *c, const struct linear *l, const struct compose_loop *loop,
+                       struct value **yielded)
+{
+        struct value *row[SCANS] = { NULL }, *state = loop->held;
+        for (int i = 0, scan = 0; i < SCANS; i++)
+                if (l->scanned[i])
+                        row[i] = compose_cast(c, &loop->rows[scan++], E_F32);
+        struct value *key = as_matrix(c, row[KEY], false), *write = row[VALUE];
+        if (row[DECAY])
+                state = mul(c, state, as_matrix(c, compose_unary(c, OP_exp, row[DECAY]), false));
+        if (row[BETA] && state) {
+                struct value *across =
+                        build_transpose(c->b, state, (const int64_t[]){ 0, 1, 3, 2 });
+                struct value *known = as_vector(c, compose_matmul(c, across, key));
+                write = mul(c, row[BETA], sub(c, write, known));
+        }
+        state = add(c, state, compose_matmul(c, key, as_matrix(c, write, true)));
+        struct value *right = compose_for_heads(c, state, l->in->heads);
+        struct value *y = as_vector(c, compose_matmul(c, as_matrix(c, row[QUERY], true), right));
+        yielded[0] = state;
+        yielded[1] = compose_cast(c, times(c, y, l->scale), value_element(l->in->q));
+}
+
+bool compose_linear_attention(struct compose *c, const struct compose_linear_attention *in,
+                              struct value **y, struct value **state)
+{
+        struct value *scans[SCANS], *yielded[2], *past = in->past;
+        struct compose_loop loop;
+        struct linear l;
+        int scanned = 0;
+
+        if (!linear_new(c, in, &l))
+                return false;
+        const dim_t dims[4] = { dim_of(l.batch), dim_of(in->groups), dim_of(l.depth),
+                                dim_of(l.width) };
+        const struct type *type = compose_type(c, E_F32, 4, dims);
+        if (!type)
+                return false;
+        if (past && (!element_is_float(value_element(past)) || !type_same_dims(past->type, type)))
+                return compose_invalid(c, "the state is %s, want %s",
+                                       type_text(c->arena, c->m, past->type),
+                                       type_text(c->arena, c->m, type));
+        struct value *first = past ? compose_cast(c, past, E_F32) : constant_number(c->m, type, 0);
+        for (int i = 0; i < SCANS; i++) {
+                int64_t heads = i == QUERY              ? in->heads
+                                : i == BETA && in->beta ? value_extent(in->beta, 2)
+                                                        : in->groups;
+                if (l.scanned[i] && !(scans[scanned++] = by_steps(c, &l, l.scanned[i], heads)))
+                        return false;
+        }
+        const struct compose_loop_parts parts = { .steps = l.steps,
+                                                  .first = &first,
+                                                  .carried = 1,
+                                                  .scans = scans,
+                                                  .scanned = scanned,
+                                                  .stacked = 1 };
+        if (!first || !compose_loop_open(c, &parts, &loop))
+                return false;
+        build_step(c, &l, &loop, yielded);
+        if (!compose_loop_close(c, &loop, yielded))
+                return false;
+        *y = build_transpose(c->b, &loop.op->results[1], (const int64_t[]){ 1, 0, 2, 3 });
+        *y = compose_reshape(
+                c, *y, 3, (const dim_t[]){ dims[0], dim_of(l.steps), dim_of(in->heads * l.width) });
+        *state = compose_cast(c, &loop.op->results[0], value_element(past ? past : in->q));
+        return *y && *state;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Determinants, and sums of products by an equation of labels. */
+#ifndef FRONT_COMPOSE_COMPOSE_MATRIX_H
+#define FRONT_COMPOSE_COMPOSE_MATRIX_H
+
+#include "front/compose/compose.h"
+
+/* of the square matrices in the last two dimensions of x; that of none by none is 1 */
+struct value *compose_determinant(struct compose *c, struct value *x);
+
+/* Einstein's summation as numpy writes it: "ij,jk->ik", also with "..." and without a result. */
+struct compose_einsum {
+        const char *equation, *end;     /* its bytes, up to `end` */
+        struct value *const *operands;  /* of one element type */
+        int count;                      /* of operands; positive */
+};
+struct value *compose_einsum(struct compose *c, const struct compose_einsum *in);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* Elements moved. */
+#include "front/compose/compose_move.h"
+
+#include "base/size.h"
+#include "front/compose/compose_arithmetic.h"
+
+/* ---- several tensors as one ---- */
+
+struct value *compose_concat(struct compose *c, struct value *const *items, int count, int axis)
+{
+        const struct type *first = items[0]->type;
+        int64_t sum = 0;
+        dim_t dims[RANK_MAX];
+
+        for (int i = 0; i < count; i++) {
+                const struct type *t = items[i]->type;
+                const char *wrong = NULL;
+                if (t->element != first->element)
+                        wrong = arena_printf(c->arena, "operand %d is of %s, want %s as the first",
+                                             i, element_info[t->element].text,
+                                             element_info[first->element].text);
+                else if (t->rank != first->rank)
+                        wrong = arena_printf(c->arena,
+                                             "operand %d is of rank %d, want %d as the first", i,
+                                             t->rank, first->rank);
+                for (int d = 0; d < t->rank && !wrong; d++)
+                        if (d != axis && !dim_equal(t->dims[d], first->dims[d]))
+                                wrong = arena_printf(c->arena,
+                                                     "operand %d is %s, which differs from the "
+                                                     "first at dimension %d",
+                                                     i, type_text(c->arena, c->m, t), d);
+                if (!wrong && !int_add(sum, type_extent(t, axis), &sum))
+                        wrong = "the operands are too large";
+                if (wrong) {
+                        compose_invalid(c, "%s", wrong);
+                        return NULL;
+                }
+        }
+        for (int d = 0; d < first->rank; d++)
+                dims[d] = dim_of(d == axis ? sum : type_extent(first, d));
+        return compose_type(c, first->element, first->rank, dims)
+                       ? build_concat(c->b, items, count, axis)
+                       : NULL;
+}
+
+/* the items with an axis of extent 1 put in, at `axis` */
+static struct value **with_axis(struct compose *c, struct value *const *items, int count, int axis)
+{
+        struct value **rows = arena_array(c->arena, (size_t)count, sizeof *rows);
+        for (int i = 0; i < count; i++) {
+                dim_t dims[RANK_MAX + 1];
+                int rank = value_rank(items[i]);
+                for (int d = 0; d <= rank; d++)
+                        dims[d] = dim_of(d == axis ? 1 : value_extent(items[i], d - (d > axis)));
+                rows[i] = compose_reshape(c, items[i], rank + 1, dims);
+                if (!rows[i])
+                        return NULL;
+        }
+        return rows;
+}
+
+int compose_first_unlike(struct value *const *items, int count)
+{
+        int i = 1;
+        while (i < count && items[i]->type == items[0]->type)
+                i++;
+        return i;
+}
+
+struct value *compose_stack(struct compose *c, struct value *const *items, int count, int axis)
+{
+        if (value_rank(items[0]) == RANK_MAX) {
+                compose_unsupported(c, "rank %d, at most %d are supported", RANK_MAX + 1, RANK_MAX);
+                return NULL;
+        }
+        int unlike = compose_first_unlike(items, count);
+        if (unlike < count) {
+                compose_invalid(c, "item %d is %s, the first one %s", unlike,
+                                type_text(c->arena, c->m, items[unlike]->type),
+                                type_text(c->arena, c->m, items[0]->type));
+                return NULL;
+        }
+        struct value **rows = with_axis(c, items, count, axis);
+        return rows ? compose_concat(c, rows, count, axis) : NULL;
+}
+
+/* ---- parts and pads ---- */
+
+struct value *compose_slice(struct compose *c, struct value *x, const struct compose_slice *s)
+{
+        int64_t starts[RANK_MAX], steps[RANK_MAX];
+        dim_t dims[RANK_MAX];
+
+        for (int d = 0; d < value_rank(x); d++) {
+                starts[d] = 0;
+                steps[d] = 1;
+                dims[d] = dim_of(value_extent(x, d));
+        }
+        for (int i = 0; i < s->count; i++) {
+                int d = s->axes[i];
+                int64_t extent = value_extent(x, d), step = s->steps[i], start = s->starts[i],
+                        end = s->ends[i];
+                /* a step past the extent takes one element, whatever it is */
+                step = compose_max(compose_min(step, NUMBER_MAX), -(int64_t)NUMBER_MAX);
+                start = start < 0 ? start + extent : start;
+                end = end < 0 ? end + extent : end;
+                start = compose_max(0, compose_min(start, step > 0 ? extent : extent - 1));
+                end = step > 0 ? compose_max(0, compose_min(end, extent))
+                               : compose_max(-1, compose_min(end, extent - 1));
+                int64_t span = step > 0 ? end - start : start - end,
+                        stride = step > 0 ? step : -step;
+                dims[d] = dim_of(span > 0 && extent > 0 ? divide_up(span, stride) : 0);
+                starts[d] = dim_extent(dims[d]) ? start : 0;
+                steps[d] = dim_extent(dims[d]) > 1 ? step : 1;
+        }
+        return build_slice(c->b, x, starts, steps, dims);
+}
+
+struct value *compose_reverse(struct compose *c, struct value *x, int axis)
+{
+        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
+
+        if (!x)
+                return NULL;
+        for (int d = 0; d < value_rank(x); d++)
+                steps[d] = d == axis ? -1 : 1;
+        starts[axis] = value_extent(x, axis) - 1;
+        return build_slice(c->b, x, starts, steps, x->type->dims);
+}
+
+struct value *compose_pad(struct compose *c, struct value *x, struct value *value,
+                          struct value *low, int mode, const struct type *to)
+{
+        struct attr *attrs = attrs_new(c->m, OP_pad);
+
+        if (!x || !value || !low || !to)
+                return NULL;
+        attr_set(attrs, OP_pad, "mode", mode);
+        return value_build(c->b, OP_pad, (struct value *[]){ x, value, low }, 3, attrs, to);
+}
+
+/* ---- pixels as channels ---- */
+
+static struct value *shuffle(struct compose *c, struct value *x, const dim_t *split,
+                             const int64_t *perm, const dim_t *merged)
+{
+        x = compose_reshape(c, x, 6, split);
+        return compose_reshape(c, x ? build_transpose(c->b, x, perm) : NULL, 4, merged);
+}
+
+struct value *compose_depth_to_space(struct compose *c, struct value *x, int64_t b, bool last)
+{
+        const dim_t *d = x->type->dims;
+        const int64_t channels = dim_extent(d[1]);
+
+        if (b < 1 || b > NUMBER_MAX || channels % (b * b)) {
+                compose_invalid(c, "blocksize %lld for %lld channels", (long long)b,
+                                (long long)channels);
+                return NULL;
+        }
+        const dim_t block = dim_of(b), depth = dim_of(channels / (b * b)),
+                    merged[4] = { d[0], depth, dim_of(dim_extent(d[2]) * b),
+                                  dim_of(dim_extent(d[3]) * b) },
+                    first[6] = { d[0], block, block, depth, d[2], d[3] },
+                    behind[6] = { d[0], depth, block, block, d[2], d[3] };
+        const int64_t perm_first[6] = { 0, 3, 4, 1, 5, 2 }, perm_behind[6] = { 0, 1, 4, 2, 5, 3 };
+        return compose_type(c, value_element(x), 4, merged)
+                       ? shuffle(c, x, last ? behind : first, last ? perm_behind : perm_first,
+                                 merged)
+                       : NULL;
+}
+
+struct value *compose_space_to_depth(struct compose *c, struct value *x, int64_t b)
+{
+        const dim_t *d = x->type->dims;
+        const int64_t channels = dim_extent(d[1]);
+
+        if (b < 1 || b > NUMBER_MAX || dim_extent(d[2]) % b || dim_extent(d[3]) % b ||
+            (channels > 0 && b * b > INT64_MAX / 2 / channels)) {
+                compose_invalid(c, "blocksize %lld for %lld x %lld", (long long)b,
+                                (long long)dim_extent(d[2]), (long long)dim_extent(d[3]));
+                return NULL;
+        }
+        const dim_t block = dim_of(b), height = dim_of(dim_extent(d[2]) / b),
+                    width = dim_of(dim_extent(d[3]) / b),
+                    merged[4] = { d[0], dim_of(channels * b * b), height, width },
+                    split[6] = { d[0], d[1], height, block, width, block };
+        return compose_type(c, value_element(x), 4, merged)
+                       ? shuffle(c, x, split, (const int64_t[]){ 0, 3, 5, 1, 2, 4 }, merged)
+                       : NULL;
+}
+
+struct value *compose_reverse_sequence(struct compose *c, struct value *x, struct value *lengths,
+                                       int batch)
+{
+        const struct type *places =
+                type_tensor(c->m, E_I64, 3,
+                            (const dim_t[]){ dim_of(value_extent(x, 0)), dim_of(value_extent(x, 1)),
+                                             dim_of(1) });
+        struct value *t = build_iota(c->b, places, 1 - batch), *pair[2];
+        struct value *length = compose_along(c, lengths, places, batch);
+        struct value *back = compose_with(c, OP_sub, sub(c, length, t), 1);
+        pair[1 - batch] = compose_select(c, compose_binary(c, OP_lt, t, length), back, t);
+        pair[batch] = build_iota(c->b, places, batch);
+        struct value *index = pair[1 - batch] ? build_concat(c->b, pair, 2, 2) : NULL;
+        return index ? value_build(c->b, OP_gather_nd, (struct value *[]){ x, index }, 2, NULL,
+                                   NULL)
+                     : NULL;
+}
+
+/* ---- elements by indices ---- */
+
+struct value *compose_gather_elements(struct compose *c, struct value *x, struct value *at,
+                                      int axis)
+{
+        struct attr *attrs = attrs_new(c->m, OP_gather_elements);
+
+        attr_set(attrs, OP_gather_elements, "axis", axis);
+        return x && at ? value_build(c->b, OP_gather_elements, (struct value *[]){ x, at }, 2,
+                                     attrs, NULL)
+                       : NULL;
+}
+
+struct value *compose_scatter(struct compose *c, struct value *x, struct value *indices,
+                              struct value *updates, int64_t axis, int64_t kind)
+{
+        struct attr *attrs = attrs_new(c->m, OP_scatter);
+        struct value *operands[3] = { x, indices, updates };
+
+        attr_set(attrs, OP_scatter, "axis", axis);
+        attr_set(attrs, OP_scatter, "kind", kind);
+        return x && indices && updates ? value_build(c->b, OP_scatter, operands, 3, attrs, NULL)
+                                       : NULL;
+}
+
+struct value *compose_cache_update(struct compose *c, struct value *x, struct value *update,
+                                   struct value *begin, int axis, bool circular)
+{
+        struct value *at = build_iota(c->b, type_with_element(c->m, update->type, E_I64), axis);
+        if (begin)
+                at = add(c, at, compose_spread(c, begin, at->type, (const int64_t[]){ 0 }));
+        if (circular)
+                at = compose_with(c, OP_mod, at, (double)value_extent(x, axis));
+        return compose_scatter(c, x, at, update, axis, SCATTER_REPLACE);
+}

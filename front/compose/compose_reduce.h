@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Reductions along axes that only a run may know. */
+#ifndef FRONT_COMPOSE_COMPOSE_REDUCE_H
+#define FRONT_COMPOSE_COMPOSE_REDUCE_H
+
+#include "front/compose/compose.h"
+
+/* axes <count x i64> that may count from the end, made positive */
+struct value *compose_axes_wrap(struct compose *c, struct value *axes, int rank);
+/* <rank x i64>: entry axes[i] is values[i], the others are preset */
+struct value *compose_axes_scatter(struct compose *c, struct value *axes, struct value *values,
+                                   int rank, int64_t preset);
+
+/* what x is divided by before it is squared: the largest magnitude of its set, but 1 where that is
+ * 0, infinite or no number */
+struct value *compose_norm_scale(struct compose *c, struct value *largest);
+
+enum compose_reduction_kind {
+        REDUCE_OP_SUM,
+        REDUCE_OP_MEAN,
+        REDUCE_OP_MAX,
+        REDUCE_OP_MIN,
+        REDUCE_OP_PROD,
+        REDUCE_OP_L1,                   /* the sum of magnitudes */
+        REDUCE_OP_L2,                   /* the root of the sum of squares */
+        REDUCE_OP_LOG_SUM,
+        REDUCE_OP_LOG_SUM_EXP,
+        REDUCE_OP_SUM_SQUARE
+};
+struct compose_reduction {
+        int kind;
+        int count;                      /* of axes */
+        int64_t axes[RANK_MAX];         /* sorted */
+        struct value *stated;           /* axes that only a run knows, <count x i64>, instead; else
+                                         * NULL */
+        const struct type *result;      /* of these: the result's shape */
+};
+/* x's element; the axes vanish, or, of stated ones, are what the result's shape says. f16 and bf16
+ * are computed in f32; roots and logarithms of integers in f64. */
+struct value *compose_reduce_as(struct compose *c, const struct compose_reduction *r,
+                                struct value *x);
+
+#endif
