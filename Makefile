@@ -14,12 +14,12 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
 # The rooms. compiler/main.c and compiler/vta/main.c are the programs; everything else is libdnncc.a, which the unit tests link too.
 ROOMS := base ir $(addprefix ir/,target tensor loop library interp lower) cost schedule kernels passes $(addprefix passes/,simplify layout fuse vectorize memory calibrate quantize requantize) \
-         $(addprefix engines/,scalar vector tile grid stream commands) front/compose \
-         codegen codegen/targets codegen/machines codegen/vta codegen/unified codegen/sections compiler compiler/import compiler/export compiler/vta
+         $(addprefix engines/,scalar vector tile grid stream commands) front front/compose front/onnx \
+         codegen codegen/targets codegen/machines codegen/vta codegen/unified codegen/sections compiler compiler/export compiler/vta
 SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
 # what POSIX has and Windows has not; two files have another one in their place
 ifneq ($(filter windows w64,$(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null))),)
-SOURCES := $(filter-out compiler/process.c compiler/beneath.c,$(SOURCES)) $(wildcard windows/*.c)
+SOURCES := $(filter-out compiler/process.c base/beneath.c,$(SOURCES)) $(wildcard windows/*.c)
 INC += -Iwindows -include windows/posix.h
 endif
 OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(filter-out compiler/main.c compiler/vta/main.c,$(SOURCES))) $(B)/obj/onnx.pb-c.o
@@ -149,10 +149,10 @@ $(B)/obj/.folders: Makefile                # which names the rooms
 	@mkdir -p $(sort $(dir $(OBJECTS))) $(B)/obj/runtime
 	@touch $@
 
-$(B)/onnx.pb-c.c $(B)/onnx.pb-c.h &: compiler/import/onnx.proto
+$(B)/onnx.pb-c.c $(B)/onnx.pb-c.h &: front/onnx/onnx.proto
 	@mkdir -p $(B)
 	$(call say,PROTOC,$<)
-	$(Q)protoc-c --c_out=$(B) -Icompiler/import compiler/import/onnx.proto
+	$(Q)protoc-c --c_out=$(B) -Ifront/onnx front/onnx/onnx.proto
 $(B)/obj/onnx.pb-c.o: $(B)/onnx.pb-c.h
 
 # The library of math functions travels inside the program, as C string literals; callees first.

@@ -6,7 +6,7 @@
 #include "base/size.h"
 #include "base/suggest.h"
 #include "compiler/driver.h"
-#include "compiler/import/asked.h"
+#include "front/asked.h"
 
 struct binding { struct module *m; struct arena *arena; struct diag *diag; int64_t *extents; };
 

@@ -9,7 +9,7 @@
 #include "compiler/options.h"
 #include "passes/manager.h"
 
-struct model_facts;                     /* compiler/import/import.h */
+struct model_facts;                     /* front/import.h */
 
 struct run {
         struct arena *arena;

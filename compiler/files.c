@@ -12,68 +12,11 @@
 #include "base/text.h"
 #include "compiler/process.h"
 
-static bool fail(struct diag *diag, struct arena *arena, const char *what, const char *path,
-                 const char *why)
+static bool fail(struct diag *diag, struct arena *arena, const char *path, const char *why)
 {
-        diag_error(diag, EXIT_IO, "cannot %s %s: %s", what, text_argument(arena, path),
-                   why);
+        diag_error(diag, EXIT_IO, "cannot write %s: %s", text_argument(arena, path), why);
         return false;
 }
-
-static bool read_all(int fd, int64_t limit, int64_t expected, unsigned char **bytes, size_t *length)
-{
-        size_t capacity = expected > 0 && expected <= limit ? (size_t)expected + 1 : 65536,
-               used = 0;
-        unsigned char *data = memory_alloc(capacity);
-        for (;;) {
-                if (used == capacity)
-                        data = memory_resize(data, capacity *= 2);
-                ssize_t got = read(fd, data + used, capacity - used);
-                if (got < 0 && errno == EINTR)
-                        continue;
-                if (got < 0) {
-                        free(data);
-                        return false;
-                }
-                if (got == 0)
-                        break;
-                used += (size_t)got;
-                if ((int64_t)used > limit) {
-                        free(data);
-                        errno = EFBIG;
-                        return false;
-                }
-        }
-        *bytes = data;
-        *length = used;
-        return true;
-}
-
-bool file_read(const char *path, int64_t limit, unsigned char **bytes, size_t *length,
-               struct diag *diag)
-{
-        struct arena *arena = arena_new();
-        struct stat st = { 0 };
-        bool standard = !strcmp(path, "-"), fine = false;
-        int fd = standard ? 0 : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-        if (fd < 0 || fstat(fd, &st))
-                fail(diag, arena, "read", path, strerror(errno));
-        else if (!standard && !S_ISREG(st.st_mode))
-                fail(diag, arena, "read", path, "not a regular file");
-        else if ((S_ISREG(st.st_mode) && st.st_size > limit) ||
-                 (!(fine = read_all(fd, limit, st.st_size, bytes, length)) && errno == EFBIG))
-                diag_error(diag, EXIT_INVALID,
-                           "the file is larger than %lld bytes: " DIAG_HINT("raise with --limit file_bytes=N"),
-                           (long long)limit);
-        else if (!fine)
-                fail(diag, arena, "read", path, strerror(errno));
-        if (fd > 0)
-                close(fd);
-        arena_free(arena);
-        return fine;
-}
-
-/* ---- outputs ---- */
 
 struct output { const char *path, *temporary; FILE *file; struct output *next; };
 struct file_id { dev_t device; ino_t inode; struct file_id *next; };
@@ -128,14 +71,14 @@ FILE *outputs_open(struct outputs *outputs, const char *path, struct diag *diag)
                 if (!strcmp(o->path, path))
                         refused = "another output of this run has that name";
         if (refused) {
-                fail(diag, arena, "write", path, refused);
+                fail(diag, arena, path, refused);
                 return NULL;
         }
         char *temporary = arena_printf(arena, "%s.XXXXXX", path);
         int fd = temporary_file(temporary);
         FILE *file = fd < 0 ? NULL : fdopen(fd, "wb");
         if (!file) {
-                fail(diag, arena, "write", path, strerror(errno));
+                fail(diag, arena, path, strerror(errno));
                 if (fd >= 0) {
                         close(fd);
                         remove_temporary(temporary);
@@ -179,7 +122,7 @@ static bool rename_all(struct outputs *outputs, struct diag *diag)
                 if (outputs->if_changed && same_bytes(o->temporary, o->path))
                         remove_temporary(o->temporary);
                 else if (rename(o->temporary, o->path))
-                        return fail(diag, outputs->arena, "write", o->path, strerror(errno));
+                        return fail(diag, outputs->arena, o->path, strerror(errno));
                 temporary_forget(o->temporary);
                 o->temporary = NULL;
         }
@@ -194,7 +137,7 @@ bool outputs_commit(struct outputs *outputs, struct diag *diag)
                 failed |= fclose(o->file) != 0;
                 o->file = NULL;
                 if (failed) {
-                        fail(diag, outputs->arena, "write", o->path, strerror(errno));
+                        fail(diag, outputs->arena, o->path, strerror(errno));
                         outputs_discard(outputs);
                         return false;
                 }
@@ -217,22 +160,4 @@ void outputs_discard(struct outputs *outputs)
         }
         outputs->first = NULL;
         outputs->end = &outputs->first;
-}
-
-const char *path_base(const char *path)
-{
-        const char *slash = strrchr(path, '/');
-        return slash ? slash + 1 : path;
-}
-
-char *path_stem(struct arena *arena, const char *path, bool with_folder)
-{
-        const char *base = path_base(path), *dot = strrchr(base, '.');
-        const char *from = with_folder ? path : base;
-        if (!*from)
-                return arena_string(arena, "model");
-        size_t length = dot && dot != base ? (size_t)(dot - from) : strlen(from);
-        char *stem = arena_copy(arena, from, length + 1);
-        stem[length] = 0;
-        return stem;
 }

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "compiler/driver.h"
-#include "compiler/import/import.h"
+#include "front/import.h"
 #include "ir/lower/lower_emit.h"
 
 enum { INFO_TEXT = 1, INFO_JSON, INFO_NAMES };

@@ -6,7 +6,7 @@
 
 #include "base/store.h"
 #include "compiler/driver.h"
-#include "compiler/import/import.h"
+#include "front/import.h"
 #include "schedule/book.h"
 
 static void add_dependency(void *context, const char *path)

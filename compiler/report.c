@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/import/onnx.h"
+#include "front/onnx/onnx.h"
 #include "compiler/report.h"
 
 /* ---- sizes ---- */

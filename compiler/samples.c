@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/sha256.h"
-#include "compiler/import/import.h"
+#include "front/import.h"
 #include "compiler/npz.h"
 
 enum set_kind { SET_TENSORS, SET_ARRAYS, SET_NPZ };       /* folders of .pb and of .npy, a file */

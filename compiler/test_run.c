@@ -16,7 +16,7 @@
 
 #include "codegen/targets.h"
 #include "compiler/driver.h"
-#include "compiler/import/import.h"
+#include "front/import.h"
 #include "compiler/npz.h"
 #include "compiler/progress.h"
 #include "ir/loop/fail_codes.h"

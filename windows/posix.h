@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What POSIX has and Windows has not, as far as dnncc uses it. Included in front of every source there (Makefile), so that
- * these say nothing of it. windows_process.c and windows_beneath.c take the place of compiler/process.c and compiler/beneath.c. */
+ * these say nothing of it. windows_process.c and windows_beneath.c take the place of compiler/process.c and base/beneath.c. */
 #ifndef WINDOWS_POSIX_H
 #define WINDOWS_POSIX_H
 

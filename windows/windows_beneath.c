@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* file_open_beneath where folders are no descriptors: no part of the path is a link. */
-#include "compiler/files.h"
+#include "base/file.h"
 
 #include <errno.h>
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/store.h"
-#include "compiler/import/onnx_model.h"
+#include "front/onnx/onnx_model.h"
 
 enum { LIST = 64 };
 

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* Control flow: If. A branch that is known at compile time stands in the node's place and the other
+ * one is never looked at, which is how exporters guard code for other shapes. A branch that only a
+ * run can choose may be for other shapes, too (another sampling rate, say): where its values are
+ * not what the file declares them to be, and it cannot be imported for that, a run that chooses it
+ * ends with INDEX. */
+#include "front/onnx/onnx_helpers.h"
+#include "front/onnx/onnx_model.h"
+#include "front/compose/compose_arithmetic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The condition as a scalar; NULL after an error. */
+static struct value *condition(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *c = n->inputs[0];
+        if (c->type->element != E_BOOL || !type_is_static(c->type) || type_elements(c->type) != 1) {
+                onnx_invalid(im, n, "the condition is %s, want one bool",
+                             type_text(im->arena, im->m, c->type));
+                return NULL;
+        }
+        return build_reshape(&im->b, c, 0, NULL);
+}
+
+/* What the branches yield, which must have the same static types. */
+static bool check_branches(struct onnx_import *im, struct onnx_node *n, struct op *op)
+{
+        const struct op *yields[] = { op->regions[0]->last, op->regions[1]->last };
+        for (int i = 0; i < op->result_count; i++) {
+                const struct type *t = op_operand(yields[0], i)->type,
+                                  *other = op_operand(yields[1], i)->type;
+                if (t != other)
+                        return onnx_unsupported(im, n,
+                                                "output %d is %s in one branch and %s in the other",
+                                                i, type_text(im->arena, im->m, t),
+                                                type_text(im->arena, im->m, other));
+                op->results[i].type = t;
+        }
+        return true;
+}
+
+/* ---- branches for other shapes ---- */
+
+/* what a branch said instead of being imported */
+struct refusal { char *text; bool misfit; };
+
+/* its first error */
+static const char *reason(struct onnx_import *im, const struct refusal *refusal)
+{
+        static const char word[] = "error: ";
+        const char *line = strstr(refusal->text, word);
+        return line ? arena_printf(im->arena, "%.*s", (int)strcspn(line, "\n") - (int)strlen(word),
+                                   line + strlen(word))
+                    : "";
+}
+
+/* Imports a branch; what is said meanwhile is kept in *refusal, or said when all is well. */
+static bool import_branch(struct onnx_import *im, const Onnx__GraphProto *branch,
+                          struct region *region, struct refusal *refusal)
+{
+        struct onnx_model *model = im->model;
+        struct onnx_import before = *im;
+        struct onnx_model state = *model;
+        struct diag diag = *im->diag;
+        size_t length;
+        FILE *kept = open_memstream(&refusal->text, &length);
+        if (kept)
+                im->diag->stream = kept;
+        model->contradicted = false;
+        bool ok = onnx_subgraph(im, branch, region, NULL, 0);
+        if (kept)
+                fclose(kept);
+        im->diag->stream = diag.stream;
+        refusal->misfit = !ok && kept && model->contradicted && !model->skip &&
+                          im->unsupported_count == before.unsupported_count;
+        model->contradicted |= state.contradicted;
+        if (!refusal->misfit) {
+                diag_say_again(im->diag, kept ? refusal->text : "");
+                return ok;
+        }
+        im->diag->errors = diag.errors;
+        im->diag->code = diag.code;
+        im->scope = before.scope;
+        im->b = before.b;
+        model->frame = state.frame;
+        model->nesting = state.nesting;
+        model->counted = state.counted;
+        return false;
+}
+
+/* In place of what was imported of it: zeros of the types that the other branch yields, taken from
+ * behind their end. */
+static bool fail_branch(struct onnx_import *im, struct onnx_node *n, struct op *op, int which,
+                        const struct refusal *refusal)
+{
+        struct region *region = op->regions[which];
+        const struct op *other = op->regions[!which]->last;
+        diag_warning(im->diag,
+                     "%s: a run that chooses the %s branch fails, it is not for these shapes: %s",
+                     onnx_node_text(im, n->proto), which ? "else" : "then", reason(im, refusal));
+        while (region->last)
+                op_erase(region->last);
+        struct onnx_region outer = onnx_region_enter(im, region);
+        struct value *behind = plus(im->c, build_cast(&im->b, op_operand(op, 0), E_I64), 1);
+        struct value **yields =
+                arena_array(im->arena, (size_t)other->operand_count, sizeof *yields);
+        bool ok = behind != NULL;
+        for (int i = 0; i < other->operand_count && ok; i++) {
+                const struct type *t = op_operand(other, i)->type;
+                dim_t dims[RANK_MAX + 1] = { dim_of(1) };
+                memcpy(dims + 1, t->dims, (size_t)t->rank * sizeof *dims);
+                const struct type *rows = type_tensor(im->m, t->element, t->rank + 1, dims);
+                yields[i] = rows ? build_gather(&im->b, constant_number(im->m, rows, 0), behind, 0)
+                                 : NULL;
+                ok = yields[i] != NULL;
+        }
+        ok = ok && build_yield(&im->b, yields, other->operand_count);
+        onnx_region_leave(im, outer);
+        return ok;
+}
+
+/* The second one too when the first is not supported: its nodes are listed. */
+static bool import_branches(struct onnx_import *im, struct onnx_node *n, struct op *op,
+                            const Onnx__GraphProto *const *branches)
+{
+        struct refusal refusals[2] = { { 0 } };
+        bool ok[2], skipped = false, failed = false;
+        for (int i = 0; i < 2 && !failed; i++) {
+                op_add_region(op, i);
+                ok[i] = import_branch(im, branches[i], op->regions[i], &refusals[i]);
+                skipped |= !ok[i] && im->model->skip;
+                failed = !ok[i] && !im->model->skip && !refusals[i].misfit;
+        }
+        im->model->skip = skipped;
+        if (refusals[0].misfit && refusals[1].misfit)
+                onnx_invalid(im, n, "neither branch is for these shapes: %s",
+                             reason(im, &refusals[0]));
+        for (int i = 0; i < 2 && !failed && !skipped; i++)
+                if (!ok[i] && ok[!i])
+                        ok[i] = fail_branch(im, n, op, i, &refusals[i]);
+        free(refusals[0].text);
+        free(refusals[1].text);
+        return !failed && !skipped && ok[0] && ok[1];
+}
+
+static bool run_time_if(struct onnx_import *im, struct onnx_node *n, struct value *c,
+                        const Onnx__GraphProto *const *branches)
+{
+        int count = (int)branches[0]->n_output;
+        if (branches[0]->n_output != branches[1]->n_output)
+                return onnx_invalid(im, n, "the branches have %zu and %zu outputs",
+                                    branches[0]->n_output, branches[1]->n_output);
+        if (n->output_count > count)
+                return onnx_invalid(im, n, "%d outputs, its branches have %d", n->output_count,
+                                    count);
+        const struct type **types = arena_array(im->arena, (size_t)count, sizeof *types);
+        for (int i = 0; i < count; i++)
+                types[i] = c->type;             /* any, until the branches have said what they
+                                                 * yield */
+        struct op *op = op_build_results(&im->b, OP_if, &c, 1, NULL, types, count, 2);
+        if (!op)
+                return false;
+        if (!import_branches(im, n, op, branches) || !check_branches(im, n, op) ||
+            !op_infer(im->m, op, im->diag))
+                return false;
+        for (int i = 0; i < n->output_count; i++)
+                n->outputs[i] = &op->results[i];
+        return true;
+}
+
+bool onnx_import_if(struct onnx_import *im, struct onnx_node *n)
+{
+        const Onnx__GraphProto *branches[] = { onnx_graph_attribute(im, n, "then_branch"), NULL };
+        branches[1] = branches[0] ? onnx_graph_attribute(im, n, "else_branch") : NULL;
+        struct value *c = branches[1] ? condition(im, n) : NULL;
+        int64_t number;
+        if (!c)
+                return false;
+        if (!value_is_constant(c))
+                return run_time_if(im, n, c, branches);
+        number = (int64_t)constant_element(c->constant, 0).u;
+        return onnx_inline_graph(im, branches[number ? 0 : 1], NULL, 0, n->outputs,
+                                 n->output_count);
+}

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/* Control flow: Loop and Scan. A body becomes the region of a loop; what is known at compile time
+ * (how often, that the condition holds) is not computed. Scan's axes are brought outermost before
+ * the loop and back behind it. */
+#include "front/onnx/onnx_helpers.h"
+#include "front/onnx/onnx_model.h"
+#include "front/compose/compose_move.h"
+
+#include <string.h>
+
+/* ---- bodies ---- */
+
+/* a loop whose region a graph fills, node by node; what it has is charged by itself */
+struct body {
+        struct compose_loop loop;
+        struct op *counted; /* outside, model->counted */
+};
+
+static bool body_open(struct onnx_import *im, const struct compose_loop_parts *parts,
+                      struct body *body)
+{
+        if (!compose_loop_open(im->c, parts, &body->loop))
+                return false;
+        body->counted = im->model->counted;
+        im->model->counted = NULL;
+        return true;
+}
+
+/* as compose_loop_close */
+static bool body_close(struct onnx_import *im, struct body *body, struct value *const *yielded)
+{
+        im->model->counted = body->counted;
+        return compose_loop_close(im->c, &body->loop, yielded);
+}
+
+/* the rank a body declares for an input; -1: none */
+static int declared_rank(const Onnx__GraphProto *body, size_t input)
+{
+        const Onnx__TypeProto *t = input < body->n_input ? body->input[input]->type : NULL;
+        if (!t || t->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || !t->tensor_type->shape)
+                return -1;
+        return t->tensor_type->shape->n_dim < RANK_MAX ? (int)t->tensor_type->shape->n_dim
+                                                       : RANK_MAX;
+}
+
+/* scalars of a loop are <T>, or <1 x T> where the body says so */
+static struct value *as_declared(struct onnx_import *im, struct value *v,
+                                 const Onnx__GraphProto *body, size_t input)
+{
+        return declared_rank(body, input) == 1
+                       ? build_reshape(&im->b, v, 1, (const dim_t[]){ dim_of(1) })
+                       : v;
+}
+
+/* one element as a scalar; NULL after an error */
+static struct value *scalar_of(struct onnx_import *im, struct onnx_node *n, struct value *v,
+                               enum element e, const char *what)
+{
+        if (v->type->kind == TYPE_TENSOR && v->type->element == e && type_is_static(v->type) &&
+            type_elements(v->type) == 1)
+                return build_reshape(&im->b, v, 0, NULL);
+        onnx_invalid(im, n, "%s is %s, want one %s", what, type_text(im->arena, im->m, v->type),
+                     element_info[e].text);
+        return NULL;
+}
+
+static bool want_inputs(struct onnx_import *im, struct onnx_node *n, int from)
+{
+        for (int i = from; i < n->input_count; i++) {
+                if (!n->inputs[i])
+                        return onnx_invalid(im, n, "input %d is required", i);
+                const struct type *t = n->inputs[i]->type;
+                if (t->kind == TYPE_TENSOR && !element_is_stored(t->element))
+                        return onnx_unsupported(im, n, "input %d is %s, which is not supported", i,
+                                                type_text(im->arena, im->m, t));
+        }
+        return true;
+}
+
+/* What is carried keeps its type. */
+static bool check_carried(struct onnx_import *im, struct onnx_node *n, const struct value *first,
+                          const struct value *next, int number)
+{
+        return first->type == next->type ||
+               onnx_unsupported(im, n, "carried value %d is %s at first and %s after an iteration",
+                                number, type_text(im->arena, im->m, first->type),
+                                type_text(im->arena, im->m, next->type));
+}
+
+static bool constant_number_of(const struct value *v, int64_t *number)
+{
+        if (!v || !value_is_constant(v))
+                return false;
+        *number = constant_element(v->constant, 0).i;
+        return true;
+}
+
+/* ---- Loop ---- */
+
+struct looping {
+        const Onnx__GraphProto *body;
+        struct value *trip, *go;        /* as the node gives them; NULL: none */
+        int carried, stacked;           /* stacked: those that are wanted, which[] among all */
+        int *which;
+        int64_t trips;                  /* when known, or -1 */
+};
+
+static bool looping_read(struct onnx_import *im, struct onnx_node *n, struct looping *l)
+{
+        struct value *trip = onnx_input(n, 0), *go = onnx_input(n, 1);
+        if (!(l->body = onnx_graph_attribute(im, n, "body")) || !want_inputs(im, n, 2))
+                return false;
+        int64_t all = (int64_t)l->body->n_output - 1, known;
+        l->carried = n->input_count > 2 ? n->input_count - 2 : 0;
+        if (l->body->n_input != (size_t)l->carried + 2 || all < l->carried || n->output_count > all)
+                return onnx_invalid(
+                        im, n,
+                        "%d carried values and %d outputs; its body has %zu inputs and %zu outputs",
+                        l->carried, n->output_count, l->body->n_input, l->body->n_output);
+        if ((trip && !(l->trip = scalar_of(im, n, trip, E_I64, "the trip count"))) ||
+            (go && !(l->go = scalar_of(im, n, go, E_BOOL, "the condition"))))
+                return false;
+        l->trips = -1;
+        if (constant_number_of(l->trip, &known))
+                l->trips = known > 0 ? known : 0;
+        if (constant_number_of(l->go, &known))
+                l->trips = known ? l->trips : 0;
+        l->which = arena_array(im->arena, (size_t)all, sizeof *l->which);
+        for (int i = l->carried; i < n->output_count; i++)
+                if (onnx_wants(n, i))
+                        l->which[l->stacked++] = i;
+        return true;
+}
+
+/* Rows of stacks where the number of iterations is not known: the model says. -1 after an error. */
+static int64_t declared_rows(struct onnx_import *im, struct onnx_node *n, const struct looping *l)
+{
+        int64_t rows = INT64_MAX;
+        for (int i = 0; i < l->stacked; i++) {
+                const struct type *t = n->declared[l->which[i]];
+                if (!t || !t->rank) {
+                        onnx_unsupported(
+                                im, n,
+                                "output %d has as many rows as there are iterations, which only a run can tell: "
+                                "state its shape",
+                                l->which[i]);
+                        return -1;
+                }
+                if (rows != INT64_MAX && !dim_is(t->dims[0], rows)) {
+                        onnx_invalid(im, n, "outputs are stated to have %lld and %lld rows",
+                                     (long long)rows, (long long)type_extent(t, 0));
+                        return -1;
+                }
+                rows = type_extent(t, 0);
+        }
+        return rows;
+}
+
+/* The region is complete: how often it runs, now that it is known whether the condition can ever
+ * fail. */
+static bool finish_looping(struct onnx_import *im, struct onnx_node *n, const struct looping *l,
+                           struct value *next_go, struct op **op)
+{
+        int64_t known = -1, trips = l->trips;
+        bool certain = !l->go || value_is_constant(l->go),
+             constant = constant_number_of(next_go, &known);
+        if (certain && constant && !known && (l->trip ? trips > 1 : trips < 0))
+                trips = 1;              /* it ends behind the first iteration */
+        bool go = certain && (trips == 0 || (constant && (known || trips == 1))) ? false : true;
+        if (!go && trips < 0 && !l->trip)
+                return onnx_invalid(
+                        im, n,
+                        "a loop without a trip count whose condition always holds never ends");
+        int64_t steps = !go && trips >= 0 ? trips : declared_rows(im, n, l);
+        if (steps < 0)
+                return false;
+        for (int i = 0; i < (*op)->result_count - l->carried; i++)
+                (*op)->results[l->carried + i].type = NULL;
+        attr_set((*op)->attrs, OP_loop, "steps", steps);
+        if (!go && trips >= 0)
+                op_set_operand(*op, 0, NULL);
+        if (!op_infer(im->m, *op, im->diag))
+                return false;
+        struct op_loop loop = op_loop(*op);
+        struct op_loop_kept kept = op_loop_all(im->arena, &loop);
+        kept.go = go;
+        return go || (*op = op_loop_keep(*op, &kept, im->diag)) != NULL;
+}
+
+/* the body, between onnx_loop_open and onnx_loop_close; yielded: go, carried, rows */
+static bool import_body(struct onnx_import *im, struct onnx_node *n, const struct looping *l,
+                        const struct compose_loop *loop, struct value **yielded)
+{
+        size_t count = l->body->n_output;
+        struct value **arguments =
+                arena_array(im->arena, (size_t)l->carried + 2, sizeof *arguments);
+        struct value **outputs = arena_array(im->arena, count, sizeof *outputs);
+        arguments[0] = as_declared(im, loop->number, l->body, 0);
+        arguments[1] = as_declared(im, compose_integer(im->c, E_BOOL, 1), l->body, 1);
+        for (int i = 0; i < l->carried; i++)
+                arguments[2 + i] = &loop->held[i];
+        if (!onnx_inline_graph(im, l->body, arguments, l->carried + 2, outputs, (int)count) ||
+            !onnx_want_tensors(im, l->body, outputs, 0, (int)count))
+                return false;
+        if (!(yielded[0] = scalar_of(im, n, outputs[0], E_BOOL, "the body's condition")))
+                return false;
+        for (int i = 0; i < l->carried; i++)
+                if (!check_carried(im, n, &loop->held[i], yielded[1 + i] = outputs[1 + i], i))
+                        return false;
+        for (int i = 0; i < l->stacked; i++)
+                yielded[1 + l->carried + i] = outputs[1 + l->which[i]];
+        return true;
+}
+
+/* ---- Loop that carries sequences: its iterations, one after the other ---- */
+
+static bool carries_lists(const struct onnx_node *n)
+{
+        bool any = false;
+        for (int i = 2; i < n->input_count; i++)
+                any |= n->inputs[i]->type->kind != TYPE_TENSOR;
+        return any;
+}
+
+/* Iteration `step`: values[0] becomes the condition, which is constant; those behind it, which are carried, the next ones; and
+ * those behind these the rows of all stacks. */
+static bool unroll_step(struct onnx_import *im, struct onnx_node *n, const struct looping *l, int64_t step, struct value **values)
+{
+        struct value **arguments = arena_array(im->arena, (size_t)l->carried + 2, sizeof *arguments);
+        int count = (int)l->body->n_output;
+        arguments[0] = as_declared(im, compose_integer(im->c, E_I64, step), l->body, 0);
+        arguments[1] = as_declared(im, compose_integer(im->c, E_BOOL, 1), l->body, 1);
+        for (int i = 0; i < l->carried; i++)
+                arguments[2 + i] = values[1 + i];
+        if (!onnx_repeat_graph(im, l->body, arguments, l->carried + 2, values, count) || !onnx_want_tensors(im, l->body, values, 0, 1) ||
+            !onnx_want_tensors(im, l->body, values, 1 + l->carried, count - 1 - l->carried) ||
+            !(values[0] = scalar_of(im, n, values[0], E_BOOL, "the body's condition")))
+                return false;
+        return value_is_constant(values[0]) ||
+               onnx_unsupported(im, n, "it carries a sequence or an optional, and ends when only a run can tell");
+}
+
+/* rows of one stack, `apart` places apart */
+static struct value *unrolled_stack(struct onnx_import *im, struct onnx_node *n, int output, struct value *const *rows, int count, int apart)
+{
+        const struct type *declared = n->declared[output];
+        struct value **list = arena_array(im->arena, (size_t)count, sizeof *list);
+        for (int i = 0; i < count; i++)
+                list[i] = rows[i * apart];
+        if (count)
+                return compose_stack(im->c, list, count, 0);
+        if (declared && declared->rank && dim_is(declared->dims[0], 0))
+                return constant_number(im->m, declared, 0);
+        onnx_unsupported(im, n, "output %d has no rows, and its shape is not stated", output);
+        return NULL;
+}
+
+static bool unrolled(struct onnx_import *im, struct onnx_node *n, const struct looping *l)
+{
+        struct value **values = arena_array(im->arena, l->body->n_output, sizeof *values), **rows = NULL;
+        int64_t go = 1, steps = 0, room = 0;
+        if ((l->trip && !value_is_constant(l->trip)) || (l->go && !value_is_constant(l->go)))
+                return onnx_unsupported(im, n, "it carries a sequence or an optional, and runs as often as only a run can tell");
+        for (int i = 0; i < l->carried; i++)
+                values[1 + i] = n->inputs[2 + i];
+        for (; go && (l->trips < 0 || steps < l->trips); steps++) {
+                if (!unroll_step(im, n, l, steps, values))
+                        return false;
+                constant_number_of(values[0], &go);
+                if (steps == room) {
+                        room = 2 * room + 8;
+                        struct value **more = arena_array(im->arena, (size_t)room * (size_t)(l->stacked + 1), sizeof *more);
+                        if (rows)
+                                memcpy(more, rows, (size_t)steps * (size_t)l->stacked * sizeof *more);
+                        rows = more;
+                }
+                for (int i = 0; i < l->stacked; i++)
+                        rows[steps * l->stacked + i] = values[1 + l->which[i]];
+        }
+        for (int i = 0; i < n->output_count && i < l->carried; i++)
+                n->outputs[i] = values[1 + i];
+        for (int i = 0; i < l->stacked; i++)
+                if (!onnx_output(n, l->which[i], unrolled_stack(im, n, l->which[i], rows ? rows + i : NULL, (int)steps, l->stacked)))
+                        return false;
+        return true;
+}
+
+bool onnx_import_loop(struct onnx_import *im, struct onnx_node *n)
+{
+        struct looping l = { 0 };
+        struct body body;
+        if (!looping_read(im, n, &l))
+                return false;
+        if (!l.carried && !l.stacked)
+                return onnx_invalid(im, n, "it has no outputs");
+        if (carries_lists(n))
+                return unrolled(im, n, &l);
+        struct value **yielded =
+                arena_array(im->arena, (size_t)(1 + l.carried + l.stacked), sizeof *yielded);
+        struct compose_loop_parts parts = { .trip = l.trip,
+                                            .go = l.go ? l.go : compose_integer(im->c, E_BOOL, 1),
+                                            .first = n->inputs + 2,
+                                            .carried = l.carried,
+                                            .stacked = l.stacked };
+        if (!body_open(im, &parts, &body))
+                return false;
+        if (!import_body(im, n, &l, &body.loop, yielded))
+                return body_close(im, &body, NULL);
+        if (!body_close(im, &body, yielded) ||
+            !finish_looping(im, n, &l, yielded[0], &body.loop.op))
+                return false;
+        for (int i = 0; i < n->output_count && i < l.carried; i++)
+                n->outputs[i] = &body.loop.op->results[i];
+        for (int i = 0; i < l.stacked; i++)
+                n->outputs[l.which[i]] = &body.loop.op->results[l.carried + i];
+        return true;
+}
+
+/* ---- Scan ---- */
+
+struct scanning {
+        const Onnx__GraphProto *body;
+        int carried, scanned, stacked;
+        int64_t *scan_axes, *scan_backward, *stack_axes, *stack_backward;
+        int64_t steps;
+};
+
+/* a list of `count` numbers; zeros when absent */
+static int64_t *list_attribute(struct onnx_import *im, struct onnx_node *n, const char *name,
+                               int count)
+{
+        const int64_t *given;
+        int given_count;
+        int64_t *list = arena_array(im->arena, (size_t)count, sizeof *list);
+        if (!onnx_ints(im, n, name, &given, &given_count))
+                return NULL;
+        if (given_count && given_count != count) {
+                onnx_invalid(im, n, "%s has %d values, want %d", name, given_count, count);
+                return NULL;
+        }
+        for (int i = 0; i < given_count; i++)
+                list[i] = given[i];
+        return list;
+}
+
+static int64_t *directions(struct onnx_import *im, struct onnx_node *n, const char *name, int count)
+{
+        int64_t *list = list_attribute(im, n, name, count);
+        for (int i = 0; list && i < count; i++)
+                if (list[i] < 0 || list[i] > 1) {
+                        onnx_invalid(im, n, "%s holds %lld, want 0 or 1", name, (long long)list[i]);
+                        return NULL;
+                }
+        return list;
+}
+
+/* first: the number of the first state */
+static bool scanning_read(struct onnx_import *im, struct onnx_node *n, int first,
+                          struct scanning *s)
+{
+        int64_t scanned;
+        if (!(s->body = onnx_graph_attribute(im, n, "body")) || !want_inputs(im, n, first) ||
+            !onnx_int_required(im, n, "num_scan_inputs", &scanned))
+                return false;
+        int inputs = n->input_count - first;
+        if (scanned < 1 || scanned > inputs)
+                return onnx_invalid(im, n, "num_scan_inputs is %lld, there are %d inputs",
+                                    (long long)scanned, inputs);
+        s->scanned = (int)scanned;
+        s->carried = inputs - s->scanned;
+        s->stacked = (int)s->body->n_output - s->carried;
+        if (s->body->n_input != (size_t)inputs || s->stacked < 0 ||
+            (size_t)n->output_count > s->body->n_output)
+                return onnx_invalid(im, n, "%d inputs and %d outputs; its body has %zu and %zu",
+                                    inputs, n->output_count, s->body->n_input, s->body->n_output);
+        return true;
+}
+
+/* dimension `axis` of x outermost, or the outermost one there */
+static struct value *move_axis(struct onnx_import *im, struct value *x, int axis, bool outermost)
+{
+        int64_t perm[RANK_MAX];
+        int rank = value_rank(x);
+        for (int d = 0; d < rank; d++)
+                if (outermost)
+                        perm[d] = d == 0 ? axis : d <= axis ? d - 1 : d;
+                else
+                        perm[d] = d == axis ? 0 : d < axis ? d + 1 : d;
+        return build_transpose(&im->b, x, perm);
+}
+
+/* The loop over rows of scans, states carried; results are all of its results. */
+static bool scan_rows(struct onnx_import *im, struct onnx_node *n, const struct scanning *s,
+                      struct value *const *states, struct value *const *scans,
+                      struct value **results)
+{
+        struct body body;
+        struct compose_loop_parts parts = { .steps = s->steps,
+                                            .first = states,
+                                            .carried = s->carried,
+                                            .scans = scans,
+                                            .scanned = s->scanned,
+                                            .scan_backward = s->scan_backward,
+                                            .stacked = s->stacked,
+                                            .stack_backward = s->stack_backward };
+        int count = s->carried + s->stacked;
+        struct value **yielded = arena_array(im->arena, (size_t)count, sizeof *yielded);
+        struct value **arguments =
+                arena_array(im->arena, (size_t)(s->carried + s->scanned), sizeof *arguments);
+        if (!body_open(im, &parts, &body))
+                return false;
+        for (int i = 0; i < s->carried + s->scanned; i++)
+                arguments[i] = &body.loop.held[i];
+        bool good =
+                onnx_inline_graph(im, s->body, arguments, s->carried + s->scanned, yielded, count) &&
+                onnx_want_tensors(im, s->body, yielded, 0, count);
+        for (int i = 0; i < s->carried && good; i++)
+                good = check_carried(im, n, states[i], yielded[i], i);
+        if (!good)
+                return body_close(im, &body, NULL);
+        if (!body_close(im, &body, yielded))
+                return false;
+        for (int i = 0; i < count; i++)
+                results[i] = &body.loop.op->results[i];
+        return true;
+}
+
+static bool same_steps(struct onnx_import *im, struct onnx_node *n, struct scanning *s, int i,
+                       int64_t extent)
+{
+        if (i && s->steps != extent)
+                return onnx_invalid(im, n, "scanned inputs have %lld and %lld rows",
+                                    (long long)s->steps, (long long)extent);
+        s->steps = extent;
+        return true;
+}
+
+bool onnx_import_scan(struct onnx_import *im, struct onnx_node *n)
+{
+        struct scanning s = { 0 };
+        if (!scanning_read(im, n, 0, &s) ||
+            !(s.scan_axes = list_attribute(im, n, "scan_input_axes", s.scanned)) ||
+            !(s.scan_backward = directions(im, n, "scan_input_directions", s.scanned)) ||
+            !(s.stack_axes = list_attribute(im, n, "scan_output_axes", s.stacked)) ||
+            !(s.stack_backward = directions(im, n, "scan_output_directions", s.stacked)))
+                return false;
+        struct value **scans = arena_array(im->arena, (size_t)s.scanned, sizeof *scans);
+        struct value **results =
+                arena_array(im->arena, (size_t)(s.carried + s.stacked), sizeof *results);
+        for (int i = 0; i < s.scanned; i++) {
+                struct value *x = n->inputs[s.carried + i];
+                int axis;
+                if (!onnx_axis(im, n, s.scan_axes[i], value_rank(x), &axis) ||
+                    !same_steps(im, n, &s, i, value_extent(x, axis)))
+                        return false;
+                scans[i] = move_axis(im, x, axis, true);
+        }
+        if (!scan_rows(im, n, &s, n->inputs, scans, results))
+                return false;
+        for (int i = 0; i < n->output_count; i++) {
+                int axis = 0;
+                if (i >= s.carried &&
+                    !onnx_axis(im, n, s.stack_axes[i - s.carried], value_rank(results[i]), &axis))
+                        return false;
+                n->outputs[i] = axis ? move_axis(im, results[i], axis, false) : results[i];
+        }
+        return true;
+}
+
+/* Before opset 9 everything has a batch, and each of its members is scanned by itself: a loop in a
+ * loop. */
+bool onnx_import_scan_batch(struct onnx_import *im, struct onnx_node *n)
+{
+        struct scanning s = { 0 };
+        struct body batch;
+        if (!scanning_read(im, n, 1, &s) ||
+            !(s.scan_backward = directions(im, n, "directions", s.scanned)))
+                return false;
+        if (n->inputs[0])
+                return onnx_unsupported(im, n, "sequence_lens");
+        for (int i = 0; i < s.carried + s.scanned; i++) {
+                const struct value *x = n->inputs[1 + i];
+                if (value_rank(x) < (i < s.carried ? 1 : 2) ||
+                    value_extent(x, 0) != value_extent(n->inputs[1], 0))
+                        return onnx_invalid(im, n, "input %d is %s, want a batch of %lld", 1 + i,
+                                            type_text(im->arena, im->m, x->type),
+                                            (long long)value_extent(n->inputs[1], 0));
+                if (i >= s.carried && !same_steps(im, n, &s, i - s.carried, value_extent(x, 1)))
+                        return false;
+        }
+        struct compose_loop_parts parts = { .steps = value_extent(n->inputs[1], 0),
+                                            .scans = n->inputs + 1,
+                                            .scanned = s.carried + s.scanned,
+                                            .stacked = s.carried + s.stacked };
+        struct value **results = arena_array(im->arena, (size_t)parts.stacked, sizeof *results);
+        struct value **inner = arena_array(im->arena, (size_t)parts.scanned, sizeof *inner);
+        if (!body_open(im, &parts, &batch))
+                return false;
+        for (int i = 0; i < parts.scanned; i++)
+                inner[i] = &batch.loop.rows[i];
+        if (!scan_rows(im, n, &s, inner, inner + s.carried, results))
+                return body_close(im, &batch, NULL);
+        if (!body_close(im, &batch, results))
+                return false;
+        for (int i = 0; i < n->output_count; i++)
+                n->outputs[i] = &batch.loop.op->results[i];
+        return true;
+}

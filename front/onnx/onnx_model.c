@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/* The door: bytes of a model file become a module with one function, main. */
+#include "front/onnx/onnx_model.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/store.h"
+#include "base/suggest.h"
+#include "base/file.h"
+
+enum { IR_OLDEST = 3, IR_NEWEST = 13 };
+
+/* ---- unpacking ---- */
+
+/* Small messages live as long as the import; large fields, lists of values that is, as long as the
+ * module (onnx_tensor.c). Raw data of large tensors stays in the file's bytes. */
+enum { LARGE = 1024 };
+
+static void *unpack_alloc(void *context, size_t bytes)
+{
+        struct onnx_import *im = context;
+        return bytes >= LARGE ? constant_room(im->m, bytes)
+                              : arena_alloc(im->arena, bytes ? bytes : 1);
+}
+
+static void unpack_free(void *context, void *pointer)
+{
+        (void)context, (void)pointer;
+}
+
+static ProtobufCMessage *unpack(struct onnx_import *im, const ProtobufCMessageDescriptor *message,
+                                const unsigned char *bytes, size_t length)
+{
+        ProtobufCAllocator allocator = { unpack_alloc, unpack_free, im };
+        struct onnx_image image = { .arena = im->arena };
+        ProtobufCMessage *unpacked = NULL;
+        if (onnx_wire_check(bytes, length, message, &im->context->limits, &image, im->diag)) {
+                unpacked = protobuf_c_message_unpack(message, &allocator, image.bytes.length,
+                                                     (const uint8_t *)image.bytes.data);
+                im->model->long_data = image.long_data;
+                if (!unpacked)
+                        onnx_error(im, "the file is damaged");
+        }
+        text_free(&image.bytes);
+        return unpacked;
+}
+
+/* ---- the head of the model ---- */
+
+static bool check_head(struct onnx_import *im, struct onnx_frame *frame)
+{
+        const Onnx__ModelProto *proto = im->model->proto;
+        if (!proto->has_ir_version || proto->ir_version < 1 || proto->ir_version > IR_NEWEST)
+                return onnx_error(im,
+                                  "IR version %" PRId64
+                                  " of the ONNX format, %d to %d are supported",
+                                  proto->ir_version, IR_OLDEST, IR_NEWEST);
+        if (proto->ir_version < IR_OLDEST) {
+                diag_error(im->diag, EXIT_UNSUPPORTED,
+                           "IR version %" PRId64 " of the ONNX format, %d is the oldest that is supported",
+                           proto->ir_version, IR_OLDEST);
+                return false;
+        }
+        if (!onnx_opsets(im, &frame->opsets, proto->opset_import, proto->n_opset_import,
+                         "the model"))
+                return false;
+        if (proto->n_training_info)
+                onnx_list(im, "training information is not supported");
+        im->m->name = text_safe(im->m->arena, (const char *)proto->graph->name.data,
+                                proto->graph->name.len);
+        return onnx_functions(im);
+}
+
+/* ---- outputs ---- */
+
+struct wanted {
+        bytes_t *names;
+        int count;
+        struct map *set;                /* the same names */
+};
+
+static bool is_wanted(const struct wanted *w, bytes_t name)
+{
+        return name.len && map_get(w->set, (const char *)name.data, name.len);
+}
+
+static void want(struct wanted *w, bytes_t name)
+{
+        w->names[w->count++] = name;
+        if (name.len)
+                map_set(w->set, (const char *)name.data, name.len, w);
+}
+
+/* The graph's outputs, or those of --output, then those of --keep. */
+static bool collect_outputs(struct onnx_import *im, struct wanted *w)
+{
+        const Onnx__GraphProto *g = im->model->proto->graph;
+        const struct import_options *o = im->options;
+        w->names = arena_array(im->arena,
+                               g->n_output + (size_t)o->output_count + (size_t)o->keep_count,
+                               sizeof *w->names);
+        w->set = map_new(im->arena);
+        for (size_t i = 0; i < g->n_output && !o->output_count; i++)
+                want(w, g->output[i]->name);
+        for (int i = 0; i < o->output_count + o->keep_count; i++) {
+                bytes_t name = onnx_bytes(i < o->output_count ? o->outputs[i]
+                                                              : o->keep[i - o->output_count]);
+                if (!is_wanted(w, name))
+                        want(w, name);
+        }
+        return w->count || onnx_error(im, "the graph has no outputs");
+}
+
+/* the values of the graph, and what a node of that name makes */
+static const char *suggest_value(struct onnx_import *im, bytes_t wanted)
+{
+        const Onnx__GraphProto *g = im->model->proto->graph;
+        struct suggest known = suggest_new(im->arena, (const char *)wanted.data, wanted.len);
+        for (size_t i = 0; i < g->n_node; i++) {
+                const Onnx__NodeProto *node = g->node[i];
+                bool called = wanted.len && node->name.len == wanted.len &&
+                              !memcmp(node->name.data, wanted.data, wanted.len);
+                for (size_t k = 0; k < node->n_output; k++) {
+                        if (!node->output[k].len)
+                                continue;
+                        if (called)
+                                return arena_printf(im->arena,
+                                                    ": it is a node, and makes the value '%s'",
+                                                    SAFE(im, node->output[k]));
+                        suggest_add(&known, SAFE(im, node->output[k]));
+                }
+        }
+        return suggest_text(&known, true);
+}
+
+/* Every wanted name is one of the graph. */
+static bool check_outputs(struct onnx_import *im, const struct wanted *w,
+                          const struct onnx_wiring *wiring)
+{
+        const Onnx__GraphProto *g = im->model->proto->graph;
+        struct map *known = map_new(im->arena);
+        bool ok = true;
+        for (size_t i = 0; i < g->n_input + g->n_initializer; i++) {
+                bytes_t name =
+                        i < g->n_input ? g->input[i]->name : g->initializer[i - g->n_input]->name;
+                if (name.len)
+                        map_set(known, (const char *)name.data, name.len, im);
+        }
+        int from_graph = im->options->output_count ? 0 : (int)g->n_output;
+        for (int i = 0; i < w->count; i++) {
+                bytes_t name = w->names[i];
+                if (name.len && (map_get(wiring->producers, (const char *)name.data, name.len) ||
+                                 map_get(known, (const char *)name.data, name.len)))
+                        continue;
+                if (i < from_graph)
+                        diag_error(im->diag, EXIT_INVALID, "output '%s' is made by no node",
+                                   SAFE(im, name));
+                else
+                        diag_error(im->diag, EXIT_USAGE,
+                                   "--output or --keep '%s': the model has no such value%s",
+                                   text_argument_part(im->arena, (const char *)name.data, name.len),
+                                   suggest_value(im, name));
+                ok = false;
+        }
+        return ok;
+}
+
+/* what main yields, a port for each */
+struct yields { struct value **values; struct port *ports; int count; };
+
+static void yield_one(struct onnx_import *im, struct yields *y, struct value *v, const char *port)
+{
+        ARENA_GROW(im->arena, y->values, y->count);
+        ARENA_GROW(im->m->arena, y->ports, y->count);
+        y->values[y->count] = v;
+        y->ports[y->count++].name = port;
+}
+
+/* a sequence of maps, as ZipMap gives: it is the tensor that its scores are */
+static bool is_zipped(const Onnx__TypeProto *t)
+{
+        const Onnx__TypeProto *item = t->sequence_type->elem_type;
+        return item && item->value_case == ONNX__TYPE_PROTO__VALUE_MAP_TYPE;
+}
+
+/* Lists the wanted outputs that are declared to be maps and such, or sequences where they are none. */
+static void check_output_kinds(struct onnx_import *im, const struct wanted *w)
+{
+        const Onnx__GraphProto *g = im->model->proto->graph;
+        for (size_t i = 0; i < g->n_output; i++) {
+                const Onnx__TypeProto *t = g->output[i]->type;
+                const char *name = SAFE(im, g->output[i]->name);
+                const struct onnx_entry *e = onnx_scope_find(im->scope, g->output[i]->name);
+                if (!t || (im->options->output_count && !is_wanted(w, g->output[i]->name)))
+                        continue;
+                switch (t->value_case) {
+                case ONNX__TYPE_PROTO__VALUE_MAP_TYPE:
+                case ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE:
+                case ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE:
+                        onnx_list(im, "output '%s' is %s, which is not supported", name, onnx_kind_text(t));
+                        break;
+                case ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE:
+                        if (!is_zipped(t) && e && e->value && e->value->type->kind != TYPE_SEQUENCE)
+                                onnx_list(im, "output '%s' is %s, declared as a sequence", name, type_text(im->arena, im->m, e->value->type));
+                        break;
+                default:
+                        break;
+                }
+        }
+}
+
+/* A sequence is an output for each item, "y.0", "y.1", ...; an optional without a value is none. */
+static bool yield_output(struct onnx_import *im, struct yields *y, bytes_t name)
+{
+        struct onnx_entry *e = onnx_scope_find(im->scope, name);
+        struct onnx_declaration *d = onnx_declaration(im->scope, name);
+        const char *port = onnx_string(im->m->arena, name);
+        onnx_list_entry(im, e);
+        if (e->value && d && !onnx_check_declared(im, "output", name, d, e->value->type))
+                return false;
+        if (!e->value || e->value->type->kind == TYPE_TENSOR) {
+                yield_one(im, y, e->value, port);
+                return true;
+        }
+        int count;
+        struct value *const *items = onnx_sequence_items(e->value, &count);
+        for (int i = 0; i < count; i++)
+                yield_one(im, y, items[i], arena_printf(im->m->arena, "%s.%d", port, i));
+        return true;
+}
+
+static bool yield_outputs(struct onnx_import *im, const struct wanted *w, struct function *f)
+{
+        struct yields y = { 0 };
+        check_output_kinds(im, w);
+        for (int i = 0; i < w->count; i++)
+                if (!yield_output(im, &y, w->names[i]))
+                        return false;
+        f->output_ports = y.ports;
+        f->output_count = y.count;
+        if (im->unsupported_count)
+                return true;
+        if (y.count > PORTS_MAX) {
+                diag_error(im->diag, EXIT_UNSUPPORTED, "%d outputs, at most %d are supported", y.count, PORTS_MAX);
+                return false;
+        }
+        return y.count ? build_yield(&im->b, y.values, y.count) != NULL
+                       : onnx_error(im, "all outputs of the graph are empty sequences, or optionals without a value");
+}
+
+/* ---- the graph ---- */
+
+/* Initializers and inputs into the scope and the function; the order of the nodes that the wanted
+ * outputs need. NULL after an error. */
+static int *arrange(struct onnx_import *im, const struct wanted *wanted, struct function *f,
+                    struct onnx_wiring *w, int *count)
+{
+        const Onnx__GraphProto *g = im->model->proto->graph;
+        struct map *needed = NULL;
+        if (!check_outputs(im, wanted, w))
+                return NULL;
+        if (im->options->output_count) {
+                needed = map_new(im->arena);
+                onnx_wiring_prune(w, wanted->names, wanted->count, needed);
+        }
+        bool ok = onnx_initializers(im, im->scope, g, needed) &&
+                  onnx_bind_inputs(im, im->scope, f, g, needed);
+        return ok ? onnx_wiring_order(im, w, im->scope, count) : NULL;
+}
+
+static bool import_main(struct onnx_import *im)
+{
+        const Onnx__GraphProto *g = im->model->proto->graph;
+        struct function *f = function_new(im->m, "main");
+        struct wanted wanted = { 0 };
+        im->scope = onnx_scope_new(im, NULL);
+        im->b.region = &f->body;
+        if (!onnx_read_options(im) || !collect_outputs(im, &wanted))
+                return false;
+        struct onnx_wiring *w = onnx_wiring_new(im, g->node, g->n_node);
+        if (!w)
+                return false;
+        int count, *order = arrange(im, &wanted, f, w, &count);
+        onnx_wiring_free(w);
+        return order && onnx_nodes(im, g->node, order, count) && yield_outputs(im, &wanted, f);
+}
+
+static bool import_model(struct onnx_import *im, const unsigned char *bytes, size_t length)
+{
+        struct onnx_frame frame = { 0 };
+        const ProtobufCMessageDescriptor *message = &onnx__model_proto__descriptor;
+        struct text wire;
+        if (!onnx_is_text(bytes, length)) {
+                im->model->proto = (Onnx__ModelProto *)unpack(im, message, bytes, length);
+        } else if (onnx_text_read(bytes, length, &im->context->limits, &wire, im->diag)) {
+                im->model->proto = (Onnx__ModelProto *)unpack(
+                        im, message, (const unsigned char *)wire.data, wire.length);
+                text_free(&wire);       /* tensors of it have no raw_data, which would stay there */
+        }
+        if (!im->model->proto)
+                return false;
+        im->model->frame = &frame;
+        bool ok = check_head(im, &frame) && import_main(im);
+        if (im->options->facts && im->scope)
+                onnx_facts(im, im->options->facts);
+        onnx_list_end(im);
+        if (!ok || im->unsupported_count)
+                return false;
+        sha256_update(&im->model->sha, bytes, length);
+        sha256_hex(&im->model->sha, im->m->source);
+        return true;
+}
+
+/* of what a node means (front/compose): an error of that node */
+static void composing_error(void *caller, enum exit_code code, const char *text)
+{
+        struct onnx_import *im = caller;
+        if (code == EXIT_UNSUPPORTED)
+                onnx_unsupported(im, im->node, "%s", text);
+        else
+                onnx_invalid(im, im->node, "%s", text);
+}
+
+static void import_new(struct onnx_import *im, struct onnx_model *model, struct module *m,
+                       const struct import_options *options, struct pass_context *context)
+{
+        struct arena *arena = arena_new();
+        *model = (struct onnx_model){ .omitted_end = &model->omitted };
+        *im = (struct onnx_import){ .m = m,
+                                    .diag = context->diag,
+                                    .context = context,
+                                    .options = options,
+                                    .arena = arena,
+                                    .model = model };
+        im->unsupported = map_new(arena);
+        im->b = (struct builder){ .m = m,
+                                  .diag = context->diag,
+                                  .fold = fold_op,
+                                  .fold_context = context };
+        im->c = ARENA_NEW(arena, struct compose);
+        *im->c = (struct compose){ .m = m,
+                                   .b = &im->b,
+                                   .arena = arena,
+                                   .limits = &context->limits,
+                                   .exact = context->exact,
+                                   .error = composing_error,
+                                   .caller = im };
+        const struct onnx_row *rows;
+        const int count = onnx_rows(&rows);
+        model->rows = onnx_rows_map(arena, rows, count);
+        model->dims = map_new(arena);
+        model->shapes = map_new(arena);
+        model->asked = map_new(arena);
+        model->listed = map_new(arena);
+        model->hiding = map_new(arena);
+        model->files = map_new(arena);
+        sha256_init(&model->sha);
+}
+
+struct module *onnx_import(const unsigned char *bytes, size_t length,
+                           const struct import_options *options, struct pass_context *context,
+                           void (*dependency)(void *context, const char *path),
+                           void *dependency_context)
+{
+        struct onnx_import im;
+        struct onnx_model model;
+        struct module *m = module_new("");
+        import_new(&im, &model, m, options, context);
+        model.dependency = dependency;
+        model.dependency_context = dependency_context;
+        bool ok = import_model(&im, bytes, length);
+        arena_free(im.arena);
+        if (ok)
+                return m;
+        module_free(m);
+        return NULL;
+}
+
+struct value *onnx_tensor_file(struct module *m, const char *path, struct pass_context *context)
+{
+        static const struct import_options none;
+        struct onnx_import im;
+        struct onnx_model model;
+        struct value *value = NULL;
+        unsigned char *bytes;
+        size_t length;
+        if (!file_read(path, context->limits.file_bytes, &bytes, &length, context->diag))
+                return NULL;
+        import_new(&im, &model, m, &none, context);
+        const Onnx__TensorProto *t =
+                (Onnx__TensorProto *)unpack(&im, &onnx__tensor_proto__descriptor, bytes, length);
+        if (t)
+                value = onnx_tensor(&im, t,
+                                    text_safe(im.arena, path_base(path), strlen(path_base(path))));
+        arena_free(im.arena);
+        store_adopt(m->store, bytes, length);
+        return value;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of values and domains as bytes of the model, and the rows that a node's operator has. */
+#include "front/onnx/onnx_model.h"
+
+#include <string.h>
+
+bytes_t onnx_bytes(const char *text) { return (bytes_t){ strlen(text), (uint8_t *)text }; }
+
+char *onnx_string(struct arena *arena, bytes_t text)
+{
+        char *string = arena_alloc(arena, text.len + 1);
+        if (text.len)
+                memcpy(string, text.data, text.len);
+        return string;
+}
+
+bytes_t onnx_domain(bytes_t domain)
+{
+        static const char standard[] = "ai.onnx";
+        bool same = !domain.len || (domain.len == sizeof standard - 1 &&
+                                    !memcmp(domain.data, standard, domain.len));
+        return same ? onnx_bytes("") : domain;
+}
+
+int onnx_opset(const struct onnx_import *im, bytes_t domain)
+{
+        const int *version =
+                map_get(im->model->frame->opsets, (const char *)domain.data, domain.len);
+        return version ? *version : 0;
+}
+
+/* ---- rows ---- */
+
+enum { KEY_ROOM = 256 };
+
+/* domain NUL operator; NULL when it is longer than any row's */
+static const char *row_key(char room[KEY_ROOM], bytes_t domain, bytes_t op, size_t *length)
+{
+        *length = domain.len + 1 + op.len;
+        if (domain.len >= KEY_ROOM || op.len >= KEY_ROOM || *length > KEY_ROOM)
+                return NULL;
+        memcpy(room, domain.len ? domain.data : (const uint8_t *)"", domain.len);
+        room[domain.len] = 0;
+        memcpy(room + domain.len + 1, op.len ? op.data : (const uint8_t *)"", op.len);
+        return room;
+}
+
+struct map *onnx_rows_map(struct arena *arena, const struct onnx_row *rows, int count)
+{
+        struct map *map = map_new(arena);
+        for (int i = count - 1; i >= 0; i--) {
+                char room[KEY_ROOM];
+                size_t length;
+                const char *key =
+                        row_key(room, onnx_bytes(rows[i].domain), onnx_bytes(rows[i].op), &length);
+                struct onnx_row_list *entry = ARENA_NEW(arena, struct onnx_row_list);
+                *entry = (struct onnx_row_list){ &rows[i], map_get(map, key, length) };
+                map_set(map, key, length, entry);
+        }
+        return map;
+}
+
+const struct onnx_row_list *onnx_rows_of(const struct onnx_import *im, const Onnx__NodeProto *node)
+{
+        char room[KEY_ROOM];
+        size_t length;
+        const char *key = row_key(room, onnx_domain(node->domain), node->op_type, &length);
+        return key ? map_get(im->model->rows, key, length) : NULL;
+}
+
+const struct onnx_row *onnx_row_find(const struct onnx_import *im, const Onnx__NodeProto *node)
+{
+        int opset = onnx_opset(im, onnx_domain(node->domain));
+        for (const struct onnx_row_list *l = onnx_rows_of(im, node); l; l = l->next)
+                if (l->row->since <= opset && opset <= l->row->until)
+                        return l->row;
+        return NULL;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Operators that make tensors out of attributes and shapes: Constant, ConstantOfShape, Range. */
+#include <math.h>
+
+#include "base/size.h"
+#include "front/onnx/onnx_helpers.h"
+#include "front/compose/compose_arithmetic.h"
+
+bool onnx_import_constant(struct onnx_import *im, struct onnx_node *n)
+{
+        static const char *const forms[] = { "value",        "value_float",  "value_floats",
+                                             "value_int",    "value_ints",   "sparse_value",
+                                             "value_string", "value_strings" };
+        struct value *v = NULL;
+        const float *floats;
+        const int64_t *ints;
+        float number;
+        int64_t integer;
+        int given = 0, form = 0, count;
+
+        for (int i = 0; i < (int)(sizeof forms / sizeof *forms); i++) {
+                if (onnx_has(n, forms[i])) {
+                        given++;
+                        form = i;
+                }
+        }
+        if (given != 1)
+                return onnx_invalid(im, n, "%d values are given, want one", given);
+        switch (form) {
+        case 0: return onnx_tensor_attribute(im, n, "value", &v) && onnx_output(n, 0, v);
+        case 1:
+                return onnx_float(im, n, forms[form], 0, &number) &&
+                       onnx_output(n, 0, build_scalar(&im->b, E_F32, number));
+        case 2:
+                if (!onnx_floats(im, n, forms[form], &floats, &count))
+                        return false;
+                return onnx_output(
+                        n, 0,
+                        constant_dense(
+                                im->m,
+                                type_tensor(im->m, E_F32, 1, (const dim_t[]){ dim_of(count) }),
+                                arena_copy(im->m->arena, floats, (size_t)count * sizeof *floats),
+                                NULL));
+        case 3:
+                return onnx_int(im, n, forms[form], 0, &integer) &&
+                       onnx_output(n, 0, compose_integer(im->c, E_I64, integer));
+        case 4:
+                return onnx_ints(im, n, forms[form], &ints, &count) &&
+                       onnx_output(n, 0, constant_ints(im->m, ints, count));
+        case 5: return onnx_sparse_attribute(im, n, forms[form], &v) && onnx_output(n, 0, v);
+        default: return onnx_unsupported(im, n, "attribute %s", forms[form]);
+        }
+}
+
+bool onnx_import_constant_of_shape(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *value, *dims_operand = n->inputs[0];
+        int64_t shape[RANK_MAX];
+        int rank;
+        bool known;
+
+        if (!onnx_tensor_attribute(im, n, "value", &value) ||
+            !onnx_operand_ints(im, n, 0, shape, RANK_MAX, &rank, &known))
+                return false;
+        if (!value)
+                value = build_scalar(&im->b, E_F32, 0);
+        if (type_elements(value->type) != 1)
+                return onnx_invalid(im, n, "value is %s, want one element",
+                                    type_text(im->arena, im->m, value->type));
+        enum element e = value_element(value);
+        const struct type *to =
+                known ? compose_type_static(im->c, e, rank, shape)
+                      : onnx_declared_as(
+                                im, n, 0, e,
+                                (int)compose_min(type_elements(dims_operand->type), RANK_MAX + 1));
+        return to && onnx_output(n, 0, constant_splat(im->m, to, value->constant->data));
+}
+
+/* how many numbers a Range of known operands has; -1 after an error */
+static int64_t range_count(struct onnx_import *im, struct onnx_node *n, const double *real)
+{
+        int64_t start, limit, delta, span;
+        bool known;
+
+        if (element_is_float(value_element(n->inputs[0]))) {
+                double count = ceil((real[1] - real[0]) / real[2]);
+                if (real[2] == 0 || isnan(count))
+                        return onnx_invalid(im, n, "from %g to %g by %g", real[0], real[1],
+                                            real[2]) -
+                               1;
+                return count <= 0 ? 0 : count > (double)NUMBER_MAX ? INT64_MAX : (int64_t)count;
+        }
+        if (!onnx_operand_int(im, n, 0, 0, &start, &known) ||
+            !onnx_operand_int(im, n, 1, 0, &limit, &known) ||
+            !onnx_operand_int(im, n, 2, 0, &delta, &known))
+                return -1;
+        if (delta == 0)
+                return onnx_invalid(im, n, "delta is 0") - 1;
+        if (delta > 0 ? limit <= start : limit >= start)
+                return 0;
+        if (!int_sub(limit, start, &span) || span == INT64_MIN || delta == INT64_MIN)
+                return INT64_MAX;
+        span = span < 0 ? -span : span;
+        delta = delta < 0 ? -delta : delta;
+        return (span - 1) / delta + 1;
+}
+
+bool onnx_import_range(struct onnx_import *im, struct onnx_node *n)
+{
+        double real[3] = { 0 };
+        struct value *start, *delta;
+        const struct type *to;
+        bool all = true;
+
+        if (!onnx_same_element(im, n, n->inputs, 3))
+                return false;
+        for (int i = 0; i < 3; i++) {
+                bool known;
+                int count;
+                if (!onnx_scalar(im, n, i) ||
+                    !onnx_operand_numbers(im, n, i, &real[i], 1, &count, &known))
+                        return false;
+                all &= known;
+        }
+        enum element e = value_element(n->inputs[0]);
+        if (all) {
+                int64_t count = range_count(im, n, real);
+                if (count < 0)
+                        return false;
+                to = compose_type(im->c, e, 1, (const dim_t[]){ dim_of(count) });
+        } else {
+                to = onnx_declared_as(im, n, 0, e, 1);
+        }
+        start = onnx_scalar(im, n, 0);
+        delta = onnx_scalar(im, n, 2);
+        if (!to || !start || !delta)
+                return false;
+        enum element computed = element_is_float(e) ? E_F64 : e;
+        struct value *steps = build_iota(&im->b, type_with_element(im->m, to, computed), 0);
+        struct value *right = mul(im->c, steps, compose_cast(im->c, delta, computed));
+        struct value *v = add(im->c, compose_cast(im->c, start, computed), right);
+        return onnx_output(n, 0, compose_cast(im->c, v, e));
+}

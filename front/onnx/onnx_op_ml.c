@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* ai.onnx.ml: Binarizer, ArrayFeatureExtractor, LabelEncoder. */
+#include "front/onnx/onnx_helpers.h"
+#include "front/compose/compose_arithmetic.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool want_number(struct onnx_import *im, const struct onnx_node *n, int i)
+{
+        enum element e = value_element(n->inputs[i]);
+
+        return e == E_F32 || e == E_F64 || e == E_I64 || e == E_I32 ||
+               onnx_invalid(im, n, "operand %d is of %s, want f32, f64, i64 or i32", i, element_info[e].text);
+}
+
+/* 1 where x is above the threshold, else 0. Integers are above it where they are above what is whole of
+ * it. */
+bool onnx_import_binarizer(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *above;
+        float threshold;
+
+        if (!want_number(im, n, 0) || !onnx_float(im, n, "threshold", 0, &threshold))
+                return false;
+        if (element_is_float(value_element(x))) {
+                above = compose_with(im->c, OP_gt, x, threshold);
+        } else {
+                double least = value_element(x) == E_I64 ? -9223372036854775808.0 : INT32_MIN,
+                       whole = floor((double)threshold);
+                bool all = whole < least, none = !(whole < -least);
+                struct value *level =
+                        compose_integer(im->c, value_element(x), all || none ? 0 : (int64_t)whole);
+                above = all || none ? constant_number(
+                                              im->m, type_with_element(im->m, x->type, E_BOOL), all)
+                                    : compose_binary(im->c, OP_gt, x, level);
+        }
+        return onnx_output(n, 0, compose_cast(im->c, above, value_element(x)));
+}
+
+/* Elements of the last axis, in the order of the indices, whatever shape these have; of a vector as one
+ * row */
+bool onnx_import_array_feature_extractor(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *at = n->inputs[1];
+        int last = value_rank(x) - 1;
+        dim_t dims[RANK_MAX];
+
+        if (!want_number(im, n, 0) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) || !onnx_want_element(im, n, 1, E_I64))
+                return false;
+        int64_t count = type_elements(at->type), known = value_is_constant(at) ? count : 0;
+        if (known && at->constant->kind == CONSTANT_SPLAT)
+                known = 1;
+        for (int64_t i = 0; i < known; i++) {
+                int64_t index = constant_element(at->constant, i).i;
+                if (index < 0 || index >= value_extent(x, last))
+                        return onnx_invalid(im, n, "index %lld into an extent of %lld",
+                                            (long long)index, (long long)value_extent(x, last));
+        }
+        at = compose_reshape(im->c, at, 1, (const dim_t[]){ dim_of(count) });
+        if (at && !value_is_constant(at)) /* negative ones do not count from the end */
+                at = compose_select(im->c, compose_with(im->c, OP_lt, at, 0),
+                                    compose_integer(im->c, E_I64, value_extent(x, last)), at);
+        for (int d = 0; d < last; d++)
+                dims[d] = dim_of(value_extent(x, d));
+        dims[last] = dim_of(count);
+        if (!at || !compose_type(im->c, value_element(x), last + 1, dims))
+                return false;
+        x = build_gather(&im->b, x, at, last);
+        return onnx_output(
+                n, 0,
+                last ? x
+                     : compose_reshape(im->c, x, 2, (const dim_t[]){ dim_of(1), dim_of(count) }));
+}
+
+/* ---- LabelEncoder ---- */
+
+/* a list of numbers that attributes give */
+struct list {
+        enum element element;
+        int64_t count;
+        union scalar *numbers;          /* NULL: none is given */
+};
+
+/* what LabelEncoder has as attributes: X_floats, X_int64s, X_strings, X_tensor */
+static bool list_read(struct onnx_import *im, struct onnx_node *n, const char *what, bool *strings, struct list *list)
+{
+        const char *floats = arena_printf(im->arena, "%s_floats", what),
+                   *integers = arena_printf(im->arena, "%s_int64s", what),
+                   *texts = arena_printf(im->arena, "%s_strings", what),
+                   *tensor = arena_printf(im->arena, "%s_tensor", what);
+        int given = onnx_has(n, floats) + onnx_has(n, integers) + onnx_has(n, texts), count = 0;
+        const float *f = NULL;
+        const int64_t *i = NULL;
+        struct value *constant = NULL;
+
+        if (n->opset >= 4 && onnx_has(n, tensor)) {
+                const Onnx__AttributeProto *a = onnx_attribute(n, tensor);
+                given++;
+                *strings |= a->t && a->t->data_type == ONNX__TENSOR_PROTO__DATA_TYPE__STRING;
+                if (!*strings && !onnx_tensor_attribute(im, n, tensor, &constant))
+                        return false;
+        }
+        *strings |= onnx_attribute(n, texts) != NULL;
+        if (given != 1)
+                return onnx_invalid(im, n, "%d of %s, %s, %s and %s are given, want one", given, floats, integers,
+                                    texts, tensor);
+        if (!onnx_floats(im, n, floats, &f, &count) || (!f && !onnx_ints(im, n, integers, &i, &count)))
+                return false;
+        if (constant && value_rank(constant) > 1)
+                return onnx_invalid(im, n, "attribute '%s' is of rank %d, want 1", tensor,
+                                    value_rank(constant));
+        list->count = constant ? type_elements(constant->type) : count;
+        list->element = constant ? value_element(constant) : f ? E_F32 : E_I64;
+        if (list->element != E_F32 && list->element != E_F64 && list->element != E_I64 && list->element != E_I32 &&
+            list->element != E_I16)
+                return onnx_invalid(im, n, "attribute '%s' is of %s, want f32, f64, i64, i32 or i16", tensor,
+                                    element_info[list->element].text);
+        list->numbers = arena_array(im->arena, (size_t)list->count + 1, sizeof *list->numbers);
+        for (int64_t k = 0; k < list->count; k++)
+                if (constant)
+                        list->numbers[k] = constant_element(constant->constant, k);
+                else if (f)
+                        list->numbers[k].f = (double)f[k];
+                else
+                        list->numbers[k].i = i[k];
+        return true;
+}
+
+/* numbers of an element type as a constant vector */
+static struct value *table(struct onnx_import *im, enum element e, const union scalar *numbers, int64_t count)
+{
+        unsigned char *data = constant_room(im->m, (size_t)(count * element_info[e].bytes));
+
+        for (int64_t k = 0; k < count; k++)
+                element_store(e, data, (size_t)k, numbers[k]);
+        return constant_dense(im->m, type_static(im->m, e, 1, &count), data, NULL);
+}
+
+struct pair {
+        union scalar key, value;
+        int64_t order;
+        bool whole;
+};
+
+static int by_key(const void *a, const void *b)
+{
+        const struct pair *x = a, *y = b;
+        int keys = x->whole ? (x->key.i > y->key.i) - (x->key.i < y->key.i)
+                            : (x->key.f > y->key.f) - (x->key.f < y->key.f);
+
+        return keys ? keys : (x->order > y->order) - (x->order < y->order);
+}
+
+/* Sorted pairs without NaN, each key once; how many. NaN is told apart: its pair, or NULL. */
+static int64_t pairs_sort(const struct list *keys, const struct list *values, bool last, struct pair *pairs,
+                          struct pair *nan, bool *has_nan)
+{
+        bool whole = !element_is_float(keys->element);
+        int64_t count = 0, kept = 0;
+
+        *has_nan = false;
+        for (int64_t k = 0; k < keys->count; k++) {
+                struct pair p = { keys->numbers[k], values->numbers[k], k, whole };
+                if (whole || !isnan(p.key.f))
+                        pairs[count++] = p;
+                else if (last || !*has_nan)
+                        *nan = p;
+                *has_nan |= !whole && isnan(p.key.f);
+        }
+        qsort(pairs, (size_t)count, sizeof *pairs, by_key);
+        for (int64_t k = 0; k < count; k++) {
+                bool again = kept && (whole ? pairs[kept - 1].key.i == pairs[k].key.i
+                                            : pairs[kept - 1].key.f == pairs[k].key.f);
+                if (!again)
+                        pairs[kept++] = pairs[k];
+                else if (last)
+                        pairs[kept - 1].value = pairs[k].value;
+        }
+        return kept;
+}
+
+/* x looked up by bisection: the position of the last key that is not above it, 0 where all are */
+static struct value *position(struct onnx_import *im, struct value *x, struct value *keys)
+{
+        int64_t count = value_extent(keys, 0), step = 1;
+        struct value *at = build_like(&im->b, compose_cast(im->c, x, E_I32), 0);
+
+        while (step < count)
+                step *= 2;
+        for (step /= 2; step > 0; step /= 2) {
+                struct value *next = compose_with(im->c, OP_min, plus(im->c, at, (double)step),
+                                                  (double)(count - 1));
+                struct value *key = next ? build_gather(&im->b, keys, next, 0) : NULL;
+                at = compose_select(im->c, compose_binary(im->c, OP_le, key, x), next, at);
+        }
+        return at;
+}
+
+/* the number for all that no key is */
+static bool preset_read(struct onnx_import *im, struct onnx_node *n, const struct list *values, union scalar *preset)
+{
+        struct value *constant = NULL;
+        int64_t whole;
+        float number;
+
+        onnx_attribute(n, "default_string");
+        if (!onnx_float(im, n, "default_float", -0.0F, &number) || !onnx_int(im, n, "default_int64", -1, &whole) ||
+            (n->opset >= 4 && !onnx_tensor_attribute(im, n, "default_tensor", &constant)))
+                return false;
+        bool is_float = element_is_float(values->element);
+        if (onnx_has(n, "values_tensor")) { /* the others are for lists */
+                number = -0.0F;
+                whole = -1;
+        }
+        if (is_float)
+                preset->f = (double)number;
+        else
+                preset->i = whole;
+        if (!constant)
+                return true;
+        if (value_element(constant) != values->element || type_elements(constant->type) != 1)
+                return onnx_invalid(im, n, "attribute 'default_tensor' is %s, want one element of %s",
+                                    type_text(im->arena, im->m, constant->type), element_info[values->element].text);
+        *preset = constant_element(constant->constant, 0);
+        return true;
+}
+
+/* One of the numbers of a list for each that is in another. Where a key stands twice, the first counts
+ * before opset 4, then the last. */
+bool onnx_import_label_encoder(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0];
+        struct list keys, values;
+        bool strings = n->opset < 2, has_nan;
+        union scalar preset;
+        struct pair nan;
+
+        if (!strings && (!list_read(im, n, "keys", &strings, &keys) || !list_read(im, n, "values", &strings, &values)))
+                return false;
+        if (strings)
+                return onnx_unsupported(im, n, "keys or values that are strings");
+        if (!preset_read(im, n, &values, &preset))
+                return false;
+        if (keys.count != values.count || keys.element != value_element(x))
+                return onnx_invalid(im, n, "%lld keys of %s and %lld values for an operand of %s",
+                                    (long long)keys.count, element_info[keys.element].text,
+                                    (long long)values.count, element_info[value_element(x)].text);
+        struct pair *pairs = arena_array(im->arena, (size_t)keys.count + 1, sizeof *pairs);
+        int64_t count = pairs_sort(&keys, &values, n->opset >= 4, pairs, &nan, &has_nan);
+        struct value *y = table(im, values.element, &preset, 1);
+        y = compose_spread(im->c, compose_reshape(im->c, y, 0, NULL), x->type, NULL);
+        if (count > INT32_MAX)
+                return onnx_unsupported(im, n, "%lld keys", (long long)count);
+        if (count) {
+                for (int64_t k = 0; k < count; k++) {
+                        keys.numbers[k] = pairs[k].key;
+                        values.numbers[k] = pairs[k].value;
+                }
+                struct value *sorted = table(im, keys.element, keys.numbers, count);
+                struct value *at = position(im, x, sorted);
+                struct value *found =
+                        at ? build_gather(&im->b, table(im, values.element, values.numbers, count), at, 0) : NULL;
+                struct value *key = at ? build_gather(&im->b, sorted, at, 0) : NULL;
+                y = compose_select(im->c, compose_binary(im->c, OP_eq, key, x), found, y);
+        }
+        if (has_nan) {
+                struct value *other =
+                        compose_reshape(im->c, table(im, values.element, &nan.value, 1), 0, NULL);
+                y = compose_select(im->c, compose_binary(im->c, OP_ne, x, x), other, y);
+        }
+        return onnx_output(n, 0, y);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* RoiAlign: operands x [batch, channels, rows, columns], regions [regions, 4], the image of each. */
+#include "front/onnx/onnx_helpers.h"
+#include "front/compose/compose_resample.h"
+
+static bool roi_read(struct onnx_import *im, struct onnx_node *n, struct compose_roi_align *r)
+{
+        static const char *const modes[] = { "avg", "max", NULL }, *const shifts[] = {
+                "half_pixel", "output_half_pixel", NULL
+        };
+        int mode, unshifted = 1;
+
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 4, 4) ||
+            !onnx_same_element(im, n, n->inputs, 2) || !onnx_want_rank(im, n, 1, 2, 2) ||
+            !onnx_want_element(im, n, 2, E_I64) || !onnx_want_rank(im, n, 2, 1, 1) ||
+            !onnx_choice(im, n, "mode", modes, 0, &mode) ||
+            (n->opset >= 16 &&
+             !onnx_choice(im, n, "coordinate_transformation_mode", shifts, 0, &unshifted)) ||
+            !onnx_int_range(im, n, "output_height", 1, 1, NUMBER_MAX, &r->bins[0]) ||
+            !onnx_float(im, n, "spatial_scale", 1, &r->scale) ||
+            !onnx_int_range(im, n, "output_width", 1, 1, NUMBER_MAX, &r->bins[1]) ||
+            !onnx_int_range(im, n, "sampling_ratio", 0, 0, NUMBER_MAX, &r->samples))
+                return false;
+        if (value_extent(r->regions, 1) != 4 ||
+            value_extent(n->inputs[2], 0) != value_extent(r->regions, 0) ||
+            !value_extent(r->x, 2) || !value_extent(r->x, 3))
+                return onnx_invalid(im, n, "regions are %s of images %s",
+                                    type_text(im->arena, im->m, r->regions->type),
+                                    type_text(im->arena, im->m, r->x->type));
+        r->largest = mode;
+        r->unshifted = unshifted;
+        return true;
+}
+
+bool onnx_import_roi_align(struct onnx_import *im, struct onnx_node *n)
+{
+        struct compose_roi_align r = { .x = n->inputs[0],
+                                       .regions = n->inputs[1],
+                                       .images = n->inputs[2] };
+
+        return roi_read(im, n, &r) && onnx_output(n, 0, compose_roi_align(im->c, &r));
+}

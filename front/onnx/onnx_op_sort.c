@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* Operators that order elements, or find those for which something holds. */
+#include "front/onnx/onnx_helpers.h"
+#include "front/compose/compose_move.h"
+#include "front/compose/compose_sort.h"
+
+/* Sorted or not: sorted is one of the orders that are allowed where it is not asked for. */
+bool onnx_import_top_k(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0];
+        int64_t stated, largest = 1, sorted, k;
+        bool known = true;
+        int axis;
+
+        if (!onnx_int(im, n, "axis", -1, &stated) ||
+            !onnx_axis(im, n, stated, value_rank(x), &axis) ||
+            (n->opset >= 11 && !onnx_int_range(im, n, "largest", 1, 0, 1, &largest)) ||
+            (n->opset >= 11 && !onnx_int_range(im, n, "sorted", 1, 0, 1, &sorted)) ||
+            (n->opset < 10 ? !onnx_int_required(im, n, "k", &k)
+                           : !onnx_operand_int(im, n, 1, 0, &k, &known)))
+                return false;
+        if (!known) {
+                const struct type *declared =
+                        onnx_declared_as(im, n, 0, value_element(x), value_rank(x));
+                if (!declared)
+                        return false;
+                k = type_extent(declared, axis);
+        }
+        if (k < 0 || k > value_extent(x, axis))
+                return onnx_invalid(im, n, "the %lld first of %lld elements", (long long)k,
+                                    (long long)value_extent(x, axis));
+        struct value *order = compose_argsort(im->c, x, axis, largest, k);
+        if (!order || (onnx_wants(n, 1) && !onnx_output(n, 1, order)))
+                return false;
+        return onnx_output(n, 0, compose_gather_elements(im->c, x, order, axis));
+}
+
+/* ---- what holds ---- */
+
+static int64_t count_true(const struct value *flags)
+{
+        int64_t elements = type_elements(flags->type), count = 0;
+
+        for (int64_t i = 0; i < elements; i++)
+                count += constant_element(flags->constant, i).u != 0;
+        return count;
+}
+
+/* how many there are: of constant flags; else what the model declares for that dimension of its
+ * result */
+static bool how_many(struct onnx_import *im, struct onnx_node *n, const struct value *flags,
+                     enum element e, int rank, int dimension, int64_t *count)
+{
+        if (value_is_constant(flags)) {
+                *count = count_true(flags);
+                return true;
+        }
+        const struct type *declared = onnx_declared_as(im, n, 0, e, rank);
+        if (!declared)
+                return false;
+        *count = type_extent(declared, dimension);
+        return *count <= value_extent(flags, 0) ||
+               onnx_invalid(im, n, "output 0 is declared as %s, at most %lld are possible",
+                            type_text(im->arena, im->m, declared),
+                            (long long)value_extent(flags, 0));
+}
+
+/* <rank x n>: a column for each element that is not 0 */
+bool onnx_import_non_zero(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *rows[RANK_MAX];
+        int rank = value_rank(x);
+        int64_t elements = type_elements(x->type), count, inner = 1;
+
+        struct value *flags =
+                compose_reshape(im->c, compose_binary(im->c, OP_ne, x, build_like(&im->b, x, 0)), 1,
+                                (const dim_t[]){ dim_of(elements) });
+        if (!flags || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
+            !how_many(im, n, flags, E_I64, 2, 1, &count))
+                return false;
+        struct value *at = compose_positions(im->c, flags, count);
+        for (int d = rank - 1; d >= 0; d--) {
+                struct value *index =
+                        inner > 1 ? compose_with(im->c, OP_div, at, (double)inner) : at;
+                index = d ? compose_with(im->c, OP_rem, index,
+                                         (double)compose_max(1, value_extent(x, d)))
+                          : index;
+                rows[d] = compose_reshape(im->c, index, 2,
+                                          (const dim_t[]){ dim_of(1), dim_of(count) });
+                inner *= compose_max(1, value_extent(x, d));
+        }
+        return onnx_output(n, 0, build_concat(&im->b, rows, rank, 0));
+}
+
+/* slices of x along axis, or elements of all of it, where condition <at most so many x bool>
+ * holds */
+bool onnx_import_compress(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *flags = n->inputs[1];
+        int64_t stated, count;
+        int axis = 0;
+
+        if (!onnx_want_element(im, n, 1, E_BOOL) || !onnx_want_rank(im, n, 1, 1, 1) ||
+            !onnx_int(im, n, "axis", 0, &stated) ||
+            (onnx_has(n, "axis") && !onnx_axis(im, n, stated, value_rank(x), &axis)))
+                return false;
+        if (!onnx_has(n, "axis"))
+                x = compose_reshape(im->c, x, 1, (const dim_t[]){ dim_of(type_elements(x->type)) });
+        if (!x)
+                return false;
+        if (value_extent(flags, 0) > value_extent(x, axis))
+                return onnx_invalid(im, n, "%lld conditions for an extent of %lld",
+                                    (long long)value_extent(flags, 0),
+                                    (long long)value_extent(x, axis));
+        return how_many(im, n, flags, value_element(x), value_rank(x), axis, &count) &&
+               onnx_output(n, 0,
+                           build_gather(&im->b, x, compose_positions(im->c, flags, count), axis));
+}
+
+/* ---- NonMaxSuppression ---- */
+
+/* Operands boxes [batch, boxes, 4], scores [batch, classes, boxes], and optional numbers: how many
+ * of a class at most, which part of their union two boxes may share, and which score is too low. A
+ * row [batch, class, box] for each that stays. */
+bool onnx_import_non_max_suppression(struct onnx_import *im, struct onnx_node *n)
+{
+        struct compose_suppression s = { .boxes = n->inputs[0],
+                                         .scores = n->inputs[1],
+                                         .most = compose_integer(im->c, E_I64, 0) };
+        int64_t center, most, count;
+        bool known;
+
+        if (!onnx_want_element(im, n, 0, E_F32) || !onnx_want_element(im, n, 1, E_F32) ||
+            !onnx_want_rank(im, n, 0, 3, 3) || !onnx_want_rank(im, n, 1, 3, 3) ||
+            !onnx_int_range(im, n, "center_point_box", 0, 0, 1, &center) ||
+            !onnx_operand_int(im, n, 2, 0, &most, &known))
+                return false;
+        const struct type *t = s.scores->type, *boxes = s.boxes->type;
+        if (!dim_equal(boxes->dims[0], t->dims[0]) || !dim_equal(boxes->dims[1], t->dims[2]) ||
+            !dim_is(boxes->dims[2], 4))
+                return onnx_invalid(im, n, "boxes are %s for scores %s",
+                                    type_text(im->arena, im->m, boxes),
+                                    type_text(im->arena, im->m, t));
+        s.center = center;
+        s.room = known ? compose_min(compose_max(most, 0), type_extent(t, 2)) : type_extent(t, 2);
+        if (!s.room || !type_elements(t))
+                return onnx_output(
+                        n, 0,
+                        constant_number(im->m,
+                                        type_tensor(im->m, E_I64, 2,
+                                                    (const dim_t[]){ dim_of(0), dim_of(3) }),
+                                        0));
+        if (onnx_input(n, 2))
+                s.most = compose_with(im->c, OP_min,
+                                      compose_cast(im->c, onnx_scalar(im, n, 2), E_I64),
+                                      (double)s.room);
+        s.threshold = onnx_input(n, 3) ? onnx_scalar(im, n, 3) : build_scalar(&im->b, E_F32, 0);
+        s.low = onnx_input(n, 4) ? onnx_scalar(im, n, 4) : NULL;
+        if (!s.threshold || (onnx_input(n, 4) && !s.low))
+                return false;
+        struct value *taken = compose_suppress(im->c, &s);
+        struct value *flags = compose_with(im->c, OP_ge, taken, 0);
+        return flags && how_many(im, n, flags, E_I64, 2, 0, &count) &&
+               onnx_output(n, 0, compose_suppressed_rows(im->c, &s, taken, flags, count));
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* Scales and zero points that no quantizer writes are errors, whatever the operator. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "front/onnx/onnx_model.h"
+
+enum scale_rule { USUAL, FINITE };
+static const struct scaled {
+        const char *op;
+        int every;
+        unsigned scales, zeros;
+        enum scale_rule rule;
+} scaled[] = {
+#define SCALED(op, every, scales, zeros, rule) { op, every, scales, zeros, rule },
+#include "front/onnx/onnx_scales.def"
+};
+
+/* elements to look at: of a splat, one */
+static int64_t different_elements(const struct value *v)
+{
+        int64_t count = type_elements(v->type);
+        return v->constant->kind == CONSTANT_SPLAT && count ? 1 : count;
+}
+
+static const char *place(struct onnx_import *im, const struct value *v, int64_t i)
+{
+        return type_elements(v->type) == 1
+                       ? ""
+                       : arena_printf(im->arena, " as element %lld", (long long)i);
+}
+
+/* Denormal numbers have few digits, and make x86 slow: no step is that small. Those of f16 are
+ * ordinary ones of f32, in which scales are computed with; f8e8m0 has powers of 2 alone. */
+static bool is_scale(const struct value *v, int64_t i, enum scale_rule rule, double *x)
+{
+        enum element e = value_element(v);
+        union scalar s = constant_element(v->constant, i);
+        if (e == E_F8E8M0)
+                *x = s.u == 255 ? NAN : ldexp(1, (int)s.u - 127);
+        else
+                *x = element_is_float(e) ? s.f : 1; /* the importer wants a float */
+        double least = e == E_F64 ? DBL_MIN : e == E_F8E8M0 ? 0 : FLT_MIN;
+        return isfinite(*x) && (rule == FINITE || *x >= least);
+}
+
+static bool check_scale(struct onnx_import *im, const struct onnx_node *n, int input,
+                        enum scale_rule rule)
+{
+        const struct value *v = n->inputs[input];
+        double x;
+        for (int64_t i = 0, count = different_elements(v); i < count; i++)
+                if (!is_scale(v, i, rule, &x))
+                        return onnx_invalid(
+                                im, n, "operand %d, a scale, holds %g%s, want a %s number", input,
+                                x, place(im, v, i), rule == FINITE ? "finite" : "positive, normal");
+        return true;
+}
+
+/* It is one of its type's numbers. What has 32 bits has none: the standard wants 0. */
+static bool check_zero(struct onnx_import *im, const struct onnx_node *n, int input)
+{
+        const struct value *v = n->inputs[input];
+        int64_t count = value_element(v) == E_I32 ? different_elements(v) : 0;
+        for (int64_t i = 0; i < count; i++) {
+                long long x = constant_element(v->constant, i).i;
+                if (x)
+                        return onnx_invalid(im, n,
+                                            "operand %d, a zero point of i32, holds %lld%s, want 0",
+                                            input, x, place(im, v, i));
+        }
+        return true;
+}
+
+bool onnx_check_scales(struct onnx_import *im, const struct onnx_node *n)
+{
+        const struct scaled *s = NULL;
+        for (size_t i = 0; i < sizeof scaled / sizeof *scaled && !s; i++)
+                s = strcmp(scaled[i].op, n->row->op) ? NULL : &scaled[i];
+        for (int i = 0; s && i < n->input_count; i++) {
+                if (!n->inputs[i] || !value_is_constant(n->inputs[i]))
+                        continue;
+                if ((s->scales >> i % s->every & 1 && !check_scale(im, n, i, s->rule)) ||
+                    (s->zeros >> i % s->every & 1 && !check_zero(im, n, i)))
+                        return false;
+        }
+        return true;
+}
