@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "base/suggest.h"
 #include "codegen/machines/machines.h"
+#include "codegen/sections/sections.h"
 #include "codegen/targets.h"
 #include "compiler/driver.h"
 #include "compiler/files.h"
@@ -57,6 +58,14 @@ static bool resize_machine(struct run *run)
 {
         const struct target **target = &run->targets[run->target_count - 1];
         const struct machine *machine = target_accelerator(*target);
+        if (run->target_count == 1 && target_commands(*target)) {
+                const struct overlay *overlay =
+                        overlay_sized(run->arena, run->options.sizes, &run->diag);
+                struct target *sized = arena_copy(run->arena, *target, sizeof **target);
+                sized->commands = overlay;
+                *target = sized;
+                return overlay != NULL;
+        }
         if (run->target_count > 1 || !machine) {
                 diag_error(&run->diag, EXIT_USAGE,
                            "--sizes is for one target with a machine, such as vta, not for %s",
@@ -124,7 +133,8 @@ bool prepare_context(struct run *run)
         if (library)
                 loop_library_machines(
                         library,
-                        o->sizes ? machines_with(run->arena, target_accelerator(context->target))
+                        o->sizes && target_accelerator(context->target)
+                                ? machines_with(run->arena, target_accelerator(context->target))
                                  : machines);
         context->library = library;
         return context->library && regions_parse(run) && remarks_prepare(run);

@@ -11,16 +11,6 @@
 /* steps of a block are numbers 1.. of its graph; 0 touches what is there before it, the last what is there behind it */
 struct block { const struct network *n; struct arena *arena; int from, to; struct step_graph g; };
 
-static void add_before(struct block *b, int step, int before)
-{
-        struct step *s = &b->g.steps[step];
-        for (int i = 0; i < s->before_count; i++)
-                if (s->before[i] == before)
-                        return;
-        ARENA_GROW(b->arena, s->before, s->before_count);
-        s->before[s->before_count++] = before;
-}
-
 static int step_of(const struct block *b, int step)
 {
         return step < b->from ? 0 : step >= b->to ? b->g.count - 1 : step - b->from + 1;
@@ -29,7 +19,7 @@ static int step_of(const struct block *b, int step)
 static void add_leaf(struct block *b, int volume)
 {
         const struct volume *v = &b->n->volumes[volume];
-        struct resident r = { .bytes = round_up(v->rows * row_bytes(b->n, v), STORAGE_ALIGN) };
+        struct resident r = { .bytes = volume_room(b->n, v, v->rows, false) };
         r.steps = arena_array(b->arena, (size_t)v->reader_count + 1, sizeof *r.steps);
         bool *seen = arena_array(b->arena, (size_t)b->g.count, sizeof *seen);
         for (int k = -1; k < v->reader_count; k++) {
@@ -38,19 +28,13 @@ static void add_leaf(struct block *b, int volume)
                         r.steps[r.step_count++] = step;
                 seen[step] = true;
                 if (k >= 0 && step != step_of(b, v->maker))
-                        add_before(b, step, step_of(b, v->maker));
+                        step_before(&b->g, b->arena, step, step_of(b, v->maker));
         }
         if (r.step_count < 2) {
                 b->g.steps[r.steps[0]].own += r.steps[0] && r.steps[0] < b->g.count - 1 ? r.bytes : 0;
                 return;
         }
-        for (int k = 0; k < r.step_count; k++) {
-                struct step *s = &b->g.steps[r.steps[k]];
-                ARENA_GROW(b->arena, s->residents, s->resident_count);
-                s->residents[s->resident_count++] = b->g.resident_count;
-        }
-        ARENA_GROW(b->arena, b->g.residents, b->g.resident_count);
-        b->g.residents[b->g.resident_count++] = r;
+        step_graph_resident(&b->g, b->arena, r);
 }
 
 static void order_block(const struct network *n, int from, int to, int *order)
@@ -59,12 +43,12 @@ static void order_block(const struct network *n, int from, int to, int *order)
         int64_t bound;
         b.g.steps = arena_array(b.arena, (size_t)b.g.count, sizeof *b.g.steps);
         for (int k = 1; k < b.g.count - 1; k++) {
-                add_before(&b, k, 0);
-                add_before(&b, b.g.count - 1, k);
+                step_before(&b.g, b.arena, k, 0);
+                step_before(&b.g, b.arena, b.g.count - 1, k);
                 const struct section_step *s = &n->steps[from + k - 1];
                 for (int i = 0; i < s->before_count; i++)
                         if (s->before[i] >= from)
-                                add_before(&b, k, step_of(&b, s->before[i]));
+                                step_before(&b.g, b.arena, k, step_of(&b, s->before[i]));
         }
         for (int i = 0; i < n->volume_count; i++)
                 if (n->volumes[i].needed && !volume_is_concat(&n->volumes[i]))

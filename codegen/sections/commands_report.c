@@ -31,12 +31,12 @@ static struct layer *maker_of(const struct network *n, struct layer *layers, con
 static void count_copy(const struct section_plan *p, struct layer *layers, const struct machine_command *c)
 {
         const struct network *n = p->n;
-        const int64_t row = c->field[FIELD_w] * n->machine->number_bytes, plane = row * c->field[FIELD_h];
+        const int64_t row = overlay_row(n->overlay, c->field[FIELD_w]), plane = row * c->field[FIELD_h];
         const int64_t rows = c->field[FIELD_last] - c->field[FIELD_first] + 1;
         for (int k = 0; k < n->storage_count; k++) {
                 const struct section_storage *s = &n->storages[k];
                 const int64_t at = c->field[FIELD_ddroff] - p->ddr[k], from = at / plane, end = from + c->field[FIELD_c];
-                if (p->ddr[k] < 0 || at < 0 || from >= s->channels || s->rows * s->columns * n->machine->number_bytes != plane)
+                if (p->ddr[k] < 0 || at < 0 || from >= s->channels || s->rows * overlay_row(n->overlay, s->columns) != plane)
                         continue;
                 for (int i = 0; i < s->leaf_count; i++) {
                         const int64_t first = s->leaves[i].channel, last = first + n->volumes[s->leaves[i].volume].channels;
@@ -76,15 +76,15 @@ static struct layer *find_layers(const struct section_plan *p, const struct comm
                 l->last = c->slot;
                 l->command = l->command && c->code == COMMAND_XNMaxPool ? l->command : command_info[c->code].name;      /* copies, too */
                 l->commands++;
-                l->read += command_bytes(c, n->machine->number_bytes, false);
-                l->written += command_bytes(c, n->machine->number_bytes, true);
+                l->read += command_bytes(c, n->overlay, false);
+                l->written += command_bytes(c, n->overlay, true);
         }
         return layers;
 }
 
 static double utilization(const struct network *n, const struct layer *l)
 {
-        const double all = (double)l->steps * n->machine->channels * n->machine->channels;
+        const double all = (double)l->steps * n->overlay->channels * n->overlay->channels;
         return l->steps ? (double)l->products / all : 0;
 }
 
@@ -174,7 +174,7 @@ static void say_stats(const struct section_plan *p, const struct figures *f, con
                 if (f->commands[k] && !command_info[k].comment)
                         fprintf(stderr, " %s %d", command_info[k].name, f->commands[k]);
         fputs("\n", stderr);
-        node_shares_say(stderr, h->nodes, p->n->machine->name);
+        node_shares_say(stderr, h->nodes, p->n->overlay->name);
         fprintf(stderr, "; %.2f %% of the products\n", 100 * products_share(h));
 }
 
@@ -216,7 +216,7 @@ static void report(FILE *out, const struct section_plan *p, const struct figures
 {
         const char *heuristic;
         const int64_t least = best_heuristic(p, &heuristic);
-        fprintf(out, "{\n  \"dnncc\": \"%s\",\n  \"machine\": \"%s\",\n", version, p->n->machine->name);
+        fprintf(out, "{\n  \"dnncc\": \"%s\",\n  \"machine\": \"%s\",\n", version, p->n->overlay->name);
         fprintf(out, "  \"memory\": {\"activations\": %" PRId64 ", \"used\": %" PRId64 ", \"live_peak\": %" PRId64 ", \"placed_by\": \"%s\", \"ddr\": %"
                      PRId64 "},\n",
                 p->memory, p->used, p->peak, p->placed_by, p->ddr_bytes);

@@ -24,7 +24,7 @@ static void print_all(struct text *text, const struct section_plan *p, const str
         sha256_update(&sha, parameters->data ? parameters->data : "", parameters->length);
         sha256_hex(&sha, digest);
         text_add(text, "# dnncc %s, machine %s: 0x0 is activation memory of %" PRId64 " bytes, 0x1 DDR of %" PRId64 "; numbers of %d bytes\n",
-                 options->version, p->n->machine->name, p->memory, p->ddr_bytes, p->n->machine->number_bytes);
+                 options->version, p->n->overlay->name, p->memory, p->ddr_bytes, p->n->overlay->number_bytes);
         text_add(text, "# parameters %s sha256 %s bytes %zu\n", options->parameters_name ? options->parameters_name : "-", digest, parameters->length);
         command_templates(text);
         for (int k = 0; k < list->count; k++)
@@ -34,14 +34,13 @@ static void print_all(struct text *text, const struct section_plan *p, const str
 /* With copies of volumes where they do not put off other commands; false: the plan, which had places, has none any more. */
 static bool make_commands(struct arena *arena, struct section_plan *p, struct command_list *list, struct text *parameters)
 {
-        const int64_t number_bytes = p->n->machine->number_bytes;
         struct text with_copies = { 0 };
         *list = commands_make(arena, p, parameters);
-        commands_schedule(arena, list, number_bytes);
+        commands_schedule(arena, list, p->n->overlay);
         if (!plan_replicate(p))
                 return true;
         struct command_list other = commands_make(arena, p, &with_copies);
-        commands_schedule(arena, &other, number_bytes);
+        commands_schedule(arena, &other, p->n->overlay);
         text_free(&with_copies);        /* the same parameters */
         if (commands_slots(&other) > commands_slots(list))
                 return plan_unite(p);
@@ -49,15 +48,17 @@ static bool make_commands(struct arena *arena, struct section_plan *p, struct co
         return true;
 }
 
-bool sections_write(struct module *m, const struct section_machine *machine, const struct sections_options *options, FILE *out,
+bool sections_write(struct module *m, const struct overlay *overlay, const struct sections_options *options, FILE *out,
                     FILE *parameters, struct diag *diag)
 {
         struct arena *arena = arena_new();
         struct text text = { 0 }, data = { 0 };
-        struct network *n = network_find(arena, m, machine, diag);
+        struct network *n = network_find(arena, m, overlay, diag);
         if (n)
                 number_values(m);
-        struct section_plan *p = n ? plan_commands(n, options->memory ? options->memory : machine->activation_bytes, diag) : NULL;
+        int64_t memory = options->memory ? options->memory : overlay->activation_bytes;
+        memory -= overlay->buffer_bytes ? memory % overlay->buffer_bytes : 0;
+        struct section_plan *p = n ? plan_commands(n, memory, diag) : NULL;
         struct command_list list = { 0 };
         if (p && !make_commands(arena, p, &list, &data)) {
                 diag_error(diag, EXIT_INTERNAL, "volumes that had places without copies have none any more");

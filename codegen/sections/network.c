@@ -24,7 +24,7 @@ static bool is_plane(const struct network *n, const struct type *t)
             (t->rank != 4 && t->rank != 2) || !dim_is(t->dims[0], 1))
                 return false;
         for (int d = 1; d < t->rank; d++)
-                if (type_extent(t, d) < 1 || type_extent(t, d) > n->machine->extent)
+                if (type_extent(t, d) < 1 || type_extent(t, d) > n->overlay->extent)
                         return false;
         return true;
 }
@@ -299,11 +299,6 @@ static void drop_steps(struct network *n)
         }
 }
 
-int64_t row_bytes(const struct network *n, const struct volume *v)
-{
-        return v->channels * v->columns * n->machine->number_bytes;
-}
-
 static void add_readers(struct network *n, int volume, const struct volume *whole)
 {
         struct volume *v = &n->volumes[volume];
@@ -427,10 +422,10 @@ static bool settle(struct network *n, const struct function *f, struct diag *dia
         return true;
 }
 
-struct network *network_find(struct arena *arena, struct module *m, const struct section_machine *machine, struct diag *diag)
+struct network *network_find(struct arena *arena, struct module *m, const struct overlay *overlay, struct diag *diag)
 {
         struct network *n = ARENA_NEW(arena, struct network);
-        *n = (struct network){ .arena = arena, .machine = machine };
+        *n = (struct network){ .arena = arena, .overlay = overlay };
         find_patterns(n, module_entry(m));
         bool fine = settle(n, module_entry(m), diag);
         for (int i = 0; i < n->volume_count; i++)

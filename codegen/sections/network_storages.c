@@ -6,7 +6,7 @@
 
 static bool is_windowed_by(const struct network *n, const struct section_step *pool)
 {
-        return pool->kind == STEP_MAX && pool->rows.kernel <= n->machine->pool_rows && pool->columns.kernel <= n->machine->pool_rows;
+        return pool->kind == STEP_MAX && pool->rows.kernel <= n->overlay->pool_rows && pool->columns.kernel <= n->overlay->pool_rows;
 }
 
 /* only this pool reads it, and a convolution makes it, by itself */

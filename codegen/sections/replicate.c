@@ -14,7 +14,7 @@ static int64_t places_of(const struct section_step *s) { return s->rows.kernel *
 /* Steps of the array for a position of what a convolution makes, for up to `channels` outputs. */
 static int64_t steps_of(const struct network *n, const struct section_step *s, int64_t units)
 {
-        return divide_up(s->weight_inputs, n->machine->channels) * divide_up(places_of(s), units);
+        return divide_up(s->weight_inputs, n->overlay->channels) * divide_up(places_of(s), units);
 }
 
 int64_t step_positions(const struct network *n, const struct section_step *s)
@@ -26,7 +26,7 @@ int64_t step_positions(const struct network *n, const struct section_step *s)
 int64_t step_array_steps(const struct network *n, const struct section_step *s, bool copies)
 {
         const int64_t units = copies ? n->storages[n->volumes[s->inputs[0]].storage].units : 1;
-        return step_positions(n, s) * divide_up(n->volumes[s->output].channels, n->machine->channels) * steps_of(n, s, units);
+        return step_positions(n, s) * divide_up(n->volumes[s->output].channels, n->overlay->channels) * steps_of(n, s, units);
 }
 
 /* of all convolutions */
@@ -42,7 +42,7 @@ static int64_t array_steps(const struct network *n, bool copies)
 static int64_t unit_of(const struct network *n, const struct section_storage *s, int64_t *most)
 {
         const struct volume *v = s->leaf_count == 1 ? &n->volumes[s->leaves[0].volume] : NULL;
-        int64_t unit = n->machine->unit_channels, places = 0;
+        int64_t unit = n->overlay->unit_channels, places = 0;
         if (!v || !v->reader_count)
                 return 0;
         for (int k = 0; k < v->reader_count; k++) {
@@ -53,7 +53,7 @@ static int64_t unit_of(const struct network *n, const struct section_storage *s,
         }
         while (unit < v->channels)
                 unit *= 2;
-        *most = n->machine->channels / unit < places ? n->machine->channels / unit : places;
+        *most = n->overlay->channels / unit < places ? n->overlay->channels / unit : places;
         return *most > 1 ? unit : 0;
 }
 

@@ -162,22 +162,13 @@ void leaf_life(const struct section_plan *p, int volume, int *first, int *last)
                 *last = p->time[v->readers[i]] > *last ? p->time[v->readers[i]] : *last;
 }
 
-/* of the rows that are kept */
-static int64_t leaf_bytes(const struct section_plan *p, int volume)
-{
-        const struct volume *v = &p->n->volumes[volume];
-        const struct section_storage *s = &p->n->storages[v->storage];
-        const int64_t channels = s->units > 1 ? s->units * s->unit_channels : v->channels;
-        return round_up(channels * v->columns * p->n->machine->number_bytes * p->kept[v->storage], STORAGE_ALIGN);
-}
-
 int64_t leaf_tail(const struct section_plan *p, int volume, int *last)
 {
         const struct volume *v = &p->n->volumes[volume];
         int first;
         leaf_life(p, volume, &first, last);
         *last = p->until[v->storage] < *last ? p->until[v->storage] : *last;
-        return *last < first ? 0 : round_up(row_bytes(p->n, v) * (v->rows - p->kept[v->storage]), STORAGE_ALIGN);
+        return *last < first ? 0 : volume_room(p->n, v, v->rows - p->kept[v->storage], false);
 }
 
 int64_t leaf_again(const struct section_plan *p, int volume)
@@ -185,7 +176,7 @@ int64_t leaf_again(const struct section_plan *p, int volume)
         const struct volume *v = &p->n->volumes[volume];
         int first, last;
         leaf_life(p, volume, &first, &last);
-        return last < p->again[v->storage] ? 0 : round_up(row_bytes(p->n, v) * (v->rows - p->kept[v->storage]), STORAGE_ALIGN);
+        return last < p->again[v->storage] ? 0 : volume_room(p->n, v, v->rows - p->kept[v->storage], false);
 }
 
 int64_t residency_use(const struct section_plan *p, int64_t *use)
@@ -199,7 +190,7 @@ int64_t residency_use(const struct section_plan *p, int64_t *use)
                 for (int k = 0; k < n->storages[s].leaf_count; k++) {
                         const int leaf = n->storages[s].leaves[k].volume;
                         int first, last, end;
-                        const int64_t kept = leaf_bytes(p, leaf), tail = leaf_tail(p, leaf, &end), again = leaf_again(p, leaf);
+                        const int64_t kept = volume_room(n, &n->volumes[leaf], p->kept[s], false), tail = leaf_tail(p, leaf, &end), again = leaf_again(p, leaf);
                         leaf_life(p, leaf, &first, &last);
                         use[first] += kept + tail;
                         use[last + 1] -= kept;
@@ -214,8 +205,7 @@ int64_t residency_use(const struct section_plan *p, int64_t *use)
                 const struct slice_room room = plan_slice_room(p, p->order[t]);
                 for (int i = 0; i < 3; i++)
                         if (room.turns[i])
-                                use[t] += room.turns[i] * round_up(room.rows[i] * row_bytes(n, &n->volumes[i < 2 ? s->inputs[i] : s->output]),
-                                                                   STORAGE_ALIGN);
+                                use[t] += room.turns[i] * volume_room(n, &n->volumes[i < 2 ? s->inputs[i] : s->output], room.rows[i], true);
                 most = use[t] > most ? use[t] : most;
         }
         arena_free(scratch);
@@ -263,7 +253,7 @@ void residency_count(struct section_plan *p)
         for (int s = 0; s < n->storage_count; s++)
                 if (p->again[s] < n->step_count && p->kept[s] < n->storages[s].rows) {
                         p->low[s] = p->kept[s] < p->low[s] ? p->kept[s] : p->low[s];
-                        p->gathered += n->storages[s].channels * n->storages[s].columns * n->machine->number_bytes * (n->storages[s].rows - p->kept[s]);
+                        p->gathered += n->storages[s].channels * overlay_row(n->overlay, n->storages[s].columns) * (n->storages[s].rows - p->kept[s]);
                 }
         /* what is made in slices lies nowhere else */
         for (int k = 0; k < n->step_count; k++) {

@@ -14,40 +14,30 @@
 
 /* ---- orders ---- */
 
-static void add_before(struct arena *arena, struct step *s, int step)
-{
-        for (int i = 0; i < s->before_count; i++)
-                if (s->before[i] == step)
-                        return;
-        ARENA_GROW(arena, s->before, s->before_count);
-        s->before[s->before_count++] = step;
-}
-
-static void add_makers(struct arena *arena, const struct network *n, struct step *s, int volume)
+static void add_makers(struct arena *arena, const struct network *n, struct step_graph *g, int step, int volume)
 {
         const struct volume *v = &n->volumes[volume];
         for (int i = 0; i < v->part_count; i++)
-                add_makers(arena, n, s, v->parts[i]);
+                add_makers(arena, n, g, step, v->parts[i]);
         if (!v->part_count)
-                add_before(arena, s, v->maker);
+                step_before(g, arena, step, v->maker);
 }
 
 static struct step_graph graph_of(struct arena *arena, const struct network *n)
 {
         struct step_graph g = { .count = n->step_count };
         g.steps = arena_array(arena, (size_t)n->step_count + 1, sizeof *g.steps);
-        g.residents = arena_array(arena, (size_t)n->volume_count + 1, sizeof *g.residents);
         for (int k = 0; k < n->step_count; k++) {
                 for (int i = 0; i < n->steps[k].input_count; i++)
-                        add_makers(arena, n, &g.steps[k], n->steps[k].inputs[i]);
+                        add_makers(arena, n, &g, k, n->steps[k].inputs[i]);
                 for (int i = 0; i < n->steps[k].before_count; i++)
-                        add_before(arena, &g.steps[k], n->steps[k].before[i]);
+                        step_before(&g, arena, k, n->steps[k].before[i]);
         }
         for (int i = 0; i < n->volume_count; i++) {
                 const struct volume *v = &n->volumes[i];
                 if (!v->needed || volume_is_concat(v))
                         continue;
-                struct resident r = { .bytes = round_up(v->rows * row_bytes(n, v), STORAGE_ALIGN) };
+                struct resident r = { .bytes = volume_room(n, v, v->rows, false) };
                 r.steps = arena_array(arena, (size_t)v->reader_count + 1, sizeof *r.steps);
                 r.steps[r.step_count++] = v->maker;
                 for (int k = 0; k < v->reader_count; k++) {
@@ -57,16 +47,10 @@ static struct step_graph graph_of(struct arena *arena, const struct network *n)
                         if (!again)
                                 r.steps[r.step_count++] = v->readers[k];
                 }
-                if (r.step_count < 2) {
+                if (r.step_count > 1)
+                        step_graph_resident(&g, arena, r);
+                else
                         g.steps[v->maker].own += r.bytes;
-                        continue;
-                }
-                for (int k = 0; k < r.step_count; k++) {
-                        struct step *s = &g.steps[r.steps[k]];
-                        ARENA_GROW(arena, s->residents, s->resident_count);
-                        s->residents[s->resident_count++] = g.resident_count;
-                }
-                g.residents[g.resident_count++] = r;
         }
         return g;
 }
@@ -199,7 +183,7 @@ static void give_ddr(struct section_plan *p)
                 if (p->low[s] >= n->storages[s].rows)
                         continue;
                 p->ddr[s] = p->ddr_bytes;
-                p->ddr_bytes += round_up(n->storages[s].channels * n->storages[s].rows * n->storages[s].columns * n->machine->number_bytes,
+                p->ddr_bytes += round_up(n->storages[s].channels * n->storages[s].rows * overlay_row(n->overlay, n->storages[s].columns),
                                          STORAGE_ALIGN);
         }
 }

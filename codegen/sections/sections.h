@@ -16,16 +16,29 @@
 #include "passes/memory/place.h"
 #include "passes/simplify/ranges.h"
 
-struct section_machine {
+struct overlay {
         const char *name;
+        int channels;                   /* that the array takes at once: of a section. --sizes names a row by it */
+        int unit_channels;              /* the least that a copy of a replicated section has */
+        /* How volumes lie in activation memory: rows are multiples of so many numbers (in DDR, too), channels of so many; or (not 0)
+         * memory is divided into buffers, and no two volumes that live lie in one. */
+        int row_numbers, plane_channels;
+        int64_t buffer_bytes;
         int64_t activation_bytes;       /* what is not said by an option */
         int number_bytes;               /* of a number in memory */
-        int channels;                   /* that the array takes at once: of a section */
-        int unit_channels;              /* the least that a copy of a replicated section has */
         int pool_rows;                  /* rows of a convolution that a pool behind it can wait for */
         int64_t extent;                 /* the most rows, columns or channels of a volume */
 };
-extern const struct section_machine machine_sections;
+
+/* ---- overlays.c ---- */
+
+extern const struct overlay overlays[];         /* the first is the usual one */
+/* Of so many channels, as text; NULL after an EXIT_USAGE error: there is none. */
+const struct overlay *overlay_sized(struct arena *arena, const char *sizes, struct diag *diag);
+/* bytes of a row of a plane */
+int64_t overlay_row(const struct overlay *o, int64_t columns);
+/* of what volumes begin at and take in activation memory */
+int64_t overlay_align(const struct overlay *o);
 
 enum { BUFFER_ACTIVATIONS, BUFFER_DDR };
 
@@ -79,7 +92,7 @@ struct section_storage { int64_t channels, rows, columns; struct storage_leaf *l
 
 struct network {
         struct arena *arena;
-        const struct section_machine *machine;
+        const struct overlay *overlay;
         struct volume *volumes;
         int volume_count;
         struct section_step *steps;     /* each behind what it reads */
@@ -91,7 +104,7 @@ struct network {
 };
 
 /* What of the module's function is for the machine. NULL: nothing is, and an error said what is missing. */
-struct network *network_find(struct arena *arena, struct module *m, const struct section_machine *machine, struct diag *diag);
+struct network *network_find(struct arena *arena, struct module *m, const struct overlay *overlay, struct diag *diag);
 /* what one step reads and makes, for network.c: false: v is of no form that a step has */
 bool pattern_find(struct network *n, const struct value *v);
 /* of a value, made where there is none; -1: it can be none. What numbers it can be, types and operations say, or who knows better. */
@@ -112,6 +125,10 @@ static inline bool volume_is_concat(const struct volume *v) { return v->part_cou
 static inline bool volume_fills_storage(const struct network *n, const struct volume *v) { return v->channels == n->storages[v->storage].channels; }
 
 int64_t row_bytes(const struct network *n, const struct volume *v);      /* of all its channels */
+/* Channels that a volume takes of activation memory, with copies, and behind the last of its storage, or of a volume that lies there
+ * alone, those that nobody has; bytes of so many rows of it. */
+int64_t volume_channels(const struct network *n, const struct volume *v, bool alone);
+int64_t volume_room(const struct network *n, const struct volume *v, int64_t rows, bool alone);
 
 /* ---- where it lies (section_plan.c, residency.c, bound.c, volumes.c) ---- */
 
@@ -214,9 +231,9 @@ bool volumes_place(struct section_plan *p, enum volumes_effort effort);
 struct command_list { struct machine_command *items; int count; };
 struct command_list commands_make(struct arena *arena, const struct section_plan *p, struct text *parameters);
 /* gives slots, and brings commands into their order */
-void commands_schedule(struct arena *arena, struct command_list *list, int64_t number_bytes);
+void commands_schedule(struct arena *arena, struct command_list *list, const struct overlay *overlay);
 int64_t commands_slots(const struct command_list *list);
-int64_t command_bytes(const struct machine_command *c, int64_t number_bytes, bool written);       /* that it reads, or writes; copies count once */
+int64_t command_bytes(const struct machine_command *c, const struct overlay *overlay, bool written);       /* that it reads, or writes; copies count once */
 
 /* ---- all of it (commands_write.c) ---- */
 
@@ -227,7 +244,7 @@ struct sections_options {
         FILE *report;                   /* JSON; or NULL */
         const char *version;
 };
-bool sections_write(struct module *m, const struct section_machine *machine, const struct sections_options *options, FILE *out,
+bool sections_write(struct module *m, const struct overlay *overlay, const struct sections_options *options, FILE *out,
                     FILE *parameters, struct diag *diag);
 /* a warning about what stays on the host, and what the options ask for (commands_report.c) */
 void commands_say(const struct module *m, const struct section_plan *p, const struct command_list *list, const struct sections_options *options,

@@ -28,7 +28,7 @@ static struct machine_command *add(struct making *m, enum command_code code, con
         return c;
 }
 
-static int64_t bytes_of_row(const struct making *m, const struct volume *v) { return v->columns * m->p->n->machine->number_bytes; }
+static int64_t bytes_of_row(const struct making *m, const struct volume *v) { return overlay_row(m->p->n->overlay, v->columns); }
 
 static struct where kept_rows(const struct making *m, const struct volume *v)
 {
@@ -62,7 +62,7 @@ static void declare(struct making *m, const struct volume *v, const struct where
         const bool copies = s->units > 1 && w->buffer == BUFFER_ACTIVATIONS;
         c->field[FIELD_buf] = w->buffer;
         c->field[FIELD_off] = w->offset;
-        c->field[FIELD_w] = v->columns;
+        c->field[FIELD_w] = round_up(v->columns, m->p->n->overlay->row_numbers);
         c->field[FIELD_h] = w->rows;
         c->field[FIELD_c] = v->channels;
         c->field[FIELD_top] = w->top;

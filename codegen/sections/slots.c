@@ -21,12 +21,12 @@ static const struct declared *declared_at(const struct declared *all, int count,
         return NULL;
 }
 
-struct finding { const struct declared *all; int count; int64_t number_bytes; struct touched *t; };
+struct finding { const struct declared *all; int count; const struct overlay *overlay; struct touched *t; };
 
 static void touch(struct finding *f, const struct machine_command *c, enum command_field buf, enum command_field off, int64_t w, int64_t h, int64_t planes,
                   bool written)
 {
-        const int64_t buffer = c->field[buf], start = c->field[off], bytes = w * h * f->number_bytes;
+        const int64_t buffer = c->field[buf], start = c->field[off], bytes = overlay_row(f->overlay, w) * h;
         const struct declared *volume = declared_at(f->all, f->count, buffer, start);
         f->t->reaches[f->t->count++] = (struct reach){ .buffer = buffer,
                                                        .start = start,
@@ -39,10 +39,10 @@ static void touch(struct finding *f, const struct machine_command *c, enum comma
         f->t->least = volume && volume->slot > f->t->least ? volume->slot : f->t->least;
 }
 
-static struct touched touched_by(const struct machine_command *c, const struct declared *all, int count, int64_t number_bytes)
+static struct touched touched_by(const struct machine_command *c, const struct declared *all, int count, const struct overlay *overlay)
 {
         struct touched t = { .count = 0 };
-        struct finding f = { all, count, number_bytes, &t };
+        struct finding f = { all, count, overlay, &t };
         const int64_t w = c->field[FIELD_w], h = c->field[FIELD_h], planes = c->field[FIELD_c], *v = c->field;
         const int64_t rows = v[FIELD_last] - v[FIELD_first] + 1;
         struct reach *ddr;
@@ -70,8 +70,8 @@ static struct touched touched_by(const struct machine_command *c, const struct d
                 touch(&f, c, FIELD_ambuf, FIELD_amoff, w, rows, planes, c->code == COMMAND_XNGather);
                 touch(&f, c, FIELD_ddrbuf, FIELD_ddroff, w, rows, planes, c->code == COMMAND_XNScatter);
                 ddr = &t.reaches[1];
-                ddr->pitch = w * h * number_bytes;
-                ddr->start += v[FIELD_first] * w * number_bytes;
+                ddr->pitch = overlay_row(overlay, w) * h;
+                ddr->start += v[FIELD_first] * overlay_row(overlay, w);
                 break;
         case COMMAND_XNInput:
         case COMMAND_XNUpload:
@@ -83,9 +83,9 @@ static struct touched touched_by(const struct machine_command *c, const struct d
         return t;
 }
 
-int64_t command_bytes(const struct machine_command *c, int64_t number_bytes, bool written)
+int64_t command_bytes(const struct machine_command *c, const struct overlay *overlay, bool written)
 {
-        const struct touched t = touched_by(c, NULL, 0, number_bytes);
+        const struct touched t = touched_by(c, NULL, 0, overlay);
         int64_t bytes = 0;
         for (int i = 0; i < t.count; i++)
                 bytes += t.reaches[i].written == written ? t.reaches[i].bytes * t.reaches[i].planes : 0;
@@ -176,7 +176,7 @@ static int by_slot(const void *x, const void *y)
         return a->command.slot != b->command.slot ? (a->command.slot < b->command.slot ? -1 : 1) : a->number - b->number;
 }
 
-void commands_schedule(struct arena *arena, struct command_list *list, int64_t number_bytes)
+void commands_schedule(struct arena *arena, struct command_list *list, const struct overlay *overlay)
 {
         struct touched *touched = arena_array(arena, (size_t)list->count + 1, sizeof *touched);
         struct declared *all = arena_array(arena, (size_t)list->count + 1, sizeof *all);
@@ -192,7 +192,7 @@ void commands_schedule(struct arena *arena, struct command_list *list, int64_t n
                         c->slot = of_concat = slot_of_parts(list, touched, k);
                 if (c->code == COMMAND_XNVolume) {
                         c->slot = c->of_concat ? of_concat : 0;
-                        const int64_t pitch = c->field[FIELD_w] * c->field[FIELD_h] * number_bytes;
+                        const int64_t pitch = overlay_row(overlay, c->field[FIELD_w]) * c->field[FIELD_h];
                         const int64_t copies = c->field[FIELD_units] > 1 ? c->field[FIELD_units] * c->field[FIELD_unitc] : 0;
                         const int64_t planes = copies ? copies : c->field[FIELD_c];
                         const struct declared d = { c->field[FIELD_buf], c->field[FIELD_off], c->field[FIELD_off] + planes * pitch, pitch, copies, c->name, c->slot };
@@ -203,7 +203,7 @@ void commands_schedule(struct arena *arena, struct command_list *list, int64_t n
                 if (is_remark(c))
                         continue;
                 const enum section_engine engine = command_info[c->code].engine;
-                touched[k] = touched_by(c, all, declared, number_bytes);
+                touched[k] = touched_by(c, all, declared, overlay);
                 c->slot = done[engine] + 1 > touched[k].least ? done[engine] + 1 : touched[k].least;
                 for (int j = 0; j < k; j++)
                         if (touched[j].count && list->items[j].slot >= c->slot &&

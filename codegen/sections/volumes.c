@@ -1,72 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Places in activation memory, as XFDNN has them: volumes one after the other by time, each as low as it can lie; or by turns from the bottom
- * and from the top, so that what is read and what is made do not hem each other in; or the largest first. Where none of these fits, the
- * search of passes/memory/place.h. */
+ * and from the top; or the largest first. Where none of these fits, the search of passes/memory/place.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
 #include "codegen/sections/sections.h"
 
-struct taken { int64_t low, high; };    /* offsets between, both exclusive */
-
 struct placing {
         struct arena *arena;
         struct item *items;             /* by number */
         struct item **list;
         int count;
-        struct taken *taken;
-        int64_t limit;
         bool *there;                    /* of each storage: its kept rows, its tail, its tail again */
 };
-
-static int by_low(const void *x, const void *y)
-{
-        const struct taken *a = x, *b = y;
-        return a->low != b->low ? (a->low < b->low ? -1 : 1) : a->high < b->high ? -1 : a->high > b->high;
-}
-
-static int find_taken(struct placing *p, const struct item *item, int placed)
-{
-        int count = 0;
-        for (int i = 0; i < placed; i++) {
-                const struct item *other = p->list[i];
-                if (other->last < item->first || item->last < other->first)
-                        continue;
-                for (int a = 0; a < other->span_count; a++)
-                        for (int b = 0; b < item->span_count; b++) {
-                                const struct span *x = &other->spans[a], *y = &item->spans[b];
-                                if (x->last < y->first || y->last < x->first)
-                                        continue;
-                                ARENA_GROW(p->arena, p->taken, count);
-                                p->taken[count++] = (struct taken){ other->offset + x->start - y->end, other->offset + x->end - y->start };
-                        }
-        }
-        if (count)
-                qsort(p->taken, (size_t)count, sizeof *p->taken, by_low);
-        return count;
-}
-
-/* the lowest offset, or the highest; -1: none */
-static int64_t find_offset(struct placing *p, const struct item *item, int placed, bool top)
-{
-        const int count = find_taken(p, item, placed);
-        int64_t end = 0, found = -1;
-        for (int i = 0; i <= count; i++) {
-                const int64_t low = i < count ? p->taken[i].low : p->limit - item->bytes;
-                const int64_t most = low < p->limit - item->bytes ? low : p->limit - item->bytes;
-                if (most >= end) {
-                        found = top ? most / STORAGE_ALIGN * STORAGE_ALIGN : end;
-                        if (!top)
-                                return found;
-                        if (found < end)
-                                found = end;
-                }
-                if (i < count && p->taken[i].high > end)
-                        end = round_up(p->taken[i].high, STORAGE_ALIGN);
-        }
-        return found;
-}
 
 static int by_time(const void *x, const void *y)
 {
@@ -80,15 +27,13 @@ static int by_size(const void *x, const void *y)
         return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : a->number - b->number;
 }
 
-static bool place_by(struct placing *p, int (*order)(const void *x, const void *y), bool turns)
+static bool place_by(struct placing *p, int (*order)(const void *x, const void *y), int64_t limit, enum place_side side)
 {
         qsort(p->list, (size_t)p->count, sizeof *p->list, order);
-        for (int i = 0; i < p->count; i++) {
-                struct item *item = p->list[i];
-                item->offset = find_offset(p, item, i, turns && i % 2);
-                if (item->offset < 0)
+        place_within(p->list, p->count, limit, side);
+        for (int i = 0; i < p->count; i++)
+                if (p->items[i].offset < 0)
                         return false;
-        }
         return true;
 }
 
@@ -117,7 +62,7 @@ static bool add_storage(struct placing *p, const struct section_plan *plan, int 
 {
         const struct network *n = plan->n;
         const struct section_storage *s = &n->storages[number];
-        const int64_t rows = part == PART_KEPT ? plan->kept[number] : s->rows - plan->kept[number], plane = s->columns * rows * n->machine->number_bytes;
+        const int64_t rows = part == PART_KEPT ? plan->kept[number] : s->rows - plan->kept[number], plane = rows * overlay_row(n->overlay, s->columns);
         bool any = false;
         for (int k = 0; k < s->leaf_count; k++) {
                 int last;
@@ -135,10 +80,13 @@ static bool add_storage(struct placing *p, const struct section_plan *plan, int 
                         continue;
                 first = part == PART_AGAIN ? plan->again[number] : first;
                 last = part == PART_TAIL ? end : last;
-                const int64_t channels = s->units > 1 ? s->units * s->unit_channels : n->volumes[s->leaves[k].volume].channels;
-                add_span(item, (struct span){ start, start + channels * plane, first, last });
+                add_span(item, (struct span){ start, start + volume_channels(n, &n->volumes[s->leaves[k].volume], false) * plane, first, last });
         }
-        item->bytes = round_up(item->bytes, STORAGE_ALIGN);
+        item->bytes = round_up(item->bytes, overlay_align(n->overlay));
+        if (n->overlay->buffer_bytes) {         /* it has its buffers as long as any of it is there */
+                item->span_count = 1;
+                *(struct span *)(uintptr_t)item->spans = (struct span){ 0, item->bytes, item->first, item->last };
+        }
         return true;
 }
 
@@ -152,7 +100,7 @@ static int add_slices(struct placing *p, const struct section_plan *plan, int st
                 for (int k = 0; k < (i < 2 ? room.turns[i] > 0 : room.turns[i]); k++, count++) {
                         const struct volume *v = &plan->n->volumes[i < 2 ? s->inputs[i] : s->output];
                         const int64_t rows = i < 2 ? room.turns[i] * room.rows[i] : room.rows[i];
-                        const int64_t bytes = round_up(rows * row_bytes(plan->n, v), STORAGE_ALIGN);
+                        const int64_t bytes = volume_room(plan->n, v, rows, true);
                         add_span(add_item(p, 1), (struct span){ 0, bytes, plan->time[step], plan->time[step] });
                 }
         return count;
@@ -179,10 +127,10 @@ static void take_offsets(struct placing *p, struct section_plan *plan)
 
 bool volumes_place(struct section_plan *plan, enum volumes_effort effort)
 {
-        static const struct { const char *name; int (*order)(const void *x, const void *y); bool turns; } ways[] = {
-                { "bottom", by_time, false }, { "top", by_time, true }, { "size", by_size, false }
+        static const struct { const char *name; int (*order)(const void *x, const void *y); enum place_side side; } ways[] = {
+                { "bottom", by_time, PLACE_LOW }, { "top", by_time, PLACE_BOTH_ENDS }, { "size", by_size, PLACE_LOW }
         };
-        struct placing p = { .arena = arena_new(), .limit = plan->memory };
+        struct placing p = { .arena = arena_new() };
         const int64_t peak = residency_use(plan, NULL);
         p.there = arena_array(p.arena, PARTS * (size_t)plan->n->storage_count + 1, sizeof *p.there);
         for (int s = 0; s < plan->n->storage_count; s++)
@@ -196,7 +144,7 @@ bool volumes_place(struct section_plan *plan, enum volumes_effort effort)
         bool fine = peak <= plan->memory, proved;
         plan->placed_by = NULL;
         for (size_t k = 0; k < sizeof ways / sizeof *ways && fine && !plan->placed_by; k++)
-                if (place_by(&p, ways[k].order, ways[k].turns))
+                if (place_by(&p, ways[k].order, plan->memory, ways[k].side))
                         plan->placed_by = ways[k].name;
         if (fine && !plan->placed_by) {
                 fine = effort != VOLUMES_SIMPLY &&

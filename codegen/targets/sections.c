@@ -11,5 +11,5 @@ const struct target target_sections = {
         .doc = "plain C99; with --emit=commands, command text as XFDNN writes it, for quantized convolutions",
         .base = &target_generic,
         .engine = &engine_commands,
-        .commands = &machine_sections,
+        .commands = overlays,
 };

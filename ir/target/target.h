@@ -13,7 +13,7 @@
 #include "ir/target/multiply.h"
 
 struct machine;
-struct section_machine;
+struct overlay;
 struct printer;                         /* codegen/printer.h */
 struct rates;                           /* ir/target/rates.h */
 struct capability;                      /* ir/loop/capability.h: an operation on vectors */
@@ -103,7 +103,7 @@ struct target {
                                                    * name; the base's are behind them */
         const struct tile_shapes *tile_shapes;    /* where multiplies have hardware tiles that are told
                                                    * their shapes */
-        const struct section_machine *commands;  /* that command text is for (codegen/sections/sections.h); NULL: none */
+        const struct overlay *commands;  /* that command text is for (codegen/sections/sections.h); NULL: none */
         const struct machine *accelerator;        /* that streams are for (ir/target/machine.h); NULL: it hands no work
                                                    * to any */
         const char *machine;            /* when the compiler is for such a processor, as a condition
@@ -146,7 +146,7 @@ TARGET_FIELD(int, line_bytes)
 TARGET_FIELD(const char *, attribute)
 TARGET_FIELD(const struct tile_shapes *, tile_shapes)
 TARGET_FIELD(const struct machine *, accelerator)
-TARGET_FIELD(const struct section_machine *, commands)
+TARGET_FIELD(const struct overlay *, commands)
 TARGET_FIELD(const char *, machine)
 TARGET_FIELD(const char *, compilers)
 TARGET_FIELD(const char *, keep)

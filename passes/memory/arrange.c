@@ -121,16 +121,8 @@ static void touch_piece(struct building *b, struct piece *p, const struct part_t
 
 static int add_resident(struct building *b, struct resident resident)
 {
-        struct step_graph *g = b->g;
-        int number = g->resident_count;
-        ARENA_GROW(b->arena, g->residents, g->resident_count);
-        g->residents[g->resident_count++] = resident;
-        for (int i = 0; i < resident.step_count && resident.bytes; i++) {
-                struct step *s = &g->steps[resident.steps[i]];
-                ARENA_GROW(b->arena, s->residents, s->resident_count);
-                s->residents[s->resident_count++] = number;
-        }
-        return number;
+        step_graph_resident(b->g, b->arena, resident);
+        return b->g->resident_count - 1;
 }
 
 static bool same_steps(const struct piece *a, const struct piece *b)
@@ -207,7 +199,7 @@ static void add_own(struct building *b, struct loop_program *p)
         }
 }
 
-static void add_overlays(struct building *b, int step, const struct loop_stmt *call)
+static void add_in_place(struct building *b, int step, const struct loop_stmt *call)
 {
         const struct loop_function *kernel = call->function;
         struct step *s = &b->g->steps[step];
@@ -235,8 +227,8 @@ static void add_overlays(struct building *b, int step, const struct loop_stmt *c
                                         loop_buffer_root(call->buffers[i], NULL) != x.root;
                         if (!alone)
                                 continue;
-                        ARENA_GROW(b->arena, s->overlays, s->overlay_count);
-                        s->overlays[s->overlay_count++] = (struct overlay){ r->whole, bytes, out };
+                        ARENA_GROW(b->arena, s->in_places, s->in_place_count);
+                        s->in_places[s->in_place_count++] = (struct in_place){ r->whole, bytes, out };
                 }
         }
 }
@@ -272,7 +264,7 @@ bool arrange_graph(struct arena *arena, struct loop_program *p, bool shares, str
         int step = 0;
         for (const struct loop_stmt *s = loop_main(p)->body->first; s; s = s->next, step++)
                 if (shares && s->kind == STMT_CALL)
-                        add_overlays(&b, step, s);
+                        add_in_place(&b, step, s);
         arena_free(b.scratch);
         return true;
 }

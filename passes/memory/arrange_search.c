@@ -70,8 +70,8 @@ static int64_t overlaid(const struct stretch *s, const uint64_t *set, int step)
         const struct step *p = &s->g->steps[step];
         int taken[16], count = 0, result = -1;
         int64_t bytes = 0;
-        for (int i = 0; i < p->overlay_count && count < 16; i++) {
-                const struct overlay *o = &p->overlays[i];
+        for (int i = 0; i < p->in_place_count && count < 16; i++) {
+                const struct in_place *o = &p->in_places[i];
                 bool free = o->result != result && dies(s, set, &s->g->residents[o->dying], step);
                 for (int k = 0; k < count && free; k++)
                         free = taken[k] != o->dying;
@@ -125,6 +125,31 @@ static int64_t peak_of(struct stretch *s, const int *order, int64_t *live)
         free(set);
         return peak;
 }
+
+/* ---- building ---- */
+
+void step_before(struct step_graph *g, struct arena *arena, int step, int before)
+{
+        struct step *s = &g->steps[step];
+        for (int i = 0; i < s->before_count; i++)
+                if (s->before[i] == before)
+                        return;
+        ARENA_GROW(arena, s->before, s->before_count);
+        s->before[s->before_count++] = before;
+}
+
+void step_graph_resident(struct step_graph *g, struct arena *arena, struct resident resident)
+{
+        const int number = g->resident_count;
+        ARENA_GROW(arena, g->residents, g->resident_count);
+        g->residents[g->resident_count++] = resident;
+        for (int i = 0; i < resident.step_count && resident.bytes; i++) {
+                struct step *s = &g->steps[resident.steps[i]];
+                ARENA_GROW(arena, s->residents, s->resident_count);
+                s->residents[s->resident_count++] = number;
+        }
+}
+
 
 /* Of a whole order it is known when a resident is touched first and last, so one walk is enough. */
 int64_t arrange_peak(const struct step_graph *g, const int *order)
@@ -436,9 +461,9 @@ static int64_t least_needed(const struct stretch *s)
                 int64_t bytes = p->own;
                 for (int k = 0; k < p->resident_count; k++)
                         bytes += s->g->residents[p->residents[k]].bytes;
-                for (int k = 0; k < p->overlay_count; k++)
-                        if (!k || p->overlays[k].result != p->overlays[k - 1].result)
-                                bytes -= p->overlays[k].bytes;
+                for (int k = 0; k < p->in_place_count; k++)
+                        if (!k || p->in_places[k].result != p->in_places[k - 1].result)
+                                bytes -= p->in_places[k].bytes;
                 most = bytes > most ? bytes : most;
         }
         return most;

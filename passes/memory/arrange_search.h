@@ -12,15 +12,15 @@
 struct resident { int64_t bytes; int *steps; int step_count; };
 
 /* What a step may lie on: `dying` (a number of residents) when no step behind it needs that one. */
-struct overlay { int dying; int64_t bytes; int result; };  /* result: those of one result are tried
+struct in_place { int dying; int64_t bytes; int result; };  /* result: those of one result are tried
                                                             * in order */
 
 struct step {
         int *before, before_count;      /* steps that come first; their numbers are lower */
         int *residents, resident_count; /* that it touches; each has other steps, too */
         int64_t own;                    /* bytes in use while it runs and never else */
-        struct overlay *overlays;
-        int overlay_count;
+        struct in_place *in_places;
+        int in_place_count;
 };
 
 struct step_graph {
@@ -29,6 +29,11 @@ struct step_graph {
         struct resident *residents;
         int resident_count;
 };
+
+/* Building one: `before` comes before a step; bytes are in use from the first of these distinct
+ * steps to the last, which takes the array. */
+void step_before(struct step_graph *g, struct arena *arena, int step, int before);
+void step_graph_resident(struct step_graph *g, struct arena *arena, struct resident resident);
 
 /* the most bytes in use at once; order NULL: 0, 1, 2, ... */
 int64_t arrange_peak(const struct step_graph *g, const int *order);

@@ -36,6 +36,7 @@ struct placing {
         int64_t *best, size;            /* offsets by item, and what they take; INT64_MAX: none
                                          * yet */
         int64_t steps;                  /* left */
+        int64_t align;                  /* of offsets, where spans are not multiples of it already */
 };
 
 /* ---- one item ---- */
@@ -84,9 +85,25 @@ static int64_t find_offset(struct placing *p, const struct item *item, bool tigh
                                 break;
                 }
                 if (p->taken[i].high > end)
-                        end = p->taken[i].high;
+                        end = (p->taken[i].high + p->align - 1) & -p->align;
         }
         return found >= 0 ? found : end;
+}
+
+/* the highest offset from which it ends by `limit`; behind that where there is none */
+static int64_t find_highest(struct placing *p, const struct item *item, int64_t limit)
+{
+        const int64_t last = limit - item->bytes;
+        const int count = find_taken(p, item);
+        int64_t end = 0, found = limit;
+        for (int i = 0; i <= count; i++) {
+                const int64_t most = i < count && p->taken[i].low < last ? p->taken[i].low : last;
+                if (most >= end)
+                        found = (most & -p->align) > end ? most & -p->align : end;
+                if (i < count && p->taken[i].high > end)
+                        end = (p->taken[i].high + p->align - 1) & -p->align;
+        }
+        return found;
 }
 
 static int by_start(const void *x, const void *y)
@@ -287,7 +304,8 @@ static struct placing start(struct item *items, int count, int64_t spans)
         struct placing p = { .arena = arena_new(),
                              .items = items,
                              .count = count,
-                             .size = INT64_MAX };
+                             .size = INT64_MAX,
+                             .align = 1 };
         p.list = arena_array(p.arena, (size_t)count + 1, sizeof *p.list);
         p.best = arena_array(p.arena, (size_t)count + 1, sizeof *p.best);
         p.blocks = arena_array(p.arena, (size_t)spans + 1, sizeof *p.blocks);
@@ -326,15 +344,19 @@ int64_t place_items(struct item *items, int count, int64_t bound, enum place_eff
         return count ? p.size : 0;
 }
 
-int64_t place_within(struct item *const *items, int count, int64_t limit)
+int64_t place_within(struct item *const *items, int count, int64_t limit, enum place_side side)
 {
         int64_t spans = 0, size = 0;
         for (int i = 0; i < count; i++)
                 spans += items[i]->span_count;
         struct placing p = start(NULL, 0, spans);
+        p.align = STORAGE_ALIGN;
         for (int i = 0; i < count; i++) {
                 struct item *item = items[i];
-                item->offset = item->bytes <= limit ? find_offset(&p, item, false) : -1;
+                const bool top = side == PLACE_BOTH_ENDS && i % 2;
+                item->offset = item->bytes > limit ? -1
+                               : top               ? find_highest(&p, item, limit)
+                                                   : find_offset(&p, item, false);
                 if (item->offset > limit - item->bytes)
                         item->offset = -1;
                 if (item->offset < 0)

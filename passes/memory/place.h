@@ -24,8 +24,10 @@ enum place_effort { PLACE_QUICKLY, PLACE_WELL };
  * which none can be below. */
 int64_t place_items(struct item *items, int count, int64_t bound, enum place_effort effort,
                     bool *proved);
-/* Those that fit below `limit`, each as low as possible beside those before it in the list; the
- * offset of others becomes -1. Returns the bytes taken. */
-int64_t place_within(struct item *const *items, int count, int64_t limit);
+/* Those that fit below `limit`, each as low as possible beside those before it in the list, or each
+ * second one as high as possible, so that what is read and what is made do not hem each other in;
+ * the offset of others becomes -1. Returns the bytes taken. */
+enum place_side { PLACE_LOW, PLACE_BOTH_ENDS };
+int64_t place_within(struct item *const *items, int count, int64_t limit, enum place_side side);
 
 #endif

@@ -76,7 +76,7 @@ static void fill_regions(struct plan *plan, struct item *items)
                 for (int i = 0; i < count; i++)
                         if (!plan->region[list[i]->buffer->number])
                                 wanted[left++] = &items[list[i]->buffer->number];
-                region->size = place_within(wanted, left, region->limit);
+                region->size = place_within(wanted, left, region->limit, PLACE_LOW);
                 for (int i = 0; i < left; i++)
                         if (wanted[i]->offset >= 0)
                                 plan->region[wanted[i]->number] = r + 1;

@@ -94,7 +94,9 @@ def window(x, rows, columns, out, fill):
 
 
 class Machine:
-    def __init__(self, text, parameters, poison=0x5a5a, unit=2):
+    def __init__(self, text, parameters, poison=0x5a5a, unit=2, row=1):
+        """row: numbers that a row in memory is a multiple of"""
+        self.row = row
         self.commands, self.templates = read(text)
         head = re.search(r"activation memory of (\d+) bytes, 0x1 DDR of (\d+); numbers of (\d+) bytes", text)
         sizes = [int(n) // unit for n in head.groups()[:2]]
@@ -129,7 +131,7 @@ class Machine:
         """indices of numbers [planes, rows, columns] in memory"""
         v, at = self.find(c, buf, off, planes), off // self.unit
         h, w = v.shape[1:]
-        assert columns == w, f"line {c.line}: rows of {columns} numbers in {v.name}, which has {w}"
+        assert columns <= w < columns + self.row, f"line {c.line}: rows of {columns} numbers in {v.name}, which has {w}"
         row = (at - v.start) % (h * w) // w
         assert (at - v.start) % w == 0 and row + rows <= h, f"line {c.line}: rows {row} to {row + rows} of {v.name}, which has {h}"
         first = at + np.arange(planes)[:, None, None] * (h * w) + np.arange(rows)[None, :, None] * w + np.arange(columns)
@@ -236,20 +238,22 @@ class Machine:
         self.put(c, c.outbuf, c.outoff, self.lines(c, x, y))
 
     def in_ddr(self, c):
-        return c.ddroff + c.first * c.w * self.unit, c.last - c.first + 1
+        """where the first row lies; rows; bytes of them in both memories"""
+        pitch, rows = self.find(c, 1, c.ddroff, c.c).shape[2] * self.unit, c.last - c.first + 1
+        return c.ddroff + c.first * pitch, rows, c.c * rows * pitch
 
     def XNGather(self, c):
-        at, rows = self.in_ddr(c)
+        at, rows, moved = self.in_ddr(c)
         assert (c.ambuf, c.ddrbuf) == (0, 1)
         assert self.find(c, 0, c.amoff, c.c).name == self.find(c, 1, c.ddroff, c.c).name
         self.put(c, c.ambuf, c.amoff, self.take(c, c.ddrbuf, at, c.c, rows, c.w))
-        self.traffic[0] += c.c * rows * c.w * self.unit
+        self.traffic[0] += moved
 
     def XNScatter(self, c):
-        at, rows = self.in_ddr(c)
+        at, rows, moved = self.in_ddr(c)
         assert (c.ambuf, c.ddrbuf) == (0, 1)
         self.put(c, c.ddrbuf, at, self.take(c, c.ambuf, c.amoff, c.c, rows, c.w))
-        self.traffic[1] += c.c * rows * c.w * self.unit
+        self.traffic[1] += moved
 
     def XNUpload(self, c):
         v = self.find(c, c.buf, c.off, c.c)

@@ -62,9 +62,9 @@ def plane(x):
     return x.reshape(x.shape[1], *(x.shape[2:] if x.ndim == 4 else (1, 1)))
 
 
-def held(text, parameters, values, poison=0x5a5a):
+def held(text, parameters, values, poison=0x5a5a, row=1):
     """Runs the commands; each volume that is a value of the graph must have its numbers, and what is uploaded, too."""
-    machine = Machine(text, parameters, poison)
+    machine = Machine(text, parameters, poison, row=row)
     volumes = {c.name: c.value for c in machine.commands if c.op == "XNVolume"}
     inputs = {c.name for c in machine.commands if c.op == "XNInput"}
     machine.run({name: plane(values[volumes[name]]) for name in inputs})

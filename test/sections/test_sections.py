@@ -132,14 +132,14 @@ def input_of(path):
     return random_bytes(tuple(map(int, shape[1:])))
 
 
-def check(path, folder, inputs, share, poison=0x5a5a, options=()):
+def check(path, folder, inputs, share, poison=0x5a5a, options=(), row=1):
     """the report, for a memory of this share of what the best order needs"""
     _, _, whole = emit(path, folder, *options)
     memory = int(whole["order"]["best"] * share)
     text, parameters, report = emit(path, folder, *options, memory=memory)
     assert emit(path, folder, *options, memory=memory)[:2] == (text, parameters)
     graph = Graph(path, folder, *options)
-    machine = held(text, parameters, graph.values(inputs, numbers_of(text)), poison)
+    machine = held(text, parameters, graph.values(inputs, numbers_of(text)), poison, row)
     moved = report["traffic"]
     assert machine.traffic == [moved["gathered"], moved["scattered"]]
     assert report["memory"]["used"] <= memory
@@ -172,6 +172,33 @@ def test_bits(name, zero, tmp_path):
     assert report["traffic"]["bound"] <= moved
     if report["traffic"]["heuristic"] != "none":
         assert moved <= report["traffic"]["heuristic_bytes"]
+
+
+# channels of the array: numbers that a row is a multiple of, channels that a volume is, bytes of a buffer
+OVERLAYS = {28: (32, 1, 1), 56: (32, 1, 1), 32: (1, 32, 1), 64: (1, 1, 256 << 10), 96: (1, 1, 1)}
+
+
+@pytest.mark.parametrize("share", [1, .7])
+@pytest.mark.parametrize("channels", OVERLAYS)
+@pytest.mark.parametrize("name", ["residual", pytest.param("inception", marks=pytest.mark.long)])
+@pytest.mark.sample(4)
+def test_overlays(name, channels, share, tmp_path):
+    """machines of other sizes: the same bits, and volumes lie as theirs do"""
+    path = NETS[name](tmp_path)
+    row, planes, buffer = OVERLAYS[channels]
+    if buffer > 1 and share < 1:                # slices take buffers, too: of this network more than its volumes
+        code, said = fails(path, tmp_path, f"--sizes={channels}", f"--activation-memory={2 * buffer}")
+        assert code == 5 and "to use no DDR" in said
+        return
+    report = check(path, tmp_path, [input_of(path)], share, options=[f"--sizes={channels}"], row=row)
+    assert report["machine"] == ("sections" if channels == 96 else f"sections-{channels}")
+    text, _, _ = emit(path, tmp_path, f"--sizes={channels}", memory=report["memory"]["activations"])
+    volumes = [line.split()[2:] for line in text.splitlines() if re.match(r"# \d+ XNVolume .* 0x0 0x", line)]
+    assert volumes and all(int(v[4]) % row == 0 for v in volumes)
+    ends = sorted((int(v[3], 16), int(v[3], 16) + -(-int(v[6]) // planes) * planes * int(v[4]) * int(v[5]) * 2) for v in volumes)
+    assert all(end <= report["memory"]["activations"] for _, end in ends)
+    if buffer > 1 and name == "residual":       # without concats
+        assert all(start % buffer == 0 for start, _ in ends)
 
 
 def test_lines(tmp_path):
@@ -227,7 +254,8 @@ def check_memory(path, folder, memory):
 
 
 @pytest.mark.parametrize("options, said", [(["--target=generic", "--emit=commands"], "--target=sections"),
-                                           (["--target=sections", "--activation-memory=1M"], "--emit=commands")])
+                                           (["--target=sections", "--activation-memory=1M"], "--emit=commands"),
+                                           (["--target=sections", "--emit=commands", "--sizes=17"], "one of 96, 28, 56, 32, 64")])
 def test_usage(options, said, tmp_path):
     done = dnncc.run([dnncc.DNNCC, inception(tmp_path), *options, "-o", tmp_path / "x.c"])
     assert done.returncode == dnncc.USAGE and said in done.stderr

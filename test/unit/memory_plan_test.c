@@ -152,7 +152,7 @@ static void test_within(void **test)
                         make_item(&items[i], spans[i], i, true);
                         list[i] = &items[i];
                 }
-                int64_t size = place_within(list, ITEMS, limit);
+                int64_t size = place_within(list, ITEMS, limit, PLACE_LOW);
                 for (int i = 0; i < ITEMS; i++)
                         if (items[i].offset >= 0)
                                 kept[count++] = items[i];
@@ -170,7 +170,7 @@ struct graph {
         struct step steps[STEPS];
         struct resident residents[VALUES];
         int before[STEPS][STEPS], uses[VALUES][STEPS], touches[STEPS][VALUES];
-        struct overlay overlays[STEPS][VALUES];
+        struct in_place in_places[STEPS][VALUES];
 };
 
 static void touch(struct graph *r, int step, int value)
@@ -187,7 +187,7 @@ static void make_graph(struct graph *r, int count, int sparse)
         r->g = (struct step_graph){ r->steps, count, r->residents, count * PIECES };
         for (int i = 0; i < count; i++) {
                 r->steps[i] = (struct step){ .before = r->before[i], .residents = r->touches[i], .own = draw(4) ? 0 : draw(5),
-                                             .overlays = r->overlays[i] };
+                                             .in_places = r->in_places[i] };
                 for (int k = 0; k < PIECES; k++)
                         r->residents[i * PIECES + k] = (struct resident){ k && draw(3) ? 0 : 1 + draw(5), r->uses[i * PIECES + k], 0 };
         }
@@ -206,7 +206,7 @@ static void make_graph(struct graph *r, int count, int sparse)
                                         int value = k * PIECES + piece;
                                         touch(r, i, value);
                                         if (r->residents[value].bytes == own->bytes && !own[1].bytes)
-                                                s->overlays[s->overlay_count++] = (struct overlay){ value, own->bytes, 0 };
+                                                s->in_places[s->in_place_count++] = (struct in_place){ value, own->bytes, 0 };
                                 }
                 }
         }
