@@ -116,6 +116,26 @@ static bool hidden_keys(struct compose *c, struct value *mask, const struct type
         return *hidden != NULL;
 }
 
+bool compose_attention_filter(struct compose *c, struct value *mask, int64_t batch, int64_t steps,
+                              int64_t keys, double filter, struct value **added)
+{
+        const dim_t each[3] = { dim_of(batch), dim_of(steps), dim_of(keys) },
+                    scores[4] = { each[0], dim_of(1), each[1], each[2] };
+        const struct type *t = type_tensor(c->m, E_F32, 3, each);
+        struct value *hidden;
+
+        *added = NULL;
+        if (!hidden_keys(c, mask, t, &hidden))
+                return false;
+        if (!hidden)
+                return true;
+        *added = compose_reshape(c,
+                                 compose_select(c, hidden, constant_number(c->m, t, filter),
+                                                constant_number(c->m, t, 0)),
+                                 4, scores);
+        return *added != NULL;
+}
+
 /* what is added to scores, over [batch, heads, steps, keys]; *mask: NULL where nothing is */
 static bool mask_of(struct compose *c, const struct attention *a, struct value **mask)
 {
@@ -145,8 +165,8 @@ static bool mask_of(struct compose *c, const struct attention *a, struct value *
         return *mask != NULL;
 }
 
-/* keys and values, [batch, heads, keys, size] each, as they go into the next call */
-static struct value *present(struct compose *c, struct value *k, struct value *v, enum element e)
+struct value *compose_attention_present(struct compose *c, struct value *k, struct value *v,
+                                        enum element e)
 {
         struct value *parts[2] = { k, v };
         dim_t dims[5] = { dim_of(1) };
@@ -179,7 +199,7 @@ bool compose_attention_quantized(struct compose *c, const struct compose_attenti
         struct value *q = part_by_heads(c, &a, all, 0),
                      *k = behind_past(c, &a, part_by_heads(c, &a, all, 1), 0),
                      *v = behind_past(c, &a, part_by_heads(c, &a, all, 2), 1);
-        if (!q || !k || !v || (kept && !(*kept = present(c, k, v, e))))
+        if (!q || !k || !v || (kept && !(*kept = compose_attention_present(c, k, v, e))))
                 return false;
         struct value *scores = compose_matmul(c, q, build_transpose(c->b, k, turned));
         scores = times(c, scores, in->scale != 0 ? in->scale : 1 / sqrt((double)a.size));

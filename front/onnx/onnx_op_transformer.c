@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/* com.microsoft operators of transformers: Attention, MultiHeadAttention, RotaryEmbedding,
+ * EmbedLayerNormalization, and the gates of linear attention. */
+#include <string.h>
+
+#include "front/onnx/onnx_helpers.h"
+#include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_attention.h"
+#include "front/compose/compose_norm.h"
+
+/* what Attention and MultiHeadAttention say alike */
+static bool attention_read(struct onnx_import *im, struct onnx_node *n, struct compose_attention *a,
+                           float *filter)
+{
+        int64_t causal;
+        float scale;
+
+        if (!onnx_int_required(im, n, "num_heads", &a->heads) ||
+            !onnx_int_range(im, n, "num_heads", 0, 1, NUMBER_MAX, &a->heads) ||
+            !onnx_int_range(im, n, "unidirectional", 0, 0, 1, &causal) ||
+            !onnx_float(im, n, "scale", 0, &scale) ||
+            !onnx_float(im, n, "mask_filter_value", -10000, filter))
+                return false;
+        a->groups = a->heads;
+        a->causal = causal;
+        a->scaled = scale != 0;
+        a->scale = scale;
+        a->precision = E_F32;
+        return true;
+}
+
+/* The mask of keys and the bias of scores as one value that is added to scores, in a->mask. */
+static bool mask_joined(struct onnx_import *im, struct compose_attention *a, struct value *mask,
+                        struct value *bias, int64_t keys, double filter)
+{
+        struct value *hidden = NULL;
+
+        if (mask && !compose_attention_filter(im->c, mask, value_extent(a->q, 0),
+                                              value_extent(a->q, 1), keys, filter, &hidden))
+                return false;
+        if (bias && value_rank(bias) != 4)
+                return compose_invalid(im->c, "the bias of the scores is %s, want rank 4",
+                                       type_text(im->arena, im->m, bias->type));
+        struct value *both[2] = { compose_cast(im->c, hidden, value_element(a->q)), bias };
+        if (hidden && bias && !compose_broadcast(im->c, both, 2))
+                return false;
+        a->mask = hidden && bias ? add(im->c, both[0], both[1]) : hidden ? both[0] : bias;
+        return a->mask || (!hidden && !bias);
+}
+
+/* x + bias[start ..], as many as x has columns */
+static struct value *biased(struct onnx_import *im, struct value *x, struct value *bias,
+                            int64_t start)
+{
+        if (!bias || !x)
+                return x;
+        struct value *part =
+                compose_part(im->c, bias, 0, start, value_extent(x, value_rank(x) - 1));
+        return part ? compose_binary(im->c, OP_add, x, part) : NULL;
+}
+
+/* Operands query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value,
+ * past_sequence_length, cache_indirection; results: output, present_key, present_value, qk */
+bool onnx_import_multi_head_attention(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *bias = onnx_input(n, 3), *scores_bias = onnx_input(n, 5);
+        struct compose_attention a = { .q = n->inputs[0],
+                                       .k = onnx_input(n, 1),
+                                       .v = onnx_input(n, 2),
+                                       .past_k = onnx_input(n, 6),
+                                       .past_v = onnx_input(n, 7) };
+        struct value *same[7] = { a.q, a.k, a.v, bias, scores_bias, a.past_k, a.past_v };
+        struct compose_attended result = { .y = NULL };
+        float filter;
+
+        if (!onnx_want_float(im, n, 0) || !onnx_same_element(im, n, same, 7) ||
+            !attention_read(im, n, &a, &filter))
+                return false;
+        if (!a.k || !a.v || value_rank(a.q) != 3)
+                return onnx_unsupported(im, n, "queries, keys and values in one operand");
+        if (onnx_input(n, 8) || onnx_input(n, 9) || onnx_wants(n, 3))
+                return onnx_unsupported(im, n, "%s",
+                                        onnx_wants(n, 3) ? "the result qk"
+                                                         : "past and present in one buffer");
+        const int rank = value_rank(a.k);
+        if ((rank != 3 && rank != 4) || value_rank(a.v) != rank || !a.past_k != !a.past_v ||
+            (a.past_k && value_rank(a.past_k) != 4))
+                return onnx_invalid(im, n, "keys are %s, values %s",
+                                    type_text(im->arena, im->m, a.k->type),
+                                    type_text(im->arena, im->m, a.v->type));
+        const int64_t of_q = value_extent(a.q, 2), of_k = rank == 3 ? value_extent(a.k, 2) : 0,
+                      of_v = rank == 3 ? value_extent(a.v, 2) : 0,
+                      keys = value_extent(a.k, rank == 3 ? 1 : 2) +
+                             (a.past_k ? value_extent(a.past_k, 2) : 0);
+        if (bias && (value_rank(bias) != 1 || value_extent(bias, 0) < of_q + of_k + of_v))
+                return onnx_invalid(im, n, "the bias is %s, want %lld numbers",
+                                    type_text(im->arena, im->m, bias->type),
+                                    (long long)(of_q + of_k + of_v));
+        a.q = biased(im, a.q, bias, 0);
+        a.k = rank == 3 ? biased(im, a.k, bias, of_q) : a.k;
+        a.v = rank == 3 ? biased(im, a.v, bias, of_q + of_k) : a.v;
+        if (!a.q || !mask_joined(im, &a, onnx_input(n, 4), scores_bias, keys, filter) ||
+            !compose_attention(im->c, &a, &result))
+                return false;
+        onnx_output(n, 1, result.k);
+        onnx_output(n, 2, result.v);
+        return onnx_output(n, 0, result.y);
+}
+
+/* keys (0) or values (1) of what stands in front, [2, batch, heads, past, size] */
+static struct value *past_of(struct onnx_import *im, struct value *past, int64_t which)
+{
+        return past ? build_gather(&im->b, past, compose_integer(im->c, E_I64, which), 0) : NULL;
+}
+
+/* The widths of the projections to queries, keys and values: a third of the weights' columns each,
+ * or as qkv_hidden_sizes says. */
+static bool widths_read(struct onnx_import *im, struct onnx_node *n, int64_t columns,
+                        int64_t widths[3])
+{
+        const int64_t *given;
+        int count;
+
+        if (!onnx_ints(im, n, "qkv_hidden_sizes", &given, &count))
+                return false;
+        if (!count) {
+                widths[0] = widths[1] = widths[2] = columns / 3;
+                return columns % 3 == 0 ||
+                       onnx_invalid(im, n, "%lld columns are no three parts", (long long)columns);
+        }
+        memcpy(widths, given, (size_t)(count < 3 ? count : 3) * sizeof *given);
+        if (count != 3 || widths[0] < 0 || widths[0] > columns / 2 || widths[1] != widths[0] ||
+            widths[2] != columns - 2 * widths[0])
+                return onnx_invalid(im, n, "qkv_hidden_sizes do not add up to %lld columns",
+                                    (long long)columns);
+        return true;
+}
+
+/* Operands input, weights, bias, mask_index, past, attention_bias, past_sequence_length; results:
+ * output, present */
+bool onnx_import_fused_attention(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *w = n->inputs[1], *bias = onnx_input(n, 2),
+                     *past = onnx_input(n, 4), *scores_bias = onnx_input(n, 5);
+        struct value *same[5] = { x, w, bias, past, scores_bias };
+        struct compose_attention a = { .heads = 0 };
+        struct compose_attended result = { .y = NULL };
+        int64_t rotary, shares, turned, widths[3];
+        float filter;
+
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) ||
+            !onnx_want_rank(im, n, 1, 2, 2) || !onnx_same_element(im, n, same, 5) ||
+            !attention_read(im, n, &a, &filter) ||
+            !onnx_int_range(im, n, "do_rotary", 0, 0, 1, &rotary) ||
+            !onnx_int_range(im, n, "rotary_embedding_dim", 0, 0, NUMBER_MAX, &turned) ||
+            !onnx_int_range(im, n, "past_present_share_buffer", 0, 0, 1, &shares))
+                return false;
+        if (rotary || shares || onnx_input(n, 6))
+                return onnx_unsupported(
+                        im, n, "%s", rotary ? "do_rotary" : "past and present in one buffer");
+        if (value_extent(x, 2) != value_extent(w, 0))
+                return onnx_invalid(im, n, "an input %s by weights %s",
+                                    type_text(im->arena, im->m, x->type),
+                                    type_text(im->arena, im->m, w->type));
+        const int64_t columns = value_extent(w, 1);
+        if (!widths_read(im, n, columns, widths))
+                return false;
+        if (bias && (value_rank(bias) != 1 || value_extent(bias, 0) != columns))
+                return onnx_invalid(im, n, "the bias is %s, want %lld numbers",
+                                    type_text(im->arena, im->m, bias->type), (long long)columns);
+        if (past && (value_rank(past) != 5 || value_extent(past, 0) != 2))
+                return onnx_invalid(im, n, "past is %s", type_text(im->arena, im->m, past->type));
+        struct value *all = biased(im, compose_matmul(im->c, x, w), bias, 0);
+        if (!all)
+                return false;
+        a.q = compose_part(im->c, all, 2, 0, widths[0]);
+        a.k = compose_part(im->c, all, 2, widths[0], widths[1]);
+        a.v = compose_part(im->c, all, 2, widths[0] + widths[1], widths[2]);
+        a.past_k = past_of(im, past, 0);
+        a.past_v = past_of(im, past, 1);
+        const int64_t keys = value_extent(x, 1) + (past ? value_extent(past, 3) : 0);
+        if (!a.q || !a.k || !a.v || (past && (!a.past_k || !a.past_v)) ||
+            !mask_joined(im, &a, onnx_input(n, 3), scores_bias, keys, filter) ||
+            !compose_attention(im->c, &a, &result))
+                return false;
+        if (onnx_wants(n, 1) &&
+            !onnx_output(n, 1, compose_attention_present(im->c, result.k, result.v, value_element(x))))
+                return false;
+        return onnx_output(n, 0, result.y);
+}
+
+/* The positions [batch, length] of x: as given, or from a number on, one after the other. */
+static struct value *positions_of(struct onnx_import *im, struct value *ids, const struct type *x)
+{
+        const dim_t rows[2] = { x->dims[0], x->dims[x->rank == 4 ? 2 : 1] };
+
+        if (value_rank(ids) == 2)
+                return ids;
+        if (value_rank(ids) > 1 || type_elements(ids->type) != 1) {
+                compose_invalid(im->c, "the positions are %s",
+                                type_text(im->arena, im->m, ids->type));
+                return NULL;
+        }
+        const struct type *t = type_tensor(im->m, E_I64, 2, rows);
+        struct value *first = compose_reshape(im->c, compose_cast(im->c, ids, E_I64), 0, NULL);
+        return first ? compose_binary(im->c, OP_add, build_iota(&im->b, t, 1), first) : NULL;
+}
+
+/* Operands input, position_ids, cos_cache, sin_cache */
+bool onnx_import_rotary_positions(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *v[3] = { x, n->inputs[2], n->inputs[3] };
+        struct compose_rotary r = { .x = x, .cosine = v[1], .sine = v[2] };
+        int64_t interleaved, packed;
+        float scale;
+
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 4) ||
+            !onnx_want_rank(im, n, 2, 2, 2) || !onnx_same_element(im, n, v, 3) ||
+            !onnx_want_integer(im, n, 1) ||
+            !onnx_int_range(im, n, "interleaved", 0, 0, 1, &interleaved) ||
+            !onnx_int_range(im, n, "is_packed_batching", 0, 0, 1, &packed) ||
+            !onnx_float(im, n, "scale", 1, &scale) ||
+            !onnx_int_range(im, n, "rotary_embedding_dim", 0, 0, NUMBER_MAX, &r.turned) ||
+            !onnx_int_range(im, n, "num_heads", 0, 0, NUMBER_MAX, &r.heads))
+                return false;
+        if (packed || scale != 1)
+                return onnx_unsupported(im, n, "%s", packed ? "is_packed_batching" : "scale");
+        const int64_t size = 2 * value_extent(r.cosine, 1);
+        if (value_rank(x) == 3 && !r.heads)     /* whole heads are turned */
+                r.heads = size > 0 ? value_extent(x, 2) / size : 0;
+        r.interleaved = interleaved;
+        r.positions = positions_of(im, n->inputs[1], x->type);
+        return r.positions && onnx_output(n, 0, compose_rotary(im->c, &r));
+}
+
+/* rows of a table by i32 or i64 numbers [batch, length] */
+static struct value *embedded(struct onnx_import *im, struct value *table, struct value *ids)
+{
+        return build_gather(&im->b, table, compose_cast(im->c, ids, E_I64), 0);
+}
+
+/* How many elements of each row of the mask are 1; 0 without a mask. */
+static struct value *mask_ends(struct onnx_import *im, struct value *mask, struct value *ids)
+{
+        const dim_t rows[1] = { ids->type->dims[0] };
+        const int64_t along[1] = { 1 };
+
+        if (!mask)
+                return constant_number(im->m, type_tensor(im->m, value_element(ids), 1, rows), 0);
+        return compose_reduce(im->c, REDUCE_sum, mask, along, 1, E_COMPUTE);
+}
+
+/* Operands input_ids, segment_ids, word_embedding, position_embedding, segment_embedding, gamma,
+ * beta, mask, position_ids; results: output, mask_index, embedding_sum */
+bool onnx_import_embed_layer_normalization(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *ids = n->inputs[0], *segments = onnx_input(n, 1), *words = n->inputs[2],
+                     *places = n->inputs[3], *kinds = onnx_input(n, 4), *mask = onnx_input(n, 7),
+                     *given = onnx_input(n, 8);
+        struct value *same[5] = { words, places, kinds, n->inputs[5], n->inputs[6] },
+                     *integers[4] = { ids, segments, mask, given };
+        struct compose_layer_norm l = { .scale = n->inputs[5],
+                                        .bias = n->inputs[6],
+                                        .axis = 2,
+                                        .centered = true,
+                                        .computed = E_F32,
+                                        .stash = E_F32 };
+        int64_t kind;
+
+        if (!onnx_want_inputs(im, n, 0x6d) || !onnx_want_integer(im, n, 0) ||
+            !onnx_same_element(im, n, integers, 4) ||
+            !onnx_want_rank(im, n, 0, 2, 2) || !onnx_want_float(im, n, 2) ||
+            !onnx_want_rank(im, n, 2, 2, 2) || !onnx_want_rank(im, n, 3, 2, 2) ||
+            !onnx_same_element(im, n, same, 5) ||
+            !onnx_float(im, n, "epsilon", 1e-12f, &l.epsilon) ||
+            !onnx_int_range(im, n, "mask_index_type", mask != NULL, 0, 1, &kind))
+                return false;
+        if (!segments != !kinds)
+                return onnx_invalid(im, n, "segment_ids and segment_embedding go together");
+        if (value_extent(places, 1) != value_extent(words, 1) ||
+            (kinds && (value_rank(kinds) != 2 || value_extent(kinds, 1) != value_extent(words, 1))) ||
+            (mask && mask->type != ids->type) || (segments && segments->type != ids->type) ||
+            (!given && value_extent(places, 0) < value_extent(ids, 1)))
+                return onnx_invalid(im, n, "tables %s and %s do not fit ids %s",
+                                    type_text(im->arena, im->m, words->type),
+                                    type_text(im->arena, im->m, places->type),
+                                    type_text(im->arena, im->m, ids->type));
+        struct value *x = embedded(im, words, ids);
+        struct value *at = given ? embedded(im, places, given)
+                                 : compose_part(im->c, places, 0, 0, value_extent(ids, 1));
+        x = x && at ? compose_binary(im->c, OP_add, x, at) : NULL;
+        struct value *more = kinds ? embedded(im, kinds, segments) : NULL;
+        x = more && x ? compose_binary(im->c, OP_add, x, more) : x;
+        if (!x)
+                return false;
+        onnx_output(n, 2, x);
+        if (onnx_wants(n, 1) && !onnx_output(n, 1, mask_ends(im, mask, ids)))
+                return false;
+        struct value *y = compose_layer_norm(im->c, x, &l, NULL, NULL);
+        return onnx_output(n, 0, compose_cast(im->c, y, value_element(words)));
+}
+
+/* ---- gates ---- */
+
+/* x * sigmoid(x), or sigmoid(x) */
+static struct value *gate_of(struct onnx_import *im, struct value *x, bool by_itself)
+{
+        struct value *share = compose_unary(im->c, OP_sigmoid, x);
+        return by_itself && share ? mul(im->c, x, share) : share;
+}
+
+/* X + Y * gate, the product rounded */
+bool onnx_import_gated_add(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *v[2] = { n->inputs[1], n->inputs[2] };
+
+        if (!onnx_want_float(im, n, 0) || !onnx_same_element(im, n, n->inputs, 3) ||
+            !compose_broadcast(im->c, v, 2))
+                return false;
+        if (v[0]->type != n->inputs[0]->type)
+                return onnx_invalid(im, n, "operands do not broadcast to the first");
+        struct value *product = mul(im->c, v[0], v[1]);
+        return onnx_output(n, 0, product ? add(im->c, n->inputs[0], product) : NULL);
+}
+
+/* z * sigmoid(z) of z = scale * X, or alpha * X; z and the sigmoid are rounded */
+bool onnx_import_scaled_silu(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *factor = onnx_input(n, 1);
+        const enum element e = value_element(x);
+        float alpha;
+
+        if (!onnx_want_float(im, n, 0) || !onnx_float(im, n, "alpha", 1, &alpha) ||
+            (factor && !(factor = onnx_scalar(im, n, 1))))
+                return false;
+        struct value *z = compose_wide(im->c, x);
+        z = factor ? compose_binary(im->c, OP_mul, z,
+                                    compose_cast(im->c, factor, compose_wide_element(e)))
+                   : times(im->c, z, alpha);
+        z = compose_cast(im->c, z, e);
+        return onnx_output(n, 0, gate_of(im, z, true));
+}
+
+/* X / root mean square * scale * activation(gate), over as many elements as scale has */
+bool onnx_import_gated_rms_norm(struct onnx_import *im, struct onnx_node *n)
+{
+        static const char *const names[] = { "silu", "swish", "sigmoid", NULL };
+        struct value *x = n->inputs[0], *scale = n->inputs[1];
+        struct compose_layer_norm l = { .computed = E_F32, .stash = E_F32 };
+        const int rank = value_rank(x);
+        int activation;
+
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 1, RANK_MAX - 1) ||
+            !onnx_want_rank(im, n, 1, 1, 1) || !onnx_same_element(im, n, n->inputs, 3) ||
+            !onnx_float(im, n, "epsilon", 1e-5f, &l.epsilon) ||
+            !onnx_choice(im, n, "activation", names, 0, &activation))
+                return false;
+        const int64_t size = value_extent(scale, 0), last = value_extent(x, rank - 1);
+        if (n->inputs[2]->type != x->type || size < 1 || last % size)
+                return onnx_invalid(im, n, "an input %s, a scale %s and a gate %s do not fit",
+                                    type_text(im->arena, im->m, x->type),
+                                    type_text(im->arena, im->m, scale->type),
+                                    type_text(im->arena, im->m, n->inputs[2]->type));
+        dim_t dims[RANK_MAX];
+        memcpy(dims, x->type->dims, (size_t)rank * sizeof *dims);
+        dims[rank - 1] = dim_of(last / size);
+        dims[rank] = dim_of(size);
+        l.scale = compose_wide(im->c, scale);
+        l.axis = rank;
+        struct value *rows = compose_reshape(im->c, compose_wide(im->c, x), rank + 1, dims);
+        struct value *y = rows && l.scale ? compose_layer_norm(im->c, rows, &l, NULL, NULL) : NULL;
+        y = y ? compose_reshape(im->c, y, rank, x->type->dims) : NULL;
+        struct value *gate = gate_of(im, compose_wide(im->c, n->inputs[2]), activation < 2);
+        y = y && gate ? mul(im->c, y, gate) : NULL;
+        return onnx_output(n, 0, compose_cast(im->c, y, value_element(x)));
+}
+
+/* decay = decay_scale * softplus(a + dt_bias); beta = sigmoid(b) */
+bool onnx_import_linear_attention_gate(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *a = n->inputs[0], *b = onnx_input(n, 3);
+        const enum element e = value_element(a);
+
+        if (!onnx_want_float(im, n, 0) || !onnx_want_float(im, n, 1) ||
+            !onnx_want_float(im, n, 2) || (b && !onnx_want_float(im, n, 3)))
+                return false;
+        struct value *x[3] = { compose_wide(im->c, a), compose_wide(im->c, n->inputs[1]),
+                               compose_wide(im->c, n->inputs[2]) };
+        if (!x[0] || !x[1] || !x[2] || !compose_broadcast(im->c, x, 3))
+                return false;
+        struct value *decay = compose_unary(im->c, OP_softplus, add(im->c, x[0], x[1]));
+        decay = decay ? mul(im->c, x[2], decay) : NULL;
+        if (!onnx_output(n, 0, compose_cast(im->c, decay, e)))
+                return false;
+        if (!onnx_wants(n, 1))
+                return true;
+        if (!b)
+                return onnx_invalid(im, n, "beta is wanted without b");
+        struct value *beta = compose_unary(im->c, OP_sigmoid, compose_wide(im->c, b));
+        return onnx_output(n, 1, compose_cast(im->c, beta, e));
+}
