@@ -27,6 +27,14 @@ enum access {
         SPOILS                          /* what lies there may be read no more */
 };
 
+/* Elements of a memory by two counters: first + y * row + x * column. */
+struct rows { int64_t first, row, column, rows, columns; };
+/* behind the last of them, `count` at each */
+static inline int64_t rows_end(const struct rows *r, int64_t count)
+{
+        return r->first + r->row * (r->rows - 1) + r->column * (r->columns - 1) + count;
+}
+
 struct isa;
 struct machine_program;
 /* A machine while it runs, or, where nothing is computed, while what it touches is looked at. */
@@ -38,13 +46,14 @@ struct running {
         void *lists;                    /* places where steps begin, decoded */
         unsigned char *scratch, poison; /* what the machine keeps beside its memories; what these began with */
         int64_t part, put, take;        /* of blocks for a FIFO: which of the instruction's; those put and taken before */
-        void (*touched)(void *context, int memory, int64_t first, int64_t count, enum access access);
+        void (*touched)(void *context, int memory, const struct rows *rows, int64_t count, enum access access);
         void *context;
 };
 
-/* Elements of a memory are accessed: where they lie; NULL where nothing is computed. */
-static inline void *touch(struct running *r, int memory, int64_t first, int64_t count,
-                          enum access access);
+/* Elements of a memory are accessed, so many behind each other; or so many at each of some rows. Where the first one lies; NULL where
+ * nothing is computed. */
+static inline void *touch(struct running *r, int memory, int64_t first, int64_t count, enum access access);
+static inline void *touch_rows(struct running *r, int memory, struct rows rows, int64_t count, enum access access);
 /* A word of 4 bytes outside, as the program has it before the launch where nothing is computed. */
 uint32_t running_word(const struct running *r, int64_t address);
 
@@ -112,11 +121,12 @@ struct instruction_set {
         /* The name of the first rule that it breaks without which nothing can run it; NULL: none. lists: as running has them, NULL where
          * they are not known. memory: bytes of it, -1 where addresses are not looked at. */
         const char *(*breaks)(const struct isa *isa, const struct instruction *i, const void *lists, int64_t memory);
+        const char *inside, *outside;   /* rules that it breaks where it touches elements that no memory has; NULL: `breaks` says so */
         struct cost (*cost)(const struct isa *isa, const struct instruction *i);
         int64_t (*work)(const struct instruction *i);     /* steps and elements moved, and one */
-        void (*report)(const struct isa *isa, const struct meter *m, int64_t length, struct text *out);
         void (*configuration)(const struct isa *isa, unsigned char bytes[ISA_CONFIGURATION]);      /* its sizes, as exchange files have them */
         /* ---- these may be NULL ---- */
+        void (*report)(const struct isa *isa, const struct meter *m, int64_t length, struct text *out);   /* in place of the meter's own */
         const char *(*fits)(struct isa *isa);             /* why no instruction is encoded for such sizes; NULL: they are */
         bool (*resize)(struct machine *m, const char *sizes, struct arena *arena, struct diag *diag);     /* by name; false after an error */
         void (*sizes)(const struct machine *m, char text[ISA_SIZES_TEXT]);       /* what of it is not as usual, in the same form */
@@ -173,10 +183,14 @@ static inline int isa_log2(int64_t n)
 
 static inline void *touch(struct running *r, int memory, int64_t first, int64_t count, enum access access)
 {
+        return touch_rows(r, memory, (struct rows){ first, 0, 0, 1, 1 }, count, access);
+}
+static inline void *touch_rows(struct running *r, int memory, struct rows rows, int64_t count, enum access access)
+{
         if (r->touched)
-                r->touched(r->context, memory, first, count, access);
+                r->touched(r->context, memory, &rows, count, access);
         unsigned char *inside = memory == OUTSIDE ? r->memory : r->inside[memory];
-        return inside ? inside + first * (memory == OUTSIDE ? 1 : r->isa->bytes[memory]) : NULL;
+        return inside ? inside + rows.first * (memory == OUTSIDE ? 1 : r->isa->bytes[memory]) : NULL;
 }
 /* The instruction itself, as its opcode says. */
 static inline void run_instruction(struct running *r, const struct instruction *i)

@@ -137,10 +137,34 @@ bool isa_decode_place(const struct isa *isa, const unsigned char *bytes, struct 
 
 /* ---- what can run ---- */
 
+struct bounds { const struct isa *isa; int64_t memory; const char *broken; };
+
+static void hold(void *context, int memory, const struct rows *rows, int64_t count, enum access access)
+{
+        struct bounds *b = context;
+        const int64_t end = rows_end(rows, count);
+        (void)access;
+        if (b->broken)
+                return;
+        if (memory != OUTSIDE)
+                b->broken = end > b->isa->depth[memory] ? b->isa->set->inside : NULL;
+        else if (b->memory >= 0 && (rows->first < PROGRAM_PAGE || end > b->memory))
+                b->broken = b->isa->set->outside;
+}
+
+const char *instruction_breaks(const struct isa *isa, const struct instruction *i, const void *lists, int64_t memory)
+{
+        struct bounds b = { isa, memory, isa->set->breaks(isa, i, lists, memory) };
+        struct running r = { .isa = isa, .touched = hold, .context = &b };
+        if (!b.broken && isa->set->inside)
+                run_instruction(&r, i);
+        return b.broken;
+}
+
 bool instruction_can_run(const struct isa *isa, const struct instruction *i, int64_t number, const void *lists, int64_t memory,
                          struct diag *diag)
 {
-        const char *name = isa->set->breaks(isa, i, lists, memory);
+        const char *name = instruction_breaks(isa, i, lists, memory);
         if (name)
                 diag_error(diag, EXIT_INVALID, "instruction %" PRId64 " (%s) cannot run: %s [%s]", number, isa_name(isa, i),
                            isa_rule(isa->set, name)->text, name);

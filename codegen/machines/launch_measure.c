@@ -36,13 +36,13 @@ static void begin_part(struct parts *p, int64_t from, int64_t to, const struct l
                 p->of[k] = p->count;
 }
 
-static void find_outside(void *context, int memory, int64_t first, int64_t count, enum access access)
+static void find_outside(void *context, int memory, const struct rows *rows, int64_t count, enum access access)
 {
         struct parts *p = context;
         (void)count;
         (void)access;
         if (memory == OUTSIDE && p->outside < 0)
-                p->outside = first;
+                p->outside = rows->first;
 }
 
 /* the parameter that a move touches; NULL */
@@ -118,13 +118,13 @@ static void find_layers(struct parts *p)
 
 /* ---- what it takes ---- */
 
-static void touched(void *context, int memory, int64_t first, int64_t count, enum access access)
+static void touched(void *context, int memory, const struct rows *rows, int64_t count, enum access access)
 {
         struct measuring *m = context;
         if (memory != OUTSIDE)
-                launch_moves_use(&m->moves, m->part, memory, (first + count) * m->isa->bytes[memory]);
-        else if (launch_moves_parameter(&m->moves, first))
-                launch_moves_add(&m->moves, m->part, m->cost.memory, first, count, access == WRITES);
+                launch_moves_use(&m->moves, m->part, memory, rows_end(rows, count) * m->isa->bytes[memory]);
+        else if (launch_moves_parameter(&m->moves, rows->first))
+                launch_moves_add(&m->moves, m->part, m->cost.memory, rows->first, count, access == WRITES);
 }
 
 static void add_bytes(struct machine_part *part, const struct cost *cost)

@@ -90,9 +90,8 @@ static void check_state(struct checker *c, int memory, int64_t first, int64_t co
         }
 }
 
-static void touched(void *context, int memory, int64_t first, int64_t count, enum access access)
+static void touch_elements(struct checker *c, int memory, int64_t first, int64_t count, enum access access)
 {
-        struct checker *c = context;
         const bool outside = memory == OUTSIDE;
         int64_t with, element;
         if (outside)
@@ -105,6 +104,13 @@ static void touched(void *context, int memory, int64_t first, int64_t count, enu
         if (with >= 0)
                 check_report(c, "race", "not with instruction %" PRId64 ", %s %" PRId64 " of %s", with, outside ? "byte" : "element",
                              element, outside ? "memory" : c->isa->machine.memories[memory].name);
+}
+
+static void touched(void *context, int memory, const struct rows *r, int64_t count, enum access access)
+{
+        for (int64_t y = 0; y < r->rows; y++)
+                for (int64_t x = 0; x < r->columns; x++)
+                        touch_elements(context, memory, r->first + y * r->row + x * r->column, count, access);
 }
 
 /* ---- order ---- */
@@ -156,7 +162,7 @@ static void check_end(struct checker *c)
 static void check_one(struct checker *c)
 {
         const struct instruction_set *set = c->isa->set;
-        const char *broken = set->breaks(c->isa, &c->now, c->running.lists, c->p->dram_bytes);
+        const char *broken = instruction_breaks(c->isa, &c->now, c->running.lists, c->p->dram_bytes);
         c->order = set->order(&c->now);
         c->cost = set->cost(c->isa, &c->now);
         if (set->check)

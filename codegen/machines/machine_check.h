@@ -9,7 +9,9 @@
 
 /* ---- isa.c ---- */
 
-/* Whether anything can run an instruction (instruction_set.breaks); false after an EXIT_INVALID error. */
+/* The first rule that an instruction breaks without which nothing can run it, as instruction_set.breaks has it; and an EXIT_INVALID
+ * error where there is one. */
+const char *instruction_breaks(const struct isa *isa, const struct instruction *i, const void *lists, int64_t memory);
 bool instruction_can_run(const struct isa *isa, const struct instruction *i, int64_t number, const void *lists, int64_t memory,
                          struct diag *diag);
 /* Places of lists as they are before any is loaded, to be freed: all bytes so. NULL: there are none. */

@@ -33,6 +33,7 @@ void meter_add(const struct isa *isa, const struct instruction *i, struct instru
         class->count++;
         class->steps += cost.steps;
         class->bytes += cost.bytes;
+        m->moved[cost.stores] += cost.bytes;
         class->busy += times.busy;
         m->cycles = later(m->cycles, times.end);
         m->bus += cost.bus;
@@ -107,6 +108,22 @@ static void add_each(const struct machine_program *p, const struct instruction_t
         text_add(out, "\n");
 }
 
+static void add_classes(const struct isa *isa, const struct meter *m, int64_t length, struct text *out)
+{
+        text_add(out, "instructions  %12" PRId64 "\nmicro-ops     %12" PRId64 "\nbytes read    %12" PRId64 "\nbytes written %12" PRId64 "\n\n",
+                 length, m->places, m->moved[0], m->moved[1]);
+        text_add(out, "%-10s %12s %12s %12s %12s %9s\n", "", "instructions", "steps", "bytes", "cycles", "of all");
+        for (int k = 0; k < isa->set->class_count; k++) {
+                const struct meter_class *c = &m->classes[k];
+                if (c->count)
+                        text_add(out, "%-10s %12" PRId64 " %12" PRId64 " %12" PRId64 " %12" PRId64 " %7.1f %%\n", isa->set->classes[k].name, c->count,
+                                 c->steps, c->bytes, c->busy, meter_share(c->busy, m->cycles));
+        }
+        if (isa->set->bus >= 0)
+                text_add(out, "%-10s %12s %12s %12s %12" PRId64 " %7.1f %%\n", isa->set->busy[isa->set->bus], "", "", "", m->bus,
+                         meter_share(m->bus, m->cycles));
+}
+
 bool meter_report(const struct machine_program *p, bool each, struct text *out, struct diag *diag)
 {
         struct meter m;
@@ -120,6 +137,6 @@ bool meter_report(const struct machine_program *p, bool each, struct text *out, 
                 return false;
         text_add(out, "cycles        %12" PRId64 "\nutilization   %10.1f %%\nbound by      %12s\n", m.cycles,
                  100 * meter_utilization(&p->isa, &m), meter_bound(&p->isa, &m));
-        p->isa.set->report(&p->isa, &m, length, out);
+        (p->isa.set->report ? p->isa.set->report : add_classes)(&p->isa, &m, length, out);
         return true;
 }

@@ -86,20 +86,21 @@ static void multiply_row(const int8_t *x, const int8_t *w, int32_t *sums)
 void unified_multiply(struct running *r, const struct instruction *instruction)
 {
         const struct unified_instruction *i = unified_instruction(instruction);
-        if (i->next && r->memory)
+        const struct rows at = { i->sum, i->sum_row, i->sum_column, i->rows, i->columns };
+        const int8_t *in = touch_rows(r, UNIFIED_UB, (struct rows){ i->in, i->in_row, i->in_column, i->rows, i->columns }, 1, READS);
+        if (i->add)
+                touch_rows(r, UNIFIED_ACC, at, 1, READS);
+        int32_t *sums = touch_rows(r, UNIFIED_ACC, at, 1, WRITES);
+        if (!sums)
+                return;
+        if (i->next)
                 take_block(r);
         for (int64_t y = 0; y < i->rows; y++)
                 for (int64_t x = 0; x < i->columns; x++) {
-                        const int64_t sum = i->sum + y * i->sum_row + x * i->sum_column;
-                        const void *in = touch(r, UNIFIED_UB, i->in + y * i->in_row + x * i->in_column, 1, READS);
-                        if (i->add)
-                                touch(r, UNIFIED_ACC, sum, 1, READS);
-                        int32_t *sums = touch(r, UNIFIED_ACC, sum, 1, WRITES);
-                        if (!sums)
-                                continue;
+                        int32_t *sum = sums + (y * i->sum_row + x * i->sum_column) * UNIFIED_LANES;
                         if (!i->add)
-                                memset(sums, 0, UNIFIED_LANES * sizeof *sums);
-                        multiply_row(in, (const int8_t *)r->scratch, sums);
+                                memset(sum, 0, UNIFIED_LANES * sizeof *sum);
+                        multiply_row(in + (y * i->in_row + x * i->in_column) * UNIFIED_LANES, (const int8_t *)r->scratch, sum);
                 }
 }
 
@@ -108,14 +109,14 @@ static int64_t shifted(int32_t value, int64_t by)
         return by < 0 || by > 31 ? 0 : value >= 0 ? value >> by : ~(~(int64_t)value >> by);
 }
 
-/* par: what is added, and amounts to shift by behind that; NULL: neither */
+/* from NULL: a number, which reads nothing; par: what is added, and amounts to shift by behind that, or NULL */
 static void activate_row(const struct unified_instruction *i, const int32_t *from, const int32_t *par, void *to)
 {
         int32_t *sums = to;
         int8_t *bytes = to;
         for (int n = 0; n < UNIFIED_LANES; n++) {
-                const int32_t sum = (int32_t)((uint32_t)from[n] + (par ? (uint32_t)par[n] : 0) + (uint32_t)i->plus);
-                const int64_t v = shifted(sum, i->lanes ? par[UNIFIED_LANES + n] : i->shift),
+                const int32_t sum = from ? (int32_t)((uint32_t)from[n] + (par ? (uint32_t)par[n] : 0) + (uint32_t)i->plus) : 0;
+                const int64_t v = shifted(sum, from && i->lanes ? par[UNIFIED_LANES + n] : i->shift),
                               bound = v < i->low ? i->low : v > i->high ? i->high : v;
                 if (i->to_sums)
                         sums[n] = (int32_t)bound;
@@ -127,14 +128,14 @@ static void activate_row(const struct unified_instruction *i, const int32_t *fro
 void unified_activate(struct running *r, const struct instruction *instruction)
 {
         const struct unified_instruction *i = unified_instruction(instruction);
-        const bool reads = i->low < i->high || r->memory;       /* else it gives a number, and reads nothing */
-        const int32_t *par = i->by && reads ? touch(r, UNIFIED_PAR, i->parameters, 1 + i->lanes, READS) : NULL;
-        for (int64_t y = 0; y < i->height; y++)
-                for (int64_t x = 0; x < i->width; x++) {
-                        const int64_t at = i->of + y * i->of_row + x * i->of_column;
-                        const int32_t *from = reads ? touch(r, UNIFIED_ACC, at, 1, READS) : NULL;
-                        void *to = touch(r, i->to_sums ? UNIFIED_ACC : UNIFIED_UB, i->out + y * i->out_row + x * i->out_column, 1, WRITES);
-                        if (to)
-                                activate_row(i, from, par, to);
-                }
+        const struct rows of = { i->of, i->of_row, i->of_column, i->height, i->width }, at = { i->out, i->out_row, i->out_column, i->height, i->width };
+        const bool reads = i->low < i->high;
+        const int32_t *from = reads ? touch_rows(r, UNIFIED_ACC, of, 1, READS) : NULL;
+        const int32_t *par = reads && i->by ? touch(r, UNIFIED_PAR, i->parameters, 1 + i->lanes, READS) : NULL;
+        unsigned char *to = touch_rows(r, i->to_sums ? UNIFIED_ACC : UNIFIED_UB, at, 1, WRITES);
+        const int64_t each = UNIFIED_LANES * (i->to_sums ? 4 : 1);
+        for (int64_t y = 0; y < i->height && to; y++)
+                for (int64_t x = 0; x < i->width; x++)
+                        activate_row(i, from ? from + (y * i->of_row + x * i->of_column) * UNIFIED_LANES : NULL, par,
+                                     to + (y * i->out_row + x * i->out_column) * each);
 }

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 
 #include "base/size.h"
-#include "codegen/machines/machine_program.h"
 #include "codegen/machines/meter.h"
 #include "codegen/unified/unified.h"
 
@@ -28,53 +27,21 @@ static struct order order(const struct instruction *instruction)
                                .next = multiplies && i->next, .needs = multiplies };
 }
 
-static bool within(int m, int64_t first, int64_t row, int64_t column, int64_t rows, int64_t columns)
-{
-        return first + row * (rows - 1) + column * (columns - 1) < machine_depth(&machine_unified.memories[m]);
-}
-
-static const char *breaks_activation(const struct unified_instruction *i)
-{
-        const bool bytes = !i->to_sums;
-        if (i->low > i->high || (bytes && (i->low < INT8_MIN || i->high > INT8_MAX)) || (i->lanes && !i->by))
-                return "bounds";
-        return within(UNIFIED_ACC, i->of, i->of_row, i->of_column, i->height, i->width) &&
-                               within(bytes ? UNIFIED_UB : UNIFIED_ACC, i->out, i->out_row, i->out_column, i->height, i->width) &&
-                               (!i->by || within(UNIFIED_PAR, i->parameters, i->lanes, 0, 2, 1))
-                       ? NULL
-                       : "local";
-}
-
-static const char *breaks_move(const struct unified_instruction *i, int64_t memory)
-{
-        const bool blocks = i->opcode == UNIFIED_OPCODE_READ_WEIGHTS;
-        const int64_t address = blocks ? i->from : i->host;
-        if ((blocks ? i->blocks : i->count) < 1)
-                return "empty";
-        if (memory >= 0 && (address < PROGRAM_PAGE || address + unified_moved(i) > memory))
-                return "host";
-        return blocks || (within(unified_moved_memory(i), i->local, i->count, 0, 2, 1) && !(i->opcode == UNIFIED_OPCODE_WRITE_HOST && i->par))
-                       ? NULL
-                       : "local";
-}
-
 static const char *breaks(const struct isa *isa, const struct instruction *instruction, const void *lists, int64_t memory)
 {
         const struct unified_instruction *i = unified_instruction(instruction);
         (void)isa;
         (void)lists;
+        (void)memory;
         switch (i->opcode) {
-        case UNIFIED_OPCODE_READ_HOST:
-        case UNIFIED_OPCODE_WRITE_HOST:
-        case UNIFIED_OPCODE_READ_WEIGHTS: return breaks_move(i, memory);
-        case UNIFIED_OPCODE_MULTIPLY:
+        case UNIFIED_OPCODE_READ_HOST: return i->count < 1 ? "empty" : NULL;
+        case UNIFIED_OPCODE_WRITE_HOST: return i->count < 1 ? "empty" : i->par ? "local" : NULL;
+        case UNIFIED_OPCODE_READ_WEIGHTS: return i->blocks < 1 ? "empty" : NULL;
+        case UNIFIED_OPCODE_MULTIPLY: return unified_rows(i) < 1 ? "empty" : NULL;
+        case UNIFIED_OPCODE_ACTIVATE:
                 if (unified_rows(i) < 1)
                         return "empty";
-                return within(UNIFIED_UB, i->in, i->in_row, i->in_column, i->rows, i->columns) &&
-                                       within(UNIFIED_ACC, i->sum, i->sum_row, i->sum_column, i->rows, i->columns)
-                               ? NULL
-                               : "local";
-        case UNIFIED_OPCODE_ACTIVATE: return unified_rows(i) < 1 ? "empty" : breaks_activation(i);
+                return i->low > i->high || (!i->to_sums && (i->low < INT8_MIN || i->high > INT8_MAX)) || (i->lanes && !i->by) ? "bounds" : NULL;
         case UNIFIED_OPCODE_SYNC: return i->unit == i->on ? "sync" : NULL;
         default: return NULL;
         }
@@ -147,5 +114,5 @@ const struct instruction_set unified_set = {
         .bus = -1,
         .stage_word = "unit",
         .scratch = UNIFIED_BLOCK,
-        .order = order, .breaks = breaks, .cost = cost, .work = work, .report = report, .configuration = configuration,
+        .order = order, .breaks = breaks, .inside = "local", .outside = "host", .cost = cost, .work = work, .report = report, .configuration = configuration,
 };
