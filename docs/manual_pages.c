@@ -142,10 +142,10 @@ void print_man_ir(void)
         puts("Both are written by\n.B dnncc \\-\\-emit=ir\nand\n.BR \"dnncc \\-\\-emit=loops\" ,\nby \\-\\-dump\\-dir after each pass, and are "
              "accepted wherever a model is; compiling goes on where a dump was taken. Names of values begin with %, of constants, buffers and functions with @; "
              "a semicolon begins a comment, which behind an operation names the model's node.\n.PP\n"
-             "A .dnn file begins with \"dnn 2\": whole tensors with their types, each value assigned once. A .loops file begins with \"loop 1\": "
+             "A .dnn file begins with \"dnn 3\": whole tensors with their types, each value assigned once. A .loops file begins with \"loop 1\": "
              "buffers, kernels that are loops over their elements, and main, which calls them (of several entries, a main each).");
         puts(".SH EXAMPLES");
-        lines("dnn 2\nmodule \"relu\"\nfunc @main(%x \"x\": <2 x 3 x f32>) -> (\"y\") {\n  %0 = max(%x, 0.0) : <2 x 3 x f32>    ; \"r\"\n  yield(%0)\n}\n");
+        lines("dnn 3\nmodule \"relu\"\nfunc @main(%x \"x\": <2 x 3 x f32>) -> (\"y\") {\n  %0 = max(%x, 0.0) : <2 x 3 x f32>    ; \"r\"\n  yield(%0)\n}\n");
         puts(".PP");
         lines("loop 1\nprogram \"relu\" source \"\"\nbuffer @x : f32[6] input \"x\" shape <2 x 3>\nbuffer @y : f32[6] output \"y\" shape <2 x 3>\n"
               "kernel @r(%x: in f32[6] class 1, %y: out f32[6] class 1) {\n  for %i = 0 to 6 {\n    store %y[%i] = max(%x[%i], 0.0)\n  }\n}\n"

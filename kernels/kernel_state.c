@@ -466,7 +466,7 @@ static bool is_made_of(const struct value *v, const struct op *pool)
 static void find_reduction(struct kernel_state *s)
 {
         bool (*pools)(const struct op *contraction, const struct op *reduce) = target_engine(s->target)->pools;
-        struct op *pool = s->region && pools && s->grid && s->grid->pooled ? s->region->first : NULL;
+        struct op *pool = s->region && pools && s->grid && s->grid->fused_pool ? s->region->first : NULL;
         while (pool && !pools(s->op, pool))
                 pool = pool->next;
         if (!pool || s->pad || !type_same_dims(s->result->type, op_result(pool)->type) || !is_made_of(s->result, pool))

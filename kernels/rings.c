@@ -69,7 +69,7 @@ struct rings {
 static bool is_ring(const struct op *op)
 {
         const struct schedule_circular *words = schedule_circular(op->schedule);
-        return words && words->ring;
+        return words && words->circular;
 }
 
 static void set_schedule(struct op *op, struct schedule schedule)
@@ -80,7 +80,7 @@ static void set_schedule(struct op *op, struct schedule schedule)
 void rings_mark(struct op *op)
 {
         struct schedule schedule = schedule_preset(SCHEDULE_circular);
-        schedule.circular.ring = 1;
+        schedule.circular.circular = 1;
         set_schedule(op, schedule);
 }
 

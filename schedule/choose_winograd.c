@@ -119,7 +119,7 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
         double cycles = winograd_cost(&work, 1, target);
         int64_t groups = phases ? 1 : winograd_groups(&work, machine->threads, target, &cycles);
         int64_t group = divide_up((int64_t)work.tiles, groups);
-        s.group = groups > 1 ? (int)group : 0;
+        s.tile_batch = groups > 1 ? (int)group : 0;
         const char *why = arena_printf(arena, "%.4g kcycles in %lld groups of tiles",
                              cycles / 1000, (long long)groups);
         int64_t blocks = divide_up(group, tile.most);

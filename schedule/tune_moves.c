@@ -14,7 +14,7 @@ static const struct move moves[] = {
         { WORD_columns, ADD, -1 }, { WORD_columns, ADD, -2 }, { WORD_columns, HALVE, 1 },
         { WORD_columns, ADD, 1 }, { WORD_rows, ADD, 1 }, { WORD_rows, ADD, -1 },
         { WORD_vectors, HALVE, 1 }, { WORD_wide, SET, 0 }, { WORD_wide, SET, 1 }, { WORD_strip, SET, 0 }, { WORD_strip, SET, 4 },
-        { WORD_strip, HALVE, 1 }, { WORD_group, HALVE, 1 }, { WORD_flat, SET, 0 },
+        { WORD_strip, HALVE, 1 }, { WORD_tile_batch, HALVE, 1 }, { WORD_flat, SET, 0 },
         { WORD_pack, SET, 0 }, { WORD_pack, SET, 1 }, { WORD_row_tasks, SWAP, 0 },
 };
 const int schedule_move_count = sizeof moves / sizeof *moves;

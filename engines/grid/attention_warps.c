@@ -35,7 +35,7 @@ static const struct multiply *multiply_of(const struct op *op, const struct targ
 
 bool attention_tile_of(const struct attention *a, const struct target *target, const struct schedule_grid *s, struct attention_tile *t)
 {
-        if (s->together)
+        if (s->warp_group)
                 return attention_group_of(a, target, s, t);
         const struct multiply *m = multiply_of(a->first, target);
         const struct type *x = op_operand(a->first, 0)->type, *scores = a->scores->type;

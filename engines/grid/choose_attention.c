@@ -113,7 +113,7 @@ static void try_tile(struct choice *c, int rows, int warps, int parts, int keys,
         s.warps = warps;
         s.parts = parts;
         s.keys = keys;
-        s.together = together;
+        s.warp_group = together;
         if (!attention_tile_of(c->attention, c->target, &s, &t))
                 return;
         const struct multiply *m = attention_tile_multiply(c->attention, c->target, &t);

@@ -81,7 +81,7 @@ struct schedule groups_choose(const struct op *op, const struct schedule_machine
                         for (int parts = 1; parts <= PARTS_MOST; parts *= 2) {
                                 struct schedule_grid s = schedule_of(m, tile, stages, parts);
                                 struct warp_tile t;
-                                s.runs = op_int(op, "crossed") != 0;
+                                s.bulk = op_int(op, "crossed") != 0;
                                 if (group_tile_of(op, machine->target, &s, &t))
                                         try_tile(&c, &s, &t);
                         }

@@ -61,7 +61,7 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
 static void try_one(struct choice *c, struct schedule_grid s)
 {
         struct warp_tile t;
-        if (!warp_tile_of(c->op, c->target, &s, &t) || t.whole != s.whole || t.pooled != s.pooled)
+        if (!warp_tile_of(c->op, c->target, &s, &t) || t.whole != s.row_clusters || t.pooled != s.fused_pool)
                 return;
         const struct warp_work work = work_of(c, &t);
         const struct gpu *g = target_gpu(c->target);
@@ -95,8 +95,8 @@ static void try_all(struct choice *c, int panels, int parts_most, enum kind kind
                                                 s.depth = depth;
                                                 s.stages = stages;
                                                 s.parts = parts;
-                                                s.whole = kind == ROWS;
-                                                s.pooled = kind == POOL;
+                                                s.row_clusters = kind == ROWS;
+                                                s.fused_pool = kind == POOL;
                                                 try_one(c, s);
                                         }
 }

@@ -5,7 +5,7 @@
  * (ir/loop/loop_tiles.h), so that the same word of eight lines lies in eight banks, for the copies that
  * write lines and for the MMA that reads them.
  *
- *      iteration t   wait for its copies, which lanes make; weights that are swizzled in memory already come by bulk copies (`runs`)
+ *      iteration t   wait for its copies, which lanes make; weights that are swizzled in memory already come by bulk copies (`bulk`)
  *                    start its MMA, and settle all MMA but this, which goes on while
  *                    the copies of iteration t + stages - 2 are started: all warps have settled the MMA that read their stage
  *
@@ -67,7 +67,7 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
                                  .group = m->group / MULTIPLY_LINE,
                                  .bytes = element_info[x->element].bytes,
                                  .together = true,
-                                 .runs = s->runs && op_int(op, "crossed") &&
+                                 .runs = s->bulk && op_int(op, "crossed") &&
                                          target_gpu(target)->runs };
         t->cluster = t->positions > 0 && warp_tile_clusters(t, target, group_tile_shared(t));
         return s->depth == m->group && s->panels == 1 && t->positions > 0 && t->positions % m->positions == 0 &&

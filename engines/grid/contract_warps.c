@@ -17,7 +17,7 @@
  *         other in memory, they count as channels. Zeros stand behind the last position and where a border around x is. A row is padded by
  *         16 bytes, so that eight rows begin in different banks
  *     w   the words of a panel for an iteration, which follow each other in w: weights are packed in the order of the iterations. A
- *         schedule may ask for bulk copies of them (`runs`)
+ *         schedule may ask for bulk copies of them (`bulk`)
  *
  * A residual that the epilogue adds to the sums is copied into shared memory as well, behind the
  * operands of the first iterations.
@@ -207,13 +207,13 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                                  .bytes = bytes,
                                  .across = 1 };
         const int64_t panels = type_extent(w, 0) / op_int(op, "groups");
-        t->runs = s->runs && target_gpu(target)->runs && panels % t->panels == 0;
-        t->added = t->parts > 1 || s->whole ? 0 : added_bytes(op, t);      /* with parts or whole rows another phase adds it, which has other shared memory */
+        t->runs = s->bulk && target_gpu(target)->runs && panels % t->panels == 0;
+        t->added = t->parts > 1 || s->row_clusters ? 0 : added_bytes(op, t);       /* with parts or whole rows another phase adds it, which has other shared memory */
         if (t->positions > 0)
                 warp_tile_apart(t, target);
-        if (t->positions > 0 && s->whole)
+        if (t->positions > 0 && s->row_clusters)
                 make_whole(t, op, target);
-        t->pooled = t->positions > 0 && s->pooled && !t->whole && (t->parts == 1 || t->cluster) && warp_tile_images(op, t) > 0 &&
+        t->pooled = t->positions > 0 && s->fused_pool && !t->whole && (t->parts == 1 || t->cluster) && warp_tile_images(op, t) > 0 &&
                     t->panels * t->vectors * t->lanes % t->parts == 0;
         return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 && turns % t->parts == 0 &&
                t->positions % (t->warps * m->positions) == 0 &&
@@ -572,7 +572,7 @@ struct kernel_state *warps_prepare(const struct kernel_state *common)
         const struct type *x = op_operand(op, 0)->type, *wt = op_operand(op, 1)->type;
         w->s = *common;
         struct schedule_grid words = *common->grid;
-        words.pooled &= common->pool != NULL;   /* without a pool the results are stored */
+        words.fused_pool &= common->pool != NULL;       /* without a pool the results are stored */
         if ((!warp_tile_of(op, target, &words, &w->tile) && !group_tile_of(op, target, &words, &w->tile)) || common->prologue || common->pad ||
             common->x.stride[common->rank - 1] != 1 || (common->pool && !w->tile.pooled))
                 return NULL;

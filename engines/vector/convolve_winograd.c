@@ -429,7 +429,7 @@ struct kernel_state *winograd_prepare(const struct kernel_state *common)
             type_extent(x, 4) % lanes || type_extent(y, 4) % lanes || t->s.x.stride[4] != 1 ||
             (t->s.pool && !can_pool(t->s.pool)))
                 return NULL;
-        int64_t group = t->s.schedule.group;
+        int64_t group = t->s.schedule.tile_batch;
         t->group = tiling_even(t->all,
                               group && !has_phases(t) && group < t->all ? (int)group : (int)t->all);
         t->block = tiling_even(t->group.size, t->s.schedule.columns);

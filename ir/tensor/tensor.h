@@ -40,8 +40,8 @@ enum { RANK_MAX = 16, NESTING_MAX = 128 };
 /* Of the text form. It rises when a text may mean something else than before, or nothing: a word of it (an operation, an
  * attribute, a field of a schedule; test/golden/dnn_words.txt) is gone or means something else. Older texts are read as
  * far as they hold only what there still is, and errors in them name their version. 1: until fields of schedules for
- * grids were renamed; 2: now. */
-enum { TENSOR_VERSION = 2 };
+ * grids were renamed; 2: until `circular`, `tile_batch`, `bulk`, `row_clusters`, `fused_pool` and `warp_group` had their names; 3: now. */
+enum { TENSOR_VERSION = 3 };
 
 /* ---- dimensions and types (types.c) ---- */
 

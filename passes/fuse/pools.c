@@ -2,8 +2,8 @@
 /* pools: what reduces over all positions of a contraction that nothing else reads becomes part of its kernel, where the schedule
  * says so.
  *
- *   %1 = fusion(%0, @w) { ... convolve_packed ..           %2 = fusion(%0, @w) { ... convolve_packed .. schedule="... pooled=1"
- *                         .. schedule="... pooled=1"                             ... reduce
+ *   %1 = fusion(%0, @w) { ... convolve_packed ..           %2 = fusion(%0, @w) { ... convolve_packed .. schedule="... fused_pool=1"
+ *                         .. schedule="... fused_pool=1"                             ... reduce
  *                         ... }                      ->                          ... }
  *   %2 = fusion(%1) { reduce ... }
  *
@@ -23,7 +23,7 @@ static struct op *find_maker(struct op *kernel, const struct target *target)
                 if (made && made->region == kernel->region && made->result_count == 1)
                         contraction = kernels_contraction(made->code == OP_fusion ? made->regions[0] : NULL, made, target);
                 const struct schedule_grid *words = contraction ? schedule_grid(contraction->schedule) : NULL;
-                if (words && words->pooled && pools(contraction, op))
+                if (words && words->fused_pool && pools(contraction, op))
                         return made;
         }
         return NULL;

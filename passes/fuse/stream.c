@@ -3,7 +3,7 @@
  * until memory is enough.
  *
  *   %1 = fusion(%0, @w) { ... convolve ... }                      %2 = fusion(%0, @w, @v) {
- *   %2 = fusion(%1, @v) { ... convolve ... }          ->            ... %1 = ... schedule="ring=1"
+ *   %2 = fusion(%1, @v) { ... convolve ... }          ->            ... %1 = ... schedule="circular=1"
  *                                                                   ... convolve(%1, @v) ... }
  *
  * Only under --max-ram. The operations, in their order (or where that is not enough, each just

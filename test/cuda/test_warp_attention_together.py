@@ -15,9 +15,9 @@ from test_warp_products import cuobjdump  # noqa: E402
 
 TARGET = "cuda-sm_90a"
 # Whole turns, and less than one behind them; one line of channels and several; rows of two fours of warps, and rows that are none; masks that hide turns
-CASES = [((2, 64, 256, 128, 128, None), "keys=128 tile=64 warps=4 together=1"), ((2, 130, 300, 64, 64, None), "keys=64 tile=128 warps=8 together=1"),
-         ((2, 130, 130, 128, 64, "causal"), "keys=32 tile=64 warps=4 together=1"), ((2, 150, 150, 64, 192, "window"), "keys=48 tile=64 warps=4 together=1"),
-         ((2, 96, 300, 128, 64, "padding"), "keys=64 tile=64 warps=4 together=1"), ((2, 200, 200, 64, 256, "causal"), "keys=16 tile=192 warps=12 together=1")]
+CASES = [((2, 64, 256, 128, 128, None), "keys=128 tile=64 warps=4 warp_group=1"), ((2, 130, 300, 64, 64, None), "keys=64 tile=128 warps=8 warp_group=1"),
+         ((2, 130, 130, 128, 64, "causal"), "keys=32 tile=64 warps=4 warp_group=1"), ((2, 150, 150, 64, 192, "window"), "keys=48 tile=64 warps=4 warp_group=1"),
+         ((2, 96, 300, 128, 64, "padding"), "keys=64 tile=64 warps=4 warp_group=1"), ((2, 200, 200, 64, 256, "causal"), "keys=16 tile=192 warps=12 warp_group=1")]
 
 
 def compile_case(i, folder, precision="f16"):
@@ -108,15 +108,15 @@ def chosen(case, folder, target=TARGET, options=("--precision=f16",)):
 def test_choice(tmp_path):
     """where rows and keys are many, and of halves"""
     many, few = (16, 4096, 4096, 128, 128, None), (12, 128, 128, 64, 64, "padding")
-    assert "together" in chosen(many, tmp_path)[0]
+    assert "warp_group" in chosen(many, tmp_path)[0]
     for case, target, options in (few, TARGET, ["--precision=f16"]), (many, "cuda-sm_90", ["--precision=f16"]), (many, TARGET, []), (SHARED[6][0], TARGET, ["--precision=f16"]):
-        assert not any("together" in words for words in chosen(case, tmp_path, target, options)), (case, target, options)
+        assert not any("warp_group" in words for words in chosen(case, tmp_path, target, options)), (case, target, options)
 
 
 def test_schedules_that_cannot_be(tmp_path):
     """the canonical nest, or an error that says so, never a wrong kernel: rows that see no key, one turn, lines that channels do not fill"""
-    for case, words in ((2, 64, 128, 64, 64, None), "keys=128 tile=64 warps=4 together=1"), ((2, 130, 300, 96, 64, None), "keys=64 tile=64 warps=4 together=1"), \
-                       ((2, 130, 300, 64, 64, None), "keys=64 tile=64 warps=8 together=1"), ((2, 130, 300, 64, 64, None), "keys=40 tile=64 warps=4 together=1"):
+    for case, words in ((2, 64, 128, 64, 64, None), "keys=128 tile=64 warps=4 warp_group=1"), ((2, 130, 300, 96, 64, None), "keys=64 tile=64 warps=4 warp_group=1"), \
+                       ((2, 130, 300, 64, 64, None), "keys=64 tile=64 warps=8 warp_group=1"), ((2, 130, 300, 64, 64, None), "keys=40 tile=64 warps=4 warp_group=1"):
         path = compile_schedule(model(case, tmp_path / "m.onnx"), tmp_path, "m", "keys=", words, TARGET, ["--precision=f16"])
         assert "_together_of_sums_" not in path.read_text(), words
 
@@ -125,7 +125,7 @@ def test_nvcc(tmp_path):
     """no warning (of units that wait for each other, too), nothing spilled, registers for a block of 8 warps; the instructions, one barrier a turn"""
     if not cuda.nvcc() or "sm_90a" not in cuda.known_to(cuda.nvcc()):
         pytest.skip("no nvcc that knows it: make cuda")
-    case, words = (16, 4096, 4096, 128, 128, None), "keys=128 tile=128 warps=8 together=1"
+    case, words = (16, 4096, 4096, 128, 128, None), "keys=128 tile=128 warps=8 warp_group=1"
     for name, (c, w) in {"large": (case, words), **{f"g{i}": CASES[i] for i in (0, 3)}}.items():
         path = compile_schedule(model(c, tmp_path / f"{name}.onnx"), tmp_path, name, "keys=", w, TARGET, ["--precision=f16"])
         for kernel, of in cuda.ptxas(path, "sm_90a", tmp_path / f"{name}.o").items():

@@ -136,7 +136,7 @@ def norm_scheduled(how, words, precision, folder, name, target="cuda-sm_90", opt
     options = [f"--target={target}", f"--precision={precision}", *options]
     done = dnncc.run([dnncc.DNNCC, norm_network(folder / "m.onnx", **how), *options, "--emit=ir", "-o", written])
     assert done.returncode == dnncc.OK, done.stderr
-    text = re.sub(r'schedule="tile=[^"]*"', f'schedule="{words} whole=1"', written.read_text(), count=1)
+    text = re.sub(r'schedule="tile=[^"]*"', f'schedule="{words} row_clusters=1"', written.read_text(), count=1)
     written.write_text(re.sub(r'schedule="tile=[^"]*; [^"]*"', 'schedule="tile=16 stages=2 depth=32"', text))
     return cuda.compile_model(written, folder, [f"--precision={precision}", *options[2:]], name=name, target=target)
 
@@ -183,7 +183,7 @@ def test_norms_apart(tmp_path):
     """rows too long for one cluster, warps' memory that finds no room, rows that are rounded before"""
     for how, words, precision in [({"rows": 40, "outputs": 1000}, "tile=16 panels=2 depth=64", "f16"), ({"rows": 128, "outputs": 1024}, "tile=128 warps=4 panels=4 stages=4 depth=64", "f16")]:
         path = norm_scheduled(how, words, precision, tmp_path, "apart")
-        assert not launches(path) and "whole=1" in path.read_text()
+        assert not launches(path) and "row_clusters=1" in path.read_text()
 
 
 def test_norms_chosen(tmp_path):
@@ -191,7 +191,7 @@ def test_norms_chosen(tmp_path):
     for channels, chosen in (256, True), (3072, False):
         onnx_file = norm_network(tmp_path / "m.onnx", 128, 768, channels=channels)
         text = {t: cuda.compile_model(onnx_file, tmp_path, ["--precision=f16"], name="model", target=t).read_text() for t in ("cuda-sm_90", "cuda-sm_80")}
-        assert ("whole=1" in text["cuda-sm_90"]) == chosen and "whole=1" not in text["cuda-sm_80"]
+        assert ("row_clusters=1" in text["cuda-sm_90"]) == chosen and "row_clusters=1" not in text["cuda-sm_80"]
 
 
 NORM_MISTAKES = {

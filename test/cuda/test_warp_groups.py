@@ -54,8 +54,8 @@ def test_shapes(precision, tmp_path):
     run([scheduled(shape, None, tmp_path, f"m{i}", precision) for i, shape in enumerate(SHAPES)], SHAPES, tmp_path, cuda.TWO)
 
 
-SCHEDULES = ["tile=64 warps=4 stages=3 depth=64 runs=1", "tile=128 warps=8 stages=4 depth=64 runs=1", "tile=128 warps=8 stages=4 depth=64",
-             "tile=192 warps=12 stages=5 depth=64", "tile=64 warps=4 stages=4 depth=64 parts=4 runs=1"]
+SCHEDULES = ["tile=64 warps=4 stages=3 depth=64 bulk=1", "tile=128 warps=8 stages=4 depth=64 bulk=1", "tile=128 warps=8 stages=4 depth=64",
+             "tile=192 warps=12 stages=5 depth=64", "tile=64 warps=4 stages=4 depth=64 parts=4 bulk=1"]
 
 
 def test_schedules(tmp_path):
@@ -63,7 +63,7 @@ def test_schedules(tmp_path):
     shapes = [SHAPES[1]] * len(SCHEDULES)
     paths = [scheduled(SHAPES[1], words, tmp_path, f"m{i}") for i, words in enumerate(SCHEDULES)]
     for path, words in zip(paths, SCHEDULES):
-        assert bool(re.search(r"copy_async\(ws\b", path.read_text())) != ("runs=1" in words) == ("runs_copy(&runs, ws" in path.read_text())
+        assert bool(re.search(r"copy_async\(ws\b", path.read_text())) != ("bulk=1" in words) == ("runs_copy(&runs, ws" in path.read_text())
     run(paths, shapes, tmp_path, cuda.SIX)
 
 
@@ -104,7 +104,7 @@ MISTAKES = {
 @pytest.mark.parametrize("what", [pytest.param(w, marks=() if i % 3 == 0 else pytest.mark.long) for i, w in enumerate(MISTAKES)])
 def test_mistakes(what, tmp_path):
     shape = (128, 512, 128, "Relu")
-    path = scheduled(shape, "tile=128 warps=8 stages=4 depth=64 runs=1", tmp_path)
+    path = scheduled(shape, "tile=128 warps=8 stages=4 depth=64 bulk=1", tmp_path)
     cuda.plant(path, MISTAKES[what])
     x = products.whole(shape[:2], 3)
     got = cuda.run(cuda.build([path], tmp_path, flags=["-O1", "-Wno-error"]), {"model": [x]}, tmp_path, cuda.SIX)["model"]

@@ -90,7 +90,7 @@ def test_cases(tmp_path):
     """the bits of a pool with a launch of its own in all executions, and no race"""
     paths, given = [], {}
     for i, (how, words, precision) in enumerate(CASES):
-        one, two = (scheduled(how, words + more, precision, tmp_path, f"{name}{i}") for name, more in (("one", " pooled=1"), ("two", "")))
+        one, two = (scheduled(how, words + more, precision, tmp_path, f"{name}{i}") for name, more in (("one", " fused_pool=1"), ("two", "")))
         assert is_one(one) and not is_one(two) and launch_count(one) == launch_count(two) - 1, how
         paths += [one, two]
         given.update({p.stem: inputs(**how) for p in (one, two)})
@@ -108,7 +108,7 @@ def test_cases(tmp_path):
 def test_check(tmp_path):
     """each pass leaves the same values, by the interpreter"""
     for i in (2, 8):
-        scheduled(CASES[i][0], f"{CASES[i][1]} pooled=1", "f16", tmp_path, "model")
+        scheduled(CASES[i][0], f"{CASES[i][1]} fused_pool=1", "f16", tmp_path, "model")
         done = dnncc.run([dnncc.DNNCC, tmp_path / "model.dnn", "--target=cuda-sm_90", "--precision=f16", "--stats", "--check", "-o", tmp_path / "again.cu"])
         said = done.stdout + done.stderr
         assert done.returncode == dnncc.OK and re.search(r"stats: pools +1 rewrites", said), said
@@ -119,7 +119,7 @@ BY_HAND = """dnn 1
 module "m"
 func @main(%x "x": <1 x 1 x 7 x 7 x 64 x f16>, %w "w": <2 x 1 x 1 x 1 x 8 x 4 x 64 x f16>) -> ("y") {
   %0 = fusion(%x, %w) : <1 x 1 x 64 x f32> {
-    %1 = convolve_packed(%x, %w) channels=64 outputs=64 block=64 accumulator=f32 schedule="tile=64 warps=4 depth=64 pooled=1" : <1 x 1 x 7 x 7 x 64 x f32>
+    %1 = convolve_packed(%x, %w) channels=64 outputs=64 block=64 accumulator=f32 schedule="tile=64 warps=4 depth=64 fused_pool=1" : <1 x 1 x 7 x 7 x 64 x f32>
     %2 = reduce(%1, <2 x i64> [2, 3]) : <1 x 1 x 64 x f32>
     BEHIND
   }
@@ -144,13 +144,13 @@ def test_apart(tmp_path):
     """more positions than a tile has, images that tiles do not have whole, parts that are no cluster, another reader, a dimension that stays"""
     for how, words, target in [({}, "tile=48 warps=1 depth=64", "cuda-sm_90"), ({"images": 2}, "tile=64 warps=4 depth=64", "cuda-sm_90"), ({}, "tile=64 warps=4 depth=32 parts=2", "cuda-sm_80"),
                                ({"shown": True}, "tile=64 warps=4 depth=64", "cuda-sm_90"), ({"kind": "ReduceMean", "axes": [3]}, "tile=64 warps=4 depth=64", "cuda-sm_90")]:
-        path = scheduled(how, f"{words} pooled=1", "f16", tmp_path, "apart", target)
-        assert not is_one(path) and "pooled=1" in path.read_text(), how
+        path = scheduled(how, f"{words} fused_pool=1", "f16", tmp_path, "apart", target)
+        assert not is_one(path) and "fused_pool=1" in path.read_text(), how
 
 
 def test_no_clusters(tmp_path):
     """where there are none, a block by itself pools"""
-    path = scheduled({"residual": True}, "tile=64 warps=4 depth=64 pooled=1", "f16", tmp_path, "model", "cuda-sm_80")
+    path = scheduled({"residual": True}, "tile=64 warps=4 depth=64 fused_pool=1", "f16", tmp_path, "model", "cuda-sm_80")
     assert is_one(path) and "cluster" not in path.read_text()
 
 
@@ -159,7 +159,7 @@ def test_chosen(target, tmp_path):
     """where a launch less is predicted to be faster, as behind ResNet-50; not where tiles would have to be so large that few blocks have all to do"""
     for how, chosen in ({"channels": 512, "outputs": 2048, "residual": True}, True), ({"channels": 512, "size": (14, 14), "outputs": 64, "window": 3}, False), ({"images": 2}, False):
         path = cuda.compile_model(network(tmp_path / "m.onnx", **how), tmp_path, ["--precision=f16"], target=target)
-        assert is_one(path) == ("pooled=1" in path.read_text()) == chosen, how
+        assert is_one(path) == ("fused_pool=1" in path.read_text()) == chosen, how
 
 
 MISTAKES = {
@@ -173,7 +173,7 @@ MISTAKES = {
 @pytest.mark.parametrize("what", MISTAKES)
 def test_mistakes(what, tmp_path):
     how, words, precision = CASES[1]
-    path, right = (scheduled(how, f"{words} pooled=1", precision, tmp_path, name) for name in ("model", "right"))
+    path, right = (scheduled(how, f"{words} fused_pool=1", precision, tmp_path, name) for name in ("model", "right"))
     cuda.plant(path, MISTAKES[what])
     got = cuda.run(cuda.build([path, right], tmp_path, flags=[*cuda.CHECKED]), dict.fromkeys(("model", "right"), inputs(**how)), tmp_path, cuda.SIX)
     assert isinstance(got["model"], cuda.Found) or not np.array_equal(got["model"][0], got["right"][0]), what
@@ -187,7 +187,7 @@ def test_nvcc(architecture, tmp_path):
     for how, words, precision in CASES:
         if architecture == "sm_80" and "parts" in words:
             continue
-        path = scheduled(how, f"{words} pooled=1", precision, tmp_path, "model", f"cuda-{architecture}")
+        path = scheduled(how, f"{words} fused_pool=1", precision, tmp_path, "model", f"cuda-{architecture}")
         assert is_one(path), how
         for kernel, of in cuda.ptxas(path, architecture, tmp_path / "k.o").items():
             assert of["spilled"] == 0 and of["stack"] == 0, (how, kernel, of)

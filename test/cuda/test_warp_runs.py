@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Weights of products as whole runs, which the machine copies by itself (`runs=1` of a schedule, from cuda-sm_90 on): the bits of lanes' copies."""
+"""Weights of products as whole runs, which the machine copies by itself (`bulk=1` of a schedule, from cuda-sm_90 on): the bits of lanes' copies."""
 import pathlib
 import re
 import sys
@@ -26,7 +26,7 @@ def copies(path):
 def test_products(tmp_path):
     paths, given = [], {}
     for i, (shape, words) in enumerate(CASES):
-        paths.append(compile_scheduled(shape, f"{words} runs=1", tmp_path, f"m{i}", "cuda-sm_90"))
+        paths.append(compile_scheduled(shape, f"{words} bulk=1", tmp_path, f"m{i}", "cuda-sm_90"))
         given[f"m{i}"] = [whole(shape[:2], 3)]
         assert copies(paths[-1]) >= 1 and not re.search(r"copy_async\(ws\b", paths[-1].read_text())
     for flags, executions in (cuda.OPTIMIZE, cuda.SIX), (cuda.CHECKED, cuda.TWO):
@@ -53,7 +53,7 @@ def test_convolutions(kind, tmp_path):
         options = ["--precision=f16"] if kind == "f16" else []
         done = dnncc.run([dnncc.DNNCC, onnx_file, "--target=cuda-sm_90", *options, "--emit=ir", "-o", written])
         assert done.returncode == dnncc.OK, done.stderr
-        written.write_text(re.sub(r'(schedule="tile=[^;"]*)', r"\1 runs=1", written.read_text()))
+        written.write_text(re.sub(r'(schedule="tile=[^;"]*)', r"\1 bulk=1", written.read_text()))
         paths.append(cuda.compile_model(written, tmp_path, options, name=f"m{i}", target="cuda-sm_90"))
         given[f"m{i}"] = [x]
     assert sum(copies(p) > 0 for p in paths) >= len(paths) / 2
@@ -64,7 +64,7 @@ def test_convolutions(kind, tmp_path):
 
 def test_elsewhere(tmp_path):
     """a machine without such copies, and panels that are no whole number of tiles'"""
-    for shape, words, target in ((200, 256, 320, "Relu"), "tile=64 panels=2 runs=1", "cuda-sm_80"), ((64, 256, 320, "Relu"), "tile=64 panels=4 runs=1", "cuda-sm_90"):
+    for shape, words, target in ((200, 256, 320, "Relu"), "tile=64 panels=2 bulk=1", "cuda-sm_80"), ((64, 256, 320, "Relu"), "tile=64 panels=4 bulk=1", "cuda-sm_90"):
         path = compile_scheduled(shape, words, tmp_path, target=target)
         assert not copies(path) and re.search(r"copy_async\(ws\b", path.read_text())
 
@@ -83,7 +83,7 @@ MISTAKES = {
 @pytest.mark.parametrize("what", MISTAKES)
 def test_mistakes(what, tmp_path):
     shape = CASES[0][0]
-    path = compile_scheduled(shape, "tile=64 panels=2 stages=4 runs=1", tmp_path, target="cuda-sm_90")
+    path = compile_scheduled(shape, "tile=64 panels=2 stages=4 bulk=1", tmp_path, target="cuda-sm_90")
     cuda.plant(path, MISTAKES[what])
     x = whole(shape[:2], 3)
     got = cuda.run(cuda.build([path], tmp_path), {"model": [x]}, tmp_path, cuda.SIX)["model"]
@@ -96,7 +96,7 @@ def test_nvcc(architecture, tmp_path):
     if not cuda.nvcc() or architecture not in cuda.known_to(cuda.nvcc()):
         pytest.skip(f"no nvcc that knows {architecture}: make cuda")
     for i in 0, 3:
-        path = compile_scheduled(CASES[i][0], f"{CASES[i][1]} runs=1", tmp_path, target=f"cuda-{architecture}")
+        path = compile_scheduled(CASES[i][0], f"{CASES[i][1]} bulk=1", tmp_path, target=f"cuda-{architecture}")
         for kernel, of in cuda.ptxas(path, architecture, tmp_path / "k.o").items():
             assert of["spilled"] == 0 and of["stack"] == 0, (kernel, of)
         assert not cuobjdump() or "UBLKCP" in dnncc.run([cuobjdump(), "-sass", tmp_path / "k.o"]).stdout

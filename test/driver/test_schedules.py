@@ -59,7 +59,7 @@ def test_schedules_of_a_dump(tmp_path, target):
     text = dump(convolution(tmp_path))
     words = text.split('schedule="')[1].split('"')[0]
     for instead, code in (("", dnncc.INVALID), ("; why", dnncc.INVALID), ("colums=2", dnncc.INVALID), ("columns=65", dnncc.INVALID),
-                          ("columns=2 ring", dnncc.INVALID), ("columns=2  ; why", dnncc.OK), ("columns=2", dnncc.OK)):
+                          ("columns=2 circular", dnncc.INVALID), ("columns=2  ; why", dnncc.OK), ("columns=2", dnncc.OK)):
         (tmp_path / "m.dnn").write_text(text.replace(words, instead))
         done = run(tmp_path / "m.dnn", "-o", tmp_path / "m.c", target)
         assert done.returncode == code, (instead, done.stderr)

@@ -241,7 +241,7 @@ class Winograd(Contraction):
         stored = -(-outputs // block)
         extent = [-(-e // tile) * tile + 2 + r.randint(0, 1) for e in (rows, columns)]
         whole = [v for v in (1, 2, 4, 8) if v * lanes % 16 == 0 and vectors * 16 % (v * lanes) == 0]
-        schedule = (f"columns={r.choice([1, 3, 6, 14])} vectors={r.choice(whole)} group={r.choice([0, 0, 3, 8])} "
+        schedule = (f"columns={r.choice([1, 3, 6, 14])} vectors={r.choice(whole)} tile_batch={r.choice([0, 0, 3, 8])} "
                     f"unroll={r.choice([1, 3, 4])} split={r.choice([1, 1, 2])} prefetch={r.choice([0, 0, 1, 2])}{self.tasks()}")
         return ([n, blocks, *extent, inner], [(tile + 2) ** 2, -(-stored * block // (16 * vectors)), channels, vectors, 16],
                 [n, stored, rows, columns, block],

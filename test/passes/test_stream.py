@@ -219,7 +219,7 @@ def set_patches(text, columns):
     def set_patch(kernel):
         name = re.search(r"\n    yield\((%\w+)\)", kernel.group()).group(1)
         return re.sub(rf'(\n    {name} = [^\n]*?)( schedule="patch=\d+")?( : <)', rf'\1 schedule="patch={columns}"\3', kernel.group())
-    kernels = r"= fusion\([^\n]*\{[^\n]*\n(?:    [^\n]*\n)*?    [^\n]*schedule=\"ring=1\"(?:[^\n]*\n    )*?yield\([^\n]*"
+    kernels = r"= fusion\([^\n]*\{[^\n]*\n(?:    [^\n]*\n)*?    [^\n]*schedule=\"circular=1\"(?:[^\n]*\n    )*?yield\([^\n]*"
     return re.subn(kernels, set_patch, text)
 
 
@@ -237,7 +237,7 @@ def test_grids(seed, tmp_path):
     dump = next((tmp_path / "d").glob("*-stream.dnn")).read_text()
     for columns in 1, 2, 3, 7:
         text, count = set_patches(dump, columns)
-        assert count == len(re.findall(r'\{[^{}]*ring=1', dump)) and text.count(f'schedule="patch={columns}"') == count
+        assert count == len(re.findall(r'\{[^{}]*circular=1', dump)) and text.count(f'schedule="patch={columns}"') == count
         folder = tmp_path / str(columns)
         folder.mkdir()
         (tmp_path / "d" / "patches.dnn").write_text(text)
@@ -429,7 +429,7 @@ def test_restart(tmp_path):
     onnx.save(bottleneck(), tmp_path / "m.onnx")
     dnncc.compile_model(tmp_path / "m.onnx", tmp_path, ["--max-ram=60000", f"--dump-dir={tmp_path / 'd'}"])
     dump = next((tmp_path / "d").glob("*-stream.dnn"))
-    assert 'schedule="ring=1"' in dump.read_text()
+    assert 'schedule="circular=1"' in dump.read_text()
     (tmp_path / "again").mkdir()
     dnncc.compile_model(dump, tmp_path / "again", ["--max-ram=60000"])
     assert (tmp_path / "again" / "model.c").read_text() == (tmp_path / "model.c").read_text()
@@ -444,4 +444,4 @@ def test_images_that_change_places_do_not_stream(tmp_path, move):
                     f"  %1 = {move} : <3 x 3 x 5 x 7 x f32>\n  yield(%1)\n}}\n")
     done = dnncc.run([dnncc.DNNCC, path, "--max-ram=1", "--passes=stream,lower", "--check", "--emit=loops", "-o", "-"], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "ring" not in done.stdout
+    assert "circular" not in done.stdout

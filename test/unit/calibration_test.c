@@ -569,7 +569,7 @@ static void test_hostile_lines(void **state)
 /* SHA-256 of the text as version 1 of the format has it: ranges hold when the version rises. */
 static void test_digest_of_any_version(void **state)
 {
-        static const char text[] = "dnn 2\nmodule \"m\"\nfunc @main(%x \"x\": <4 x f32>) -> (\"y\") {\n"
+        static const char text[] = "dnn 3\nmodule \"m\"\nfunc @main(%x \"x\": <4 x f32>) -> (\"y\") {\n"
                                    "  %0 = neg(%x) : <4 x f32>\n  yield(%0)\n}\n";
         struct diag diag = { .subject = "m.dnn" };
         struct module *m = tensor_parse(text, strlen(text), NULL, NULL, &diag);

@@ -48,12 +48,12 @@ static const struct shape shapes[] = {
         { 1, 1, 0, 17, 1, 1, 32, 1, 8, 1, true, "tile=16 warps=1 panels=1 stages=5 depth=16 parts=2" },
         { 2, 1, 9, 11, 3, 1, 32, 1, 64, 8, false, "tile=64 warps=4 panels=1 stages=4 depth=32 parts=3" },
         /* whole rows of a cluster; with parts and images; of none of so many, of one that has all outputs, and where rows are no sums */
-        { 1, 1, 0, 50, 1, 1, 64, 1, 100, 4, true, "tile=32 warps=2 panels=1 stages=2 depth=16 whole=1" },
-        { 2, 1, 0, 50, 1, 1, 64, 1, 100, 4, true, "tile=16 warps=1 panels=2 stages=3 depth=16 parts=2 whole=1" },
-        { 1, 1, 9, 11, 3, 1, 32, 1, 128, 8, true, "tile=16 warps=1 panels=1 stages=3 depth=16 whole=1" },
-        { 1, 1, 0, 50, 1, 1, 64, 1, 260, 4, true, "tile=16 warps=1 panels=1 stages=2 depth=16 whole=1" },
-        { 1, 1, 0, 50, 1, 1, 64, 1, 100, 4, true, "tile=16 warps=1 panels=4 stages=2 depth=16 whole=1" },
-        { 1, 1, 0, 50, 1, 1, 64, 1, 100, 4, false, "tile=32 warps=2 panels=1 stages=2 depth=16 whole=1" },
+        { 1, 1, 0, 50, 1, 1, 64, 1, 100, 4, true, "tile=32 warps=2 panels=1 stages=2 depth=16 row_clusters=1" },
+        { 2, 1, 0, 50, 1, 1, 64, 1, 100, 4, true, "tile=16 warps=1 panels=2 stages=3 depth=16 parts=2 row_clusters=1" },
+        { 1, 1, 9, 11, 3, 1, 32, 1, 128, 8, true, "tile=16 warps=1 panels=1 stages=3 depth=16 row_clusters=1" },
+        { 1, 1, 0, 50, 1, 1, 64, 1, 260, 4, true, "tile=16 warps=1 panels=1 stages=2 depth=16 row_clusters=1" },
+        { 1, 1, 0, 50, 1, 1, 64, 1, 100, 4, true, "tile=16 warps=1 panels=4 stages=2 depth=16 row_clusters=1" },
+        { 1, 1, 0, 50, 1, 1, 64, 1, 100, 4, false, "tile=32 warps=2 panels=1 stages=2 depth=16 row_clusters=1" },
         /* groups, as products of several matrices are; images */
         { 1, 3, 0, 20, 1, 1, 32, 1, 24, 4, true, "tile=32 warps=2 panels=1 stages=3 depth=32" },
         { 2, 1, 0, 20, 1, 1, 32, 1, 24, 2, true, "tile=16 warps=1 panels=2 stages=2 depth=32" },
@@ -94,7 +94,7 @@ static void put_module(struct text *t, const struct shape *s, const char *elemen
         window[0] = s->channels / 8;
         window[1] = s->vectors;
         window[2] = 64;
-        text_add(t, "dnn 2\nmodule \"test\"\nfunc @main(%%x \"x\": ");
+        text_add(t, "dnn 3\nmodule \"test\"\nfunc @main(%%x \"x\": ");
         put_dims(t, element, rank, x);
         text_add(t, ", %%w \"w\": ");
         put_dims(t, element, rank + 2, w);

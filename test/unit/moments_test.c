@@ -81,7 +81,7 @@ static struct subject subject_new(const struct sample_function *f)
         struct subject s = { .op_count = f->ops };
         struct diag diag = { 0 };
         char text[2048];
-        snprintf(text, sizeof text, "dnn 2\nmodule \"m\"\nfunc @main(%s) -> (%s) {\n%s\n  yield(%s)\n}\n", f->arguments,
+        snprintf(text, sizeof text, "dnn 3\nmodule \"m\"\nfunc @main(%s) -> (%s) {\n%s\n  yield(%s)\n}\n", f->arguments,
                  f->ops == 1 ? "\"a\"" : "\"a\", \"b\", \"c\", \"d\"", f->body, f->ops == 1 ? "%0" : "%0, %1, %2, %3");
         s.x.m = tensor_parse(text, strlen(text), NULL, NULL, &diag);
         assert_non_null(s.x.m);

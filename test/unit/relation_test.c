@@ -190,7 +190,7 @@ static void check_sample(const struct sample *s)
         struct diag diag = { 0 };
         struct relation r;
         char text[1024];
-        snprintf(text, sizeof text, "dnn 2\nmodule \"m\"\nfunc @main(%s) -> (\"out\") {\n  %%0 = %s\n  yield(%%0)\n}\n",
+        snprintf(text, sizeof text, "dnn 3\nmodule \"m\"\nfunc @main(%s) -> (\"out\") {\n  %%0 = %s\n  yield(%%0)\n}\n",
                  s->arguments, s->op);
         run.x.m = tensor_parse(text, strlen(text), NULL, NULL, &diag);
         assert_non_null(run.x.m);
@@ -228,7 +228,7 @@ static void check_surrounds(const char *pad, bool wanted, const int64_t *lows)
         int64_t got[RANK_MAX];
         char text[512];
         snprintf(text, sizeof text,
-                 "dnn 2\nmodule \"m\"\nfunc @main(%%x \"x\": <3 x 4 x f32>, %%n \"n\": <2 x i64>) -> (\"out\") {\n"
+                 "dnn 3\nmodule \"m\"\nfunc @main(%%x \"x\": <3 x 4 x f32>, %%n \"n\": <2 x i64>) -> (\"out\") {\n"
                  "  %%0 = %s\n  yield(%%0)\n}\n", pad);
         struct module *m = tensor_parse(text, strlen(text), NULL, NULL, &diag);
         assert_non_null(m);

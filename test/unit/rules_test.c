@@ -50,7 +50,7 @@ static void complain(const struct section *s, const char *what, const char *deta
 
 static struct module *parse(struct arena *arena, const struct section *s, const char *body, struct diag *diag)
 {
-        const char *text = arena_printf(arena, "dnn 2\nmodule \"m\"\nfunc @main%s -> (\"out\") {\n%s}\n", s->arguments, body);
+        const char *text = arena_printf(arena, "dnn 3\nmodule \"m\"\nfunc @main%s -> (\"out\") {\n%s}\n", s->arguments, body);
         return tensor_parse(text, strlen(text), NULL, NULL, diag);
 }
 

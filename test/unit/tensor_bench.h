@@ -100,7 +100,7 @@ static inline void check_refused(const char *text, const char *message)
         bench_close(&b);
 }
 
-#define HEAD "dnn 2\nmodule \"m\"\n"
+#define HEAD "dnn 3\nmodule \"m\"\n"
 
 /* an operation on arguments, as a whole text; the only result is yielded */
 static inline char *one_op(struct arena *arena, const char *arguments, const char *op)

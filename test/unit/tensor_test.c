@@ -131,7 +131,7 @@ static void test_all_operations(void **state)
 /* ---- texts of modules ---- */
 
 static const char sample[] =
-        "dnn 2\n"
+        "dnn 3\n"
         "module \"a\\x20b\" source \"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\" command \"-O1 --dim N=3\" passes \"fold,cse\"\n"
         "symbol N <= 64\n"
         "symbol \"batch size\" <= 1000\n"
@@ -168,7 +168,7 @@ static void test_sample(void **state)
         check_canonical(sample);
 }
 
-#define LOOP_HEAD "dnn 2\nmodule \"m\"\nfunc @main(%h \"h\": <4 x f32>, %x \"x\": <3 x 4 x f32>, %c \"c\": <bool>, %n \"n\": <i64>) -> (\"o\") {\n"
+#define LOOP_HEAD "dnn 3\nmodule \"m\"\nfunc @main(%h \"h\": <4 x f32>, %x \"x\": <3 x 4 x f32>, %c \"c\": <bool>, %n \"n\": <i64>) -> (\"o\") {\n"
 
 static void test_loops(void **state)
 {
@@ -198,13 +198,13 @@ static void test_free_text(void **state)
         struct bench b;
         bench_open(&b);
         struct module *m = parse_well(&b,
-                "; \xc3\xa4 comment\n dnn 2 module \"m\" symbol N<=8 const @0:<2 x f32>=0.5 ; \"not a location\"\n"
+                "; \xc3\xa4 comment\n dnn 3 module \"m\" symbol N<=8 const @0:<2 x f32>=0.5 ; \"not a location\"\n"
                 "const @if : <2 x f32> = [1, 2]\n"
                 "func @f(%7: <2 x N * 2 x f32>)->(\"o\"){%a,%1b=if(<bool>true):<2 x f32>,<2 x f32>{ %5 = add(@0,\n@if):<2 x f32>"
                 " ; \"n/1\" \n yield(%5,%5)}else{yield(@0,@if)}\n%9=transpose(%7) perm = [ 1 , 0 ]:<N*2 x 2 x f32>; \"a*/b\""
                 " \r\nyield(%1b)}");
         assert_string_equal(print(&b, m),
-                "dnn 2\nmodule \"m\"\nsymbol N <= 8\nconst @if_2 : <2 x f32> = [1.0, 2.0]\n"
+                "dnn 3\nmodule \"m\"\nsymbol N <= 8\nconst @if_2 : <2 x f32> = [1.0, 2.0]\n"
                 "func @f(%0 \"7\": <2 x N * 2 x f32>) -> (\"o\") {\n"
                 "  %a, %1 = if(<bool> true) : <2 x f32>, <2 x f32> {\n"
                 "    %2 = add(<2 x f32> 0.5, @if_2) : <2 x f32>    ; \"n/1\"\n"
@@ -296,13 +296,13 @@ static void test_refused_texts(void **state)
         (void)state;
         static const char *const cases[][2] = {
                 { "", "line 1: the text does not begin with dnn and a version" },
-                { "dnn 3\n", "line 1: this is version 3 of the format, 1 to 2 are known: it is of a later dnncc" },
+                { "dnn 4\n", "line 1: this is version 4 of the format, 1 to 3 are known: it is of a later dnncc" },
                 { "dnn 0\n", "line 1: the version is 0, want 1 to 2147483647" },
-                { "dnn 2\n", "line 1: the module line is missing" },
-                { "dnn 2\nmodule \"a*/b\"", "line 2: the module's name holds what may not stand in a comment of C" },
-                { "dnn 2\nmodule \"a", "line 2: the quotes around the module's name are not closed" },
-                { "dnn 2\nmodule \"\xff\"", "line 2: byte 0xff: the text is not UTF-8" },
-                { "dnn 2\nmodule \"\x01\"", "line 2: byte 0x01 may not stand in a text" },
+                { "dnn 3\n", "line 1: the module line is missing" },
+                { "dnn 3\nmodule \"a*/b\"", "line 2: the module's name holds what may not stand in a comment of C" },
+                { "dnn 3\nmodule \"a", "line 2: the quotes around the module's name are not closed" },
+                { "dnn 3\nmodule \"\xff\"", "line 2: byte 0xff: the text is not UTF-8" },
+                { "dnn 3\nmodule \"\x01\"", "line 2: byte 0x01 may not stand in a text" },
                 { HEAD, "line 3: the text holds no function" },
                 { HEAD "symbol N <= 1\nsymbol N <= 2\n", "line 4: symbol N is declared twice" },
                 { HEAD "symbol N <= -1\n", "line 3: a bound is -1, want 0 to 2147483647" },
@@ -419,7 +419,7 @@ static void test_nul(void **state)
         (void)state;
         struct bench b;
         bench_open(&b);
-        assert_null(tensor_parse("dnn 2\0module", 12, NULL, NULL, &b.diag));
+        assert_null(tensor_parse("dnn 3\0module", 12, NULL, NULL, &b.diag));
         assert_string_equal(said(&b), "test: error: line 1: byte 0x00 may not stand in a text");
         bench_close(&b);
 }

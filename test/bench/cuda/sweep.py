@@ -74,7 +74,7 @@ def variants(name, folder, o):
     if not found:
         return []
     made, tried = [], 0
-    for words in [found[1].strip(), *(o.words or [f"{found[1].strip()} runs=1", *schedules(name)])]:
+    for words in [found[1].strip(), *(o.words or [f"{found[1].strip()} bulk=1", *schedules(name)])]:
         if len(made) >= o.count or tried >= 6 * o.count:
             break
         tried += 1

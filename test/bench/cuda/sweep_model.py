@@ -43,7 +43,7 @@ def tried(words, o):
     """as it is; with weights as runs; with other numbers of stages; others"""
     plain = re.sub(r" stages=\d+", "", words)
     stages = [w for w in (f"{plain} stages={n}" for n in (2, 3, 4, 5)) if int(words[5:].split()[0]) >= 16]
-    return [words, *(o.words or [f"{words} runs=1", *stages, *itertools.islice(sweep.schedules(words), o.count)])]
+    return [words, *(o.words or [f"{words} bulk=1", *stages, *itertools.islice(sweep.schedules(words), o.count)])]
 
 
 def main():
