@@ -3,8 +3,8 @@
 
 #include "ir/target/engine.h"
 #include "kernels/attention.h"
+#include "kernels/circular_buffers.h"
 #include "kernels/kernel_state.h"
-#include "kernels/rings.h"
 
 /* each row of the target's engine, and of its bases */
 #define EACH_ROW(row, target)                                                                      \
@@ -79,14 +79,14 @@ static bool wants(const struct kernel_request *request, const struct target *tar
         const struct op *op = find_contraction(request, target);
         if (request->result_count != 1)
                 return op && op->code == OP_dot && op->schedule;
-        return (op && op->schedule) || rings_wanted(request);
+        return (op && op->schedule) || circular_wanted(request);
 }
 
 static bool write_kernel(struct emit *e, const struct kernel_request *request,
                          struct loop_buffer *buffer)
 {
-        if (rings_wanted(request))
-                return rings_kernel(e, request, buffer);
+        if (circular_wanted(request))
+                return circular_kernel(e, request, buffer);
         const struct target *target = e->options->target;
         struct op *op = find_contraction(request, target);
         if (target_engine(target)->kernel)

@@ -2,7 +2,7 @@
 /* What products of warps together mean, in plain statements: each warp multiplies its own positions,
  * either at once, or as late as may be. A kernel that settles as it must computes the same in both.
  *
- * Late: places of operands are put aside in a ring until a settle, or until it is full, so that what
+ * Late: places of operands are put aside in a circular buffer until a settle, or until it is full, so that what
  * lies there then is multiplied. `made` counts products, `done` those of them that are done. */
 #include "ir/loop/loop_grid.h"
 
@@ -14,7 +14,7 @@ struct settle { const struct loop_stmt *stmt; const struct scope *scope; struct 
 struct loop_products {
         struct arena *arena;
         struct loop_variable *made, *done;
-        struct loop_buffer *x, *w, *which;        /* the ring */
+        struct loop_buffer *x, *w, *which;        /* the circular buffer */
         struct product *products;
         struct settle *settles;
         int count;                      /* while they are looked for */
@@ -77,7 +77,7 @@ static bool is_declared(const struct product *p, const struct scope *scope)
         return scope != NULL;
 }
 
-static struct loop_buffer *ring(struct arena *arena, const char *name)
+static struct loop_buffer *circular_buffer(struct arena *arena, const char *name)
 {
         struct loop_buffer *b = ARENA_NEW(arena, struct loop_buffer);
         *b = (struct loop_buffer){ .name = name, .element = E_I64, .extent = PRODUCTS_MAX,
@@ -92,9 +92,9 @@ struct loop_products *loop_products_late(struct arena *arena, const struct loop_
         find(l, f->body, NULL);
         l->made = loop_variable_new(arena, "made", LOOP_TYPE(E_INDEX), VARIABLE_VAR);
         l->done = loop_variable_new(arena, "done", LOOP_TYPE(E_INDEX), VARIABLE_VAR);
-        l->x = ring(arena, "of_x");
-        l->w = ring(arena, "of_w");
-        l->which = ring(arena, "which");
+        l->x = circular_buffer(arena, "of_x");
+        l->w = circular_buffer(arena, "of_w");
+        l->which = circular_buffer(arena, "which");
         return l->products ? l : NULL;
 }
 

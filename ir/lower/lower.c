@@ -486,8 +486,8 @@ static int expr_size(const struct loop_expr *x, int room)
         return size;
 }
 
-struct loop_expr *emit_ring_position(struct emit *e, const struct value *v,
-                                     const struct emit_ring *ring, struct loop_expr *const *index)
+struct loop_expr *emit_circular_position(struct emit *e, const struct value *v,
+                                         const struct emit_circular *circular, struct loop_expr *const *index)
 {
         const struct type *t = v->type;
         struct loop_expr *at[RANK_MAX];
@@ -496,30 +496,30 @@ struct loop_expr *emit_ring_position(struct emit *e, const struct value *v,
         memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
         at[0] = emit_int(e, 0);
         dims[0] = dim_of(1);
-        dims[ring->rows] = dim_of(ring->kept);
-        if (ring->kept < type_extent(t, ring->rows))
-                at[ring->rows] = emit_op_int(e, LOOP_REM, index[ring->rows], ring->kept);
-        if (ring->from) {
-                at[ring->columns] = emit_op(e, LOOP_SUB, index[ring->columns], ring->from);
-                dims[ring->columns] = dim_of(ring->width);
+        dims[circular->rows] = dim_of(circular->kept);
+        if (circular->kept < type_extent(t, circular->rows))
+                at[circular->rows] = emit_op_int(e, LOOP_REM, index[circular->rows], circular->kept);
+        if (circular->from) {
+                at[circular->columns] = emit_op(e, LOOP_SUB, index[circular->columns], circular->from);
+                dims[circular->columns] = dim_of(circular->width);
         }
         return emit_position(e, t->rank, dims, at);
 }
 
-void emit_read_ring(struct emit *e, const struct value *v, const struct emit_ring *ring)
+void emit_read_circular(struct emit *e, const struct value *v, const struct emit_circular *circular)
 {
         struct local *local = emit_local(e, v);
         local->inside = false;
-        local->ring = ring;
+        local->circular = circular;
 }
 
 static struct loop_expr *write_out(struct emit *e, struct local *local,
                                    struct loop_expr *const *index)
 {
         const struct value *v = local->value;
-        if (local->ring)
-                return loop_load(e->arena, local->ring->buffer,
-                                 emit_ring_position(e, v, local->ring, index));
+        if (local->circular)
+                return loop_load(e->arena, local->circular->buffer,
+                                 emit_circular_position(e, v, local->circular, index));
         if (!local->inside)
                 return load(e, local, index);
         if (++e->work > EMIT_WORK_MAX || e->depth >= EMIT_DEPTH_MAX)

@@ -54,7 +54,7 @@ struct emit_place {
 
 /* The last `kept` rows (a dimension) of one image of a value; with `from`, of another dimension
  * `width` columns from there on. */
-struct emit_ring {
+struct emit_circular {
         struct loop_buffer *buffer;
         int rows, columns;
         int64_t kept, width;
@@ -77,7 +77,7 @@ struct local {
         unsigned loops;                 /* over the row that need an element: see lower_rows.c */
         bool overlaps, elsewhere;       /* a scheduled kernel reads an element just before it stores
                                          * it; or other ones */
-        const struct emit_ring *ring;   /* elements computed before are read from there */
+        const struct emit_circular *circular;   /* elements computed before are read from there */
         void *state;                    /* of the operation with this first result */
 };
 
@@ -181,11 +181,11 @@ void emit_loop(struct emit *e, int64_t step, bool parallel);
 struct loop_block *emit_aside(struct emit *e);
 /* the parameter that v, computed elsewhere, is read from; wherever the caller likes */
 struct loop_buffer *emit_parameter(struct emit *e, const struct value *v);
-/* From here on, elements of v (computed in this kernel) are read from a ring. */
-void emit_read_ring(struct emit *e, const struct value *v, const struct emit_ring *ring);
+/* From here on, elements of v (computed in this kernel) are read from a circular buffer. */
+void emit_read_circular(struct emit *e, const struct value *v, const struct emit_circular *circular);
 /* where the element of v at index is in it */
-struct loop_expr *emit_ring_position(struct emit *e, const struct value *v,
-                                     const struct emit_ring *ring, struct loop_expr *const *index);
+struct loop_expr *emit_circular_position(struct emit *e, const struct value *v,
+                                         const struct emit_circular *circular, struct loop_expr *const *index);
 /* Of the loads in a block that ends with a store of `at`: those of the same subscript may be of the
  * memory that is stored to, unless they are marked otherwise before or after. */
 void emit_mark_overlaps(struct emit *e, const struct loop_block *block, const struct loop_expr *at);

@@ -8,9 +8,9 @@
  *
  * Only under --max-ram. The operations, in their order (or where that is not enough, each just
  * before who needs it), are cut into ranges. What the kernels of a range hand to each other are
- * rings of rows inside one kernel of all (kernels/rings.c), and nothing is computed twice; or,
+ * circular buffers of rows inside one kernel of all (kernels/circular_buffers.c), and nothing is computed twice; or,
  * where whole rows are too much, it runs in patches, a range of columns after the other, which
- * computes the columns between them twice. While a range runs there are its rings, its result, and
+ * computes the columns between them twice. While a range runs there are its circular buffers, its result, and
  * what was made before and is needed there or behind it: so what a range takes does not depend on
  * the other ones, and the cuts are found from the last operation on. Of all that are within the
  * budget, those that compute least again, then those that join the fewest kernels; where none are,
@@ -21,15 +21,15 @@
  * in another order. */
 #include <limits.h>
 
-#include "passes/memory/arrange.h"
-#include "passes/fuse/join.h"
-#include "passes/pass.h"
+#include "kernels/circular_buffers.h"
 #include "kernels/kernels.h"
-#include "kernels/rings.h"
+#include "passes/fuse/join.h"
+#include "passes/memory/arrange.h"
+#include "passes/pass.h"
 
 enum { RANGE_MAX = 32 };                /* kernels that become one */
 
-/* kernels as one: bytes of its rings (and of what is prepared for it), of whole rows, and with the
+/* kernels as one: bytes of its circular buffers (and of what is prepared for it), of whole rows, and with the
  * narrowest patches; INT64_MAX: they cannot be */
 struct range { int64_t whole, narrow; };
 
@@ -47,7 +47,7 @@ struct streaming {
                                          * needed later on; its own */
         int *last;                      /* who reads its results last; INT_MAX: they leave */
         const struct op **obstacle;     /* why no longer range begins there, or NULL */
-        struct range (*ranges)[RANGE_MAX];        /* [p][q - p]: p..q; of one kernel, no rings */
+        struct range (*ranges)[RANGE_MAX];        /* [p][q - p]: p..q; of one kernel, no buffers */
         int64_t *least;                 /* by operation: bytes that it and all behind it cannot do
                                          * without */
         struct way *ways;
@@ -114,7 +114,7 @@ static void find_bytes(struct streaming *s)
 /* ---- ranges ---- */
 
 /* The operations from *op on are copies of a kernel's. What it hands on inside (where it is several
- * kernels joined before) becomes a ring. Returns the copy of its result; *op: the one behind. */
+ * kernels joined before) becomes a circular buffer. Returns the copy of its result; *op: the one behind. */
 static struct op *mark_inside(const struct op *kernel, struct op **op)
 {
         const struct op *inside = kernel->code == OP_fusion ? kernel->regions[0]->first : kernel;
@@ -123,7 +123,7 @@ static struct op *mark_inside(const struct op *kernel, struct op **op)
         for (bool follows = false; inside != end; inside = inside->next, *op = (*op)->next) {
                 bool heavy = op_info[(*op)->code].traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION);
                 if (heavy && follows && op_operand(*op, 0)->kind == VALUE_RESULT)
-                        rings_mark(op_operand(*op, 0)->op);
+                        circular_mark(op_operand(*op, 0)->op);
                 follows |= heavy;
                 if (kernel->code != OP_fusion || op_result(inside) == op_operand(end, 0))
                         made = *op;
@@ -145,7 +145,7 @@ static bool prepares(const struct op *op)
 static bool is_inner(const struct op *op) { return op->code == OP_reshape || is_kernel(op); }
 static bool is_end(const struct op *op) { return is_kernel(op) && !prepares(op); }
 
-/* A kernel of p..q, what they hand on to each other as rings; it stands beside them. What only
+/* A kernel of p..q, what they hand on to each other as circular buffers; it stands beside them. What only
  * moves elements is read through. */
 static struct op *join(const struct streaming *s, int p, int q)
 {
@@ -160,7 +160,7 @@ static struct op *join(const struct streaming *s, int p, int q)
                 struct op *made = mark_inside(kernels[i], &op);
                 if (i + 1 < count && kernels[i]->code != OP_transpose &&
                     kernels[i]->code != OP_reshape)
-                        rings_mark(made);
+                        circular_mark(made);
         }
         return joined;
 }
@@ -178,12 +178,12 @@ static int64_t prepared(const struct streaming *s, int p, int q)
 static bool measure(struct streaming *s, int p, int q)
 {
         const struct op *unused = NULL;
-        struct rings_cost whole, narrow;
+        struct circular_cost whole, narrow;
         struct op *joined = join(s, p, q);
-        bool good = joined && rings_cost(joined, &whole, &s->obstacle[p]);
+        bool good = joined && circular_cost(joined, &whole, &s->obstacle[p]);
         if (good) {
-                rings_set_patch(joined, 1);
-                bool patches = rings_cost(joined, &narrow, &unused) && narrow.bytes < whole.bytes;
+                circular_set_patch(joined, 1);
+                bool patches = circular_cost(joined, &narrow, &unused) && narrow.bytes < whole.bytes;
                 int64_t aside = prepared(s, p, q);
                 s->ranges[p][q - p] =
                         (struct range){ aside + whole.bytes,
@@ -195,9 +195,9 @@ static bool measure(struct streaming *s, int p, int q)
 }
 
 /* what is in use while p..q run as one kernel */
-static int64_t bytes_with(const struct streaming *s, int p, int q, int64_t rings)
+static int64_t bytes_with(const struct streaming *s, int p, int q, int64_t buffers)
 {
-        return s->entering[p] + s->made[q] + rings;
+        return s->entering[p] + s->made[q] + buffers;
 }
 
 /* Those that begin with p: all but the last hand nothing on to others, and one of them alone is too
@@ -230,30 +230,30 @@ static void find_least(struct streaming *s)
         for (int p = s->count - 1; p >= 0; p--) {
                 s->least[p] = INT64_MAX;
                 for (int q = p; q < s->count && q - p < RANGE_MAX; q++) {
-                        int64_t rings = s->ranges[p][q - p].narrow;
-                        if (rings == INT64_MAX)
+                        int64_t buffers = s->ranges[p][q - p].narrow;
+                        if (buffers == INT64_MAX)
                                 continue;
-                        int64_t bytes = larger(bytes_with(s, p, q, rings), s->least[q + 1]);
+                        int64_t bytes = larger(bytes_with(s, p, q, buffers), s->least[q + 1]);
                         s->least[p] = bytes < s->least[p] ? bytes : s->least[p];
                 }
         }
 }
 
-/* The widest patches of a kernel whose rings then take no more than `room`; all are about as
+/* The widest patches of a kernel whose buffers then take no more than `room`; all are about as
  * wide. */
-static int64_t widest_patch(struct op *kernel, int64_t room, struct rings_cost *cost)
+static int64_t widest_patch(struct op *kernel, int64_t room, struct circular_cost *cost)
 {
         const struct op *unused = NULL;
-        int64_t columns = rings_columns(kernel), low = 1, high = columns - 1;
+        int64_t columns = circular_columns(kernel), low = 1, high = columns - 1;
         while (low < high) {
                 int64_t middle = (low + high + 1) / 2;
-                rings_set_patch(kernel, middle);
-                bool fits = rings_cost(kernel, cost, &unused) && cost->bytes <= room;
+                circular_set_patch(kernel, middle);
+                bool fits = circular_cost(kernel, cost, &unused) && cost->bytes <= room;
                 *(fits ? &low : &high) = fits ? middle : middle - 1;
         }
         int64_t count = divide_up(columns, low), patch = divide_up(columns, count);
-        rings_set_patch(kernel, patch);
-        rings_cost(kernel, cost, &unused);
+        circular_set_patch(kernel, patch);
+        circular_cost(kernel, cost, &unused);
         return patch;
 }
 
@@ -267,7 +267,7 @@ static bool try_range(struct streaming *s, int p, int q, struct way *way)
                 return false;
         *way = (struct way){ .last = q, .again = behind->again, .joins = behind->joins + q - p };
         if (bytes_with(s, p, q, range->whole) > s->enough) {
-                struct rings_cost cost;
+                struct circular_cost cost;
                 struct op *joined = join(s, p, q);
                 way->patch =
                         widest_patch(joined, s->enough - bytes_with(s, p, q, prepared(s, p, q)),
@@ -304,13 +304,13 @@ static const char *name_of(const struct op *op)
 static int64_t replace(const struct streaming *s, int p, const struct way *way)
 {
         const struct op *unused = NULL;
-        struct rings_cost cost = { 0 };
+        struct circular_cost cost = { 0 };
         struct op *joined = join(s, p, way->last), *last = s->ops[way->last];
         if (!joined)
                 return -1;
         if (way->patch) {
-                rings_set_patch(joined, way->patch);
-                rings_cost(joined, &cost, &unused);
+                circular_set_patch(joined, way->patch);
+                circular_cost(joined, &cost, &unused);
                 diag_note(
                         s->context->diag,
                         "'%s' runs in patches of %lld columns: %.2f %% of its operations are computed again",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Kernels that pass rows on through rings, in patches of columns where rows are too long, compute the same bits as kernels apart, with
+"""Kernels that pass rows on through circular buffers, in patches of columns where rows are too long, compute the same bits as kernels apart, with
 less memory; and they stop where all rows are needed at once."""
 import json
 import pathlib
@@ -188,9 +188,9 @@ def test_same_bits(seed, tmp_path):
     want, plain, none = outputs(model, x, tmp_path / "plain", [])
     for i, share in enumerate((0, 0.15, 0.5)):
         wanted = int(budget + share * (plain - budget))
-        got, size, rings = outputs(model, x, tmp_path / f"rings{i}", [f"--max-ram={wanted}"])
+        got, size, buffers = outputs(model, x, tmp_path / f"buffers{i}", [f"--max-ram={wanted}"])
         assert none == 0 and size <= wanted <= plain
-        assert rings > 0 or plain <= wanted, "nothing was tried"
+        assert buffers > 0 or plain <= wanted, "nothing was tried"
         assert all(a.tobytes() == b.tobytes() for a, b in zip(got, want))
 
 
@@ -215,7 +215,7 @@ def test_vectors(seed, tmp_path):
 
 
 def set_patches(text, columns):
-    """The dump of kernels with rings, the result of each of them made in patches of so many columns; and how many these are."""
+    """The dump of kernels with buffers, the result of each of them made in patches of so many columns; and how many these are."""
     def set_patch(kernel):
         name = re.search(r"\n    yield\((%\w+)\)", kernel.group()).group(1)
         return re.sub(rf'(\n    {name} = [^\n]*?)( schedule="patch=\d+")?( : <)', rf'\1 schedule="patch={columns}"\3', kernel.group())
@@ -288,7 +288,7 @@ def test_columns_that_move(tmp_path):
     values = np.random.default_rng(5)
     inputs = [values.standard_normal(shape, dtype=np.float32) for shape in ((1, 4, 64, 32), (8, 4, 3, 3), (4, 8, 3, 3))]
     got = []
-    for name, options in ("plain", []), ("rings", ["--max-ram=8500"]):
+    for name, options in ("plain", []), ("buffers", ["--max-ram=8500"]):
         (tmp_path / name).mkdir()
         dnncc.compile_model(tmp_path / "m.dnn", tmp_path / name, ["--check", *options])
         got += dnncc.run_host(dnncc.build_host(tmp_path / name, dnncc.SANITIZE), inputs)
@@ -314,8 +314,8 @@ def test_bottleneck(tmp_path):
     """The expanded tensors are never there as a whole: three rows of one, one row of the other."""
     model, x = bottleneck(), np.random.default_rng(1).standard_normal((1, 8, 64, 64), dtype=np.float32)
     want, plain, _ = outputs(model, x, tmp_path / "plain", [])
-    got, size, rings = outputs(model, x, tmp_path / "rings", ["--max-ram=60000"])
-    assert plain >= 2 * 48 * 64 * 64 * 4 and size == (3 + 1) * 48 * 64 * 4 and rings == 2, (plain, size)
+    got, size, buffers = outputs(model, x, tmp_path / "buffers", ["--max-ram=60000"])
+    assert plain >= 2 * 48 * 64 * 64 * 4 and size == (3 + 1) * 48 * 64 * 4 and buffers == 2, (plain, size)
     assert got[0].tobytes() == want[0].tobytes()
 
 
@@ -330,7 +330,7 @@ def test_equal_layers(tmp_path):
     model.ir_version = 9
     x = r.standard_normal((1, 1, 32, 32), dtype=np.float32)
     want, plain, _ = outputs(model, x, tmp_path / "plain", [])
-    got, size, _ = outputs(model, x, tmp_path / "rings", ["--max-ram=34000"])
+    got, size, _ = outputs(model, x, tmp_path / "buffers", ["--max-ram=34000"])
     assert plain == 2 * 16 * 32 * 32 * 4 and size <= 34000
     assert got[0].tobytes() == want[0].tobytes()
 
@@ -353,7 +353,7 @@ def test_prepared(tmp_path):
     weights, row = 32 * 32 * 9 * 4, 32 * 48 * 4
     want, plain, _ = outputs(model, x, tmp_path / "plain", [])
     budget = [f"--max-ram={3 * weights + 6 * row}"]
-    got, size, _ = outputs(model, x, tmp_path / "rings", budget)
+    got, size, _ = outputs(model, x, tmp_path / "buffers", budget)
     assert plain >= 2 * 48 * row and size <= 3 * weights + 6 * row
     assert got[0].tobytes() == want[0].tobytes()
     if processor.here("x86-64-v3"):     # weights in panels are more: what vectors do not meet blocked, they do otherwise
@@ -379,7 +379,7 @@ def test_finer(kind, elements, tmp_path):
     onnx.save(model, tmp_path / "m.onnx")
     budget = least(tmp_path / "m.onnx", tmp_path)
     want, plain, _ = outputs(model, x, tmp_path / "plain", [])
-    got, size, _ = outputs(model, x, tmp_path / "rings", [f"--max-ram={budget}"])
+    got, size, _ = outputs(model, x, tmp_path / "buffers", [f"--max-ram={budget}"])
     assert size == 8 * 4 * elements < plain / 8
     assert got[0].tobytes() == want[0].tobytes()
 
@@ -409,9 +409,9 @@ def test_detector(tmp_path):
     x = r.standard_normal((1, 3, 32, 32), dtype=np.float32)
     budget = least(tmp_path / "m.onnx", tmp_path)
     want, plain, _ = outputs(model, x, tmp_path / "plain", [])
-    got, size, rings = outputs(model, x, tmp_path / "rings", [f"--max-ram={budget}"])
+    got, size, buffers = outputs(model, x, tmp_path / "buffers", [f"--max-ram={budget}"])
     level = 16 * 32 * 32 * 4
-    assert rings and plain >= 2 * level and level <= size <= 1.1 * level, (size, plain)
+    assert buffers and plain >= 2 * level and level <= size <= 1.1 * level, (size, plain)
     assert got[0].tobytes() == want[0].tobytes()
 
 
@@ -425,7 +425,7 @@ def test_stops(tmp_path):
 
 
 def test_restart(tmp_path):
-    """A dump of a kernel with rings is read back, and gives the same C."""
+    """A dump of a kernel with buffers is read back, and gives the same C."""
     onnx.save(bottleneck(), tmp_path / "m.onnx")
     dnncc.compile_model(tmp_path / "m.onnx", tmp_path, ["--max-ram=60000", f"--dump-dir={tmp_path / 'd'}"])
     dump = next((tmp_path / "d").glob("*-stream.dnn"))

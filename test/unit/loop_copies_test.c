@@ -5,8 +5,8 @@
 
 enum { ROWS = 6, ROW = 64, STAGES = 3 };
 
-/* y[b] = the sums of columns of x, rows of it through a ring of stages; what stands for the wait may be changed */
-static void ring(struct text *text, const char *wait, const char *last)
+/* y[b] = the sums of columns of x, rows of it through a circular buffer of stages; what stands for the wait may be changed */
+static void circular(struct text *text, const char *wait, const char *last)
 {
         text_add(text,
                  "buffer @x : f32[384] input \"x\"\n"
@@ -14,30 +14,30 @@ static void ring(struct text *text, const char *wait, const char *last)
                  "kernel @k(%%x: in f32[384], %%y: out f32[128]) {\n"
                  "  for %%b = 0 to 2 gpu_block {\n"
                  "    alloc %%sums : f32[64] shared\n"
-                 "    alloc %%ring : f32[192] shared\n"
+                 "    alloc %%circular : f32[192] shared\n"
                  "    for %%w = 0 to 2 gpu_warp {\n"
                  "      store %%sums[%%w * 32] = splat<32>(f32(%%b))\n"
                  "    }\n"
                  "    for %%s = 0 to 2 {\n"
                  "      for %%u = 0 to 2 gpu_warp {\n"
-                 "        copy %%ring[ramp<8>(%%s * 64 + %%u * 32, 4)] = %%x[ramp<8>(%%s * 64 + %%u * 32, 4)] of 4\n"
+                 "        copy %%circular[ramp<8>(%%s * 64 + %%u * 32, 4)] = %%x[ramp<8>(%%s * 64 + %%u * 32, 4)] of 4\n"
                  "      }\n"
                  "      commit\n"
                  "    }\n"
                  "    for %%t = 0 to 6 {\n"
                  "      %s\n"
                  "      for %%v = 0 to 2 gpu_warp {\n"
-                 "        let %%row : f32x32 = %%ring<32>[%%t %% 3 * 64 + %%v * 32]\n"
+                 "        let %%row : f32x32 = %%circular<32>[%%t %% 3 * 64 + %%v * 32]\n"
                  "        store %%sums[%%v * 32] = %%sums<32>[%%v * 32] + %%row\n"
                  "        let %%to : indexx8 = ramp<8>((%%t + 2) %% 3 * 64 + %%v * 32, 4)\n"
                  "        let %%from : indexx8 = ramp<8>(min(%%t + 2, 5) * 64 + %%v * 32, 4)\n"
-                 "        copy %%ring[%%to] = %%x[%%from] of 4 mask splat<8>(%%t + 2 < 6)\n"
+                 "        copy %%circular[%%to] = %%x[%%from] of 4 mask splat<8>(%%t + 2 < 6)\n"
                  "      }\n"
                  "      commit\n"
                  "    }\n"
                  "    %s\n"
                  "    for %%z = 0 to 2 gpu_warp {\n"
-                 "      store %%y[%%b * 64 + %%z * 32] = %%sums<32>[%%z * 32] + %%ring<32>[%%z * 32]\n"
+                 "      store %%y[%%b * 64 + %%z * 32] = %%sums<32>[%%z * 32] + %%circular<32>[%%z * 32]\n"
                  "    }\n"
                  "  }\n"
                  "}\n"
@@ -45,14 +45,14 @@ static void ring(struct text *text, const char *wait, const char *last)
                  wait, last);
 }
 
-static int run_ring(const char *wait, struct interp_options options, float y[2 * ROW])
+static int run_circular(const char *wait, struct interp_options options, float y[2 * ROW])
 {
         struct harness h;
         struct text text = { 0 };
         float x[ROWS * ROW];
         fill(x, ROWS * ROW, 5);
         harness_open(&h);
-        ring(&text, wait, "wait 0");
+        circular(&text, wait, "wait 0");
         struct loop_program *p = harness_parse(&h, text.data);
         int code = harness_run_with(&h, p, options, (const void *[]){ x }, (void *[]){ y });
         text_free(&text);
@@ -80,9 +80,9 @@ static void test_both_executions(void **state)
         for (int mode = 0; mode < 4; mode++) {
                 float y[2 * ROW] = { 0 };
                 const struct interp_options options = { .late = mode & 1, .plain = mode & 2 };
-                assert_int_equal(run_ring("wait 1", options, y), INTERP_OK);
+                assert_int_equal(run_circular("wait 1", options, y), INTERP_OK);
                 expect_sums(y);
-                assert_int_equal(run_ring("wait 0", options, y), INTERP_OK);
+                assert_int_equal(run_circular("wait 0", options, y), INTERP_OK);
                 expect_sums(y);
         }
 }
@@ -92,9 +92,9 @@ static void test_a_wait_too_weak(void **state)
 {
         (void)state;
         float y[2 * ROW] = { 0 };
-        assert_int_equal(run_ring("wait 2", (struct interp_options){ 0 }, y), INTERP_OK);
+        assert_int_equal(run_circular("wait 2", (struct interp_options){ 0 }, y), INTERP_OK);
         expect_sums(y);
-        assert_int_equal(run_ring("wait 2", (struct interp_options){ .late = true }, y), INTERP_OK);
+        assert_int_equal(run_circular("wait 2", (struct interp_options){ .late = true }, y), INTERP_OK);
         assert_true(isnan(y[0]) && isnan(y[2 * ROW - 1]));
 }
 
@@ -145,14 +145,14 @@ static void test_text(void **state)
         struct harness h;
         struct text text = { 0 }, first = { 0 }, second = { 0 };
         harness_open(&h);
-        ring(&text, "wait 1", "wait 0");
+        circular(&text, "wait 1", "wait 0");
         loop_print(&first, harness_parse(&h, text.data), NULL);
         struct loop_program *p = loop_parse(h.arena, first.data, first.length, NULL, NULL, h.library, &h.diag);
         if (!p || !loop_verify(p, &h.diag))
                 fail_msg("%s", harness_said(&h));
         loop_print(&second, p, NULL);
         assert_string_equal(first.data, second.data);
-        assert_non_null(strstr(first.data, "copy %ring[%to] = %x[%from] of 4 mask splat<8>(%t + 2 < 6)\n"));
+        assert_non_null(strstr(first.data, "copy %circular[%to] = %x[%from] of 4 mask splat<8>(%t + 2 < 6)\n"));
         assert_non_null(strstr(first.data, "      commit\n"));
         assert_non_null(strstr(first.data, "      wait 1\n"));
         text_free(&text);

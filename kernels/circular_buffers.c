@@ -3,62 +3,62 @@
  * room for any of them: rows of the last result are computed one after the other, and what lies
  * between is made row by row as it is needed.
  *
- *      x ---convolve---> ring ---pool---> ring ---convolve---> y        for row of y:
- *                        . . .            . . .                           first ring:  rows that were not made yet, up to the last one
- *                        . . .            . . .                                        that the second ring's new rows need
- *                        . . .                                            second ring: up to the last one that this row of y needs
+ *      x ---convolve--> buffer --pool--> buffer --convolve---> y        for row of y:
+ *                        . . .            . . .                           first buffer:  rows that were not made yet, up to the last one
+ *                        . . .            . . .                                        that the second buffer's new rows need
+ *                        . . .                                            second buffer: up to the last one that this row of y needs
  *                                                                         this row of y
  *
- * Turns begin before the first row of the result, so that rings fill row by row. A ring has as many
+ * Iterations begin before the first row of the result, so that buffers fill row by row. A circular buffer has as many
  * rows as are needed at once; row k of its tensor is at k modulo that. No row is computed twice,
  * and every element is computed as by the canonical nest, so results are the same to the bit. Which
  * rows of one tensor a row of another needs, say needs.c; where a tensor has more rows than the one
- * before (resizes, transposed convolutions), several turns need the same row of that.
+ * before (resizes, transposed convolutions), several iterations need the same row of that.
  *
  * Where whole rows are too much, the result's schedule says patch=N: all of this for N columns of
- * the result, then for the next N. A ring then has the columns that one patch needs; those that two
+ * the result, then for the next N. A circular buffer then has the columns that one patch needs; those that two
  * need (the halo of windows) are computed for both:
  *
- *      x           ring               y                    patch 1:  a a a a|b . . . .
+ *      x           buffer               y                    patch 1:  a a a a|b . . . .
  *                  a a a a b b . .    1 1 1|2 2 2|. .      patch 2:  . . a|b b b b|. .      a, b: by windows of 3
  */
-#include "kernels/rings.h"
+#include "kernels/circular_buffers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
-#include "kernels/needs.h"
 #include "ir/target/schedule.h"
+#include "kernels/needs.h"
 
-enum { ROWS, COLUMNS, AXES, SPATIAL = 2, RINGS_MAX = 32, PATCH_MOST = 1 << 30 };        /* of the result, rows are dimension SPATIAL + ROWS */
+enum { ROWS, COLUMNS, AXES, SPATIAL = 2, BUFFERS_MAX = 32, PATCH_MOST = 1 << 30 };      /* of the result, rows are dimension SPATIAL + ROWS */
 
-struct ring {
+struct circular_buffer {
         struct value *value;
         int dimension[AXES];            /* dimensions of the value that are its rows and its
                                          * columns, which readers of the value need one after the
                                          * other; 0: none */
-        int64_t rows, kept;             /* rows of the value; those that the ring holds at a time */
+        int64_t rows, kept;             /* rows of the value; those that the buffer holds at a time */
         int64_t columns, width;         /* columns of the value; those of a patch. Without patches
                                          * 1: all columns are like channels */
         int64_t computed;               /* columns, by all patches */
-        int64_t least[AXES];             /* reach in the first turn, end of the first patch's
+        int64_t least[AXES];             /* reach in the first iteration, end of the first patch's
                                           * columns: later ones are larger */
-        double flops;                   /* to compute the value once from the rings before */
-        struct need reads[AXES][RINGS_MAX];       /* what a row (a column) of this ring needs of
-                                                   * each ring before it */
-        struct emit_ring at;
+        double flops;                   /* to compute the value once from the buffers before */
+        struct need reads[AXES][BUFFERS_MAX];     /* what a row (a column) of this buffer needs of
+                                                   * each buffer before it */
+        struct emit_circular at;
         struct loop_expr *from, *to;    /* the first column of the patch, and the one behind its
                                          * last */
         struct loop_variable *made;     /* how many rows are computed so far */
-        struct loop_expr *reach;        /* how many are to be computed by the end of this turn, if
+        struct loop_expr *reach;        /* how many are to be computed by the end of this iteration, if
                                          * the value has so many */
 };
 
-struct rings {
-        struct ring list[RINGS_MAX];    /* the last is the kernel's result */
+struct circular_buffers {
+        struct circular_buffer list[BUFFERS_MAX];       /* the last is the kernel's result */
         int count;
-        int64_t before;                 /* turns before the first row of the result: rings fill row
+        int64_t before;                 /* iterations before the first row of the result: buffers fill row
                                          * by row, too */
         int64_t patch;                  /* columns of the result that are computed at a time; 0:
                                          * all */
@@ -66,7 +66,7 @@ struct rings {
         const struct op *obstacle;
 };
 
-static bool is_ring(const struct op *op)
+static bool is_circular(const struct op *op)
 {
         const struct schedule_circular *words = schedule_circular(op->schedule);
         return words && words->circular;
@@ -77,29 +77,29 @@ static void set_schedule(struct op *op, struct schedule schedule)
         op->schedule = schedule_keep(op->region->function->module->arena, schedule);
 }
 
-void rings_mark(struct op *op)
+void circular_mark(struct op *op)
 {
         struct schedule schedule = schedule_preset(SCHEDULE_circular);
         schedule.circular.circular = 1;
         set_schedule(op, schedule);
 }
 
-bool rings_wanted(const struct kernel_request *request)
+bool circular_wanted(const struct kernel_request *request)
 {
         for (const struct op *op = request->region ? request->region->first : NULL; op;
              op = op->next)
-                if (is_ring(op))
+                if (is_circular(op))
                         return true;
         return false;
 }
 
-int64_t rings_columns(const struct op *fusion)
+int64_t circular_columns(const struct op *fusion)
 {
         const struct type *y = op_result(fusion)->type;
         return y->rank > SPATIAL + COLUMNS ? type_extent(y, SPATIAL + COLUMNS) : 1;
 }
 
-void rings_set_patch(struct op *fusion, int64_t columns)
+void circular_set_patch(struct op *fusion, int64_t columns)
 {
         struct schedule schedule = schedule_preset(SCHEDULE_circular);
         schedule.circular.patch = columns < PATCH_MOST ? (int)columns : PATCH_MOST;
@@ -110,39 +110,39 @@ void rings_set_patch(struct op *fusion, int64_t columns)
 
 /* op needs all along the dimension that is gone along. A contraction that needs all channels is not
  * to blame: the last one is, which keeps neither rows nor columns. */
-static const struct op *to_blame(const struct rings *r, const struct op *op, int dimension, int axis)
+static const struct op *to_blame(const struct circular_buffers *r, const struct op *op, int dimension, int axis)
 {
         bool channels = op_info[op->code].traits & TRAIT_CONTRACTION && dimension != SPATIAL + axis;
         return channels ? r->list[r->count - 1].value->op : op;
 }
 
-/* What ring number `to` reads of those before it: backwards through the operations of the
+/* What buffer number `to` reads of those before it: backwards through the operations of the
  * region. */
-static bool find_reads(struct rings *r, int to, int axis, const struct region *region,
+static bool find_reads(struct circular_buffers *r, int to, int axis, const struct region *region,
                        struct need *needs)
 {
-        struct ring *ring = &r->list[to];
-        struct need *reads = ring->reads[axis];
-        int number = 0, ring_of = r->count - 1;
+        struct circular_buffer *circular = &r->list[to];
+        struct need *reads = circular->reads[axis];
+        int number = 0, buffer_of = r->count - 1;
         for (struct op *op = region->first; op; op = op->next) {
                 op->number = number++;
                 needs[op->number] = (struct need){ 0 };
         }
-        struct op *start = ring->value->op;
-        needs[start->number] = need_itself(ring->dimension[axis]);
+        struct op *start = circular->value->op;
+        needs[start->number] = need_itself(circular->dimension[axis]);
         for (const struct op *op = region->last; op; op = op->previous) {
-                while (ring_of >= 0 && r->list[ring_of].value->op->number > op->number)
-                        ring_of--;
+                while (buffer_of >= 0 && r->list[buffer_of].value->op->number > op->number)
+                        buffer_of--;
                 const struct need n = needs[op->number];
-                bool is_other = op != start && ring_of >= 0 && r->list[ring_of].value->op == op;
+                bool is_other = op != start && buffer_of >= 0 && r->list[buffer_of].value->op == op;
                 if (!n.any || op->code == OP_yield)
                         continue;
                 if (is_other) {
-                        int *own = &r->list[ring_of].dimension[axis];
+                        int *own = &r->list[buffer_of].dimension[axis];
                         *own = *own ? *own : n.dimension;
-                        reads[ring_of] = n;
-                        reads[ring_of].all |= n.dimension != *own;
-                        if (reads[ring_of].all)
+                        reads[buffer_of] = n;
+                        reads[buffer_of].all |= n.dimension != *own;
+                        if (reads[buffer_of].all)
                                 r->obstacle = r->obstacle ? r->obstacle : start;
                         continue;
                 }
@@ -152,7 +152,7 @@ static bool find_reads(struct rings *r, int to, int axis, const struct region *r
                                 continue;
                         struct need wanted = need_through(op, i, n);
                         if (wanted.all)
-                                r->obstacle = to_blame(r, op, ring->dimension[axis], axis);
+                                r->obstacle = to_blame(r, op, circular->dimension[axis], axis);
                         if (!need_add(&needs[x->op->number], wanted))
                                 return false;
                 }
@@ -164,11 +164,11 @@ static bool find_reads(struct rings *r, int to, int axis, const struct region *r
                                           ? (double)reads[i].scale / (double)reads[i].per
                                           : 1;
         }
-        return r->scale[axis] <= NEED_SCALE_MAX;      /* of all rings: what they reach stays
+        return r->scale[axis] <= NEED_SCALE_MAX;      /* of all buffers: what they reach stays
                                                        * small */
 }
 
-/* the elements that are needed of a ring from..end behind it */
+/* the elements that are needed of a circular buffer from..end behind it */
 static int64_t need_from(const struct need *n, int64_t from)
 {
         return divide_down(n->scale * from + n->low, n->per);
@@ -178,9 +178,9 @@ static int64_t need_end(const struct need *n, int64_t end)
         return divide_down(n->scale * (end - 1) + n->high, n->per) + 1;
 }
 
-/* Rows that each ring must reach when the result reaches `rows`: below 0 and beyond its end where
+/* Rows that each buffer must reach when the result reaches `rows`: below 0 and beyond its end where
  * the windows do. */
-static void find_reach(const struct rings *r, int64_t rows, int64_t *reach)
+static void find_reach(const struct circular_buffers *r, int64_t rows, int64_t *reach)
 {
         reach[r->count - 1] = rows;
         for (int i = r->count - 2; i >= 0; i--) {
@@ -202,11 +202,11 @@ static int64_t limit(int64_t rows, int64_t most)
         return rows < 0 ? 0 : rows < most ? rows : most;
 }
 
-/* Turns before the first row of the result in which some ring gets rows. */
-static void find_before(struct rings *r)
+/* Iterations before the first row of the result in which some buffer gets rows. */
+static void find_before(struct circular_buffers *r)
 {
         enum { BEFORE_MAX = 4096 };
-        int64_t reach[RINGS_MAX];
+        int64_t reach[BUFFERS_MAX];
         for (bool any = true; any && r->before < BEFORE_MAX; r->before += any) {
                 find_reach(r, -r->before, reach);
                 any = false;
@@ -215,10 +215,10 @@ static void find_before(struct rings *r)
         }
 }
 
-/* Runs through all turns to see how many rows of each ring are needed at once. */
-static void find_kept(struct rings *r)
+/* Runs through all iterations to see how many rows of each buffer are needed at once. */
+static void find_kept(struct circular_buffers *r)
 {
-        int64_t made[RINGS_MAX] = { 0 }, reach[RINGS_MAX], wanted[RINGS_MAX];
+        int64_t made[BUFFERS_MAX] = { 0 }, reach[BUFFERS_MAX], wanted[BUFFERS_MAX];
         find_before(r);
         for (int64_t row = -r->before; row < r->list[r->count - 1].rows; row++) {
                 find_reach(r, row + 1, reach);
@@ -239,15 +239,15 @@ static void find_kept(struct rings *r)
                 memcpy(made, wanted, (size_t)r->count * sizeof *made);
         }
         for (int i = 0; i + 1 < r->count; i++) {
-                struct ring *ring = &r->list[i];
-                ring->kept = ring->kept < 1 ? 1 : ring->kept < ring->rows ? ring->kept : ring->rows;
+                struct circular_buffer *circular = &r->list[i];
+                circular->kept = circular->kept < 1 ? 1 : circular->kept < circular->rows ? circular->kept : circular->rows;
         }
 }
 
-/* Columns from..to of each ring that the patch of the result which begins at `start` needs. */
-static void find_columns(const struct rings *r, int64_t start, int64_t *from, int64_t *to)
+/* Columns from..to of each buffer that the patch of the result which begins at `start` needs. */
+static void find_columns(const struct circular_buffers *r, int64_t start, int64_t *from, int64_t *to)
 {
-        const struct ring *last = &r->list[r->count - 1];
+        const struct circular_buffer *last = &r->list[r->count - 1];
         from[r->count - 1] = start;
         to[r->count - 1] = limit(start + r->patch, last->columns);
         for (int i = r->count - 2; i >= 0; i--) {
@@ -267,36 +267,36 @@ static void find_columns(const struct rings *r, int64_t start, int64_t *from, in
         }
 }
 
-/* Runs through all patches to see how many columns of each ring one needs at most, and how many are
+/* Runs through all patches to see how many columns of each buffer one needs at most, and how many are
  * computed in all. */
-static void find_width(struct rings *r)
+static void find_width(struct circular_buffers *r)
 {
-        int64_t from[RINGS_MAX], to[RINGS_MAX];
+        int64_t from[BUFFERS_MAX], to[BUFFERS_MAX];
         for (int i = 0; i < r->count; i++)
                 r->list[i].width = r->patch ? 1 : r->list[i].columns;
         for (int64_t start = 0; r->patch && start < r->list[r->count - 1].columns;
              start += r->patch) {
                 find_columns(r, start, from, to);
                 for (int i = 0; i < r->count; i++) {
-                        struct ring *ring = &r->list[i];
+                        struct circular_buffer *circular = &r->list[i];
                         if (start == 0)
-                                ring->least[COLUMNS] = to[i];
-                        ring->width = to[i] - from[i] > ring->width ? to[i] - from[i] : ring->width;
-                        ring->computed += to[i] > from[i] ? to[i] - from[i] : 0;
+                                circular->least[COLUMNS] = to[i];
+                        circular->width = to[i] - from[i] > circular->width ? to[i] - from[i] : circular->width;
+                        circular->computed += to[i] > from[i] ? to[i] - from[i] : 0;
                 }
         }
 }
 
-static bool add_ring(struct rings *r, struct value *v, double flops)
+static bool add_circular(struct circular_buffers *r, struct value *v, double flops)
 {
         const struct type *t = v->type;
-        if (r->count == RINGS_MAX || t->rank <= SPATIAL || !type_is_static(t) ||
+        if (r->count == BUFFERS_MAX || t->rank <= SPATIAL || !type_is_static(t) ||
             !type_elements(t) ||
             (r->count && !dim_equal(r->list[0].value->type->dims[0], t->dims[0]))) {
                 r->obstacle = v->op;
                 return false;
         }
-        r->list[r->count++] = (struct ring){ .value = v, .flops = flops };
+        r->list[r->count++] = (struct circular_buffer){ .value = v, .flops = flops };
         return true;
 }
 
@@ -305,38 +305,38 @@ static int64_t find_patch(const struct op *fusion)
 {
         const struct schedule_circular *words = schedule_circular(op_operand(fusion->regions[0]->last, 0)->op->schedule);
         int64_t patch = words ? words->patch : 0;
-        return patch > 0 && patch < rings_columns(fusion) ? patch : 0;
+        return patch > 0 && patch < circular_columns(fusion) ? patch : 0;
 }
 
-/* who needs what along rows, and with patches along columns: from the result on, each ring's
+/* who needs what along rows, and with patches along columns: from the result on, each buffer's
  * dimension is what its readers go along */
-static bool find_axis(struct rings *r, int axis, const struct region *region, struct need *needs)
+static bool find_axis(struct circular_buffers *r, int axis, const struct region *region, struct need *needs)
 {
         bool good = true;
         r->list[r->count - 1].dimension[axis] = SPATIAL + axis;
         for (int i = r->count - 1; i > 0 && good; i--)
                 good = r->list[i].dimension[axis] && find_reads(r, i, axis, region, needs);
         for (int i = 0; i < r->count && good; i++) {
-                struct ring *ring = &r->list[i];
-                good = ring->dimension[axis] &&
-                       (axis == ROWS || ring->dimension[ROWS] != ring->dimension[COLUMNS]);
-                *(axis == ROWS ? &ring->rows : &ring->columns) =
-                        type_extent(ring->value->type, ring->dimension[axis]);
+                struct circular_buffer *circular = &r->list[i];
+                good = circular->dimension[axis] &&
+                       (axis == ROWS || circular->dimension[ROWS] != circular->dimension[COLUMNS]);
+                *(axis == ROWS ? &circular->rows : &circular->columns) =
+                        type_extent(circular->value->type, circular->dimension[axis]);
         }
         return good;
 }
 
-static bool find_rings(struct rings *r, const struct region *region, struct value *result)
+static bool find_buffers(struct circular_buffers *r, const struct region *region, struct value *result)
 {
         int count = 0;
         double flops = 0;
         bool good = result->kind == VALUE_RESULT && result->op->region == region;
-        *r = (struct rings){ .scale = { 1, 1 } };
+        *r = (struct circular_buffers){ .scale = { 1, 1 } };
         for (struct op *op = region->first; op->code != OP_yield; op = op->next, count++) {
                 flops += op_flops(op);
-                if (!good || (!is_ring(op) && op_result(op) != result))
+                if (!good || (!is_circular(op) && op_result(op) != result))
                         continue;
-                good = add_ring(r, op_result(op), flops);
+                good = add_circular(r, op_result(op), flops);
                 flops = 0;
         }
         if (!good || r->list[r->count - 1].value != result)
@@ -356,35 +356,35 @@ static bool find_rings(struct rings *r, const struct region *region, struct valu
         return true;
 }
 
-static int64_t ring_elements(const struct ring *ring)
+static int64_t circular_elements(const struct circular_buffer *circular)
 {
-        const struct type *t = ring->value->type;
-        return type_elements(t) / type_extent(t, 0) / ring->rows / ring->columns * ring->kept *
-               ring->width;
+        const struct type *t = circular->value->type;
+        return type_elements(t) / type_extent(t, 0) / circular->rows / circular->columns * circular->kept *
+               circular->width;
 }
 
 /* floating operations for columns that more than one patch computes */
-static double count_again(const struct rings *r)
+static double count_again(const struct circular_buffers *r)
 {
         double again = 0;
         for (int i = 0; r->patch && i + 1 < r->count; i++) {
-                const struct ring *ring = &r->list[i];
-                if (ring->computed > ring->columns)
-                        again += ring->flops * ((double)ring->computed / (double)ring->columns - 1);
+                const struct circular_buffer *circular = &r->list[i];
+                if (circular->computed > circular->columns)
+                        again += circular->flops * ((double)circular->computed / (double)circular->columns - 1);
         }
         return again;
 }
 
-bool rings_cost(const struct op *fusion, struct rings_cost *cost, const struct op **obstacle)
+bool circular_cost(const struct op *fusion, struct circular_cost *cost, const struct op **obstacle)
 {
-        struct rings r;
+        struct circular_buffers r;
         const struct kernel_request request = { .region = fusion->code == OP_fusion
                                                                   ? fusion->regions[0]
                                                                   : NULL };
-        *cost = (struct rings_cost){ 0 };
-        if (!rings_wanted(&request))
+        *cost = (struct circular_cost){ 0 };
+        if (!circular_wanted(&request))
                 return true;
-        if (!find_rings(&r, request.region, op_operand(request.region->last, 0))) {
+        if (!find_buffers(&r, request.region, op_operand(request.region->last, 0))) {
                 *obstacle = r.obstacle;
                 return false;
         }
@@ -392,7 +392,7 @@ bool rings_cost(const struct op *fusion, struct rings_cost *cost, const struct o
                 cost->flops += r.list[i].flops;
                 if (i + 1 < r.count)
                         cost->bytes +=
-                                storage_bytes(ring_elements(&r.list[i]) *
+                                storage_bytes(circular_elements(&r.list[i]) *
                                               element_info[r.list[i].value->type->element].bytes);
         }
         cost->again = count_again(&r);
@@ -425,8 +425,8 @@ static struct loop_expr *write_end(struct emit *e, const struct need *n, struct 
         return write_share(e, end, n, n->high + n->per - n->scale, least);
 }
 
-/* how many rows each ring is to reach when the result has row + 1 */
-static void write_reach(struct emit *e, struct rings *r, struct loop_expr *row)
+/* how many rows each buffer is to reach when the result has row + 1 */
+static void write_reach(struct emit *e, struct circular_buffers *r, struct loop_expr *row)
 {
         r->list[r->count - 1].reach = emit_op_int(e, LOOP_ADD, row, 1);
         for (int i = r->count - 2; i >= 0; i--) {
@@ -443,17 +443,17 @@ static void write_reach(struct emit *e, struct rings *r, struct loop_expr *row)
         }
 }
 
-/* which columns of each ring the patch of the result needs that begins at `start`: as
+/* which columns of each buffer the patch of the result needs that begins at `start`: as
  * find_columns */
-static void write_columns(struct emit *e, struct rings *r, struct loop_expr *start)
+static void write_columns(struct emit *e, struct circular_buffers *r, struct loop_expr *start)
 {
-        struct ring *last = &r->list[r->count - 1];
+        struct circular_buffer *last = &r->list[r->count - 1];
         last->from = start;
         last->to = emit_let(e, "y_end",
                             emit_op_int(e, LOOP_MIN, emit_op_int(e, LOOP_ADD, start, r->patch),
                                         last->columns));
         for (int i = r->count - 2; i >= 0; i--) {
-                struct ring *ring = &r->list[i];
+                struct circular_buffer *circular = &r->list[i];
                 struct loop_expr *from = NULL, *to = NULL;
                 for (int k = i + 1; k < r->count; k++) {
                         const struct need *n = &r->list[k].reads[COLUMNS][i];
@@ -465,67 +465,67 @@ static void write_columns(struct emit *e, struct rings *r, struct loop_expr *sta
                         from = from ? emit_op(e, LOOP_MIN, from, first) : first;
                         to = to ? emit_op(e, LOOP_MAX, to, end) : end;
                 }
-                ring->from = emit_let(e, "left",
-                                      from ? emit_op_int(e, LOOP_MAX, from, 0) : emit_int(e, 0));
-                ring->to =
+                circular->from = emit_let(e, "left",
+                                          from ? emit_op_int(e, LOOP_MAX, from, 0) : emit_int(e, 0));
+                circular->to =
                         emit_let(e, "right",
-                                 to ? emit_op_int(e, LOOP_MIN, to, ring->columns) : emit_int(e, 0));
+                                 to ? emit_op_int(e, LOOP_MIN, to, circular->columns) : emit_int(e, 0));
         }
 }
 
-/* a row of a value (of it, what the patch needs), stored into its ring, or where the whole result
+/* a row of a value (of it, what the patch needs), stored into its circular, or where the whole result
  * is */
-static void write_row(struct emit *e, const struct ring *ring, struct loop_buffer *whole,
+static void write_row(struct emit *e, const struct circular_buffer *circular, struct loop_buffer *whole,
                       struct loop_expr *image, struct loop_expr *row)
 {
         static const char *const names[] = { "n", "c", "row", "column", "i4", "i5" };
-        const struct type *t = ring->value->type;
+        const struct type *t = circular->value->type;
         struct loop_expr *index[RANK_MAX];
         for (int d = 0; d < t->rank; d++) {
-                bool part = d == ring->dimension[COLUMNS];
+                bool part = d == circular->dimension[COLUMNS];
                 index[d] = d == 0 ? image
-                           : d == ring->dimension[ROWS]
+                           : d == circular->dimension[ROWS]
                                    ? row
                                    : emit_for(e, d < 6 ? names[d] : "i",
-                                              part ? ring->from : emit_int(e, 0),
-                                              part ? ring->to : emit_int(e, type_extent(t, d)));
+                                              part ? circular->from : emit_int(e, 0),
+                                              part ? circular->to : emit_int(e, type_extent(t, d)));
         }
-        struct loop_expr *value = emit_element(e, ring->value, index);
-        emit_store(e, whole ? whole : ring->at.buffer,
+        struct loop_expr *value = emit_element(e, circular->value, index);
+        emit_store(e, whole ? whole : circular->at.buffer,
                    whole ? emit_position(e, t->rank, t->dims, index)
-                         : emit_ring_position(e, ring->value, &ring->at, index),
+                         : emit_circular_position(e, circular->value, &circular->at, index),
                    value);
         for (int d = 1; d < t->rank; d++)
-                if (d != ring->dimension[ROWS])
+                if (d != circular->dimension[ROWS])
                         emit_end(e);
 }
 
-/* the rows of a ring that this turn needs and that are not there yet */
-static void write_ring(struct emit *e, struct ring *ring, struct loop_expr *image)
+/* the rows of a circular buffer that this iteration needs and that are not there yet */
+static void write_circular(struct emit *e, struct circular_buffer *circular, struct loop_expr *image)
 {
         struct loop_expr *end =
-                emit_let(e, "end", emit_op_int(e, LOOP_MIN, ring->reach, ring->rows));
-        struct loop_expr *made = emit_for(e, "row", loop_use(e->arena, ring->made), end);
-        write_row(e, ring, NULL, image, made);
+                emit_let(e, "end", emit_op_int(e, LOOP_MIN, circular->reach, circular->rows));
+        struct loop_expr *made = emit_for(e, "row", loop_use(e->arena, circular->made), end);
+        write_row(e, circular, NULL, image, made);
         emit_end(e);
-        emit_set(e, ring->made, emit_op(e, LOOP_MAX, loop_use(e->arena, ring->made), end));
-        emit_read_ring(e, ring->value, &ring->at);
+        emit_set(e, circular->made, emit_op(e, LOOP_MAX, loop_use(e->arena, circular->made), end));
+        emit_read_circular(e, circular->value, &circular->at);
 }
 
-bool rings_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer)
+bool circular_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer)
 {
-        struct rings *r = ARENA_NEW(e->arena, struct rings);    /* what is read from a ring knows
-                                                                 * where it is, to the end */
-        if (!find_rings(r, request->region, request->results[0]))
+        struct circular_buffers *r = ARENA_NEW(e->arena, struct circular_buffers);      /* what is read from a circular buffer knows
+                                                                                         * where it is, to the end */
+        if (!find_buffers(r, request->region, request->results[0]))
                 return false;
-        struct ring *last = &r->list[r->count - 1];
+        struct circular_buffer *last = &r->list[r->count - 1];
         for (const struct op *op = request->region->first; op->code != OP_yield; op = op->next)
-                /* indices stay apart: a ring is no tensor with fewer rows */
+                /* indices stay apart: a circular buffer is no tensor with fewer rows */
                 emit_local(e, op_result(op))->splits = ~0u;
         e->kernel->again = count_again(r);
         for (int i = 0; i + 1 < r->count; i++)
-                r->list[i].at.buffer = emit_scratch(e, "ring", r->list[i].value->type->element,
-                                                    ring_elements(&r->list[i]));
+                r->list[i].at.buffer = emit_scratch(e, "circular", r->list[i].value->type->element,
+                                                    circular_elements(&r->list[i]));
         struct loop_expr *image = emit_for(e, "image", emit_int(e, 0),
                                            emit_int(e, type_extent(last->value->type, 0)));
         if (r->patch) {
@@ -535,20 +535,20 @@ bool rings_kernel(struct emit *e, const struct kernel_request *request, struct l
                 write_columns(e, r, start);
         }
         for (int i = 0; i + 1 < r->count; i++) {
-                struct ring *ring = &r->list[i];
-                ring->at = (struct emit_ring){ .buffer = ring->at.buffer,
-                                               .rows = ring->dimension[ROWS],
-                                               .columns = ring->dimension[COLUMNS],
-                                               .kept = ring->kept,
-                                               .width = ring->width,
-                                               .from = ring->from };
-                ring->made = emit_var(e, "made", LOOP_TYPE(E_INDEX), emit_int(e, 0));
+                struct circular_buffer *circular = &r->list[i];
+                circular->at = (struct emit_circular){ .buffer = circular->at.buffer,
+                                               .rows = circular->dimension[ROWS],
+                                               .columns = circular->dimension[COLUMNS],
+                                               .kept = circular->kept,
+                                               .width = circular->width,
+                                               .from = circular->from };
+                circular->made = emit_var(e, "made", LOOP_TYPE(E_INDEX), emit_int(e, 0));
         }
         struct loop_expr *row =
                 emit_for(e, "y_row", emit_int(e, -r->before), emit_int(e, last->rows));
         write_reach(e, r, row);
         for (int i = 0; i + 1 < r->count; i++)
-                write_ring(e, &r->list[i], image);
+                write_circular(e, &r->list[i], image);
         if (r->before)
                 emit_if(e, emit_op_int(e, LOOP_GE, row, 0));
         write_row(e, last, buffer, image, row);
