@@ -51,7 +51,7 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
                 .operands = (c->groups * c->positions + c->groups * c->panels * width) * c->channels * t->bytes,
                 .results = sums * element_info[op_result(c->op)->type->element].bytes / (t->pooled ? (double)warps_of_image(c->op) : 1),
                 .partial = t->cluster || t->parts > 1 ? sums * t->parts * 4 : 0, .cluster = t->cluster ? warp_tile_members(t) : 0,
-                .across = t->whole ? t->across : 0, .length = (double)t->length, .tile = t->positions,
+                .across = t->row_clusters ? t->across : 0, .length = (double)t->length, .tile = t->positions,
                 .pooled = t->pooled ? (double)warps_of_image(c->op) : 0, .columns = t->pooled ? (double)(warp_tile_images(c->op, t) * warp_tile_pooled(t)) : 0,
                 .stages = t->stages, .warps = t->warps * t->panels, .registers = warp_tile_registers(m, t),
                 .shared = warp_tile_shared(t)
@@ -61,7 +61,7 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
 static void try_one(struct choice *c, struct schedule_grid s)
 {
         struct warp_tile t;
-        if (!warp_tile_of(c->op, c->target, &s, &t) || t.whole != s.row_clusters || t.pooled != s.fused_pool)
+        if (!warp_tile_of(c->op, c->target, &s, &t) || t.row_clusters != s.row_clusters || t.pooled != s.fused_pool)
                 return;
         const struct warp_work work = work_of(c, &t);
         const struct gpu *g = target_gpu(c->target);

@@ -26,7 +26,7 @@
  * (split-K). If they can be a cluster, their sums go to distributed shared memory, and each block
  * adds up a share of them, in order, and computes its epilogue. Else the sums go to memory of the
  * kernel's own, and a second phase does both. If a later kernel reduces over rows of the results,
- * the blocks that have all outputs of a tile can be one cluster, too (warps_whole.c); if it reduces
+ * the blocks that have all outputs of a tile can be one cluster, too (warps_row_clusters.c); if it reduces
  * over all positions of an image, blocks that have them all do it (warps_pool.c).
  *
  * Positions of all images follow each other, so only the last tile may have fewer. Sums leave the
@@ -122,9 +122,9 @@ int64_t warp_tile_shared(const struct warp_tile *t)
         int warps = t->warps * t->panels;
         int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + (t->runs ? GRID_RUNS_BYTES : 0);
         stages += round_up(t->positions * warp_tile_added_row(t) * t->added, STORAGE_ALIGN);
-        if (t->whole)
+        if (t->row_clusters)
                 stages += warps * (warps_row_length(t) * SUM_BYTES + ROW_SUMS);
-        if (t->parts > 1 || t->whole || t->pooled)
+        if (t->parts > 1 || t->row_clusters || t->pooled)
                 return stages + (t->cluster || t->pooled ? round_up(warp_tile_part(t) * SUM_BYTES, PART_ALIGN) : 0);
         return stages + round_up((int64_t)t->rows * warp_tile_out(t) * SUM_BYTES, STORAGE_ALIGN) * warps;
 }
@@ -140,19 +140,19 @@ int warp_tile_registers(const struct multiply *m, const struct warp_tile *t)
  * be. */
 static void warp_tile_apart(struct warp_tile *t, const struct target *target)
 {
-        t->whole = t->cluster = false;
+        t->row_clusters = t->cluster = false;
         t->across = 1;
         t->cluster = warp_tile_clusters(t, target, warp_tile_shared(t));
 }
 
 /* Makes a cluster of the blocks that have all outputs of the tile's positions; if they cannot be
  * one, the tile has no whole rows. */
-static void make_whole(struct warp_tile *t, const struct op *op, const struct target *target)
+static void make_row_clusters(struct warp_tile *t, const struct op *op, const struct target *target)
 {
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
         t->across = (int)divide_up(type_extent(w, 0), t->panels);
         t->length = type_extent(y, y->rank - 1);
-        t->whole = true;
+        t->row_clusters = true;
         t->cluster = t->across <= GRID_CLUSTER_MAX && dim_is(y->dims[1], 1) &&
                      op_int(op, "groups") == 1 && t->vectors * t->lanes % GRID_LANES == 0 &&
                      warp_tile_clusters(t, target, warp_tile_shared(t));
@@ -212,8 +212,8 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
         if (t->positions > 0)
                 warp_tile_apart(t, target);
         if (t->positions > 0 && s->row_clusters)
-                make_whole(t, op, target);
-        t->pooled = t->positions > 0 && s->fused_pool && !t->whole && (t->parts == 1 || t->cluster) && warp_tile_images(op, t) > 0 &&
+                make_row_clusters(t, op, target);
+        t->pooled = t->positions > 0 && s->fused_pool && !t->row_clusters && (t->parts == 1 || t->cluster) && warp_tile_images(op, t) > 0 &&
                     t->panels * t->vectors * t->lanes % t->parts == 0;
         return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 && turns % t->parts == 0 &&
                t->positions % (t->warps * m->positions) == 0 &&
@@ -417,7 +417,7 @@ static void place_block(struct warps *w, struct loop_expr *block)
         const struct warp_tile *t = &w->tile;
         const int64_t across = divide_up(w->s.panels, t->panels), down = divide_up(w->positions, t->positions), band = band_of(w, across, down);
         struct loop_expr *in_band = NULL;
-        if (t->whole) {
+        if (t->row_clusters) {
                 w->panel = emit_let(e, "first_panel", times(e, emit_op_int(e, LOOP_DIV, w->number, t->parts), t->panels));
         } else {
                 in_band = emit_op_int(e, LOOP_REM, block, band);
@@ -478,7 +478,7 @@ static void open_members(struct warps *w, const char *name)
 {
         const struct warp_tile *t = &w->tile;
         w->number = w->part = emit_grid(w->s.e, name, FOR_GPU_BLOCK, warp_tile_members(t));
-        if (t->whole)
+        if (t->row_clusters)
                 w->part = emit_let(w->s.e, "part", emit_op_int(w->s.e, LOOP_REM, w->number, t->parts));
 }
 
@@ -492,7 +492,7 @@ static struct loop_expr *open_blocks(struct warps *w, int64_t tiles)
         if (t->cluster) {
                 tile = emit_grid(e, "tile", FOR_GPU_CLUSTER, tiles / t->across);
                 w->partial = alloc(w, "partial", w->s.multiply->sum, warp_tile_members(t) * warp_tile_part(t), SPACE_CLUSTER);
-                open_members(w, t->whole ? "member" : "part");
+                open_members(w, t->row_clusters ? "member" : "part");
                 return tile;
         }
         if (t->parts > 1)
@@ -512,7 +512,7 @@ static void write_behind(struct warps *w, struct loop_expr *tile)
         const struct warp_tile *t = &w->tile;
         if (t->cluster && t->parts > 1) {
                 emit_end(e);
-                open_members(w, t->whole ? "member" : "share");
+                open_members(w, t->row_clusters ? "member" : "share");
                 place_block(w, tile);
         }
         if (t->cluster || t->pooled)
@@ -520,7 +520,7 @@ static void write_behind(struct warps *w, struct loop_expr *tile)
         if (t->pooled)
                 warps_write_pool(w);
         emit_end(e);
-        if (t->whole) {
+        if (t->row_clusters) {
                 open_members(w, "member");
                 place_block(w, tile);
                 warps_write_rows(w);
@@ -556,12 +556,12 @@ static bool write_blocks(struct kernel_state *s)
                 w->partial = warps_shared(w, "results", s->multiply->sum, warp_tile_part(t));
                 w->number = w->part = number(e, 0);
         }
-        if (t->parts == 1 && !t->whole && !t->pooled)
+        if (t->parts == 1 && !t->row_clusters && !t->pooled)
                 w->out = warps_shared(w, "sums", s->multiply->sum, warps_count(w) * t->rows * warp_tile_out(t));
         (t->together ? groups_add_up : add_up)(w);
         (t->cluster || t->pooled ? warps_leave_part : t->parts > 1 ? warps_write_partial : t->together ? groups_write_results : warps_write_results)(w);
         write_behind(w, tile);
-        return move_values_in(e->scope->block, t->whole);
+        return move_values_in(e->scope->block, t->row_clusters);
 }
 
 struct kernel_state *warps_prepare(const struct kernel_state *common)
@@ -605,7 +605,7 @@ struct kernel_state *warps_prepare(const struct kernel_state *common)
                 aligned |= (dim->extent > 1 ? dim->x_step : 0) | (dim->window > 1 ? dim->x_window : 0);
         }
         w->positions = w->images * w->of_image;
-        if (w->tile.whole && !warps_have_rows(w))
+        if (w->tile.row_clusters && !warps_have_rows(w))
                 warp_tile_apart(&w->tile, target);
         /* Words are copied whole, so x must have all channels of the last word, and each row must
          * begin at a whole word. */

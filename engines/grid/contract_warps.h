@@ -24,7 +24,7 @@ struct warp_tile {
         int64_t length;                 /* elements of a whole row */
         bool together;                  /* the block's warps multiply by warp-group MMA */
         bool cluster;                   /* blocks of all parts, and those across, are a cluster, which keeps their sums in distributed shared memory */
-        bool whole;                     /* a cluster has whole rows of the results, and goes on with them */
+        bool row_clusters;              /* a cluster has whole rows of the results, and goes on with them */
         bool pooled;                    /* a reduction over all positions of an image is stored in place of the results */
         bool runs;                      /* weights come by bulk copies */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuse_launches, rows: where clusters of blocks have whole rows of a product (engines/grid/warps_whole.c), a kernel that has a warp for each of
+/* fuse_launches, rows: where clusters of blocks have whole rows of a product (engines/grid/warps_row_clusters.c), a kernel that has a warp for each of
  * them, as those of norms have (grid_rows.c), goes on where the product's warps store them.
  *
  *     kernel @product(.., %y) {                      kernel @both(.., %b, %z) {

@@ -109,7 +109,7 @@ void warps_join_parts(struct warps *w);
 void warps_leave_part(struct warps *w);
 void warps_join_share(struct warps *w);
 
-/* ---- warps_whole.c: whole rows of a cluster ---- */
+/* ---- warps_row_clusters.c: whole rows of a cluster ---- */
 
 /* Is each row of the result a row of the tile, one behind the other, in the element of the sums? */
 bool warps_have_rows(const struct warps *w);

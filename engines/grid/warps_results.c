@@ -352,7 +352,7 @@ void warps_join_share(struct warps *w)
                 struct loop_expr *own_at = from = emit_let(e, "partial_at", from);
                 for (int k = 0; k < side; k++)
                         kept[b.count + k] = k ? plus(e, own_at, number(e, k)) : own_at;
-                if (t->whole)
+                if (t->row_clusters)
                         from = plus(e, times(e, emit_op_int(e, LOOP_DIV, w->number, t->parts), t->parts * warp_tile_part(t)), from);
                 struct loop_expr *o = emit_let(e, "o", plus(e, times(e, w->panel, panel), column)), *p = emit_let(e, "p", plus(e, w->position, row));
                 const struct sums sums = { w->partial, from, t->parts, warp_tile_part(t) };
@@ -362,7 +362,7 @@ void warps_join_share(struct warps *w)
                 else
                         batch_add(w, &b, o, p, sum_of(w, &sums, 0), added);
         }
-        if (t->whole || t->pooled)
+        if (t->row_clusters || t->pooled)
                 batch_keep(w, &b, kept);
         else
                 batch_store(w, &b);

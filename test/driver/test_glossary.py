@@ -26,6 +26,7 @@ REMOVED = {
     "stage": (r"\bstruct stage \*|kernels/stage\.[ch]|\bstage_(?:begin|kernel|halo|each_tile|sums|words)\b", None),
     "grid_machine": (r"\bgrid_machine\b|\btarget_grid\b", None),
     "ring": (r"\brings?\b(?![\w-])|\w_rings?\b|\brings?_\w|\bRINGS_MAX\b", r"windows/posix\.c|test/bench/zoo/|test/.*\.txt$"),
+    "whole": (r"\bwhole=1|warps_whole\b", None),
 }
 OWN = {"docs/glossary.md", "test/driver/test_glossary.py", "CHANGELOG.md"}      # which speak of them
 
