@@ -472,7 +472,7 @@ static void find_reduction(struct kernel_state *s)
         if (!pool || s->pad || !type_same_dims(s->result->type, op_result(pool)->type) || !is_made_of(s->result, pool))
                 return;
         s->pool = pool;
-        s->pooled = s->result;
+        s->pool_result = s->result;
         s->result = op_operand(pool, 0);
 }
 
@@ -514,7 +514,7 @@ static bool find_access(struct kernel_state *s, struct value *result)
         find_pool(s);
         find_reduction(s);
         return type_same_dims(s->result->type, op_result(s->op)->type) &&
-               (s->pooled || s->y.stride[s->rank - 1] == 1);
+               (s->pool_result || s->y.stride[s->rank - 1] == 1);
 }
 
 void state_set_width(struct kernel_state *s, const struct target *target)

@@ -44,7 +44,7 @@ struct kernel_state {
         struct op *pool;                /* of convolve_winograd: windows of the result that are
                                          * stored in its place; by blocks of warps: a reduction over
                                          * its positions; or NULL */
-        struct value *pooled;           /* of such a reduction: what is made of that, which is what
+        struct value *pool_result;      /* of such a reduction: what is made of that, which is what
                                          * y stores; or NULL */
         struct loop_buffer *xs, *ws, *ys;
         bool between;                   /* ys lies between two contractions of one kernel: it is not the

@@ -49,10 +49,10 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
                 .w_copies = ceil(t->panels * width * t->words / (warps * GRID_LANES)),
                 .windows = c->windows, .cold = c->cold, .rows = own,
                 .operands = (c->groups * c->positions + c->groups * c->panels * width) * c->channels * t->bytes,
-                .results = sums * element_info[op_result(c->op)->type->element].bytes / (t->pooled ? (double)warps_of_image(c->op) : 1),
+                .results = sums * element_info[op_result(c->op)->type->element].bytes / (t->fused_pool ? (double)warps_of_image(c->op) : 1),
                 .partial = t->cluster || t->parts > 1 ? sums * t->parts * 4 : 0, .cluster = t->cluster ? warp_tile_members(t) : 0,
                 .across = t->row_clusters ? t->across : 0, .length = (double)t->length, .tile = t->positions,
-                .pooled = t->pooled ? (double)warps_of_image(c->op) : 0, .columns = t->pooled ? (double)(warp_tile_images(c->op, t) * warp_tile_pooled(t)) : 0,
+                .fused_pool = t->fused_pool ? (double)warps_of_image(c->op) : 0, .columns = t->fused_pool ? (double)(warp_tile_images(c->op, t) * warp_tile_pool_outputs(t)) : 0,
                 .stages = t->stages, .warps = t->warps * t->panels, .registers = warp_tile_registers(m, t),
                 .shared = warp_tile_shared(t)
         };
@@ -61,13 +61,13 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
 static void try_one(struct choice *c, struct schedule_grid s)
 {
         struct warp_tile t;
-        if (!warp_tile_of(c->op, c->target, &s, &t) || t.row_clusters != s.row_clusters || t.pooled != s.fused_pool)
+        if (!warp_tile_of(c->op, c->target, &s, &t) || t.row_clusters != s.row_clusters || t.fused_pool != s.fused_pool)
                 return;
         const struct warp_work work = work_of(c, &t);
         const struct gpu *g = target_gpu(c->target);
         if (!warps_resident(g, &work))
                 return;
-        const double seconds = warps_cost(c->target, c->multiply, &work), judged = warps_judged(c->target, &work, seconds, c->behind) + (t.pooled ? 0 : c->pool);
+        const double seconds = warps_cost(c->target, c->multiply, &work), judged = warps_judged(c->target, &work, seconds, c->behind) + (t.fused_pool ? 0 : c->pool);
         if (judged > c->judged || (judged == c->judged && abs(s.stages - STAGES_GOOD) >= abs(c->best.stages - STAGES_GOOD)))
                 return;
         c->judged = judged;
@@ -134,7 +134,7 @@ static bool is_summed_over(const struct op *op, const struct target *target)
 }
 
 /* Is the kernel's only reader a reduction over positions that can become part of it? */
-static bool is_pooled(const struct op *op)
+static bool has_pool(const struct op *op)
 {
         const struct op *kernel = op->region->owner && op->region->owner->code == OP_fusion ? op->region->owner : op;
         const struct value *made = &kernel->results[0];
@@ -197,7 +197,7 @@ struct schedule warps_choose(const struct op *op, const struct schedule_machine 
         if (is_summed_over(op, machine->target))
                 c.behind = warps_rows_cost(machine->target, c.positions,
                                            (double)type_extent(y, y->rank - 1));
-        if (is_pooled(op))
+        if (has_pool(op))
                 c.pool = warps_pool_cost(machine->target, (double)warps_of_image(op),
                                          (double)type_extent(y, 0) * c.groups *
                                                  (double)op_int(op, "outputs"));

@@ -124,8 +124,8 @@ int64_t warp_tile_shared(const struct warp_tile *t)
         stages += round_up(t->positions * warp_tile_added_row(t) * t->added, STORAGE_ALIGN);
         if (t->row_clusters)
                 stages += warps * (warps_row_length(t) * SUM_BYTES + ROW_SUMS);
-        if (t->parts > 1 || t->row_clusters || t->pooled)
-                return stages + (t->cluster || t->pooled ? round_up(warp_tile_part(t) * SUM_BYTES, PART_ALIGN) : 0);
+        if (t->parts > 1 || t->row_clusters || t->fused_pool)
+                return stages + (t->cluster || t->fused_pool ? round_up(warp_tile_part(t) * SUM_BYTES, PART_ALIGN) : 0);
         return stages + round_up((int64_t)t->rows * warp_tile_out(t) * SUM_BYTES, STORAGE_ALIGN) * warps;
 }
 
@@ -213,7 +213,7 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                 warp_tile_apart(t, target);
         if (t->positions > 0 && s->row_clusters)
                 make_row_clusters(t, op, target);
-        t->pooled = t->positions > 0 && s->fused_pool && !t->row_clusters && (t->parts == 1 || t->cluster) && warp_tile_images(op, t) > 0 &&
+        t->fused_pool = t->positions > 0 && s->fused_pool && !t->row_clusters && (t->parts == 1 || t->cluster) && warp_tile_images(op, t) > 0 &&
                     t->panels * t->vectors * t->lanes % t->parts == 0;
         return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 && turns % t->parts == 0 &&
                t->positions % (t->warps * m->positions) == 0 &&
@@ -515,9 +515,9 @@ static void write_behind(struct warps *w, struct loop_expr *tile)
                 open_members(w, t->row_clusters ? "member" : "share");
                 place_block(w, tile);
         }
-        if (t->cluster || t->pooled)
+        if (t->cluster || t->fused_pool)
                 warps_join_share(w);
-        if (t->pooled)
+        if (t->fused_pool)
                 warps_write_pool(w);
         emit_end(e);
         if (t->row_clusters) {
@@ -552,14 +552,14 @@ static bool write_blocks(struct kernel_state *s)
                 const struct value *added = warps_added(s->op);
                 w->added = warps_shared(w, "added", element_storage(added->type->element), t->positions * warp_tile_added_row(t));
         }
-        if (t->pooled && !t->cluster) {
+        if (t->fused_pool && !t->cluster) {
                 w->partial = warps_shared(w, "results", s->multiply->sum, warp_tile_part(t));
                 w->number = w->part = number(e, 0);
         }
-        if (t->parts == 1 && !t->row_clusters && !t->pooled)
+        if (t->parts == 1 && !t->row_clusters && !t->fused_pool)
                 w->out = warps_shared(w, "sums", s->multiply->sum, warps_count(w) * t->rows * warp_tile_out(t));
         (t->together ? groups_add_up : add_up)(w);
-        (t->cluster || t->pooled ? warps_leave_part : t->parts > 1 ? warps_write_partial : t->together ? groups_write_results : warps_write_results)(w);
+        (t->cluster || t->fused_pool ? warps_leave_part : t->parts > 1 ? warps_write_partial : t->together ? groups_write_results : warps_write_results)(w);
         write_behind(w, tile);
         return move_values_in(e->scope->block, t->row_clusters);
 }
@@ -574,7 +574,7 @@ struct kernel_state *warps_prepare(const struct kernel_state *common)
         struct schedule_grid words = *common->grid;
         words.fused_pool &= common->pool != NULL;       /* without a pool the results are stored */
         if ((!warp_tile_of(op, target, &words, &w->tile) && !group_tile_of(op, target, &words, &w->tile)) || common->prologue || common->pad ||
-            common->x.stride[common->rank - 1] != 1 || (common->pool && !w->tile.pooled))
+            common->x.stride[common->rank - 1] != 1 || (common->pool && !w->tile.fused_pool))
                 return NULL;
         w->s.multiply = packed_multiply(op, target, SUMS_IN_TILES);
         if (common->pool && common->result->type->element != w->s.multiply->sum)

@@ -25,7 +25,7 @@ struct warp_tile {
         bool together;                  /* the block's warps multiply by warp-group MMA */
         bool cluster;                   /* blocks of all parts, and those across, are a cluster, which keeps their sums in distributed shared memory */
         bool row_clusters;              /* a cluster has whole rows of the results, and goes on with them */
-        bool pooled;                    /* a reduction over all positions of an image is stored in place of the results */
+        bool fused_pool;                /* a reduction over all positions of an image is stored in place of the results */
         bool runs;                      /* weights come by bulk copies */
 };
 
@@ -59,8 +59,8 @@ bool warps_pools(const struct op *op, const struct op *pool);
  * positions as well. */
 int64_t warps_of_image(const struct op *op);
 int64_t warp_tile_images(const struct op *op, const struct warp_tile *t);
-/* Outputs of a pooled tile of which one block has the results of all positions. */
-int warp_tile_pooled(const struct warp_tile *t);
+/* Outputs of a tile with a fused pool of which one block has the results of all positions. */
+int warp_tile_pool_outputs(const struct warp_tile *t);
 /* Elements of the residual from a position to the next in shared memory. */
 int64_t warp_tile_added_row(const struct warp_tile *t);
 /* Bytes of shared memory of a block; registers of a lane, by estimate; tiles of all groups, with

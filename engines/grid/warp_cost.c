@@ -99,8 +99,8 @@ double warps_pool_cost(const struct target *t, double positions, double columns)
 
 static double pool_cost(const struct target *t, const struct warp_work *work)
 {
-        const double lane = rate_grid_pool(t) + work->pooled * rate_grid_pool_position(t);
-        return work->pooled ? rate_grid_meeting(t) + ceil(work->columns / (work->warps * LANES)) * lane : 0;
+        const double lane = rate_grid_pool(t) + work->fused_pool * rate_grid_pool_position(t);
+        return work->fused_pool ? rate_grid_meeting(t) + ceil(work->columns / (work->warps * LANES)) * lane : 0;
 }
 
 double warps_cluster_cost(const struct target *t, const struct warp_work *work, double blocks)

@@ -26,7 +26,7 @@ struct warp_work {
         int cluster;                    /* blocks of a cluster that keeps the sums in distributed shared memory; 0: no cluster */
         int across;                     /* blocks of the cluster that lie side by side and have whole rows, which warps go on with; 0: none */
         double length;                  /* elements of a row of the results, which the blocks across have */
-        double pooled;                  /* positions that a lane reduces over, so that results are not stored; 0: it stores them */
+        double fused_pool;              /* positions that a lane reduces over, so that results are not stored; 0: it stores them */
         double columns;                 /* outputs of a block that lanes reduce so */
         bool cold;                      /* operands come from memory, not from L2 (warps_are_cold) */
         int stages;                     /* iterations whose operands lie in shared memory at a time */

@@ -42,7 +42,7 @@ int64_t warp_tile_images(const struct op *op, const struct warp_tile *t)
         return of_image && t->positions % of_image == 0 ? t->positions / of_image : 0;
 }
 
-int warp_tile_pooled(const struct warp_tile *t) { return t->panels * t->vectors * t->lanes / t->parts; }
+int warp_tile_pool_outputs(const struct warp_tile *t) { return t->panels * t->vectors * t->lanes / t->parts; }
 
 /* ---- the kernel ---- */
 
@@ -68,7 +68,7 @@ static void place_results(struct warps *w, struct loop_expr *image, struct loop_
 }
 
 /* Stores what the fusion makes of the reduction for output o of the group in an image. */
-static void write_pooled(struct warps *w, struct loop_expr *image, struct loop_expr *o)
+static void write_pool(struct warps *w, struct loop_expr *image, struct loop_expr *o)
 {
         struct kernel_state *s = &w->s;
         struct emit *e = s->e;
@@ -84,9 +84,9 @@ static void write_pooled(struct warps *w, struct loop_expr *image, struct loop_e
         for (int d = 0; d < s->rank; d++)
                 if (r.along[d].kind == ALONG_AFFINE)
                         index[r.along[d].from] = of_result[d];
-        for (int d = 0; d < s->pooled->type->rank; d++)
+        for (int d = 0; d < s->pool_result->type->rank; d++)
                 at = plus(e, at, times(e, index[d], s->y.stride[d]));
-        struct loop_expr *value = emit_element(e, s->pooled, index);
+        struct loop_expr *value = emit_element(e, s->pool_result, index);
         emit_store(e, s->ys, at, value);
 }
 
@@ -94,7 +94,7 @@ void warps_write_pool(struct warps *w)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
-        const int panel = t->vectors * t->lanes, width = warp_tile_pooled(t), at_once = warps_count(w) * GRID_LANES;
+        const int panel = t->vectors * t->lanes, width = warp_tile_pool_outputs(t), at_once = warps_count(w) * GRID_LANES;
         const int64_t images = warp_tile_images(w->s.op, t), all = images * width;
         const bool few = w->outputs % (panel * t->panels) != 0, some = w->positions % t->positions != 0 && w->images > 1;
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
@@ -115,7 +115,7 @@ void warps_write_pool(struct warps *w)
                 image = emit_let(e, "image", plus(e, emit_op_int(e, LOOP_DIV, w->position, w->of_image), image));
         if (some)
                 emit_if(e, warps_less(w, image, w->images));
-        write_pooled(w, image, o);
+        write_pool(w, image, o);
         for (int closes = 3 + (all % at_once != 0) + few + some; closes > 0; closes--)
                 emit_end(e);
 }

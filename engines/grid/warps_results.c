@@ -327,8 +327,8 @@ void warps_join_share(struct warps *w)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
-        const int panel = t->vectors * t->lanes, width = t->pooled ? warp_tile_pooled(t) : panel * t->panels, rows = t->pooled ? t->positions : t->positions / t->parts;
-        struct loop_expr *first_row = times(e, w->part, t->pooled ? 0 : rows), *first_column = times(e, w->part, t->pooled ? width : 0);
+        const int panel = t->vectors * t->lanes, width = t->fused_pool ? warp_tile_pool_outputs(t) : panel * t->panels, rows = t->fused_pool ? t->positions : t->positions / t->parts;
+        struct loop_expr *first_row = times(e, w->part, t->fused_pool ? 0 : rows), *first_column = times(e, w->part, t->fused_pool ? width : 0);
         int side = are_words(w) ? SIDE : 1;
         while (rows * width % (warps_count(w) * GRID_LANES * side) || warp_tile_part_row(t) % side || width % side)
                 side /= 2;
@@ -362,7 +362,7 @@ void warps_join_share(struct warps *w)
                 else
                         batch_add(w, &b, o, p, sum_of(w, &sums, 0), added);
         }
-        if (t->row_clusters || t->pooled)
+        if (t->row_clusters || t->fused_pool)
                 batch_keep(w, &b, kept);
         else
                 batch_store(w, &b);

@@ -27,6 +27,7 @@ REMOVED = {
     "grid_machine": (r"\bgrid_machine\b|\btarget_grid\b", None),
     "ring": (r"\brings?\b(?![\w-])|\w_rings?\b|\brings?_\w|\bRINGS_MAX\b", r"windows/posix\.c|test/bench/zoo/|test/.*\.txt$"),
     "whole": (r"\bwhole=1|warps_whole\b", None),
+    "pooled": (r"\bpooled=1|warp_tile_pooled\b|(?:tile|work|schedule)(?:->|\.)pooled\b", r"engines/stream/"),
 }
 OWN = {"docs/glossary.md", "test/driver/test_glossary.py", "CHANGELOG.md"}      # which speak of them
 
