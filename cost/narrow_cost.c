@@ -193,7 +193,7 @@ double narrow_winograd_cost(const struct op *op, int tile, const struct target *
                 .f = winograd_find(tile)
         };
         double cycles;
-        winograd_groups(&work, 1, target, &cycles);
+        winograd_batches(&work, 1, target, &cycles);
         *growth = winograd_growth(work.f) * (double)type_bytes(w);
         return cycles;
 }

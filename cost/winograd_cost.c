@@ -2,7 +2,7 @@
 /* What a convolution by 3 x 3 windows is predicted to cost.
  *
  *      direct     products, and reading the weights
- *      Winograd   reading U; for every group of tiles, U again from the second cache, and where
+ *      Winograd   reading U; for every batch of tiles, U again from the second cache, and where
  *                 it does not stay there beside V and M, from beyond it, hardly more than the
  *                 products hide; the products; the transforms' arithmetic; V and M written and
  *                 read, the slower the more of the second cache they fill
@@ -11,7 +11,7 @@
  *
  * Weights come from beyond the second cache at first: in a network they were last read a whole run
  * ago. That overlaps with little else. Fitted to the 42 layers of the zoo that have the algorithm:
- * the groups chosen are 1 % slower than the best in the mean, 14 % at worst
+ * the batches chosen are 1 % slower than the best in the mean, 14 % at worst
  * (docs/measurements/schedules.md). */
 #include "cost/winograd_cost.h"
 
@@ -37,42 +37,42 @@ static double line_cycles(const struct winograd_line *line, const struct target 
 }
 
 /* V and M, written and read; beyond the cache also fetched before they are written */
-static double matrices_cycles(const struct winograd_work *w, double group,
+static double matrices_cycles(const struct winograd_work *w, double batch,
                               const struct target *target)
 {
         double bytes = matrix_bytes(w, w->tiles),
-               filled = matrix_bytes(w, group) / (double)target_l2_bytes(target);
+               filled = matrix_bytes(w, batch) / (double)target_l2_bytes(target);
         double cycles = 2 * bytes / rate_l2(target) * (1 + filled),
                most = 3 * bytes / rate_memory(target);
         return cycles < most ? cycles : most;
 }
 
-double winograd_cost(const struct winograd_work *w, double groups, const struct target *target)
+double winograd_cost(const struct winograd_work *w, double batches, const struct target *target)
 {
         double lanes = target_lanes(target, E_F32), panels = panels_bytes(w),
-               group = matrix_bytes(w, w->tiles / groups);
+               batch = matrix_bytes(w, w->tiles / batches);
         double products = w->f->size * w->f->size * w->tiles * w->channels * w->outputs /
                           cost_products_per_cycle(target);
-        bool stays = panels + group <= (double)target_l2_bytes(target);
+        bool stays = panels + batch <= (double)target_l2_bytes(target);
         double first = panels / rate_memory(target),
-               again = stays ? 0 : (groups - 1) * first;
+               again = stays ? 0 : (batches - 1) * first;
         double weights = first + (1 - rate_again_hidden(target)) * again +
-                         (1 - rate_l2_hidden(target)) * groups * panels / rate_l2(target);
+                         (1 - rate_l2_hidden(target)) * batches * panels / rate_l2(target);
         double transforms = w->channels / lanes * line_cycles(&w->f->input, target) +
                             w->outputs / lanes * line_cycles(&w->f->output, target);
         return weights + cost_overlapped(products, again, target) + w->tiles * transforms +
-               matrices_cycles(w, w->tiles / groups, target);
+               matrices_cycles(w, w->tiles / batches, target);
 }
 
-int64_t winograd_groups(const struct winograd_work *w, int64_t least, const struct target *target,
-                        double *cycles)
+int64_t winograd_batches(const struct winograd_work *w, int64_t least, const struct target *target,
+                         double *cycles)
 {
-        enum { TILES_LEAST = 8 };               /* of a group */
+        enum { TILES_LEAST = 8 };               /* of a batch */
         int64_t best = least;
         *cycles = winograd_cost(w, (double)least, target);
-        for (int64_t groups = 2 * least; (double)(groups * TILES_LEAST) <= w->tiles; groups += least) {
-                double some = winograd_cost(w, (double)groups, target);
-                best = some < *cycles ? groups : best;
+        for (int64_t batches = 2 * least; (double)(batches * TILES_LEAST) <= w->tiles; batches += least) {
+                double some = winograd_cost(w, (double)batches, target);
+                best = some < *cycles ? batches : best;
                 *cycles = some < *cycles ? some : *cycles;
         }
         return best;

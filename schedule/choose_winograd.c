@@ -8,7 +8,7 @@
 /* for a smaller gain than that, constants need not grow, nor errors */
 #define WORTH .85
 
-/* Should threads share the phases of one group, and not groups of tiles? Not by tiles where they
+/* Should threads share the phases of one batch, and not batches of tiles? Not by tiles where they
  * are so few that sums would be split otherwise than on one thread. */
 static bool shares_phases(const struct winograd_work *w, const struct schedule_machine *machine,
                           int vectors)
@@ -52,7 +52,7 @@ double schedule_winograd_gain(const struct op *packed, int tile,
         double direct = winograd_direct_cost(weights, positions, machine->target);
         struct winograd_work work = { tiles_of(y, tile), channels, outputs, winograd_find(tile) };
         double cycles;
-        winograd_groups(&work, 1, machine->target, &cycles);
+        winograd_batches(&work, 1, machine->target, &cycles);
         return cycles < WORTH * direct ? direct - cycles : 0;
 }
 
@@ -117,13 +117,13 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
         s.unroll = s.ahead ? schedule_unroll(&s, type_extent(w, 2)) : s.unroll;
         bool phases = machine->threads > 1 && shares_phases(&work, machine, s.vectors);
         double cycles = winograd_cost(&work, 1, target);
-        int64_t groups = phases ? 1 : winograd_groups(&work, machine->threads, target, &cycles);
-        int64_t group = divide_up((int64_t)work.tiles, groups);
-        s.tile_batch = groups > 1 ? (int)group : 0;
-        const char *why = arena_printf(arena, "%.4g kcycles in %lld groups of tiles",
-                             cycles / 1000, (long long)groups);
-        int64_t blocks = divide_up(group, tile.most);
-        s.columns = (int)divide_up(group, blocks);
+        int64_t batches = phases ? 1 : winograd_batches(&work, machine->threads, target, &cycles);
+        int64_t batch = divide_up((int64_t)work.tiles, batches);
+        s.tile_batch = batches > 1 ? (int)batch : 0;
+        const char *why = arena_printf(arena, "%.4g kcycles in %lld batches of tiles",
+                             cycles / 1000, (long long)batches);
+        int64_t blocks = divide_up(batch, tile.most);
+        s.columns = (int)divide_up(batch, blocks);
         while (s.columns * s.vectors * s.split < 8 && s.split < 4 && 2 * s.split * s.columns <= tile.most)
                 s.split *= 2;
         if (type_extent(w, 2) >= s.unroll) { /* all tiles together fetch the next panel */

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduled lowering of convolve_winograd, a group of tiles at a time:
+/* The scheduled lowering of convolve_winograd, a batch of tiles at a time:
  *
  *      x  --B^T x B-->  V [elements][tiles][channels]           each tile, a vector of channels at a time
  *                       M [elements][tiles][outputs]  = V * U   a GEMM for each of the elements, by register tiles
  *      y  <--A^T M A--  M                                       each tile, a vector of outputs at a time; then the epilogue
  *
- * Weights U are read from front to back, once for each group: element by element, panel by panel,
- * over all tiles of the group. So a group has so many tiles that V and M stay in the second cache;
+ * Weights U are read from front to back, once for each batch: element by element, panel by panel,
+ * over all tiles of the batch. So a batch has so many tiles that V and M stay in the second cache;
  * where U is larger than that cache, as many as there are.
  *
  * Where windows of 2 x 2 results are all that is read of them (a pool), these are stored instead,
  * from a tile's results that stay in the first cache.
  *
- * Threads share groups (row_tasks): each has a V and M of its own. Or, for images of few tiles,
- * there is one group, and threads share first its tiles, then panels, then tiles again
+ * Threads share batches (row_tasks): each has a V and M of its own. Or, for images of few tiles,
+ * there is one batch, and threads share first its tiles, then panels, then tiles again
  * (panel_tasks). */
 #include "engines/vector/vector_engine.h"
 #include "ir/lower/winograd_emit.h"
@@ -30,12 +30,12 @@ struct tiles {
         const struct winograd *f;
         int elements;                   /* of a square */
         int64_t rows, columns, all;     /* tiles of an image, tiles of all images */
-        struct tiling group, block;        /* all tiles in groups, tiles of a large group in register
+        struct tiling batch, block;        /* all tiles in batches, tiles of a large batch in register
                                          * tiles */
         int64_t channels, width, panel_size, panels;      /* outputs of a panel, elements of w in it;
                                                            * panels of an element */
         struct matrix v, m;
-        struct loop_expr *first, *count;          /* tiles of this group */
+        struct loop_expr *first, *count;          /* tiles of this batch */
         /* of the square that is transformed */
         struct loop_expr *image, *row, *column;   /* of its tile: the first result's */
         struct loop_expr *from, *to;              /* in memory */
@@ -58,7 +58,7 @@ static struct loop_expr *load(struct tiles *t, struct loop_buffer *buffer, struc
 
 /* ---- tiles ---- */
 
-/* opens the loop over the tiles from..to of the group; *tile: its number in the group */
+/* opens the loop over the tiles from..to of the batch; *tile: its number in the batch */
 static void open_tiles(struct tiles *t, struct loop_expr *from, struct loop_expr *to,
                        struct loop_expr **tile)
 {
@@ -166,7 +166,7 @@ static void write_product(struct tiles *t, const struct product *p)
                                    loop_tile_entry(t->s.arena, tile.sums, i, j));
 }
 
-/* All tiles of the group in register tiles of two sizes. A group has block.count of them, the first
+/* All tiles of the batch in register tiles of two sizes. A batch has block.count of them, the first
  * ones large: as many as are left when all have the smaller size. */
 static void write_blocks(struct tiles *t, struct product *p)
 {
@@ -179,7 +179,7 @@ static void write_blocks(struct tiles *t, struct product *p)
         p->size = t->block.size;
         write_product(t, p);
         emit_end(e);
-        bool all_large = t->block.large == t->block.count && t->group.large == t->group.count;
+        bool all_large = t->block.large == t->block.count && t->batch.large == t->batch.count;
         if (all_large || !small)
                 return;
         p->block = emit_for(e, "block", large, number(e, t->block.count));
@@ -306,8 +306,8 @@ static bool write_output(struct tiles *t, struct loop_expr *from, struct loop_ex
 
 /* ---- the kernel state ---- */
 
-/* groups, shared by tasks */
-static bool write_groups(struct tiles *t)
+/* batches, shared by tasks */
+static bool write_batches(struct tiles *t)
 {
         struct emit *e = t->s.e;
         struct loop_expr *from, *to,
@@ -316,17 +316,17 @@ static bool write_groups(struct tiles *t)
         t->task = task;
         t->v.start = times(e, task, t->elements * t->v.element);
         t->m.start = times(e, task, t->elements * t->m.element);
-        state_share(e, task, tasks_of(t), t->group.count, &from, &to);
+        state_share(e, task, tasks_of(t), t->batch.count, &from, &to);
         if (t->s.pad)
                 state_halo(&t->s, task, tasks_of(t), 2);
-        struct loop_expr *group = emit_for(e, "group", from, to);
-        struct loop_expr *large = number(e, t->group.large);
-        t->first = plus(e, times(e, group, t->group.size - 1), minimum(e, group, large));
+        struct loop_expr *batch = emit_for(e, "batch", from, to);
+        struct loop_expr *large = number(e, t->batch.large);
+        t->first = plus(e, times(e, batch, t->batch.size - 1), minimum(e, batch, large));
         t->first = emit_let(e, "first", t->first);
-        t->count = number(e, t->group.size);
-        if (t->group.large < t->group.count) {
+        t->count = number(e, t->batch.size);
+        if (t->batch.large < t->batch.count) {
                 struct loop_expr *small =
-                        loop_cast(t->s.arena, E_INDEX, emit_op(e, LOOP_GE, group, large));
+                        loop_cast(t->s.arena, E_INDEX, emit_op(e, LOOP_GE, batch, large));
                 t->count = emit_let(e, "count", emit_op(e, LOOP_SUB, t->count, small));
         }
         write_input(t, number(e, 0), t->count);
@@ -348,7 +348,7 @@ static void open_phase(struct tiles *t, int64_t extent, struct loop_expr **from,
         state_share(e, task, tasks_of(t), extent, from, to);
 }
 
-/* one group, each of its phases shared by tasks */
+/* one batch, each of its phases shared by tasks */
 static bool write_phases(struct tiles *t)
 {
         struct emit *e = t->s.e;
@@ -372,7 +372,7 @@ static bool write_phases(struct tiles *t)
 static bool write_all(struct kernel_state *s)
 {
         struct tiles *t = (struct tiles *)s;
-        return has_phases(t) ? write_phases(t) : write_groups(t);
+        return has_phases(t) ? write_phases(t) : write_batches(t);
 }
 
 /* Elements lie an odd number of cache lines apart: at powers of two they would all fall into the
@@ -381,7 +381,7 @@ static struct matrix new_matrix(struct tiles *t, const char *name, int64_t count
 {
         const int line = target_line(t->s.target, t->s.multiply->sum);
         struct matrix m = { .tile = round_up(count, line) };
-        int64_t lines = t->group.size * m.tile / line;
+        int64_t lines = t->batch.size * m.tile / line;
         m.element = (lines | 1) * line;
         m.buffer = emit_scratch(t->s.e, name, t->s.multiply->sum,
                                 (has_phases(t) ? 1 : tasks_of(t)) * t->elements * m.element);
@@ -429,10 +429,10 @@ struct kernel_state *winograd_prepare(const struct kernel_state *common)
             type_extent(x, 4) % lanes || type_extent(y, 4) % lanes || t->s.x.stride[4] != 1 ||
             (t->s.pool && !can_pool(t->s.pool)))
                 return NULL;
-        int64_t group = t->s.schedule.tile_batch;
-        t->group = tiling_even(t->all,
-                              group && !has_phases(t) && group < t->all ? (int)group : (int)t->all);
-        t->block = tiling_even(t->group.size, t->s.schedule.columns);
+        int64_t batch = t->s.schedule.tile_batch;
+        t->batch = tiling_even(t->all,
+                              batch && !has_phases(t) && batch < t->all ? (int)batch : (int)t->all);
+        t->block = tiling_even(t->batch.size, t->s.schedule.columns);
         if (t->s.schedule.split * t->block.size > TILE_MAX || t->s.schedule.vectors > TILE_MAX)
                 return NULL;
         t->v = new_matrix(t, "v", round_up(t->channels, lanes));

@@ -28,6 +28,7 @@ REMOVED = {
     "ring": (r"\brings?\b(?![\w-])|\w_rings?\b|\brings?_\w|\bRINGS_MAX\b", r"windows/posix\.c|test/bench/zoo/|test/.*\.txt$"),
     "whole": (r"\bwhole=1|warps_whole\b", None),
     "pooled": (r"\bpooled=1|warp_tile_pooled\b|(?:tile|work|schedule)(?:->|\.)pooled\b", r"engines/stream/"),
+    "group": (r"\bwinograd_groups\b|WORD_group\b|schedule(?:\.|->)group\b", None),
 }
 OWN = {"docs/glossary.md", "test/driver/test_glossary.py", "CHANGELOG.md"}      # which speak of them
 
