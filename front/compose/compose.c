@@ -95,7 +95,7 @@ bool compose_broadcast(struct compose *c, struct value **values, int count)
                                         c,
                                         "operand %d is %s, which does not broadcast to "
                                         "extent %lld at dimension %d",
-                                        i, type_text(c->arena, c->m, values[i]->type),
+                                        i, compose_text(c, values[i]->type),
                                         (long long)dim_extent(dims[skip + d]), skip + d);
                         dims[skip + d] = dim_of(extent);
                 }
@@ -188,6 +188,16 @@ struct value *compose_reshape(struct compose *c, struct value *x, int rank, cons
         return x ? build_reshape(c->b, x, rank, rank ? dims : none) : NULL;
 }
 
+struct value *compose_transpose(struct compose *c, struct value *x, const int64_t *perm)
+{
+        return x ? build_transpose(c->b, x, perm) : NULL;
+}
+
+struct value *compose_pick(struct compose *c, struct value *x, int axis, int64_t index)
+{
+        return x ? build_gather(c->b, x, compose_integer(c, E_I64, index), axis) : NULL;
+}
+
 struct value *compose_spread(struct compose *c, struct value *v, const struct type *to,
                              const int64_t *dims)
 {
@@ -219,8 +229,7 @@ struct value *compose_per_line(struct compose *c, const char *what, struct value
                 int at = to->rank - t->rank + d;
                 if (at < 0 || (!dim_is(t->dims[d], 1) && !dim_equal(t->dims[d], to->dims[at]))) {
                         compose_invalid(c, "%s %s, which does not broadcast to %s", what,
-                                        type_text(c->arena, c->m, t),
-                                        type_text(c->arena, c->m, to));
+                                        compose_text(c, t), compose_text(c, to));
                         return NULL;
                 }
         }
@@ -232,8 +241,8 @@ struct value *compose_one_number(struct compose *c, const char *what, struct val
 {
         if (type_elements(v->type) == 1 && value_element(v) == e)
                 return compose_reshape(c, v, 0, NULL);
-        compose_invalid(c, "%s is %s, want one number of %s", what,
-                        type_text(c->arena, c->m, v->type), element_info[e].text);
+        compose_invalid(c, "%s is %s, want one number of %s", what, compose_text(c, v->type),
+                        element_info[e].text);
         return NULL;
 }
 

@@ -16,28 +16,34 @@
 #include "ir/tensor/tensor.h"
 #include "passes/pass.h"
 
-/* the largest stride, pad, kernel, ... that a model may state */
+/* The largest stride, pad, extent of a kernel and the like that a model may state. */
 enum { NUMBER_MAX = INT32_MAX };
 
 struct compose {
         struct module *m;
         struct builder *b;              /* the caller's; its region and location are those of the
                                          * operator at hand */
-        struct arena *arena;            /* of messages and lists; lives as long as the import */
+        struct arena *arena;            /* for messages and lists; lives as long as the import */
         const struct limits *limits;
-        bool exact;                     /* numbers of the standard's reference, where those of
-                                         * runtimes differ (--exact) */
-        /* Told of each error: EXIT_INVALID, or EXIT_UNSUPPORTED. The text says what is wrong with
-         * the operator at hand, whose name the caller puts before it. */
+        bool exact;                     /* --exact: the numbers of the standard's reference are
+                                         * followed where those of runtimes differ */
+        /* Is called for each error, EXIT_INVALID or EXIT_UNSUPPORTED. The text says what is wrong
+         * with the operator at hand; the caller puts the operator's name before it. */
         void (*error)(void *caller, enum exit_code code, const char *text);
-        void *caller;
+        void *caller;                   /* the first argument of error */
 };
 
-/* One error about the operator at hand. Both return false. */
+/* Report one error about the operator at hand, and return false. */
 bool compose_invalid(struct compose *c, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 bool compose_unsupported(struct compose *c, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
+
+/* "<1 x 3 x f32>", for messages */
+static inline const char *compose_text(const struct compose *c, const struct type *t)
+{
+        return type_text(c->arena, c->m, t);
+}
 
 static inline enum element value_element(const struct value *v) { return v->type->element; }
 static inline int value_rank(const struct value *v) { return v->type->rank; }
@@ -52,25 +58,25 @@ static inline int64_t compose_max(int64_t a, int64_t b) { return a > b ? a : b; 
 const struct type *compose_type(struct compose *c, enum element e, int rank, const dim_t *dims);
 const struct type *compose_type_static(struct compose *c, enum element e, int rank,
                                        const int64_t *extents);
-/* how many elements have such extents; false after the same errors, of a byte each */
+/* *count elements have these extents. False after the same errors, counting a byte for each. */
 bool compose_elements(struct compose *c, int rank, const int64_t *extents, int64_t *count);
-/* The values over the shape of their numpy broadcast; false after an error, which numbers them as
- * operands. */
+/* Broadcasts the values to each other, as numpy does. False after an error, whose text calls them
+ * operand 0, operand 1, ... */
 bool compose_broadcast(struct compose *c, struct value **values, int count);
 
 /* ---- element-wise (compose.c) ---- */
 
 struct value *compose_unary(struct compose *c, enum opcode code, struct value *x);
-/* two operands are broadcast to each other (their shapes fit, or that is a bug of ours) */
+/* Broadcasts x and y to each other first. That their shapes fit, the caller has checked. */
 struct value *compose_binary(struct compose *c, enum opcode code, struct value *x, struct value *y);
 /* x op number */
 struct value *compose_with(struct compose *c, enum opcode code, struct value *x, double number);
 /* number op x */
 struct value *compose_from(struct compose *c, enum opcode code, double number, struct value *x);
-/* x where the condition holds, else y */
+/* x where the condition holds, else y; all three are broadcast to each other */
 struct value *compose_select(struct compose *c, struct value *condition, struct value *x,
                              struct value *y);
-/* x where it is 0 or more, or NaN; else y */
+/* x, but y where x is less than 0 */
 struct value *compose_below_zero(struct compose *c, struct value *x, struct value *y);
 /* a scalar of element e with this value, exact for every integer */
 struct value *compose_integer(struct compose *c, enum element e, int64_t number);
@@ -78,52 +84,58 @@ struct value *compose_integer(struct compose *c, enum element e, int64_t number)
 /* ---- shapes (compose.c) ---- */
 
 struct value *compose_reshape(struct compose *c, struct value *x, int rank, const dim_t *dims);
-/* v's dimensions become dims[k] of to's shape; v keeps its element */
+struct value *compose_transpose(struct compose *c, struct value *x, const int64_t *perm);
+/* what x has at one index of the axis, which vanishes */
+struct value *compose_pick(struct compose *c, struct value *x, int axis, int64_t index);
+/* v broadcast to the shape of `to`, in which dimension k of v becomes dims[k]; v keeps its
+ * element */
 struct value *compose_spread(struct compose *c, struct value *v, const struct type *to,
                              const int64_t *dims);
-/* v is a scalar or [extent of axis]: over to's shape */
+/* v, one number or one for each index of the axis, broadcast to the shape of `to` */
 struct value *compose_along(struct compose *c, struct value *v, const struct type *to, int axis);
 /* v over the matrix, or matrices, `to`: one number, one for each index of dimension `line` (-1:
- * none), or of a shape that broadcasts to it. The error's text begins with `what`: "the bias is". */
+ * none), or of a shape that broadcasts to it. The error's text begins with `what`: "the bias
+ * is". */
 struct value *compose_per_line(struct compose *c, const char *what, struct value *v,
                                const struct type *to, int line);
 /* v, of one element, as a scalar of element e; the error's text begins with `what`: "the scale" */
 struct value *compose_one_number(struct compose *c, const char *what, struct value *v,
                                  enum element e);
-/* `extent` of x along the axis, from `start` on; of each axis else all */
+/* the `extent` elements of x along the axis from `start` on, and all along the other axes */
 struct value *compose_part(struct compose *c, struct value *x, int axis, int64_t start,
                            int64_t extent);
-/* x along axis, cut or filled with 0 to `extent` */
+/* x, cut to `extent` along the axis, or filled up with zeros behind its end */
 struct value *compose_fitted(struct compose *c, struct value *x, int axis, int64_t extent);
 /* 0, 1, ..., count - 1 */
 struct value *compose_iota(struct compose *c, enum element e, int64_t count);
 
 /* ---- reductions (compose_reduce.c) ---- */
 
-/* accumulator: an element, or E_COMPUTE; no axes: x itself */
+/* Without axes, x itself. accumulator: an element, or E_COMPUTE. */
 struct value *compose_reduce(struct compose *c, enum reducer kind, struct value *x,
                              const int64_t *axes, int count, int accumulator);
-/* the first (or last) position along the axis that holds the maximum (or minimum), of i32 or i64;
- * the axis vanishes. NaN is the maximum and the minimum. */
+/* The first (or last) position of the maximum (or minimum) along the axis, as i32 or, for long
+ * axes, i64; the axis vanishes. NaN counts as the maximum, and as the minimum. */
 struct value *compose_arg_reduce(struct compose *c, struct value *x, enum reducer kind, int axis,
                                  bool last);
-/* a reduced value back over the shape it was reduced from, or with the axes kept as extents 1 */
+/* A reduced value broadcast to the shape that it was reduced from (`full`), or with its axes
+ * kept as dimensions of extent 1. */
 struct value *compose_unreduce(struct compose *c, struct value *reduced, const struct type *full,
                                const int64_t *axes, int count);
 struct value *compose_keep(struct compose *c, struct value *reduced, const struct type *full,
                            const int64_t *axes, int count);
-/* mean over axes, in the wide type of x */
+/* the mean over the axes, in the wide type of x */
 struct value *compose_mean(struct compose *c, struct value *x, const int64_t *axes, int count);
-/* first, ..., rank - 1; how many */
+/* Sets axes to first, ..., rank - 1, and returns how many these are. */
 int compose_axes_from(int first, int rank, int64_t *axes);
 
 /* ---- products of matrices (compose_matmul.c) ---- */
 
-/* the first `batch` dimensions are shared, one dimension of each is contracted */
+/* The first `batch` dimensions are those of both; one dimension of each is contracted. */
 struct value *compose_dot(struct compose *c, struct value *a, struct value *b, int batch,
                           int contract_a, int contract_b, int accumulator);
-/* numpy.matmul of operands of equal element type: 1-D ones are a row and a column, batches
- * broadcast */
+/* As numpy.matmul, of operands of one element type: a of rank 1 is a row, b of rank 1 a column, and
+ * batches are broadcast to each other. */
 struct value *compose_matmul(struct compose *c, struct value *a, struct value *b);
 struct value *compose_matmul_as(struct compose *c, struct value *a, struct value *b,
                                 int accumulator);
@@ -138,38 +150,47 @@ struct value *compose_wide(struct compose *c, struct value *x);
 
 enum compose_round { ROUND_UP, ROUND_DOWN, ROUND_NEAREST };
 struct compose_conversion {
-        bool saturate;                  /* to floats of 8 bits: what is too large becomes the
-                                         * largest, not infinite or NaN */
-        enum compose_round round;       /* to f8e8m0 */
+        bool saturate;                  /* to floats of 8 bits: a number that is too large becomes
+                                         * the largest one, not infinity or NaN */
+        enum compose_round round;       /* to f8e8m0: to which power of 2 */
 };
 struct value *compose_convert(struct compose *c, struct value *x, enum element to,
                               const struct compose_conversion *how);
-/* what such a type is converted to without loss: f32, i8 or u8; any other: itself */
+/* The type that operations compute in to which e converts without loss: f32, i8 or u8 for types
+ * that none computes in, else e. */
 enum element compose_plain_element(enum element e);
-/* the same bits as another type of equal size */
+/* x's bits as another type of equal size */
 struct value *compose_as_bits(struct compose *c, struct value *x, enum element to);
-/* of a number; such types are a byte each in memory, and as many in a model as fit into one */
+/* The bits of a number. One of less than 8 bits has a byte of its own in memory, while a model
+ * packs as many as fit into a byte. */
 int compose_narrow_bits(enum element e);
-/* of integers below 8 bits; false: it is none */
+/* The range of an integer type of less than 8 bits; false for other types. */
 bool compose_integer_range(enum element e, double *least, double *most);
 
 /* ---- loops (compose_loop.c) ---- */
 
-/* What a loop is made of, as struct op_loop says; lists of directions may be NULL: all forward. */
+/* What a loop is made of; struct op_loop says more. */
 struct compose_loop_parts {
-        struct value *trip, *go, *const *first, *const *scans;
-        int64_t steps;
-        int carried, scanned, stacked;
-        const int64_t *scan_backward, *stack_backward;
+        struct value *trip;             /* i64: how often it runs; NULL: `steps` times */
+        struct value *go;               /* bool: whether it goes on; NULL: it does */
+        struct value *const *first;     /* [carried]: values before the first step */
+        struct value *const *scans;     /* [scanned]: a step reads a row of each */
+        int64_t steps;                  /* the most that it runs */
+        int carried, scanned;
+        int stacked;                    /* results that are made of a row for each step */
+        const int64_t *scan_backward;   /* [scanned]: rows are read from the last on; NULL: no */
+        const int64_t *stack_backward;  /* [stacked]: rows are written from the last on; NULL: no */
 };
 struct compose_loop {
         struct op *op;
-        struct value *number, *held, *rows;       /* arguments of its region */
+        /* arguments of the loop's region: the number of the step, the carried values, the rows */
+        struct value *number, *held, *rows;
         struct region *outer;           /* where the loop stands */
 };
-/* Between the two, what is built goes into the loop's region. yielded: go, where it has that, the
- * next carried values, rows of stacks; a NULL among them is an error that was reported. yielded
- * itself is NULL where the body was given up: false, and what is built goes to the outer region. */
+/* Between the two, operations are built in the loop's region. yielded: `go` where the loop has
+ * it, the next carried values, the rows of stacks. A NULL among them is an error that was
+ * reported. Where yielded is NULL the body is given up: the result is false, and operations are
+ * built in the outer region again. */
 bool compose_loop_open(struct compose *c, const struct compose_loop_parts *parts,
                        struct compose_loop *loop);
 bool compose_loop_close(struct compose *c, struct compose_loop *loop, struct value *const *yielded);

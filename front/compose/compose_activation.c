@@ -74,9 +74,9 @@ struct value *compose_activate(struct compose *c, const struct compose_activatio
         }
 }
 
-/* Newton's method on erf, from the
- * approximation of S. Winitzki (A handy approximation for the error function and its inverse, 2008). 0 and 1
- * are infinitely far, what is no probability is NaN. */
+/* Newton's method on erf, from the approximation of S. Winitzki (A handy approximation for the
+ * error function and its inverse, 2008). 0 and 1 are infinitely far, what is no probability is
+ * NaN. */
 struct value *compose_probit(struct compose *c, struct value *x)
 {
         const double a = 0.147, slope = 1.1283791670955126,

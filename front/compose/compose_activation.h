@@ -27,10 +27,10 @@ enum compose_activation_kind {
         ACT_GELU_TANH                   /* the approximation of that by tanh */
 };
 struct compose_activation {
-        int kind;
-        double alpha, beta;             /* where the kind has them */
+        int kind;                       /* enum compose_activation_kind */
+        double alpha, beta;             /* read where the formula of the kind has them */
 };
-/* in x's own type; f16 and bf16 are to be widened before */
+/* Computed in x's own type, so the caller widens f16 and bf16. */
 struct value *compose_activate(struct compose *c, const struct compose_activation *a,
                                struct value *x);
 

@@ -13,7 +13,7 @@
 
 static struct value *transposed(struct compose *c, struct value *x, int p0, int p1, int p2, int p3)
 {
-        return x ? build_transpose(c->b, x, (const int64_t[]){ p0, p1, p2, p3 }) : NULL;
+        return compose_transpose(c, x, (const int64_t[]){ p0, p1, p2, p3 });
 }
 
 /* [batch, length, heads * size] as [batch, heads, length, size]; 4-D ones are so already */
@@ -44,9 +44,8 @@ static struct value *with_past(struct compose *c, const char *what, struct value
         for (int d = 0; d < 4 && fits; d++)
                 fits = d == 2 || value_extent(past, d) == value_extent(x, d);
         if (!fits) {
-                compose_invalid(c, "past %s are %s for %s", what,
-                                type_text(c->arena, c->m, past->type),
-                                type_text(c->arena, c->m, x->type));
+                compose_invalid(c, "past %s are %s for %s", what, compose_text(c, past->type),
+                                compose_text(c, x->type));
                 return NULL;
         }
         return build_concat(c->b, v, 2, 2);
@@ -82,8 +81,7 @@ static bool mask_bias(struct compose *c, struct value *mask, const struct type *
                        (d == last && value_extent(mask, d) <= type_extent(t, 3));
         if (!fits)
                 return compose_invalid(c, "the mask is %s for scores %s",
-                                       type_text(c->arena, c->m, mask->type),
-                                       type_text(c->arena, c->m, t));
+                                       compose_text(c, mask->type), compose_text(c, t));
         mask = logic ? bias_of(c, t->element, mask, NULL) : compose_cast(c, mask, t->element);
         if (mask && !dim_is(t->dims[3], value_extent(mask, last)) &&
             value_extent(mask, last) != 1) {
@@ -116,7 +114,7 @@ static bool key_counts(struct compose *c, struct value *lengths, int64_t batch,
         if (value_rank(lengths) != 1 || value_extent(lengths, 0) != batch ||
             !element_is_integer(value_element(lengths)))
                 return compose_invalid(c, "the lengths are %s, want %lld integers",
-                                       type_text(c->arena, c->m, lengths->type), (long long)batch);
+                                       compose_text(c, lengths->type), (long long)batch);
         *counts =
                 compose_reshape(c, compose_cast(c, lengths, E_I64), 4,
                                 (const dim_t[]){ dim_of(batch), dim_of(1), dim_of(1), dim_of(1) });
@@ -219,9 +217,8 @@ bool compose_attention_fits(struct compose *c, const struct value *q, const stru
             value_extent(q, 1) % value_extent(k, 1) || value_extent(k, 2) != value_extent(v, 2) ||
             value_extent(q, 3) != value_extent(k, 3) || value_extent(q, 3) < 1)
                 return compose_invalid(c, "queries %s, keys %s and values %s do not fit",
-                                       type_text(c->arena, c->m, q->type),
-                                       type_text(c->arena, c->m, k->type),
-                                       type_text(c->arena, c->m, v->type));
+                                       compose_text(c, q->type), compose_text(c, k->type),
+                                       compose_text(c, v->type));
         return true;
 }
 
@@ -283,8 +280,7 @@ static struct value *angles(struct compose *c, struct value *cache, struct value
                 if (value_rank(cache) != 2 || value_rank(ids) != 2 ||
                     !element_is_integer(value_element(ids))) {
                         compose_invalid(c, "the positions are %s and a cache is %s",
-                                        type_text(c->arena, c->m, ids->type),
-                                        type_text(c->arena, c->m, cache->type));
+                                        compose_text(c, ids->type), compose_text(c, cache->type));
                         return NULL;
                 }
                 cache = build_gather(c->b, cache, compose_cast(c, ids, E_I64), 0);
@@ -295,9 +291,8 @@ static struct value *angles(struct compose *c, struct value *cache, struct value
             !dim_is(x->dims[1], value_extent(cache, 1)) ||
             !dim_is(x->dims[3], value_extent(cache, 2))) {
                 compose_invalid(c, "a cache is %s, want <%lld x %lld x %lld>",
-                                type_text(c->arena, c->m, cache->type),
-                                (long long)type_extent(x, 0), (long long)type_extent(x, 1),
-                                (long long)type_extent(x, 3));
+                                compose_text(c, cache->type), (long long)type_extent(x, 0),
+                                (long long)type_extent(x, 1), (long long)type_extent(x, 3));
                 return NULL;
         }
         return compose_spread(c, compose_cast(c, cache, x->element), x,

@@ -11,32 +11,32 @@
 struct compose_attention {
         struct value *q, *k, *v;
         int64_t heads, groups;          /* of rank 3 */
-        struct value *past_k, *past_v;  /* rank 4, in front of k and v; or NULL */
+        struct value *past_k, *past_v;  /* of rank 4, put in front of k and v; or NULL */
         struct value *mask;             /* broadcasts to [batch, heads, length, keys] from the
-                                         * right: added to scores, or of bool, which are left out;
-                                         * one shorter than the keys leaves out the rest; or NULL */
-        struct value *lengths;          /* integers <batch>: the keys that count; NULL: all */
+                                         * right. Floats are added to scores; bool says which keys
+                                         * count. Keys behind its end do not count. Or NULL */
+        struct value *lengths;          /* integers <batch>: how many keys count; NULL: all */
         bool causal;                    /* a query sees no later keys */
-        bool scaled;                    /* by scale; else by 1 / sqrt(size) */
-        double scale;
-        float softcap;                  /* scores are softcap * tanh(scores / softcap); 0: as they
-                                         * are */
-        enum element precision;         /* of the softmax; f64, or the wide type of q */
+        bool scaled;                    /* `scale` is stated */
+        double scale;                   /* of scores; where it is not stated, 1 / sqrt(size) */
+        float softcap;                  /* scores become softcap * tanh(scores / softcap); 0: they
+                                         * do not */
+        enum element precision;         /* the type of the softmax: f64, or the wide type of q */
 };
-/* scores on their way: as products, capped, masked, as shares */
+/* Scores at each stage: products, capped, masked, after the softmax. */
 enum compose_scores { SCORES_PRODUCTS, SCORES_CAPPED, SCORES_MASKED, SCORES_SHARES, SCORES_COUNT };
 struct compose_attended {
         struct value *y;                /* of q's rank */
-        struct value *k, *v;            /* of rank 4, with what was past */
+        struct value *k, *v;            /* of rank 4, with past keys and values in front */
         struct value *scores[SCORES_COUNT];
 };
-/* A row whose keys are all left out is 0 and, of lengths, a causal query is counted back from the
- * last key that counts; in exact, such a row is NaN, and a query is counted from the first key. */
+/* A row none of whose keys counts is 0; under --exact it is NaN. With lengths, causal queries are
+ * counted back from the last key that counts; under --exact, from the first key on. */
 bool compose_attention(struct compose *c, const struct compose_attention *a,
                        struct compose_attended *result);
 
-/* Its parts, of rank 4: whether the shapes fit; the products, scaled; the heads of a group sharing
- * what it has, [batch, groups, length, size] as [batch, heads, length, size]. */
+/* Its steps, for operands of rank 4: whether the shapes fit; the scaled products; what a group
+ * has, [batch, groups, length, size], for each of its heads, [batch, heads, length, size]. */
 bool compose_attention_fits(struct compose *c, const struct value *q, const struct value *k,
                             const struct value *v);
 struct value *compose_attention_scores(struct compose *c, struct value *q, struct value *k,
@@ -95,7 +95,7 @@ struct compose_linear_attention {
 bool compose_linear_attention(struct compose *c, const struct compose_linear_attention *in,
                               struct value **y, struct value **state);
 
-/* Pairs of elements turned by an angle that grows with the position. */
+/* Rotary embeddings: pairs of elements are turned by an angle that grows with the position. */
 struct compose_rotary {
         struct value *x;                /* [batch, heads, length, size], or [batch, length, heads *
                                          * size] */
@@ -103,7 +103,7 @@ struct compose_rotary {
         struct value *cosine, *sine;    /* [positions, turned / 2] with positions, else [batch,
                                          * length, turned / 2] */
         struct value *positions;        /* integers [batch, length], or NULL */
-        int64_t turned;                 /* the first elements of a head that are; 0: all */
+        int64_t turned;                 /* how many of a head's first elements are turned; 0: all */
         bool interleaved;               /* pairs lie side by side, not half a head apart */
 };
 struct value *compose_rotary(struct compose *c, const struct compose_rotary *r);

@@ -3,7 +3,7 @@
  * after the other:
  *
  *   state = exp(decay) state + k write,   write = v, or beta (v - state' k)        output = scale q state
- */
+ *  */
 #include "front/compose/compose_attention.h"
 
 #include <math.h>
@@ -36,8 +36,8 @@ static bool want_columns(struct compose *c, const struct linear *l, const char *
                    (value_extent(x, 2) == columns || value_extent(x, 2) == other)))
                 return true;
         return compose_invalid(c, "the %s are %s, want <%lld x %lld x %lld>", what,
-                               type_text(c->arena, c->m, x->type), (long long)l->batch,
-                               (long long)l->steps, (long long)columns);
+                               compose_text(c, x->type), (long long)l->batch, (long long)l->steps,
+                               (long long)columns);
 }
 
 static bool linear_new(struct compose *c, const struct compose_linear_attention *in,
@@ -71,7 +71,7 @@ static struct value *by_steps(struct compose *c, const struct linear *l, struct 
         x = compose_reshape(c, x, 4,
                             (const dim_t[]){ dim_of(l->batch), dim_of(l->steps), dim_of(heads),
                                              dim_of(value_extent(x, 2) / heads) });
-        return x ? build_transpose(c->b, x, (const int64_t[]){ 1, 0, 2, 3 }) : NULL;
+        return compose_transpose(c, x, (const int64_t[]){ 1, 0, 2, 3 });
 }
 
 /* [batch, heads, size] as rows or columns of products */
@@ -106,8 +106,7 @@ static void build_step(struct compose *c, const struct linear *l, const struct c
         if (row[DECAY])
                 state = mul(c, state, as_matrix(c, compose_unary(c, OP_exp, row[DECAY]), false));
         if (row[BETA] && state) {
-                struct value *across =
-                        build_transpose(c->b, state, (const int64_t[]){ 0, 1, 3, 2 });
+                struct value *across = compose_transpose(c, state, (const int64_t[]){ 0, 1, 3, 2 });
                 struct value *known = as_vector(c, compose_matmul(c, across, key));
                 write = mul(c, row[BETA], sub(c, write, known));
         }
@@ -134,9 +133,8 @@ bool compose_linear_attention(struct compose *c, const struct compose_linear_att
         if (!type)
                 return false;
         if (past && (!element_is_float(value_element(past)) || !type_same_dims(past->type, type)))
-                return compose_invalid(c, "the state is %s, want %s",
-                                       type_text(c->arena, c->m, past->type),
-                                       type_text(c->arena, c->m, type));
+                return compose_invalid(c, "the state is %s, want %s", compose_text(c, past->type),
+                                       compose_text(c, type));
         struct value *first = past ? compose_cast(c, past, E_F32) : constant_number(c->m, type, 0);
         for (int i = 0; i < SCANS; i++) {
                 int64_t heads = i == QUERY              ? in->heads
@@ -156,7 +154,7 @@ bool compose_linear_attention(struct compose *c, const struct compose_linear_att
         build_step(c, &l, &loop, yielded);
         if (!compose_loop_close(c, &loop, yielded))
                 return false;
-        *y = build_transpose(c->b, &loop.op->results[1], (const int64_t[]){ 1, 0, 2, 3 });
+        *y = compose_transpose(c, &loop.op->results[1], (const int64_t[]){ 1, 0, 2, 3 });
         *y = compose_reshape(
                 c, *y, 3, (const dim_t[]){ dims[0], dim_of(l.steps), dim_of(in->heads * l.width) });
         *state = compose_cast(c, &loop.op->results[0], value_element(past ? past : in->q));

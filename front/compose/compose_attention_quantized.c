@@ -23,8 +23,8 @@ static bool operands_fit(struct compose *c, const struct compose_attention_quant
         if (value_extent(w, 0) != value_extent(x, 2) || columns % 3 || columns / 3 % in->heads ||
             columns < 1)
                 return compose_invalid(c, "an input %s by weights %s for %lld heads",
-                                       type_text(c->arena, c->m, x->type),
-                                       type_text(c->arena, c->m, w->type), (long long)in->heads);
+                                       compose_text(c, x->type), compose_text(c, w->type),
+                                       (long long)in->heads);
         *a = (struct attention){ .in = in,
                                  .batch = value_extent(x, 0),
                                  .steps = value_extent(x, 1),
@@ -35,15 +35,15 @@ static bool operands_fit(struct compose *c, const struct compose_attention_quant
                                 dim_of(a->size) };
         const struct type *t = past ? compose_type(c, value_element(in->bias), 5, held) : NULL;
         if (past && past->type != t)
-                return t && compose_invalid(c, "past is %s, want %s",
-                                            type_text(c->arena, c->m, past->type),
-                                            type_text(c->arena, c->m, t));
+                return t && compose_invalid(c, "past is %s, want %s", compose_text(c, past->type),
+                                            compose_text(c, t));
         const dim_t scores[4] = { dim_of(a->batch), dim_of(in->heads), dim_of(a->steps),
                                   dim_of(a->past + a->steps) };
         return compose_type(c, E_F32, 4, scores) != NULL;
 }
 
-/* part 0 to 2 of the projection, [batch, steps, 3 * heads * size], as [batch, heads, steps, size] */
+/* part 0 to 2 of the projection, [batch, steps, 3 * heads * size], as [batch, heads, steps,
+ * size] */
 static struct value *part_by_heads(struct compose *c, const struct attention *a, struct value *y,
                                    int part)
 {
@@ -56,7 +56,7 @@ static struct value *part_by_heads(struct compose *c, const struct attention *a,
         y = compose_reshape(c, y, 4,
                             (const dim_t[]){ dim_of(a->batch), dim_of(a->steps),
                                              dim_of(a->in->heads), dim_of(a->size) });
-        return y ? build_transpose(c->b, y, perm) : NULL;
+        return compose_transpose(c, y, perm);
 }
 
 /* x behind the keys (part 0) or the values (part 1) of the past */
@@ -67,7 +67,7 @@ static struct value *behind_past(struct compose *c, const struct attention *a, s
 
         if (!past || !x)
                 return x;
-        past = compose_wide(c, build_gather(c->b, past, compose_integer(c, E_I64, part), 0));
+        past = compose_wide(c, compose_pick(c, past, 0, part));
         return past ? build_concat(c->b, (struct value *[]){ past, x }, 2, 2) : NULL;
 }
 
@@ -91,8 +91,7 @@ static bool hidden_keys(struct compose *c, struct value *mask, const struct type
                         (const dim_t[]){ dim_of(dim_extent(d[0]) / compose_max(batch, 1)),
                                          dim_of(batch) });
                 for (int64_t i = 0; mask && i < value_extent(mask, 0); i++) {
-                        struct value *bound =
-                                build_gather(c->b, mask, compose_integer(c, E_I64, i), 0);
+                        struct value *bound = compose_pick(c, mask, 0, i);
                         bound = compose_binary(
                                 c, i ? OP_lt : OP_ge, key,
                                 compose_spread(c, bound, ints, (const int64_t[]){ 0 }));
@@ -109,8 +108,7 @@ static bool hidden_keys(struct compose *c, struct value *mask, const struct type
                 return compose_unsupported(c, "a mask of rank 4");
         if (!fits)
                 return compose_invalid(c, "the mask is %s for scores of %s",
-                                       type_text(c->arena, c->m, mask->type),
-                                       type_text(c->arena, c->m, t));
+                                       compose_text(c, mask->type), compose_text(c, t));
         const int64_t dims[2][3] = { { 0, 2 }, { 0, 1, 2 } };
         *hidden = compose_spread(c, compose_with(c, OP_le, mask, 0), t, dims[rank - 2]);
         return *hidden != NULL;
@@ -201,13 +199,13 @@ bool compose_attention_quantized(struct compose *c, const struct compose_attenti
                      *v = behind_past(c, &a, part_by_heads(c, &a, all, 2), 1);
         if (!q || !k || !v || (kept && !(*kept = compose_attention_present(c, k, v, e))))
                 return false;
-        struct value *scores = compose_matmul(c, q, build_transpose(c->b, k, turned));
+        struct value *scores = compose_matmul(c, q, compose_transpose(c, k, turned));
         scores = times(c, scores, in->scale != 0 ? in->scale : 1 / sqrt((double)a.size));
         if (mask)
                 scores = add(c, scores, mask);
         struct value *shares = compose_softmax(c, scores, keys, 1, false);
         struct value *attended = compose_matmul(c, shares, v);
-        attended = attended ? build_transpose(c->b, attended, back) : NULL;
+        attended = compose_transpose(c, attended, back);
         attended = compose_reshape(
                 c, attended, 3,
                 (const dim_t[]){ dim_of(a.batch), dim_of(a.steps), dim_of(in->heads * a.size) });

@@ -23,9 +23,8 @@ static bool want_dims(struct compose *c, const char *what, const struct value *v
         for (int d = 0; d < rank && fits; d++)
                 fits = dim_is(dims[d], value_extent(v, d));
         return fits ||
-               compose_invalid(
-                       c, "%s %s, want %s", what, type_text(c->arena, c->m, v->type),
-                       type_text(c->arena, c->m, type_tensor(c->m, value_element(v), rank, dims)));
+               compose_invalid(c, "%s %s, want %s", what, compose_text(c, v->type),
+                               compose_text(c, type_tensor(c->m, value_element(v), rank, dims)));
 }
 
 /* v, [outputs, width], or the same numbers in one dimension (as models once had them) */
@@ -49,7 +48,7 @@ static bool read_groups(struct compose *c, struct product *p)
                 return true;
         if (value_rank(v) != 1 || (value_extent(v, 0) != p->w.inner && value_extent(v, 0) != whole))
                 return compose_invalid(c, "the groups are %s, want %lld or %lld numbers",
-                                       type_text(c->arena, c->m, v->type), (long long)p->w.inner,
+                                       compose_text(c, v->type), (long long)p->w.inner,
                                        (long long)whole);
         if (!value_is_constant(v))
                 return compose_unsupported(c, "groups that only a run knows");
@@ -114,7 +113,7 @@ struct value *compose_matmul_blocks(struct compose *c, const struct compose_matm
                 return NULL;
         if (value_extent(in->x, rank - 1) != p.w.inner) {
                 compose_invalid(c, "the input is %s, want %lld columns",
-                                type_text(c->arena, c->m, in->x->type), (long long)p.w.inner);
+                                compose_text(c, in->x->type), (long long)p.w.inner);
                 return NULL;
         }
         if ((in->bias && !want_dims(c, "the bias is", in->bias, 1, packed)) || !read_groups(c, &p))
@@ -199,9 +198,9 @@ static bool fits_table(struct compose *c, const struct table *t, const char *wha
                 fits = d == t->quantize ? dim_is(own->dims[d], divide_up(blocks * bits, 8))
                                         : dim_equal(own->dims[d], data->dims[d]) ||
                                                   (dim_is(own->dims[d], 1) && repeats);
-        return fits || compose_invalid(c, "%s %s for data %s in blocks of %lld", what,
-                                       type_text(c->arena, c->m, own),
-                                       type_text(c->arena, c->m, data), (long long)t->block);
+        return fits ||
+               compose_invalid(c, "%s %s for data %s in blocks of %lld", what, compose_text(c, own),
+                               compose_text(c, data), (long long)t->block);
 }
 
 /* The indices of -extent to extent - 1 as ones from 0 on; others become 0, and are marked. */

@@ -17,7 +17,7 @@ static struct value *centered(struct compose *c, const struct compose_quantized 
                             (per_channel && value_rank(zero) == 1 && count == value_extent(x, 0));
                 if (!fits || value_element(zero) != value_element(x)) {
                         compose_invalid(c, "zero point is %s, want one number%s of %s",
-                                        type_text(c->arena, c->m, zero->type),
+                                        compose_text(c, zero->type),
                                         per_channel ? " or one per output channel" : "",
                                         element_info[value_element(x)].text);
                         return NULL;
@@ -54,7 +54,7 @@ struct value *compose_conv_quantized(struct compose *c, struct compose_conv_inte
                 compose_invalid(c,
                                 "the scale of the weights is %s, want one number or one per "
                                 "output channel",
-                                type_text(c->arena, c->m, w_scale->type));
+                                compose_text(c, w_scale->type));
                 return NULL;
         }
         struct value *factor = mul(c, x_scale, w_scale);

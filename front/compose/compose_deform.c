@@ -45,7 +45,7 @@ static struct value *places(struct compose *c, const struct deformed *g, struct 
                                 -g->in->window.pads[d]);
 
         at = add(c, at, grid(c, g, g->in->window.kernel, d, 3, g->in->window.dilations[d], 0));
-        return add(c, at, build_gather(c->b, offsets, compose_integer(c, E_I64, d), 0));
+        return add(c, at, compose_pick(c, offsets, 0, d));
 }
 
 static bool side_read(struct compose *c, const struct deformed *g, struct value *at, int64_t extent,
@@ -101,7 +101,7 @@ static struct value *by_point(struct compose *c, const struct deformed *g, struc
 
         v = compose_reshape(c, compose_wide(c, v), 5,
                             (const dim_t[]){ p[0], p[2], p[3], dim_of(parts), p[1] });
-        return v ? build_transpose(c->b, v, (const int64_t[]){ 3, 0, 4, 1, 2 }) : NULL;
+        return compose_transpose(c, v, (const int64_t[]){ 3, 0, 4, 1, 2 });
 }
 
 /* <N x positions x shared x taps x channels of one that shares>: what the weights are multiplied
@@ -122,7 +122,7 @@ static struct value *columns(struct compose *c, const struct deformed *g)
                 compose_reshape(c, compose_wide(c, x), 3,
                                 (const dim_t[]){ dim_of(dim_extent(points[0]) * g->in->shared),
                                                  dim_of(channels), dim_of(g->pixels) });
-        rows = rows ? build_transpose(c->b, rows, (const int64_t[]){ 0, 2, 1 }) : NULL;
+        rows = compose_transpose(c, rows, (const int64_t[]){ 0, 2, 1 });
         rows = compose_reshape(
                 c, rows, 2,
                 (const dim_t[]){ dim_of(dim_extent(points[0]) * g->in->shared * g->pixels),
@@ -156,7 +156,7 @@ static struct value *product(struct compose *c, const struct deformed *g, struct
         int64_t shared = g->in->shared;
 
         if (x && shared % groups && groups % shared) { /* neither lies in the other */
-                x = build_transpose(c->b, x, (const int64_t[]){ 0, 1, 3, 2, 4 });
+                x = compose_transpose(c, x, (const int64_t[]){ 0, 1, 3, 2, 4 });
                 shared = 1;
         }
         const int64_t within = compose_max(shared / groups, 1),
@@ -164,13 +164,13 @@ static struct value *product(struct compose *c, const struct deformed *g, struct
         x = compose_reshape(c, x, 6,
                             (const dim_t[]){ dim_of(rows), dim_of(groups / split), dim_of(within),
                                              dim_of(g->taps), dim_of(split), dim_of(channels) });
-        x = x ? build_transpose(c->b, x, (const int64_t[]){ 1, 4, 0, 2, 3, 5 }) : NULL;
+        x = compose_transpose(c, x, (const int64_t[]){ 1, 4, 0, 2, 3, 5 });
         x = compose_reshape(
                 c, x, 3, (const dim_t[]){ dim_of(groups), dim_of(rows), dim_of(inner * g->taps) });
         w = compose_reshape(c, w, 5,
                             (const dim_t[]){ dim_of(groups), dim_of(outputs), dim_of(within),
                                              dim_of(channels), dim_of(g->taps) });
-        w = w ? build_transpose(c->b, w, (const int64_t[]){ 0, 2, 4, 3, 1 }) : NULL;
+        w = compose_transpose(c, w, (const int64_t[]){ 0, 2, 4, 3, 1 });
         w = compose_reshape(
                 c, w, 3,
                 (const dim_t[]){ dim_of(groups), dim_of(inner * g->taps), dim_of(outputs) });
@@ -178,7 +178,7 @@ static struct value *product(struct compose *c, const struct deformed *g, struct
         x = compose_reshape(c, x, 4,
                             (const dim_t[]){ dim_of(groups), dim_of(images), dim_of(g->positions),
                                              dim_of(outputs) });
-        x = x ? build_transpose(c->b, x, (const int64_t[]){ 1, 0, 3, 2 }) : NULL;
+        x = compose_transpose(c, x, (const int64_t[]){ 1, 0, 3, 2 });
         return compose_reshape(
                 c, x, 3,
                 (const dim_t[]){ dim_of(images), dim_of(groups * outputs), dim_of(g->positions) });
@@ -205,8 +205,7 @@ static bool per_point(struct compose *c, const struct deformed *g, const struct 
                              (long long)g->in->shared, (long long)g->taps, (long long)parts);
         for (int d = 0; d < g->dims; d++)
                 want = arena_printf(c->arena, "%s, %lld", want, (long long)g->in->window.out[d]);
-        return compose_invalid(c, "%s %s, want %s]", what, type_text(c->arena, c->m, v->type),
-                               want);
+        return compose_invalid(c, "%s %s, want %s]", what, compose_text(c, v->type), want);
 }
 
 static bool deformed_place(struct compose *c, struct compose_deformed *in, struct deformed *g)

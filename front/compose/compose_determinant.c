@@ -5,12 +5,6 @@
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
 
-/* x <batch x rows x columns>: a row or a column of each matrix */
-static struct value *line(struct compose *c, struct value *x, int axis, int64_t number)
-{
-        return x ? build_gather(c->b, x, compose_integer(c, E_I64, number), axis) : NULL;
-}
-
 /* v over x's dimensions but `without` */
 static struct value *over(struct compose *c, struct value *v, const struct value *x, int without)
 {
@@ -18,13 +12,13 @@ static struct value *over(struct compose *c, struct value *v, const struct value
                       : NULL;
 }
 
-/* One step: the row whose first entry is largest changes places with the first row, and is taken from all
- * others so often that they begin with 0. *factor: that entry, negative where rows changed places.
- * Returns what is below and right of it, <batch x n - 1 x n - 1>. */
+/* One step: the row whose first entry is largest changes places with the first row, and is taken
+ * from all others so often that they begin with 0. *factor: that entry, negative where rows
+ * changed places. Returns what is below and right of it, <batch x n - 1 x n - 1>. */
 static struct value *eliminated(struct compose *c, struct value *x, struct value **factor)
 {
         const int64_t starts[3] = { 0, 1, 1 }, steps[3] = { 1, 1, 1 };
-        struct value *first = line(c, x, 2, 0);
+        struct value *first = compose_pick(c, x, 2, 0);
         struct value *best =
                 first ? compose_arg_reduce(c, compose_unary(c, OP_abs, first), REDUCE_max, 1, false)
                       : NULL;
@@ -37,7 +31,7 @@ static struct value *eliminated(struct compose *c, struct value *x, struct value
         struct value *at = compose_spread(c, best, rows, (const int64_t[]){ 0 });
         struct value *chosen = compose_gather_elements(c, x, at, 1);
         chosen = compose_reshape(c, chosen, 2, (const dim_t[]){ dims[0], dims[2] });
-        struct value *pivot = line(c, chosen, 1, 0);
+        struct value *pivot = compose_pick(c, chosen, 1, 0);
         if (!pivot)
                 return NULL;
         struct value *same = compose_with(c, OP_eq, best, 0);
@@ -48,11 +42,11 @@ static struct value *eliminated(struct compose *c, struct value *x, struct value
         struct value *number = build_iota(c->b, index, 1);
         struct value *here = compose_binary(c, OP_eq, number,
                                             compose_spread(c, best, index, (const int64_t[]){ 0 }));
-        x = compose_select(c, here, over(c, line(c, x, 1, 0), x, 1), x);
+        x = compose_select(c, here, over(c, compose_pick(c, x, 1, 0), x, 1), x);
         /* a pivot of 0: all below it is 0, and so is the determinant */
         pivot = compose_select(c, compose_with(c, OP_eq, pivot, 0), build_like(c->b, pivot, 1),
                                pivot);
-        struct value *share = line(c, x, 2, 0);
+        struct value *share = compose_pick(c, x, 2, 0);
         share = share ? divide(c, share,
                                compose_spread(c, pivot, share->type, (const int64_t[]){ 0 }))
                       : NULL;
@@ -64,7 +58,8 @@ static struct value *eliminated(struct compose *c, struct value *x, struct value
                  : NULL;
 }
 
-/* the steps as a loop: what is left lies in the corner of a matrix of the same extents, the rest is 0 */
+/* the steps as a loop: what is left lies in the corner of a matrix of the same extents, the rest
+ * is 0 */
 static struct value *in_loop(struct compose *c, struct value *x, struct value *one)
 {
         const int64_t steps = value_extent(x, 1);

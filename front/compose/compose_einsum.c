@@ -189,14 +189,14 @@ static struct value *diagonal(struct compose *c, struct value *x, struct term *t
         perm[rank + 1] = k;
         dims[rank] = dim_of(extent * extent);
         steps[rank] = extent + 1;
-        x = compose_reshape(c, build_transpose(c->b, x, perm), rank + 1, dims);
+        x = compose_reshape(c, compose_transpose(c, x, perm), rank + 1, dims);
         dims[rank] = dim_of(extent);
         x = x ? build_slice(c->b, x, starts, steps, dims) : NULL;
         for (int i = 0; i <= rank; i++)
                 back[i] = i < d ? i : i == d ? rank : i - 1;
         memmove(t->labels + k, t->labels + k + 1, (size_t)(t->rank - k - 1) * sizeof *t->labels);
         t->rank--;
-        return x ? build_transpose(c->b, x, back) : NULL;
+        return compose_transpose(c, x, back);
 }
 
 /* dimensions of extent 1 whose label is longer elsewhere are spread, doubled labels become
@@ -241,7 +241,8 @@ static bool is_used(const struct einsum *e, int label, const struct term *later,
         return used;
 }
 
-/* batch labels come first in the result, then the free ones of a, then those of b; false: too many */
+/* batch labels come first in the result, then the free ones of a, then those of b; false: too
+ * many */
 static bool pair_labels(const struct einsum *e, const struct term *ta, const struct term *tb,
                         const struct term *later, int later_count, struct pairing *p)
 {
@@ -325,5 +326,5 @@ struct value *compose_einsum(struct compose *c, const struct compose_einsum *in)
                 for (int k = 0; k < terms[0].rank; k++)
                         if (terms[0].labels[k] == out.labels[d])
                                 perm[d] = k;
-        return build_transpose(c->b, y, perm);
+        return compose_transpose(c, y, perm);
 }

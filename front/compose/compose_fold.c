@@ -26,7 +26,8 @@ static struct value *digit(struct compose *c, struct value *at, int64_t extent, 
         return at ? add(c, times(c, at, (double)extent), more) : more;
 }
 
-/* Where in its image tap [tap, position] lies, pads and all: row-major, <taps x positions x i64>. */
+/* Where in its image tap [tap, position] lies, pads and all: row-major, <taps x positions x
+ * i64>. */
 static struct value *tap_positions(struct compose *c, const struct fold *f)
 {
         const struct compose_window *w = &f->w;
@@ -65,7 +66,7 @@ static bool place_known(struct compose *c, struct fold *f)
                 return false;
         if (value_extent(x, 1) % f->taps || value_extent(x, 2) != f->positions)
                 return compose_invalid(c, "columns %s, want a multiple of %lld by %lld",
-                                       type_text(c->arena, c->m, x->type), (long long)f->taps,
+                                       compose_text(c, x->type), (long long)f->taps,
                                        (long long)f->positions);
         f->at = tap_positions(c, f);
         return f->at != NULL;
@@ -148,13 +149,13 @@ struct value *compose_fold(struct compose *c, const struct compose_fold *in)
                     places[3] = { columns[1], columns[2], dim_of(1) },
                     all[2] = { dim_of(f.pixels), images };
         x = compose_reshape(c, x, 3, columns);
-        x = x ? build_transpose(c->b, x, (const int64_t[]){ 1, 2, 0 }) : NULL;
+        x = compose_transpose(c, x, (const int64_t[]){ 1, 2, 0 });
         struct value *at = compose_reshape(c, f.at, 3, places);
         const struct type *t = compose_type(c, value_element(in->x), 2, all);
         struct value *y =
                 t ? compose_scatter(c, constant_number(c->m, t, 0), at, x, -1, 1 + REDUCE_sum)
                   : NULL;
-        y = y ? build_transpose(c->b, y, (const int64_t[]){ 1, 0 }) : NULL;
+        y = compose_transpose(c, y, (const int64_t[]){ 1, 0 });
         for (int d = 0; d < rank; d++) {
                 dims[d + 2] = dim_of(f.padded[d]);
                 pads[d + 2] = f.w.pads[d];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Decision trees. All trees of an ensemble are walked at once: a number for each row and tree says which node
- * it is at, and in a step it becomes that of the child. Leaves are nodes behind the others that lead to
- * themselves, so that the steps of the deepest tree do for all. */
+/* Decision trees. All trees of an ensemble are walked at once: a number for each row and tree
+ * says which node it is at, and in a step it becomes that of the child. Leaves are nodes behind
+ * the others that lead to themselves, so that the steps of the deepest tree do for all. */
 #include "front/compose/compose_forest.h"
 
 #include <math.h>
@@ -15,9 +15,13 @@
 /* On the way down a node's height is OPEN; met again it is part of a cycle. */
 enum { UNKNOWN = -1, OPEN = -2 };
 
-static int64_t height_of(const int32_t *heights, int64_t next) { return next < 0 ? 0 : heights[next]; }
+static int64_t height_of(const int32_t *heights, int64_t next)
+{
+        return next < 0 ? 0 : heights[next];
+}
 
-/* Steps from node `root` to the farthest leaf; false: there is a cycle. stack: room for all nodes. */
+/* Steps from node `root` to the farthest leaf; false: there is a cycle. stack: room for all
+ * nodes. */
 static bool depth_below(const struct compose_forest *f, int64_t root, int32_t *heights,
                         int64_t *stack, int64_t *depth)
 {
@@ -66,15 +70,18 @@ static bool forest_depth(struct compose *c, const struct compose_forest *f, int6
 
 struct walk {
         struct value *x;                /* [N, features] */
-        struct value *feature, *split, *missing, *mode, *next[2]; /* tables; missing, mode: or NULL */
+        struct value *feature, *split, *missing, *mode,
+                *next[2]; /* tables; missing, mode: or NULL */
         unsigned modes;                 /* a bit for each that there is */
 };
 
-/* GTE, GT and NEQ are the others with their ways exchanged. NaN, which fails all but NEQ, goes where it
- * went. */
+/* GTE, GT and NEQ are the others with their ways exchanged. NaN, which fails all but NEQ, goes
+ * where it went. */
 static void simplify(struct compose_tree_node *node)
 {
-        static const int others[] = { [TREE_GTE] = TREE_LT, [TREE_GT] = TREE_LEQ, [TREE_NEQ] = TREE_EQ };
+        static const int others[] = {
+                [TREE_GTE] = TREE_LT, [TREE_GT] = TREE_LEQ, [TREE_NEQ] = TREE_EQ
+        };
 
         if (node->mode != TREE_GTE && node->mode != TREE_GT && node->mode != TREE_NEQ)
                 return;
@@ -106,7 +113,9 @@ static struct value *column(struct compose *c, const struct compose_forest *f, e
                         int64_t next = node ? node->next[which == TRUE_WAY] : k;
                         s.i = next < 0 ? f->node_count + ~next : next;
                 } else if (node) {
-                        s.i = which == FEATURE ? node->feature : which == MODE ? node->mode : node->missing;
+                        s.i = which == FEATURE ? node->feature
+                              : which == MODE  ? node->mode
+                                               : node->missing;
                 }
                 element_store(e, data, (size_t)k, s);
         }
@@ -117,7 +126,9 @@ static struct value *column(struct compose *c, const struct compose_forest *f, e
 static struct value *holds(struct compose *c, const struct walk *w, struct value *x,
                            struct value *split, struct value *at)
 {
-        static const enum opcode compare[] = { [TREE_LEQ] = OP_le, [TREE_LT] = OP_lt, [TREE_EQ] = OP_eq };
+        static const enum opcode compare[] = {
+                [TREE_LEQ] = OP_le, [TREE_LT] = OP_lt, [TREE_EQ] = OP_eq
+        };
         struct value *so_far = NULL, *mode = w->mode ? build_gather(c->b, w->mode, at, 0) : NULL;
 
         for (int k = 0; k <= TREE_EQ; k++) {
@@ -168,8 +179,8 @@ static struct value *walked(struct compose *c, const struct walk *w, struct valu
 
 enum { TABLE_ELEMENTS = 1 << 22, TABLE_RATIO = 16 };
 
-/* Where each leaf has one vote, tables say for whom and how much; else one says what each leaf gives each
- * target. */
+/* Where each leaf has one vote, tables say for whom and how much; else one says what each leaf
+ * gives each target. */
 static bool are_single(const struct compose_forest *f)
 {
         for (int64_t k = 0; k < f->leaf_count; k++)
@@ -229,7 +240,8 @@ static struct value *all_weights(struct compose *c, const struct compose_forest 
                         size_t place = (size_t)(leaf * f->targets + f->target[k]);
                         double before = element_load(e, data, place).f;
                         element_store(e, data, place,
-                                      (union scalar){ .f = joined(kind, before, one ? 1 : f->weight[k].f) });
+                                      (union scalar){ .f = joined(kind, before,
+                                                                  one ? 1 : f->weight[k].f) });
                 }
         return constant_dense(c->m, type_tensor(c->m, e, 2, dims), data, NULL);
 }

@@ -30,8 +30,8 @@ struct compose_forest {
         bool wants_spoken;              /* asks for `spoken` */
         struct value *spoken;           /* result: <N x targets x bool>, whether there was a vote */
 };
-/* Scores <N x targets> in x's wide type for x [N, features]. Changes the nodes' modes. An error where
- * a feature is not there, or a tree comes back to one of its nodes. */
+/* Scores <N x targets> in x's wide type for x [N, features]. Changes the nodes' modes. An error
+ * where a feature is not there, or a tree comes back to one of its nodes. */
 struct value *compose_forest(struct compose *c, struct value *x, struct compose_forest *f);
 
 #endif

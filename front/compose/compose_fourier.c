@@ -98,7 +98,7 @@ static struct value *spectrum(struct compose *c, struct value *x, bool inverse)
                                              .out_parts = 2,
                                              .inverse = inverse };
         struct value *matrix = compose_cast(c, roots(c, &t), value_element(x));
-        matrix = matrix ? build_transpose(c->b, matrix, (const int64_t[]){ 1, 0, 3, 2 }) : NULL;
+        matrix = compose_transpose(c, matrix, (const int64_t[]){ 1, 0, 3, 2 });
         x = compose_reshape(
                 c, x, 4, (const dim_t[]){ dim_of(rows), dim_of(t.in_parts), dim_of(p), dim_of(q) });
         if (!x || !matrix)
@@ -108,7 +108,7 @@ static struct value *spectrum(struct compose *c, struct value *x, bool inverse)
         x = value_build(c->b, OP_dot, (struct value *[]){ x, matrix }, 2, attrs, NULL);
         if (q > 1) {
                 x = twiddled(c, x, inverse);
-                x = x ? build_transpose(c->b, x, (const int64_t[]){ 0, 3, 2, 1 }) : NULL;
+                x = compose_transpose(c, x, (const int64_t[]){ 0, 3, 2, 1 });
                 x = spectrum(
                         c,
                         compose_reshape(c, x, 3,
@@ -116,7 +116,7 @@ static struct value *spectrum(struct compose *c, struct value *x, bool inverse)
                         inverse);
                 x = compose_reshape(
                         c, x, 4, (const dim_t[]){ dim_of(rows), dim_of(p), dim_of(2), dim_of(q) });
-                x = x ? build_transpose(c->b, x, (const int64_t[]){ 0, 2, 3, 1 }) : NULL;
+                x = compose_transpose(c, x, (const int64_t[]){ 0, 2, 3, 1 });
         }
         return compose_reshape(c, x, 3, (const dim_t[]){ dim_of(rows), dim_of(2), dim_of(length) });
 }
@@ -141,7 +141,7 @@ static struct value *in_steps(struct compose *c, struct value *x, int axis,
                                                  : t->period);
                 rows *= d < rank - 2 ? dim_extent(dims[d]) : 1;
         }
-        x = build_transpose(c->b, x, perm);
+        x = compose_transpose(c, x, perm);
         x = spectrum(c,
                      compose_reshape(c, x, 3,
                                      (const dim_t[]){ dim_of(rows), dim_of(t->in_parts),
@@ -150,7 +150,7 @@ static struct value *in_steps(struct compose *c, struct value *x, int axis,
         x = compose_reshape(c, x, rank, dims);
         dims[rank - 1] = dim_of(t->out);
         x = x ? build_slice(c->b, x, starts, steps, dims) : NULL;
-        return x ? build_transpose(c->b, x, back) : NULL;
+        return compose_transpose(c, x, back);
 }
 
 struct value *compose_transform(struct compose *c, struct value *x, int axis,
@@ -173,7 +173,7 @@ struct value *compose_transform(struct compose *c, struct value *x, int axis,
         /* the transformed dimension is the last but one; it goes where it was */
         for (int d = 0; d <= last; d++)
                 perm[d] = d == last ? last : d < axis ? d : d == axis ? last - 1 : d - 1;
-        return x ? build_transpose(c->b, x, perm) : NULL;
+        return compose_transpose(c, x, perm);
 }
 
 bool compose_transform_of(const struct type *x, int axis, int64_t length, bool inverse,
@@ -220,7 +220,7 @@ struct value *compose_frames(struct compose *c, const struct compose_frames *f, 
         if (!x)
                 return NULL;
         if (!compose_transform_of(x->type, 2, -1, false, f->onesided, &t)) {
-                compose_invalid(c, "the signal is %s", type_text(c->arena, c->m, f->x->type));
+                compose_invalid(c, "the signal is %s", compose_text(c, f->x->type));
                 return NULL;
         }
         return compose_type(c, value_element(x), 4,

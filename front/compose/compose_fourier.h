@@ -28,10 +28,10 @@ struct compose_frames {
         struct value *step;             /* i64: from one frame to the next */
         int64_t count;                  /* of frames */
         bool onesided;
-        struct value *length;           /* i64: that of a frame, where only a run knows it; or NULL */
+        struct value *length;           /* i64: of a frame, where only a run knows it; else NULL */
 };
-/* Frames of `length` transformed, [batch, frames, bins, 2]. Where the run-time length is `other`, all
- * is element 0; where it is neither, the code fails by an index out of range. */
+/* Frames of `length` transformed, [batch, frames, bins, 2]. Where the run-time length is
+ * `other`, all is element 0; where it is neither, the code fails by an index out of range. */
 struct value *compose_frames(struct compose *c, const struct compose_frames *f, int64_t length,
                              int64_t other);
 /* The same of a run-time length, which is one of those that have so many bins: half a spectrum is

@@ -67,8 +67,8 @@ struct value *compose_matmul_as(struct compose *c, struct value *a, struct value
                 columns = value_extent(b, value_rank(b) - 1);
         if (inner != inner_b) {
                 compose_invalid(c, "%s by %s: the inner extents %lld and %lld differ",
-                                type_text(c->arena, c->m, ta), type_text(c->arena, c->m, tb),
-                                (long long)inner, (long long)inner_b);
+                                compose_text(c, ta), compose_text(c, tb), (long long)inner,
+                                (long long)inner_b);
                 return NULL;
         }
         for (int d = 0; d < batches; d++) {
@@ -77,8 +77,7 @@ struct value *compose_matmul_as(struct compose *c, struct value *a, struct value
                         in_b = at_b >= 0 ? value_extent(b, at_b) : 1;
                 if (in_a != in_b && in_a != 1 && in_b != 1) {
                         compose_invalid(c, "%s by %s: the batches do not broadcast",
-                                        type_text(c->arena, c->m, ta),
-                                        type_text(c->arena, c->m, tb));
+                                        compose_text(c, ta), compose_text(c, tb));
                         return NULL;
                 }
                 batch[d] = dims[d] = dim_of(in_a == 1 ? in_b : in_a);

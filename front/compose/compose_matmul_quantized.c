@@ -124,8 +124,8 @@ static bool is_along(struct compose *c, const char *what, const struct value *v,
         const struct type *t = v->type;
 
         return type_elements(t) == 1 || (t->rank == 1 && dim_equal(t->dims[0], to->dims[line])) ||
-               compose_invalid(c, "%s %s, want one number or %lld", what,
-                               type_text(c->arena, c->m, t), (long long)type_extent(to, line));
+               compose_invalid(c, "%s %s, want one number or %lld", what, compose_text(c, t),
+                               (long long)type_extent(to, line));
 }
 
 struct value *compose_gemm_quantized(struct compose *c, const struct compose_gemm_quantized *g)

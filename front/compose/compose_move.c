@@ -29,7 +29,7 @@ struct value *compose_concat(struct compose *c, struct value *const *items, int 
                                 wrong = arena_printf(c->arena,
                                                      "operand %d is %s, which differs from the "
                                                      "first at dimension %d",
-                                                     i, type_text(c->arena, c->m, t), d);
+                                                     i, compose_text(c, t), d);
                 if (!wrong && !int_add(sum, type_extent(t, axis), &sum))
                         wrong = "the operands are too large";
                 if (wrong) {
@@ -77,8 +77,8 @@ struct value *compose_stack(struct compose *c, struct value *const *items, int c
         int unlike = compose_first_unlike(items, count);
         if (unlike < count) {
                 compose_invalid(c, "item %d is %s, the first one %s", unlike,
-                                type_text(c->arena, c->m, items[unlike]->type),
-                                type_text(c->arena, c->m, items[0]->type));
+                                compose_text(c, items[unlike]->type),
+                                compose_text(c, items[0]->type));
                 return NULL;
         }
         struct value **rows = with_axis(c, items, count, axis);
@@ -146,7 +146,7 @@ static struct value *shuffle(struct compose *c, struct value *x, const dim_t *sp
                              const int64_t *perm, const dim_t *merged)
 {
         x = compose_reshape(c, x, 6, split);
-        return compose_reshape(c, x ? build_transpose(c->b, x, perm) : NULL, 4, merged);
+        return compose_reshape(c, compose_transpose(c, x, perm), 4, merged);
 }
 
 struct value *compose_depth_to_space(struct compose *c, struct value *x, int64_t b, bool last)

@@ -36,8 +36,8 @@ struct value *compose_pad(struct compose *c, struct value *x, struct value *valu
  * pixels of a block first; where last, the pixels of a block are neighbouring channels. */
 struct value *compose_depth_to_space(struct compose *c, struct value *x, int64_t b, bool last);
 struct value *compose_space_to_depth(struct compose *c, struct value *x, int64_t b);
-/* Of each sample along dimension `batch` (0 or 1) the first lengths[sample] (i64) elements along the
- * other of these two dimensions, in reverse order; the rest stays. */
+/* Of each sample along dimension `batch` (0 or 1) the first lengths[sample] (i64) elements along
+ * the other of these two dimensions, in reverse order; the rest stays. */
 struct value *compose_reverse_sequence(struct compose *c, struct value *x, struct value *lengths,
                                        int batch);
 

@@ -109,8 +109,8 @@ static bool parameter_fits(struct compose *c, const char *what, const struct typ
 
         for (int d = 0; d < rank && fits; d++)
                 fits = dim_is(t->dims[d], x->rank > 1 ? type_extent(x, d + 1) : 1);
-        return fits || compose_invalid(c, "%s %s for an input %s", what,
-                                       type_text(c->arena, c->m, t), type_text(c->arena, c->m, x));
+        return fits || compose_invalid(c, "%s %s for an input %s", what, compose_text(c, t),
+                                       compose_text(c, x));
 }
 
 /* Mean and variance of x itself in b, and running ones, which follow those of `given`. */
@@ -190,8 +190,7 @@ static struct value *parameter(struct compose *c, const char *what, struct value
                 if (at < 0 ||
                     (value_extent(v, d) != 1 && !dim_is(x->dims[at], value_extent(v, d)))) {
                         compose_invalid(c, "%s %s, which does not broadcast to %s", what,
-                                        type_text(c->arena, c->m, v->type),
-                                        type_text(c->arena, c->m, x));
+                                        compose_text(c, v->type), compose_text(c, x));
                         return NULL;
                 }
         }

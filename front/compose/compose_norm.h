@@ -15,7 +15,7 @@ struct compose_batch_norm {
                                          * variance follow by 1 - momentum */
         float epsilon, momentum;
 };
-/* running: in training, the mean and variance that follow */
+/* running: in training, the new mean and variance */
 struct value *compose_batch_norm(struct compose *c, struct value *x,
                                  const struct compose_batch_norm *b, struct value *running[2]);
 
@@ -27,31 +27,32 @@ struct compose_layer_norm {
         int axis;
         bool centered;
         float epsilon;
-        enum element computed;          /* of the result */
-        enum element stash;             /* of mean and inverse */
+        enum element computed;          /* the type that the result is computed in */
+        enum element stash;             /* the type of *mean and *inverse */
 };
-/* *mean, *inverse, unless NULL: of each row, <.. x 1>; the mean of a centered one, 1 / root */
+/* *mean and *inverse, unless NULL: for each row, <.. x 1>, its mean (where it is centered), and
+ * 1 / the root that it is divided by */
 struct value *compose_layer_norm(struct compose *c, struct value *x,
                                  const struct compose_layer_norm *l, struct value **mean,
                                  struct value **inverse);
 
-/* each channel of each image of x [N, C, spatial]; scale and bias are <channels> */
+/* Normalizes each channel of each image of x [N, C, spatial]; scale and bias are <channels>. */
 struct value *compose_instance_norm(struct compose *c, struct value *x, struct value *scale,
                                     struct value *bias, double epsilon);
-/* groups of channels of each image; scale and bias are <channels>, or <groups> */
+/* Normalizes groups of channels of each image; scale and bias are <channels>, or <groups>. */
 struct compose_group_norm {
         struct value *scale, *bias;
         int64_t groups;
-        bool of_groups;                 /* scale and bias are */
+        bool of_groups;                 /* scale and bias are <groups> */
         float epsilon;
-        enum element computed;
+        enum element computed;          /* the type that the result is computed in */
 };
 struct value *compose_group_norm(struct compose *c, struct value *x,
                                  const struct compose_group_norm *g);
 /* (x - mean) / (standard deviation + 1e-9) over axes */
 struct value *compose_mean_variance_norm(struct compose *c, struct value *x, const int64_t *axes,
                                          int count);
-/* x / its p-norm along axis, p 1 or 2; 0 where that is 0 */
+/* x / its p-norm along the axis, where p is 1 or 2; 0 where the norm is 0 */
 struct value *compose_lp_norm(struct compose *c, struct value *x, int axis, int p);
 /* x / (bias + alpha / size * sum of squares over size neighbouring channels) ^ beta */
 struct value *compose_local_response_norm(struct compose *c, struct value *x, int64_t size,

@@ -109,8 +109,8 @@ struct value *compose_per_block(struct compose *c, const char *what, struct valu
         if (t->rank == 1 && block == 0) {
                 if (dim_equal(t->dims[0], x->dims[at]))
                         return compose_along(c, v, x, at);
-                compose_invalid(c, "%s %s, want %lld numbers for axis %d", what,
-                                type_text(c->arena, c->m, t), (long long)type_extent(x, at), at);
+                compose_invalid(c, "%s %s, want %lld numbers for axis %d", what, compose_text(c, t),
+                                (long long)type_extent(x, at), at);
                 return NULL;
         }
         bool fits = t->rank == rank && block > 0 && block <= NUMBER_MAX;
@@ -119,8 +119,7 @@ struct value *compose_per_block(struct compose *c, const char *what, struct valu
                               d == at ? divide_up(type_extent(x, d), block) : type_extent(x, d));
         if (!fits) {
                 compose_invalid(c, "%s %s for an input %s in blocks of %lld along axis %d", what,
-                                type_text(c->arena, c->m, t), type_text(c->arena, c->m, x),
-                                (long long)block, at);
+                                compose_text(c, t), compose_text(c, x), (long long)block, at);
                 return NULL;
         }
         struct value *index =

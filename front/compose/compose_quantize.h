@@ -14,12 +14,12 @@ struct compose_quantized {
 
 /* ---- element-wise (compose_quantize.c) ---- */
 
-/* The scale and the zero point are of x's shape, or broadcast to it. */
+/* The scale and the zero point (NULL: 0) are of x's shape, or broadcast to it. */
 struct compose_quantization {
         struct value *scale, *zero;
-        enum element to;                /* of the quantized numbers */
-        enum element computed;          /* a float: in which x is divided by the scale */
-        bool saturate;                  /* to floats of 8 bits: struct compose_conversion */
+        enum element to;                /* the type of the quantized numbers */
+        enum element computed;          /* the float type in which x is divided by the scale */
+        bool saturate;                  /* to floats of 8 bits: as in struct compose_conversion */
 };
 /* saturate(round_half_even(x / scale) + zero) */
 struct value *compose_quantize(struct compose *c, struct value *x,
@@ -34,7 +34,8 @@ struct value *compose_requantize(struct compose *c, struct value *real, struct v
 /* x - zero in the type `as`, or x itself where that is 0 */
 struct value *compose_centered(struct compose *c, struct value *x, struct value *zero,
                                enum element as);
-/* x as u8, with a scale and a zero point (scalars) from its range, which is made to hold 0 */
+/* x as u8. The scale and the zero point, which are scalars, follow from its range, widened to
+ * hold 0. */
 struct compose_quantized compose_quantize_dynamic(struct compose *c, struct value *x);
 /* A scale or zero point over x's shape: one number, one for each index of the axis (which counts
  * from the end where it is negative), or, where block is not 0, one for each `block` indices of it.

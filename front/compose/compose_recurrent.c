@@ -25,9 +25,8 @@ static bool want_shape(struct compose *c, const char *what, const struct value *
         for (int d = 0; v && d < rank && fits; d++)
                 fits = dim_is(dims[d], value_extent(v, d));
         return fits ||
-               compose_invalid(
-                       c, "%s %s, want %s", what, type_text(c->arena, c->m, v->type),
-                       type_text(c->arena, c->m, type_tensor(c->m, value_element(v), rank, dims)));
+               compose_invalid(c, "%s %s, want %s", what, compose_text(c, v->type),
+                               compose_text(c, type_tensor(c->m, value_element(v), rank, dims)));
 }
 
 /* scales and zero points: one number, or one per gate and hidden unit, for each direction */
@@ -84,7 +83,7 @@ static bool recurrent_new(struct compose *c, const struct compose_recurrent *in,
                                  .hidden = in->hidden,
                                  .e = value_element(x) };
         if (in->batch_first)
-                x = build_transpose(c->b, x, (const int64_t[]){ 1, 0, 2 });
+                x = compose_transpose(c, x, (const int64_t[]){ 1, 0, 2 });
         r->x = compose_wide(c, x);
         if (!r->x)
                 return false;
@@ -96,7 +95,7 @@ static bool recurrent_new(struct compose *c, const struct compose_recurrent *in,
                 return compose_invalid(c,
                                        "the hidden size is not stated, and the recurrence "
                                        "weights are %s",
-                                       type_text(c->arena, c->m, in->r.numbers->type));
+                                       compose_text(c, in->r.numbers->type));
         if (!operands_fit(c, r))
                 return false;
         r->lengths = in->lengths ? compose_cast(c, in->lengths, E_I64) : NULL;
@@ -109,7 +108,7 @@ static bool recurrent_new(struct compose *c, const struct compose_recurrent *in,
  * is absent */
 static struct value *weights(struct compose *c, struct value *v, int d)
 {
-        return v ? compose_wide(c, build_gather(c->b, v, compose_integer(c, E_I64, d), 0)) : NULL;
+        return compose_wide(c, compose_pick(c, v, 0, d));
 }
 
 /* the initial state of direction d: <batch x hidden> */
@@ -121,8 +120,7 @@ static struct value *initial(struct compose *c, const struct recurrent *r, struc
                         type_tensor(c->m, value_element(r->x), 2,
                                     (const dim_t[]){ dim_of(r->batch), dim_of(r->hidden) }),
                         0);
-        return compose_wide(
-                c, build_gather(c->b, v, compose_integer(c, E_I64, d), r->in->batch_first ? 1 : 0));
+        return compose_wide(c, compose_pick(c, v, r->in->batch_first ? 1 : 0, d));
 }
 
 /* ---- one step ---- */
@@ -171,9 +169,9 @@ static struct value *recur(struct compose *c, const struct direction *d, struct 
                 return dynamic_product(c, x, d->recurrence, d->scale);
         struct value *rows = compose_part(c, d->recurrence, 0, from, count);
 
-        return rows && x ? compose_matmul(c, x,
-                                          build_transpose(c->b, rows, (const int64_t[]){ 1, 0 }))
-                         : NULL;
+        return rows && x
+                       ? compose_matmul(c, x, compose_transpose(c, rows, (const int64_t[]){ 1, 0 }))
+                       : NULL;
 }
 
 static struct value *gate(struct compose *c, const struct recurrent *r, struct value *gates, int k)
@@ -303,7 +301,7 @@ static bool direction_new(struct compose *c, const struct recurrent *r, int numb
                 quantized_new(c, r, number, d);
         } else {
                 struct value *w = weights(c, r->in->w.numbers, number);
-                w = w ? build_transpose(c->b, w, (const int64_t[]){ 1, 0 }) : NULL;
+                w = compose_transpose(c, w, (const int64_t[]){ 1, 0 });
                 d->recurrence = weights(c, r->in->r.numbers, number);
                 d->gates = w ? compose_matmul(c, r->x, w) : NULL;
         }
@@ -354,13 +352,12 @@ static bool recurrent_outputs(struct compose *c, const struct recurrent *r, stru
 
         if (!all || !outputs[1])
                 return false;
-        outputs[0] = build_transpose(c->b, all,
-                                     r->in->batch_first ? (const int64_t[]){ 2, 1, 0, 3 }
-                                                        : (const int64_t[]){ 1, 0, 2, 3 });
+        outputs[0] = compose_transpose(c, all,
+                                       r->in->batch_first ? (const int64_t[]){ 2, 1, 0, 3 }
+                                                          : (const int64_t[]){ 1, 0, 2, 3 });
         for (int i = 0; i < 3; i++) {
                 if (i > 0 && r->in->batch_first && outputs[i])
-                        outputs[i] =
-                                build_transpose(c->b, outputs[i], (const int64_t[]){ 1, 0, 2 });
+                        outputs[i] = compose_transpose(c, outputs[i], (const int64_t[]){ 1, 0, 2 });
                 if (wanted[i] && !(results[i] = compose_cast(c, outputs[i], r->e)))
                         return false;
         }

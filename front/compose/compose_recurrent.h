@@ -16,15 +16,15 @@ enum compose_gate_lstm { LSTM_INPUT, LSTM_OUTPUT, LSTM_FORGET, LSTM_CANDIDATE };
 
 /* all = gates * hidden; values of a direction lie along dimension 0. */
 struct compose_recurrent {
-        int cell;
+        int cell;                       /* enum compose_cell */
         int directions;                 /* 2: forward and backward */
         bool backward;                  /* the only direction runs from the end */
         bool batch_first;               /* x, states and results have their batch in front */
         bool input_forget;              /* LSTM: the forget gate is 1 - the input gate */
         bool linear_before_reset;       /* GRU: the reset gate scales products, not the state */
         int64_t hidden;                 /* 0: as many as the recurrence weights have */
-        float clip;                     /* of what activations of gates read; 0: none */
-        /* of each direction: gates; candidates; of an LSTM what it gives out */
+        float clip;                     /* the most that an activation of a gate reads; 0: any */
+        /* for each direction: of gates, of the candidate, and of an LSTM's output */
         struct compose_activation act[RECURRENT_ACTIVATIONS_MAX];
         struct value *x;                /* floats <steps x batch x inputs> */
         struct compose_quantized w;     /* floats <directions x all x inputs>, without a scale and
@@ -38,8 +38,8 @@ struct compose_recurrent {
         struct value *peephole;         /* LSTM: <directions x 3 hidden>, in the order of the first
                                          * three gates; or NULL */
 };
-/* results: all outputs <steps x directions x batch x hidden>, the last h and c <directions x
- * batch x hidden>, those that are wanted. What lies beyond a sequence's own length is 0, and the
+/* The wanted results: all outputs <steps x directions x batch x hidden>, the last h, and the
+ * last c <directions x batch x hidden>. Beyond a sequence's own length, outputs are 0, and the
  * state stays as it is. False after an error. */
 bool compose_recurrent(struct compose *c, const struct compose_recurrent *r,
                        const bool wanted[RECURRENT_RESULTS],

@@ -170,8 +170,7 @@ static struct value *spread_maximum(struct compose *c, const struct reduction *r
                 c, r->in->stated, constant_number(c->m, r->in->stated->type, 1), r->full->rank, 0);
         for (int d = 0; d < r->full->rank && x && named; d++) {
                 const int64_t axis[1] = { d };
-                struct value *is_named = compose_with(
-                        c, OP_ne, build_gather(c->b, named, compose_integer(c, E_I64, d), 0), 0);
+                struct value *is_named = compose_with(c, OP_ne, compose_pick(c, named, 0, d), 0);
                 struct value *most = compose_unreduce(
                         c, compose_reduce(c, REDUCE_max, x, axis, 1, E_COMPUTE), r->full, axis, 1);
                 x = compose_select(c, is_named, most, x);

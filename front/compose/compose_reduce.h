@@ -11,8 +11,8 @@ struct value *compose_axes_wrap(struct compose *c, struct value *axes, int rank)
 struct value *compose_axes_scatter(struct compose *c, struct value *axes, struct value *values,
                                    int rank, int64_t preset);
 
-/* what x is divided by before it is squared: the largest magnitude of its set, but 1 where that is
- * 0, infinite or no number */
+/* The number by which elements are divided before they are squared: the largest magnitude among
+ * them, but 1 where that is 0, infinite or NaN. */
 struct value *compose_norm_scale(struct compose *c, struct value *largest);
 
 enum compose_reduction_kind {

@@ -9,7 +9,7 @@
 /* ---- resize (compose_resize.c) ---- */
 
 enum compose_resize_mode { RESIZE_NEAREST, RESIZE_LINEAR, RESIZE_CUBIC };
-/* where output y lies in the input, of s = scale */
+/* Where element y of the result lies in the input, s being the scale. */
 enum compose_resize_transform {
         RESIZE_HALF_PIXEL,              /* (y + 0.5) / s - 0.5 */
         RESIZE_PYTORCH_HALF_PIXEL,      /* the same, but 0 where there is one output */
@@ -20,7 +20,8 @@ enum compose_resize_transform {
                                          * s * in */
         RESIZE_TF_HALF_PIXEL_FOR_NN     /* (y + 0.5) / s */
 };
-/* NEAREST_SIMPLE: up where the result is smaller, else down (onnxruntime, of early models) */
+/* How a place between two elements is rounded. NEAREST_SIMPLE: up where the result is smaller
+ * than the input, else down, as onnxruntime does in early models. */
 enum compose_resize_nearest {
         NEAREST_PREFER_FLOOR,
         NEAREST_PREFER_CEIL,
@@ -30,12 +31,13 @@ enum compose_resize_nearest {
 };
 
 struct compose_resize {
-        int mode, transform;
-        int round;                      /* of RESIZE_NEAREST: enum compose_resize_nearest */
-        bool exclude_outside;           /* neighbours outside the input weigh nothing */
-        bool antialias;                 /* a smaller result takes all elements in its reach */
-        float cubic;                    /* a of Keys' kernel, of RESIZE_CUBIC */
-        float extrapolation;            /* where a region lies outside the input */
+        int mode;                       /* enum compose_resize_mode */
+        int transform;                  /* enum compose_resize_transform */
+        int round;                      /* RESIZE_NEAREST: enum compose_resize_nearest */
+        bool exclude_outside;           /* neighbours outside the input have the weight 0 */
+        bool antialias;                 /* for a smaller result the kernel is as much wider */
+        float cubic;                    /* RESIZE_CUBIC: a of Keys' kernel */
+        float extrapolation;            /* RESIZE_TF_CROP_AND_RESIZE: the value outside the input */
         int count;                      /* axes that are resized */
         int axes[RANK_MAX];
         int64_t out[RANK_MAX];          /* for each of the axes: the extent of the result */
@@ -45,7 +47,7 @@ struct compose_resize {
         struct value *roi;              /* RESIZE_TF_CROP_AND_RESIZE: <2 count x f64>, starts, then
                                          * ends, of 0 to 1; else NULL */
 };
-/* of x's element; integers are interpolated as floats and rounded */
+/* The result has x's element; integers are interpolated as floats, and rounded. */
 struct value *compose_resize(struct compose *c, struct value *x, const struct compose_resize *r);
 
 /* ---- samples (compose_sample.c) ---- */
@@ -53,33 +55,34 @@ struct value *compose_resize(struct compose *c, struct value *x, const struct co
 enum compose_sample_mode { SAMPLE_NEAREST, SAMPLE_LINEAR, SAMPLE_CUBIC };
 enum compose_sample_padding { PADDING_ZEROS, PADDING_BORDER, PADDING_REFLECTION };
 struct compose_sample {
-        int mode, padding;
+        int mode;                       /* enum compose_sample_mode */
+        int padding;                    /* enum compose_sample_padding */
         bool align;                     /* -1 and 1 are the centres of the outermost pixels, not
                                          * their outer edges */
 };
-/* x [N, C, spatial] at grid [N, spatial of the result, dimensions], whose points are in [-1, 1],
- * the last dimension first */
+/* Samples x [N, C, spatial] at the points of a grid [N, spatial of the result, dimensions].
+ * Points are in [-1, 1], their coordinate along the last dimension first. */
 struct value *compose_grid_sample(struct compose *c, struct value *x, struct value *grid,
                                   const struct compose_sample *how);
-/* theta [N, d, d + 1] applied to the points of a regular grid over [-1, 1]; to: [N, size, d] of any
- * element */
+/* The grid [N, spatial, d] that affine maps theta [N, d, d + 1] make of a regular grid over [-1,
+ * 1]. `to` has its shape, of any element. */
 struct value *compose_affine_grid(struct compose *c, struct value *theta, const struct type *to,
                                   bool align);
 
 /* ---- regions (compose_roi.c) ---- */
 
-/* Each of the regions [regions, 4], x and y of two corners, of image `images[region]` (i64),
- * brought to bins[0] x bins[1] bins of samples. */
+/* Regions of images, each brought to bins[0] x bins[1] bins, which average samples. */
 struct compose_roi_align {
         struct value *x;                /* [N, C, rows, columns], both extents at least 1 */
-        struct value *regions, *images;
-        int64_t bins[2];                /* rows and columns of results */
-        int64_t samples;                /* of each bin, along each dimension; 0: as many as the
-                                         * bin has pixels */
-        bool largest;                   /* the largest sample of a bin, not their mean */
-        bool unshifted;                 /* corners are pixels, not half pixels further; a region has
-                                         * a size of at least 1 */
-        float scale;                    /* of corners to pixels */
+        struct value *regions;          /* [regions, 4]: x and y of two corners */
+        struct value *images;           /* i64 [regions]: the image of each region */
+        int64_t bins[2];                /* rows and columns of a result */
+        int64_t samples;                /* of a bin along each dimension; 0: as many as the bin has
+                                         * pixels */
+        bool largest;                   /* a bin is its largest sample, not their mean */
+        bool unshifted;                 /* corners lie on pixels, not half a pixel behind them, and
+                                         * a region has a size of at least 1 */
+        float scale;                    /* pixels for each unit of the corners */
 };
 struct value *compose_roi_align(struct compose *c, const struct compose_roi_align *r);
 

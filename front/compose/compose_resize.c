@@ -9,15 +9,11 @@
 
 #include "front/compose/compose_arithmetic.h"
 
-static struct value *entry(struct compose *c, struct value *v, int i)
-{
-        return v ? build_gather(c->b, v, compose_integer(c, E_I64, i), 0) : NULL;
-}
-
 /* the scale of axis number i, f64 */
 static struct value *scale_of(struct compose *c, const struct compose_resize *r, int i)
 {
-        return r->scales ? entry(c, r->scales, i) : build_scalar(c->b, E_F64, r->scale[i]);
+        return r->scales ? compose_pick(c, r->scales, 0, i)
+                         : build_scalar(c->b, E_F64, r->scale[i]);
 }
 
 /* ---- coordinates ---- */
@@ -43,8 +39,8 @@ static struct value *cropped(struct compose *c, const struct compose_resize *r, 
 {
         enum element e = value_element(y);
         double out = (double)r->out[i];
-        struct value *start = compose_cast(c, entry(c, r->roi, i), e),
-                     *end = compose_cast(c, entry(c, r->roi, r->count + i), e), *x;
+        struct value *start = compose_cast(c, compose_pick(c, r->roi, 0, i), e),
+                     *end = compose_cast(c, compose_pick(c, r->roi, 0, r->count + i), e), *x;
         if (!start || !end)
                 return NULL;
         if (out > 1)

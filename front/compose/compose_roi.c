@@ -162,8 +162,7 @@ static bool roi_samples(struct compose *c, const struct compose_roi_align *r, in
         struct value *side[2];
 
         for (int k = 0; k < 2; k++) {
-                side[k] =
-                        build_gather(c->b, r->regions, compose_integer(c, E_I64, 2 * k + 1 - d), 1);
+                side[k] = compose_pick(c, r->regions, 1, 2 * k + 1 - d);
                 side[k] = compose_with(c, OP_sub, times(c, side[k], r->scale),
                                        r->unshifted ? 0 : 0.5);
         }
@@ -200,7 +199,7 @@ static struct value *block_of_samples(struct compose *c, const struct compose_ro
                 return NULL;
         for (int d = 0; d < 2; d++)
                 points_read(c, &s[d], turn[d], &points[d]);
-        struct value *pixels = build_transpose(c->b, r->x, (const int64_t[]){ 0, 2, 3, 1 });
+        struct value *pixels = compose_transpose(c, r->x, (const int64_t[]){ 0, 2, 3, 1 });
         pixels = compose_reshape(
                 c, pixels, 2,
                 (const dim_t[]){ dim_of(value_extent(r->x, 0) * dim_extent(extents[0]) *
@@ -295,6 +294,6 @@ struct value *compose_roi_align(struct compose *c, const struct compose_roi_alig
             !roi_samples(c, &r, 1, &samples[1]))
                 return NULL;
         struct value *y = finished(c, &r, samples, all_samples(c, &r, samples));
-        y = y ? build_transpose(c->b, y, (const int64_t[]){ 0, 3, 1, 2 }) : NULL;
+        y = compose_transpose(c, y, (const int64_t[]){ 0, 3, 1, 2 });
         return compose_cast(c, y, value_element(given->x));
 }

@@ -154,9 +154,8 @@ static bool sample_place(struct compose *c, const struct value *x, const struct 
 
         s->taps = mode == SAMPLE_NEAREST ? 1 : mode == SAMPLE_LINEAR ? 2 : 4;
         if (value_extent(grid, 0) != value_extent(x, 0) || value_extent(grid, rank - 1) != s->dims)
-                return compose_invalid(c, "a grid %s for an image %s",
-                                       type_text(c->arena, c->m, grid->type),
-                                       type_text(c->arena, c->m, x->type));
+                return compose_invalid(c, "a grid %s for an image %s", compose_text(c, grid->type),
+                                       compose_text(c, x->type));
         s->result[0] = dim_of(value_extent(x, 0));
         s->result[1] = dim_of(value_extent(x, 1));
         for (int d = 0; d < s->dims; d++) {
@@ -239,7 +238,7 @@ struct value *compose_affine_grid(struct compose *c, struct value *theta, const 
                 return NULL;
         to = type_with_element(c->m, to, value_element(theta));
         for (int m = 0; m <= dims; m++) {
-                struct value *factor = build_gather(c->b, theta, compose_integer(c, E_I64, m), 2);
+                struct value *factor = compose_pick(c, theta, 2, m);
                 factor = compose_spread(c, factor, to, onto);
                 if (m < dims) { /* x first, which is the last dimension */
                         int64_t extent = type_extent(to, dims - m);

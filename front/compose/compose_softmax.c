@@ -75,16 +75,14 @@ static struct value *likelihood_loss(struct compose *c, struct value *log_probab
                 kept[d] = dim_of(d == 1 ? 1 : type_extent(t, d));
                 if (d != 1 && !dim_equal(target_type->dims[d - (d > 1)], t->dims[d])) {
                         compose_invalid(c, "target is %s for an operand %s",
-                                        type_text(c->arena, c->m, target_type),
-                                        type_text(c->arena, c->m, t));
+                                        compose_text(c, target_type), compose_text(c, t));
                         return NULL;
                 }
         }
         if (weight && (value_rank(weight) != 1 || !dim_is(t->dims[1], value_extent(weight, 0)) ||
                        value_element(weight) != e)) {
-                compose_invalid(c, "weight is %s for an operand %s",
-                                type_text(c->arena, c->m, weight->type),
-                                type_text(c->arena, c->m, t));
+                compose_invalid(c, "weight is %s for an operand %s", compose_text(c, weight->type),
+                                compose_text(c, t));
                 return NULL;
         }
         struct value *at = compose_reshape(c, target, t->rank, kept), *ignored = NULL,
@@ -141,9 +139,9 @@ struct value *compose_cross_entropy_loss(struct compose *c, struct value *x,
         for (int d = 0; d < t->rank; d++)
                 flat[compose_min(d, 2)] =
                         dim_of(d < 2 ? type_extent(t, d) : dim_extent(flat[2]) * type_extent(t, d));
-        x = build_transpose(c->b, compose_reshape(c, x, 3, flat), classes_last);
+        x = compose_transpose(c, compose_reshape(c, x, 3, flat), classes_last);
         x = compose_softmax(c, x, last, 1, true);
-        x = compose_reshape(c, x ? build_transpose(c->b, x, classes_last) : NULL, t->rank, t->dims);
+        x = compose_reshape(c, compose_transpose(c, x, classes_last), t->rank, t->dims);
         if (!x || (logarithms && !(*logarithms = compose_cast(c, x, e))))
                 return NULL;
         return compose_cast(c, likelihood_loss(c, x, e, loss), e);

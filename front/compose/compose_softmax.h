@@ -5,10 +5,10 @@
 
 #include "front/compose/compose.h"
 
-/* x, of a wide type, over all elements along the axes; or the logarithm of that */
+/* The softmax of x, of a wide type, over all elements along the axes; or its logarithm. */
 struct value *compose_softmax(struct compose *c, struct value *x, const int64_t *axes, int count,
                               bool logarithm);
-/* the same, but 0 in rows of nothing but -inf, where a softmax is NaN */
+/* The same, but 0 in rows of nothing but -inf, where a softmax is NaN. */
 struct value *compose_masked_softmax(struct compose *c, struct value *x, const int64_t *axes,
                                      int count);
 
@@ -21,11 +21,12 @@ enum compose_loss_reduction { LOSS_NONE, LOSS_SUM, LOSS_MEAN };
 struct compose_loss {
         struct value *target;           /* integers <N x ...>: the class of each */
         struct value *weight;           /* <classes>, of the operand's element; or NULL: 1 */
-        int reduction;                  /* of the losses <N x ...>; a mean is weighted */
-        bool ignores;                   /* what has the class ignore_index counts nothing */
+        int reduction;                  /* enum compose_loss_reduction, of the losses <N x ...>; a
+                                         * mean is weighted */
+        bool ignores;                   /* targets of class ignore_index have no loss */
         int64_t ignore_index;
 };
-/* -x at the target's class, of logarithms of probabilities x <N x classes x ...> */
+/* -x at the target's class, where x <N x classes x ...> are logarithms of probabilities */
 struct value *compose_likelihood_loss(struct compose *c, struct value *x,
                                       const struct compose_loss *loss);
 /* The likelihood loss of the log softmax of x over classes, which is stored in *logarithms unless

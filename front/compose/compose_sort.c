@@ -61,8 +61,7 @@ static void boxes_read(struct compose *c, struct value *boxes, const struct type
         for (int d = 0; d < 2; d++) {
                 struct value *side[2];
                 for (int k = 0; k < 2; k++) {
-                        struct value *number =
-                                build_gather(c->b, boxes, compose_integer(c, E_I64, d + 2 * k), 2);
+                        struct value *number = compose_pick(c, boxes, 2, d + 2 * k);
                         side[k] = compose_spread(c, number, to, (const int64_t[]){ 0, 2 });
                 }
                 struct value *half = center ? times(c, side[1], 0.5) : NULL;

@@ -110,8 +110,7 @@ struct value *compose_with_bias(struct compose *c, struct value *y, struct value
                 return y;
         if (value_rank(bias) != 1 || value_extent(bias, 0) != value_extent(y, 1) ||
             value_element(bias) != value_element(y)) {
-                compose_invalid(c, "the bias is %s, want %lld of %s",
-                                type_text(c->arena, c->m, bias->type),
+                compose_invalid(c, "the bias is %s, want %lld of %s", compose_text(c, bias->type),
                                 (long long)value_extent(y, 1), element_info[value_element(y)].text);
                 return NULL;
         }
@@ -136,7 +135,7 @@ struct value *compose_move_channels(struct compose *c, struct value *x, bool to_
                           : to_front      ? (d == 1 ? rank - 1 : d - 1)
                           : d == rank - 1 ? 1
                                           : d + 1;
-        return x ? build_transpose(c->b, x, perm) : NULL;
+        return compose_transpose(c, x, perm);
 }
 
 struct value *compose_causal_conv(struct compose *c, struct value *x, struct value *w,
@@ -147,17 +146,15 @@ struct value *compose_causal_conv(struct compose *c, struct value *x, struct val
                     whole[3] = { d[0], d[1], dim_of(dim_extent(d[2]) + dim_extent(kernel) - 1) };
         if (!dim_is(d[1], value_extent(w, 0)) || value_extent(w, 1) != 1 ||
             dim_extent(kernel) < 1) {
-                compose_invalid(c, "the weights are %s for an input %s",
-                                type_text(c->arena, c->m, w->type),
-                                type_text(c->arena, c->m, x->type));
+                compose_invalid(c, "the weights are %s for an input %s", compose_text(c, w->type),
+                                compose_text(c, x->type));
                 return NULL;
         }
         const dim_t kept[3] = { d[0], d[1], dim_of(dim_extent(kernel) - 1) };
         const struct type *t = type_tensor(c->m, value_element(x), 3, kept);
         if (past && past->type != t) {
-                compose_invalid(c, "past_state is %s, want %s",
-                                type_text(c->arena, c->m, past->type),
-                                type_text(c->arena, c->m, t));
+                compose_invalid(c, "past_state is %s, want %s", compose_text(c, past->type),
+                                compose_text(c, t));
                 return NULL;
         }
         if (!compose_type(c, value_element(x), 3, whole))
@@ -213,7 +210,7 @@ static struct value *mirrored(struct compose *c, struct value *w, int64_t groups
                 steps[d] = d < 2 || dim_is(merged[d], 1) ? 1 : -1;
         }
         w = compose_reshape(c, w, rank + 1, split);
-        w = compose_reshape(c, w ? build_transpose(c->b, w, perm) : NULL, rank, merged);
+        w = compose_reshape(c, compose_transpose(c, w, perm), rank, merged);
         return w ? build_slice(c->b, w, starts, steps, merged) : NULL;
 }
 

@@ -6,22 +6,24 @@
 
 #include "front/compose/compose.h"
 
-/* PAD_SAME: as many results as the stride steps into the extent, rounded up; the odd pad is at the
- * end (UPPER) or at the start (LOWER). PAD_VALID: no pads. */
+/* How pads follow from extents. PAD_SAME: the result has extent / stride elements, rounded up;
+ * an odd pad is at the end (UPPER) or at the start (LOWER). PAD_VALID: there are no pads. */
 enum compose_auto_pad { PAD_NOTSET, PAD_SAME_UPPER, PAD_SAME_LOWER, PAD_VALID };
 struct compose_window {
         int rank;                       /* spatial dimensions */
-        int auto_pad;
+        int auto_pad;                   /* enum compose_auto_pad */
         int64_t kernel[RANK_MAX], strides[RANK_MAX], dilations[RANK_MAX];
-        int64_t pads[2 * RANK_MAX];     /* as stated or as auto_pad says: all low, then all high */
-        int64_t out[RANK_MAX];          /* placed: extents of the result */
-        int64_t high[RANK_MAX];         /* placed: high pads that make exactly these extents
-                                         * (ceil_mode overhangs) */
+        int64_t pads[2 * RANK_MAX];     /* all low ones, then all high ones; set by placing it,
+                                         * unless PAD_NOTSET */
+        int64_t out[RANK_MAX];          /* set by placing it: extents of the result */
+        int64_t high[RANK_MAX];         /* set by placing it: high pads that make exactly these
+                                         * extents, where a window of ceil_mode hangs over */
 };
-/* pads of auto_pad, and the result's extents over the spatial extents `in`; false after an error */
+/* Places the window over the spatial extents `in`: sets its pads and the result's extents. False
+ * after an error. */
 bool compose_window_place(struct compose *c, struct compose_window *w, const dim_t *in,
                           bool ceil_mode);
-/* of the dilated kernel */
+/* the extent of the dilated kernel */
 static inline int64_t compose_window_extent(const struct compose_window *w, int d)
 {
         return (w->kernel[d] - 1) * w->dilations[d] + 1;
@@ -29,14 +31,15 @@ static inline int64_t compose_window_extent(const struct compose_window *w, int 
 
 /* ---- convolutions (compose_window.c) ---- */
 
-/* y = convolution of x by w, plus bias [M] unless NULL. The window's kernel is that of w, and the
- * window is placed. */
+/* The convolution of x by w, plus bias [M] unless NULL. The window's kernel is that of w; the
+ * window is placed here. */
 struct value *compose_conv(struct compose *c, struct value *x, struct value *w, struct value *bias,
                            struct compose_window *window, int64_t groups);
 
-/* Its parts, for forms that compute something in between: x and w have one rank, of at least 3;
- * they fit, and the window is placed; the convolution through a placed window, in sums of type
- * accumulator (or E_COMPUTE); the bias along channels. */
+/* Its steps, for forms that compute something in between. _ranks checks that x and w have one
+ * rank, of at least 3; _place that they fit, and places the window; convolve multiplies through
+ * a placed window, with sums of type `accumulator` (or E_COMPUTE); with_bias adds a bias along
+ * channels. */
 bool compose_conv_ranks(struct compose *c, const struct value *x, const struct value *w);
 bool compose_conv_place(struct compose *c, const struct value *x, const struct value *w,
                         struct compose_window *window, int64_t groups);
@@ -45,11 +48,12 @@ struct value *compose_convolve(struct compose *c, struct value *x, struct value 
                                int accumulator);
 struct value *compose_with_bias(struct compose *c, struct value *y, struct value *bias);
 
-/* channels last: [N, spatial, C] to [N, C, spatial], or back */
+/* Moves the channels of [N, spatial, C] to the front, [N, C, spatial], or back. */
 struct value *compose_move_channels(struct compose *c, struct value *x, bool to_front);
 
-/* Each channel of x [N, C, length] by itself, by w [C, 1, kernel], over `past` [N, C, kernel - 1]
- * (NULL: zeros) and x; *state: the end of these, with which the next call begins. */
+/* The convolution of each channel of x [N, C, length] by itself, by w [C, 1, kernel], over
+ * `past` [N, C, kernel - 1] (NULL: zeros) and x behind it. *state is the end of both, the next
+ * call's past. */
 struct value *compose_causal_conv(struct compose *c, struct value *x, struct value *w,
                                   struct value *bias, struct value *past, bool swish,
                                   struct value **state);
@@ -58,20 +62,23 @@ struct value *compose_causal_conv(struct compose *c, struct value *x, struct val
 struct compose_transposed {
         struct compose_window window;
         int64_t groups;
-        int64_t extra[RANK_MAX];        /* rows that the result has more, at its end */
-        bool shaped;                    /* its extents are stated, and pads follow from them */
-        int64_t shape[RANK_MAX];
+        int64_t extra[RANK_MAX];        /* elements that are added at the end of each dimension */
+        bool shaped;                    /* `shape` is stated, and pads follow from it */
+        int64_t shape[RANK_MAX];        /* extents of the result */
 };
 struct value *compose_conv_transposed(struct compose *c, struct value *x, struct value *w,
                                       struct value *bias, struct compose_transposed *t);
 
-/* A convolution whose taps are sampled, linearly between pixels, where offsets say
- * (compose_deform.c): offsets [N, shared * taps * dimensions, spatial], what each tap is
- * multiplied by [N, shared * taps, spatial] (NULL: 1). */
+/* A convolution whose taps are sampled, linearly between pixels, at places that offsets say
+ * (compose_deform.c). */
 struct compose_deformed {
         struct compose_window window;
-        int64_t groups, shared;         /* shared: groups of channels that have the same offsets */
-        struct value *x, *w, *offsets, *bias, *mask;
+        int64_t groups;
+        int64_t shared;                 /* groups of channels, each of which has its offsets */
+        struct value *x, *w;
+        struct value *offsets;          /* in pixels, [N, shared * taps * dimensions, spatial] */
+        struct value *bias;             /* [M], or NULL */
+        struct value *mask;             /* factors of taps, [N, shared * taps, spatial]; NULL: 1 */
 };
 struct value *compose_conv_deformed(struct compose *c, struct compose_deformed *d);
 
@@ -80,19 +87,19 @@ struct value *compose_conv_deformed(struct compose *c, struct compose_deformed *
 struct compose_pool {
         struct compose_window window;
         bool ceil_mode;                 /* a last window may hang over the end */
-        bool include_pads;              /* a mean counts pads as zeros */
-        bool column_major;              /* positions count images column by column */
+        bool include_pads;              /* a mean is over the whole window, pads being zeros */
+        bool column_major;              /* positions of maxima are counted column by column */
 };
-/* *at, unless NULL: where each maximum is, a row-major position in x */
+/* *at, unless NULL: the position of each maximum in x, counted row by row */
 struct value *compose_max_pool(struct compose *c, struct value *x, struct compose_pool *pool,
                                struct value **at);
 struct value *compose_average_pool(struct compose *c, struct value *x, struct compose_pool *pool);
-/* the p-norm of the window's elements */
+/* The p-norm of the window's elements. */
 struct value *compose_lp_pool(struct compose *c, struct value *x, struct compose_pool *pool,
                               int64_t p);
 
-/* What max_pool gave, back at its places `at` (i64, of x's shape) in a tensor of extents `dims`, where
- * all else is 0; with more zeros behind that, up to `result`. */
+/* What max_pool gave, back at its places `at` (i64, of x's shape) in a tensor of extents `dims`,
+ * where all else is 0; with more zeros behind that, up to `result`. */
 struct value *compose_max_unpool(struct compose *c, struct value *x, struct value *at,
                                  const dim_t *dims, const dim_t *result);
 
@@ -103,14 +110,14 @@ struct value *compose_cumulate(struct compose *c, struct value *x, enum reducer 
 
 /* ---- columns as images (compose_fold.c) ---- */
 
-/* Columns x [N, channels * taps, positions] as images [N, channels, spatial]: a column is a window of
- * an image, and what overlaps is added up. */
+/* Columns x [N, channels * taps, positions] as images [N, channels, spatial]: a column is a
+ * window of an image, and what overlaps is added up. */
 struct compose_fold {
         struct value *x;
         struct compose_window window;   /* its kernel, strides, dilations and pads */
         int64_t image[RANK_MAX];        /* extents of an image, without pads */
-        /* Where only a run knows the extents of the window, else NULL and 0: i64 <dimensions>, those
-         * of an image and of the window, and the channels of an image. */
+        /* Where only a run knows the extents of the window, else NULL and 0: i64 <dimensions>,
+         * those of an image and of the window, and the channels of an image. */
         struct value *image_stated, *kernel_stated;
         int64_t channels;
 };

@@ -36,7 +36,8 @@ static const char *type_name(int type)
 /* A bit per type that has a value in a. */
 static unsigned values_present(const attribute_t *a)
 {
-#define HAS(condition, type) ((condition) ? 1u << ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##type : 0u)
+#define HAS(condition, type)                                                                       \
+        ((condition) ? 1u << ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##type : 0u)
         return HAS(a->has_f, FLOAT) | HAS(a->has_i, INT) | HAS(a->has_s, STRING) |
                HAS(a->t, TENSOR) | HAS(a->g, GRAPH) | HAS(a->sparse_tensor, SPARSE_TENSOR) |
                HAS(a->tp, TYPE_PROTO) | HAS(a->n_floats, FLOATS) | HAS(a->n_ints, INTS) |

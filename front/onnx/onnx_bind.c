@@ -132,7 +132,10 @@ static struct list_type list_type(const Onnx__ValueInfoProto *v)
                 t = t->optional_type->elem_type;
         if (t && (l.sequence = t->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE))
                 t = t->sequence_type->elem_type;
-        l.tensor = t && t->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE && (l.optional || l.sequence) ? t->tensor_type : NULL;
+        l.tensor = t && t->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
+                                   (l.optional || l.sequence)
+                           ? t->tensor_type
+                           : NULL;
         return l;
 }
 
@@ -147,8 +150,8 @@ static const struct type *static_type(struct onnx_import *im, const struct onnx_
         return type_static(im->m, d->element, d->rank, d->dims);
 }
 
-static bool read_tensor_type(struct onnx_import *im, const char *what, const Onnx__TypeProto__Tensor *t,
-                             struct onnx_declaration *d)
+static bool read_tensor_type(struct onnx_import *im, const char *what,
+                             const Onnx__TypeProto__Tensor *t, struct onnx_declaration *d)
 {
         d->rank = -1;
         if (!t->elem_type || !element_from_onnx(t->elem_type, &d->element))
@@ -169,8 +172,8 @@ static bool read_tensor_type(struct onnx_import *im, const char *what, const Onn
         return true;
 }
 
-static bool read_declaration(struct onnx_import *im, const char *what, const Onnx__ValueInfoProto *v,
-                             struct onnx_declaration *d)
+static bool read_declaration(struct onnx_import *im, const char *what,
+                             const Onnx__ValueInfoProto *v, struct onnx_declaration *d)
 {
         return read_tensor_type(im, what, tensor_type(v), d);
 }
@@ -231,7 +234,7 @@ bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
                 return true;
         const char *text =
                 arena_printf(im->arena, "%s '%s' is %s, declared as %s", what, SAFE(im, name),
-                             type_text(im->arena, im->m, t), declared_text(im, d));
+                             compose_text(im->c, t), declared_text(im, d));
         im->model->contradicted = true;
         if (!element || d->binding)
                 return onnx_error(im, "%s", text);
@@ -328,7 +331,8 @@ const char *onnx_type_text(struct onnx_import *im, const Onnx__ValueInfoProto *v
 
 struct asking { struct onnx_import *im; struct asked asked; struct map *symbols; };
 
-/* --input of its whole shape, where a dimension has no name or there is no shape; else --dim of each symbol */
+/* --input of its whole shape, where a dimension has no name or there is no shape; else --dim of
+ * each symbol */
 static void ask_for_input(struct asking *a, const Onnx__ValueInfoProto *v)
 {
         const Onnx__TypeProto__Tensor *t = tensor_type(v);
@@ -340,13 +344,15 @@ static void ask_for_input(struct asking *a, const Onnx__ValueInfoProto *v)
                 open |= !is_bound(im, d);
                 whole |= !is_bound(im, d) && !symbol_of(im, d);
                 text_add(&shape, "%s%" PRId64, i ? "x" : "",
-                         d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE && d->dim_value >= 0
+                         d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
+                                         d->dim_value >= 0
                                  ? d->dim_value
                                  : 1);
         }
         if (whole)
                 asked_add(&a->asked, "--input",
-                          arena_printf(im->arena, "%s=%s", SAFE(im, v->name), shape.length ? shape.data : "1"));
+                          arena_printf(im->arena, "%s=%s", SAFE(im, v->name),
+                                       shape.length ? shape.data : "1"));
         for (size_t i = 0; open && !whole && i < t->shape->n_dim; i++) {
                 const Onnx__TensorShapeProto__Dimension *d = t->shape->dim[i];
                 if (is_bound(im, d) ||
@@ -383,10 +389,13 @@ const char *onnx_binding_command(struct onnx_import *im)
 static void ask_for_option(struct onnx_import *im, const Onnx__ValueInfoProto *v,
                            const struct onnx_declaration *d)
 {
-        const char *port = arena_printf(im->arena, "%s: %s", SAFE(im, v->name), onnx_type_text(im, v)),
+        const char *port = arena_printf(im->arena, "%s: %s", SAFE(im, v->name),
+                                        onnx_type_text(im, v)),
                    *command = onnx_binding_command(im);
         if (d->rank < 0) {
-                onnx_error(im, "input '%s' has no shape: %s, add --input %s=1x3x224x224 with its extents, as in: " DIAG_HINT("%s"),
+                onnx_error(im,
+                           "input '%s' has no shape: %s, add --input %s=1x3x224x224 with its "
+                           "extents, as in: " DIAG_HINT("%s"),
                            SAFE(im, v->name), port, SAFE(im, v->name), command);
                 return;
         }
@@ -395,7 +404,9 @@ static void ask_for_option(struct onnx_import *im, const Onnx__ValueInfoProto *v
                 if (d->dims[i] >= 0)
                         continue;
                 if (!symbol_of(im, dim)) {
-                        onnx_error(im, "input '%s' has an open dimension %d: %s, add --input with its %d extents, as in: " DIAG_HINT("%s"),
+                        onnx_error(im,
+                                   "input '%s' has an open dimension %d: %s, add --input with its "
+                                   "%d extents, as in: " DIAG_HINT("%s"),
                                    SAFE(im, v->name), i, port, d->rank, command);
                         return;
                 }
@@ -404,8 +415,11 @@ static void ask_for_option(struct onnx_import *im, const Onnx__ValueInfoProto *v
                         continue;
                 map_set(im->model->asked, (const char *)dim->dim_param.data, dim->dim_param.len,
                         im);
-                onnx_error(im, "input '%s' has an open dimension '%s': %s, add --dim %s=.., as in: " DIAG_HINT("%s"),
-                           SAFE(im, v->name), symbol_of(im, dim), port, symbol_of(im, dim), command);
+                onnx_error(im,
+                           "input '%s' has an open dimension '%s': %s, add --dim %s=.., as "
+                           "in: " DIAG_HINT("%s"),
+                           SAFE(im, v->name), symbol_of(im, dim), port, symbol_of(im, dim),
+                           command);
         }
 }
 
@@ -431,12 +445,14 @@ const char *onnx_kind_text(const Onnx__TypeProto *t)
 }
 
 /* d's type; NULL after an error: it is too large */
-static const struct type *bounded_type(struct onnx_import *im, const char *what, const struct onnx_declaration *d)
+static const struct type *bounded_type(struct onnx_import *im, const char *what,
+                                       const struct onnx_declaration *d)
 {
         int64_t limit = im->context->limits.tensor_bytes;
         if (d->type && type_elements(d->type) <= limit / element_info[d->element].bytes)
                 return d->type;
-        onnx_over_limit(im, arena_printf(im->arena, "%s: bytes of %s", what, declared_text(im, d)), "tensor_bytes", limit);
+        onnx_over_limit(im, arena_printf(im->arena, "%s: bytes of %s", what, declared_text(im, d)),
+                        "tensor_bytes", limit);
         return NULL;
 }
 
@@ -497,7 +513,9 @@ static void note_symbols(struct onnx_import *im, Onnx__ValueInfoProto *const *va
                          struct map *seen, struct suggest *known)
 {
         for (size_t i = 0; i < count; i++) {
-                const Onnx__TypeProto__Tensor *t = tensor_type(values[i]) ? tensor_type(values[i]) : list_type(values[i]).tensor;
+                const Onnx__TypeProto__Tensor *t = tensor_type(values[i])
+                                                           ? tensor_type(values[i])
+                                                           : list_type(values[i]).tensor;
                 for (size_t k = 0; t && t->shape && k < t->shape->n_dim; k++) {
                         const Onnx__TensorShapeProto__Dimension *d = t->shape->dim[k];
                         if (d->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM ||
@@ -508,7 +526,8 @@ static void note_symbols(struct onnx_import *im, Onnx__ValueInfoProto *const *va
                                         d->dim_param.len);
                         if (b)
                                 b->used = true;
-                        if (known && !map_get(seen, (const char *)d->dim_param.data, d->dim_param.len))
+                        if (known &&
+                            !map_get(seen, (const char *)d->dim_param.data, d->dim_param.len))
                                 suggest_add(known, SAFE(im, d->dim_param));
                         map_set(seen, (const char *)d->dim_param.data, d->dim_param.len, im);
                 }
@@ -575,7 +594,8 @@ static bool check_options_used(struct onnx_import *im, const Onnx__GraphProto *g
 }
 
 /* NULL after an error */
-static struct value *add_input(struct onnx_import *im, struct function *f, const char *name, const struct type *type)
+static struct value *add_input(struct onnx_import *im, struct function *f, const char *name,
+                               const struct type *type)
 {
         if (f->body.argument_count < PORTS_MAX)
                 return function_add_input(f, name, type);
@@ -586,23 +606,29 @@ static struct value *add_input(struct onnx_import *im, struct function *f, const
 /* ---- inputs that are sequences or optionals ---- */
 
 /* An input of `shape`, which fits what is declared of it; NULL after an error. */
-static struct value *add_item(struct onnx_import *im, struct function *f, const struct list_type *l, const char *option, const char *name,
-                              const char *shape)
+static struct value *add_item(struct onnx_import *im, struct function *f, const struct list_type *l,
+                              const char *option, const char *name, const char *shape)
 {
-        const char *what = arena_printf(im->arena, "input '%s'", text_safe(im->arena, name, strlen(name)));
-        struct onnx_declaration d = { .dims = arena_array(im->arena, RANK_MAX, sizeof *d.dims) }, declared = { 0 };
+        const char *what =
+                arena_printf(im->arena, "input '%s'", text_safe(im->arena, name, strlen(name)));
+        struct onnx_declaration d = { .dims = arena_array(im->arena, RANK_MAX, sizeof *d.dims) },
+                                declared = { 0 };
         if (!read_tensor_type(im, what, l->tensor, &declared))
                 return NULL;
         d.element = declared.element;
-        bool fits = shape_parse(im->arena, shape, d.dims, &d.rank) && (declared.rank < 0 || declared.rank == d.rank);
+        bool fits = shape_parse(im->arena, shape, d.dims, &d.rank) &&
+                    (declared.rank < 0 || declared.rank == d.rank);
         for (int i = 0; fits && i < declared.rank; i++)
                 fits = declared.dims[i] < 0 || declared.dims[i] == d.dims[i];
         if (!fits) {
-                usage(im, "--input %s: '%s' is no shape of %s", safe(im, option), shape, declared_text(im, &declared));
+                usage(im, "--input %s: '%s' is no shape of %s", safe(im, option), shape,
+                      declared_text(im, &declared));
                 return NULL;
         }
         if (!element_is_stored(d.element)) {
-                diag_error(im->diag, EXIT_UNSUPPORTED, "%s has element type %s, which is not supported", what, element_info[d.element].text);
+                diag_error(im->diag, EXIT_UNSUPPORTED,
+                           "%s has element type %s, which is not supported", what,
+                           element_info[d.element].text);
                 return NULL;
         }
         d.type = static_type(im, &d);
@@ -610,16 +636,18 @@ static struct value *add_item(struct onnx_import *im, struct function *f, const 
         return type ? add_input(im, f, name, type) : NULL;
 }
 
-/* --input NAME=2x3:2x3: an input "NAME.0", "NAME.1" for each item; NAME=empty: no item; NAME=none: an optional without a value. NULL
- * after an error. */
-static struct value *add_list(struct onnx_import *im, struct function *f, const struct list_type *l, const char *name, const char *option)
+/* --input NAME=2x3:2x3: an input "NAME.0", "NAME.1" for each item; NAME=empty: no item;
+ * NAME=none: an optional without a value. NULL after an error. */
+static struct value *add_list(struct onnx_import *im, struct function *f, const struct list_type *l,
+                              const char *name, const char *option)
 {
         char *shapes = arena_string(im->arena, strrchr(option, '=') + 1);
         enum element e;
         struct value **items = NULL;
         int count = 0;
         if (!element_from_onnx(l->tensor->elem_type, &e)) {
-                onnx_error(im, "input '%s': unknown element type %d", text_safe(im->arena, name, strlen(name)), (int)l->tensor->elem_type);
+                onnx_error(im, "input '%s': unknown element type %d",
+                           text_safe(im->arena, name, strlen(name)), (int)l->tensor->elem_type);
                 return NULL;
         }
         if (l->optional && !strcmp(shapes, "none"))
@@ -630,24 +658,31 @@ static struct value *add_list(struct onnx_import *im, struct function *f, const 
                 if ((next = strchr(at, ':')))
                         *next++ = 0;
                 ARENA_GROW(im->arena, items, count);
-                items[count] = add_item(im, f, l, option, arena_printf(im->m->arena, "%s.%d", name, count), at);
+                items[count] = add_item(im, f, l, option,
+                                        arena_printf(im->m->arena, "%s.%d", name, count), at);
                 if (!items[count++])
                         return NULL;
         }
         return onnx_sequence_new(im, e, items, count);
 }
 
-static bool bind_list(struct onnx_import *im, struct function *f, const Onnx__ValueInfoProto *v, struct value **value)
+static bool bind_list(struct onnx_import *im, struct function *f, const Onnx__ValueInfoProto *v,
+                      struct value **value)
 {
         struct list_type l = list_type(v);
         const char *option = option_of(im, v->name), *name = SAFE(im, v->name);
         if (!l.tensor)
-                onnx_list(im, "input '%s' is %s, which is not supported", name, onnx_kind_text(v->type));
+                onnx_list(im, "input '%s' is %s, which is not supported", name,
+                          onnx_kind_text(v->type));
         else if (!option)
-                onnx_list(im, "input '%s' is %s, which is supported where its shapes are stated: add --input %s=%s%s", name,
-                          onnx_kind_text(v->type), name, l.sequence ? "2x3:2x3" : "2x3", l.optional ? " or =none" : "");
+                onnx_list(im,
+                          "input '%s' is %s, which is supported where its shapes are stated: add "
+                          "--input %s=%s%s",
+                          name, onnx_kind_text(v->type), name, l.sequence ? "2x3:2x3" : "2x3",
+                          l.optional ? " or =none" : "");
         else
-                return (*value = add_list(im, f, &l, onnx_string(im->m->arena, v->name), option)) != NULL;
+                return (*value = add_list(im, f, &l, onnx_string(im->m->arena, v->name), option)) !=
+                       NULL;
         return true;
 }
 
@@ -664,7 +699,8 @@ static bool bind_input(struct onnx_import *im, struct onnx_scope *scope, struct 
                 const struct type *type = input_type(im, v, &skipped);
                 ok = type || skipped;
                 if (type && named)
-                        ok = (value = add_input(im, f, onnx_string(im->m->arena, v->name), type)) != NULL;
+                        ok = (value = add_input(im, f, onnx_string(im->m->arena, v->name), type)) !=
+                             NULL;
         } else if (tensor_type(v))
                 ok = read_declaration(im, "an input", v, &unused);
         struct onnx_entry entry = { .state = value ? NAME_KNOWN : NAME_UNKNOWN, .value = value };

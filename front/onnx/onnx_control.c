@@ -17,7 +17,7 @@ static struct value *condition(struct onnx_import *im, struct onnx_node *n)
         struct value *c = n->inputs[0];
         if (c->type->element != E_BOOL || !type_is_static(c->type) || type_elements(c->type) != 1) {
                 onnx_invalid(im, n, "the condition is %s, want one bool",
-                             type_text(im->arena, im->m, c->type));
+                             compose_text(im->c, c->type));
                 return NULL;
         }
         return build_reshape(&im->b, c, 0, NULL);
@@ -31,10 +31,9 @@ static bool check_branches(struct onnx_import *im, struct onnx_node *n, struct o
                 const struct type *t = op_operand(yields[0], i)->type,
                                   *other = op_operand(yields[1], i)->type;
                 if (t != other)
-                        return onnx_unsupported(im, n,
-                                                "output %d is %s in one branch and %s in the other",
-                                                i, type_text(im->arena, im->m, t),
-                                                type_text(im->arena, im->m, other));
+                        return onnx_unsupported(
+                                im, n, "output %d is %s in one branch and %s in the other", i,
+                                compose_text(im->c, t), compose_text(im->c, other));
                 op->results[i].type = t;
         }
         return true;

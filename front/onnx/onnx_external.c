@@ -236,10 +236,10 @@ const void *onnx_external(struct onnx_import *im, const Onnx__TensorProto *t, co
                 return NULL;
         const char *folder = base_folder(im);
         if (!folder) {
-                onnx_error(
-                        im,
-                        "%s: external data of a model from standard input (allow a folder with --allow-external=DIR)",
-                        what);
+                onnx_error(im,
+                           "%s: external data of a model from standard input (allow a folder with "
+                           "--allow-external=DIR)",
+                           what);
                 return NULL;
         }
         int fd = file_open_beneath(folder, arena_string(im->arena, p.path));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a model says of itself: ports, operator sets, operators, parameters, names. Nothing is built, so it holds
- * for models that cannot be imported, too. */
+/* What a model says of itself: ports, operator sets, operators, parameters, names. Nothing is
+ * built, so it holds for models that cannot be imported, too. */
 #include "front/onnx/onnx_model.h"
 
 #include <string.h>
@@ -25,12 +25,14 @@ static struct model_operator *operator_of(struct counting *c, const Onnx__NodePr
 {
         bytes_t domain = onnx_domain(node->domain);
         const char *op = SAFE(c->im, node->op_type);
-        const char *name = domain.len ? arena_printf(c->im->arena, "%s.%s", SAFE(c->im, domain), op) : op;
+        const char *name =
+                domain.len ? arena_printf(c->im->arena, "%s.%s", SAFE(c->im, domain), op) : op;
         struct model_facts *f = c->facts;
         uintptr_t known = (uintptr_t)map_get(c->operators, name, strlen(name));
         if (!known) {
                 ARENA_GROW(f->arena, f->operators, f->operator_count);
-                f->operators[f->operator_count++] = (struct model_operator){ .name = keep(f, name) };
+                f->operators[f->operator_count++] =
+                        (struct model_operator){ .name = keep(f, name) };
                 known = (uintptr_t)f->operator_count;
                 map_set(c->operators, name, strlen(name), (void *)known);
         }
@@ -98,9 +100,9 @@ static void add_opsets(struct counting *c, const Onnx__ModelProto *m)
         for (size_t i = 0; i < m->n_opset_import; i++) {
                 bytes_t domain = onnx_domain(m->opset_import[i]->domain);
                 ARENA_GROW(f->arena, f->opsets, f->opset_count);
-                f->opsets[f->opset_count++] =
-                        arena_printf(f->arena, "%s %lld", domain.len ? SAFE(c->im, domain) : "ai.onnx",
-                                     (long long)m->opset_import[i]->version);
+                f->opsets[f->opset_count++] = arena_printf(
+                        f->arena, "%s %lld", domain.len ? SAFE(c->im, domain) : "ai.onnx",
+                        (long long)m->opset_import[i]->version);
         }
 }
 
@@ -124,7 +126,8 @@ static void add_dimensions(struct counting *c, const Onnx__ValueInfoProto *input
         const Onnx__TypeProto__Tensor *tensor =
                 t && t->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? t->tensor_type : NULL;
         for (size_t d = 0; tensor && tensor->shape && d < tensor->shape->n_dim; d++)
-                if (tensor->shape->dim[d]->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM)
+                if (tensor->shape->dim[d]->value_case ==
+                    ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM)
                         add_name(c, "dim", tensor->shape->dim[d]->dim_param);
 }
 

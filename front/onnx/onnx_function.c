@@ -30,8 +30,9 @@ bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetI
                                           name);
                 if (version > (domain.len ? INT32_MAX : OPSET_NEWEST)) {
                         diag_error(im->diag, EXIT_UNSUPPORTED,
-                                   "%s imports opset %" PRId64 " of %s, %d is the newest that is supported", of,
-                                   version, name, domain.len ? INT32_MAX : OPSET_NEWEST);
+                                   "%s imports opset %" PRId64
+                                   " of %s, %d is the newest that is supported",
+                                   of, version, name, domain.len ? INT32_MAX : OPSET_NEWEST);
                         return false;
                 }
                 int *known = map_get(*opsets, (const char *)domain.data, domain.len);
@@ -312,10 +313,10 @@ static bool resolve(struct onnx_import *im, const Onnx__NodeProto *node, Onnx__A
         *out = NULL;
         if (!given)
                 return is_parameter(f, a->ref_attr_name) ||
-                       onnx_error(
-                               im,
-                               "%s: attribute '%s' refers to '%s', which the function does not have",
-                               onnx_node_text(im, node), name, SAFE(im, a->ref_attr_name));
+                       onnx_error(im,
+                                  "%s: attribute '%s' refers to '%s', which the function does not "
+                                  "have",
+                                  onnx_node_text(im, node), name, SAFE(im, a->ref_attr_name));
         if (given->type != a->type)
                 return onnx_error(im, "%s: attribute '%s' refers to '%s', which has another type",
                                   onnx_node_text(im, node), name, SAFE(im, a->ref_attr_name));

@@ -141,8 +141,8 @@ struct node_room {
         unsigned char attribute_used[ROOM];
 };
 
-#define TAKE(im, room, count)                                                                                          \
-        ((size_t)(count) <= ROOM ? memset((room), 0, sizeof(room))                                                     \
+#define TAKE(im, room, count)                                                                      \
+        ((size_t)(count) <= ROOM ? memset((room), 0, sizeof(room))                                 \
                                  : arena_array((im)->arena, (size_t)(count), sizeof *(room)))
 
 static void node_new(struct onnx_import *im, const Onnx__NodeProto *proto, struct onnx_node *n,
@@ -195,9 +195,10 @@ static bool check_counts(struct onnx_import *im, const struct onnx_node *n)
 static bool check_kinds(struct onnx_import *im, const struct onnx_node *n)
 {
         for (int i = 0; i < n->input_count; i++)
-                if (n->inputs[i] && n->inputs[i]->type->kind != TYPE_TENSOR && !(n->row->lists >> (i < 31 ? i : 31) & 1))
+                if (n->inputs[i] && n->inputs[i]->type->kind != TYPE_TENSOR &&
+                    !(n->row->lists >> (i < 31 ? i : 31) & 1))
                         return onnx_invalid(im, n, "input %d is %s, want a tensor", i,
-                                            type_text(im->arena, im->m, n->inputs[i]->type));
+                                            compose_text(im->c, n->inputs[i]->type));
         return true;
 }
 
@@ -243,8 +244,10 @@ static bool define_outputs(struct onnx_import *im, const struct onnx_node *n, bo
                 if (known && !entry.value) {            /* said where something needs it */
                         entry.state = NAME_UNKNOWN;
                         entry.unsupported = onnx_unsupported_text(
-                                im, n->proto, arena_printf(im->arena, "output %d ('%s') is not supported%s%s", i, SAFE(im, name),
-                                                           n->lacking ? ": " : "", n->lacking ? n->lacking : ""));
+                                im, n->proto,
+                                arena_printf(im->arena, "output %d ('%s') is not supported%s%s", i,
+                                             SAFE(im, name), n->lacking ? ": " : "",
+                                             n->lacking ? n->lacking : ""));
                 }
                 if (!onnx_scope_define(im, im->scope, name, entry, "output", n->proto))
                         return false;
@@ -427,13 +430,17 @@ static bool import_graph(struct onnx_import *im, const Onnx__GraphProto *g,
                onnx_nodes(im, g->node, order, count) && find_outputs(im, g, outputs);
 }
 
-bool onnx_want_tensors(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *outputs, int first, int count)
+bool onnx_want_tensors(struct onnx_import *im, const Onnx__GraphProto *g,
+                       struct value *const *outputs, int first, int count)
 {
         bool all = true;
         for (int i = first; i < first + count; i++)
                 if (outputs[i]->type->kind != TYPE_TENSOR) {
-                        onnx_list(im, "output '%s' of subgraph '%s' is %s, and only a run tells whether, or how often, it is made",
-                                  SAFE(im, g->output[i]->name), SAFE(im, g->name), type_text(im->arena, im->m, outputs[i]->type));
+                        onnx_list(im,
+                                  "output '%s' of subgraph '%s' is %s, and only a run tells "
+                                  "whether, or how often, it is made",
+                                  SAFE(im, g->output[i]->name), SAFE(im, g->name),
+                                  compose_text(im->c, outputs[i]->type));
                         im->model->skip = true;
                         all = false;
                 }
@@ -460,8 +467,9 @@ bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g,
         return ok;
 }
 
-bool onnx_repeat_graph(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *arguments, int argument_count,
-                       struct value **outputs, int output_count)
+bool onnx_repeat_graph(struct onnx_import *im, const Onnx__GraphProto *g,
+                       struct value *const *arguments, int argument_count, struct value **outputs,
+                       int output_count)
 {
         enum { SCOPE_NODES = 8 };       /* about what names of a scope take, beside its nodes */
         return charge_nodes(im, SCOPE_NODES + (int64_t)g->n_initializer) &&

@@ -36,7 +36,7 @@ const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_no
                 return NULL;
         if (t->kind != TYPE_TENSOR || t->element != e || (rank >= 0 && t->rank != rank)) {
                 onnx_invalid(im, n, "output %d is declared as %s, want %s of rank %d", output,
-                             type_text(im->arena, im->m, t), element_info[e].text,
+                             compose_text(im->c, t), element_info[e].text,
                              rank >= 0 ? rank : t->rank);
                 return NULL;
         }
@@ -140,7 +140,7 @@ struct value *onnx_scalar(struct onnx_import *im, const struct onnx_node *n, int
 
         if (!v || type_elements(v->type) != 1) {
                 onnx_invalid(im, n, "operand %d is %s, want one element", i,
-                             v ? type_text(im->arena, im->m, v->type) : "absent");
+                             v ? compose_text(im->c, v->type) : "absent");
                 return NULL;
         }
         return compose_reshape(im->c, v, 0, NULL);
@@ -159,7 +159,7 @@ static bool count_elements(struct onnx_import *im, const struct onnx_node *n, in
                 return true;
         if (value_rank(v) > 1 || !fits)
                 return onnx_invalid(im, n, "operand %d is %s, want %s", input,
-                                    type_text(im->arena, im->m, v->type), wanted);
+                                    compose_text(im->c, v->type), wanted);
         *known = value_is_constant(v);
         if (!*known)
                 return true;
@@ -211,7 +211,7 @@ bool onnx_operand_int(struct onnx_import *im, const struct onnx_node *n, int inp
                 return true;
         if (type_elements(v->type) != 1 || element_is_float(value_element(v)))
                 return onnx_invalid(im, n, "operand %d is %s, want one integer", input,
-                                    type_text(im->arena, im->m, v->type));
+                                    compose_text(im->c, v->type));
         *known = value_is_constant(v);
         if (*known) {
                 union scalar s = constant_element(v->constant, 0);
@@ -228,7 +228,7 @@ struct value *onnx_operand_vector(struct onnx_import *im, const struct onnx_node
 
         if (!v || value_rank(v) > 1 || !element_is_integer(value_element(v))) {
                 onnx_invalid(im, n, "operand %d is %s, want integers of rank 0 or 1", input,
-                             v ? type_text(im->arena, im->m, v->type) : "absent");
+                             v ? compose_text(im->c, v->type) : "absent");
                 return NULL;
         }
         return compose_reshape(im->c, compose_cast(im->c, v, E_I64), 1,

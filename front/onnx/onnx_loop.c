@@ -59,7 +59,7 @@ static struct value *scalar_of(struct onnx_import *im, struct onnx_node *n, stru
         if (v->type->kind == TYPE_TENSOR && v->type->element == e && type_is_static(v->type) &&
             type_elements(v->type) == 1)
                 return build_reshape(&im->b, v, 0, NULL);
-        onnx_invalid(im, n, "%s is %s, want one %s", what, type_text(im->arena, im->m, v->type),
+        onnx_invalid(im, n, "%s is %s, want one %s", what, compose_text(im->c, v->type),
                      element_info[e].text);
         return NULL;
 }
@@ -72,7 +72,7 @@ static bool want_inputs(struct onnx_import *im, struct onnx_node *n, int from)
                 const struct type *t = n->inputs[i]->type;
                 if (t->kind == TYPE_TENSOR && !element_is_stored(t->element))
                         return onnx_unsupported(im, n, "input %d is %s, which is not supported", i,
-                                                type_text(im->arena, im->m, t));
+                                                compose_text(im->c, t));
         }
         return true;
 }
@@ -83,8 +83,8 @@ static bool check_carried(struct onnx_import *im, struct onnx_node *n, const str
 {
         return first->type == next->type ||
                onnx_unsupported(im, n, "carried value %d is %s at first and %s after an iteration",
-                                number, type_text(im->arena, im->m, first->type),
-                                type_text(im->arena, im->m, next->type));
+                                number, compose_text(im->c, first->type),
+                                compose_text(im->c, next->type));
 }
 
 static bool constant_number_of(const struct value *v, int64_t *number)
@@ -139,11 +139,11 @@ static int64_t declared_rows(struct onnx_import *im, struct onnx_node *n, const 
         for (int i = 0; i < l->stacked; i++) {
                 const struct type *t = n->declared[l->which[i]];
                 if (!t || !t->rank) {
-                        onnx_unsupported(
-                                im, n,
-                                "output %d has as many rows as there are iterations, which only a run can tell: "
-                                "state its shape",
-                                l->which[i]);
+                        onnx_unsupported(im, n,
+                                         "output %d has as many rows as there are iterations, "
+                                         "which only a run can tell: "
+                                         "state its shape",
+                                         l->which[i]);
                         return -1;
                 }
                 if (rows != INT64_MAX && !dim_is(t->dims[0], rows)) {
@@ -222,26 +222,32 @@ static bool carries_lists(const struct onnx_node *n)
         return any;
 }
 
-/* Iteration `step`: values[0] becomes the condition, which is constant; those behind it, which are carried, the next ones; and
- * those behind these the rows of all stacks. */
-static bool unroll_step(struct onnx_import *im, struct onnx_node *n, const struct looping *l, int64_t step, struct value **values)
+/* Iteration `step`: values[0] becomes the condition, which is constant; those behind it, which
+ * are carried, the next ones; and those behind these the rows of all stacks. */
+static bool unroll_step(struct onnx_import *im, struct onnx_node *n, const struct looping *l,
+                        int64_t step, struct value **values)
 {
-        struct value **arguments = arena_array(im->arena, (size_t)l->carried + 2, sizeof *arguments);
+        struct value **arguments =
+                arena_array(im->arena, (size_t)l->carried + 2, sizeof *arguments);
         int count = (int)l->body->n_output;
         arguments[0] = as_declared(im, compose_integer(im->c, E_I64, step), l->body, 0);
         arguments[1] = as_declared(im, compose_integer(im->c, E_BOOL, 1), l->body, 1);
         for (int i = 0; i < l->carried; i++)
                 arguments[2 + i] = values[1 + i];
-        if (!onnx_repeat_graph(im, l->body, arguments, l->carried + 2, values, count) || !onnx_want_tensors(im, l->body, values, 0, 1) ||
+        if (!onnx_repeat_graph(im, l->body, arguments, l->carried + 2, values, count) ||
+            !onnx_want_tensors(im, l->body, values, 0, 1) ||
             !onnx_want_tensors(im, l->body, values, 1 + l->carried, count - 1 - l->carried) ||
             !(values[0] = scalar_of(im, n, values[0], E_BOOL, "the body's condition")))
                 return false;
         return value_is_constant(values[0]) ||
-               onnx_unsupported(im, n, "it carries a sequence or an optional, and ends when only a run can tell");
+               onnx_unsupported(
+                       im, n,
+                       "it carries a sequence or an optional, and ends when only a run can tell");
 }
 
 /* rows of one stack, `apart` places apart */
-static struct value *unrolled_stack(struct onnx_import *im, struct onnx_node *n, int output, struct value *const *rows, int count, int apart)
+static struct value *unrolled_stack(struct onnx_import *im, struct onnx_node *n, int output,
+                                    struct value *const *rows, int count, int apart)
 {
         const struct type *declared = n->declared[output];
         struct value **list = arena_array(im->arena, (size_t)count, sizeof *list);
@@ -257,10 +263,13 @@ static struct value *unrolled_stack(struct onnx_import *im, struct onnx_node *n,
 
 static bool unrolled(struct onnx_import *im, struct onnx_node *n, const struct looping *l)
 {
-        struct value **values = arena_array(im->arena, l->body->n_output, sizeof *values), **rows = NULL;
+        struct value **values = arena_array(im->arena, l->body->n_output, sizeof *values),
+                     **rows = NULL;
         int64_t go = 1, steps = 0, room = 0;
         if ((l->trip && !value_is_constant(l->trip)) || (l->go && !value_is_constant(l->go)))
-                return onnx_unsupported(im, n, "it carries a sequence or an optional, and runs as often as only a run can tell");
+                return onnx_unsupported(im, n,
+                                        "it carries a sequence or an optional, and runs as often "
+                                        "as only a run can tell");
         for (int i = 0; i < l->carried; i++)
                 values[1 + i] = n->inputs[2 + i];
         for (; go && (l->trips < 0 || steps < l->trips); steps++) {
@@ -269,9 +278,11 @@ static bool unrolled(struct onnx_import *im, struct onnx_node *n, const struct l
                 constant_number_of(values[0], &go);
                 if (steps == room) {
                         room = 2 * room + 8;
-                        struct value **more = arena_array(im->arena, (size_t)room * (size_t)(l->stacked + 1), sizeof *more);
+                        struct value **more = arena_array(
+                                im->arena, (size_t)room * (size_t)(l->stacked + 1), sizeof *more);
                         if (rows)
-                                memcpy(more, rows, (size_t)steps * (size_t)l->stacked * sizeof *more);
+                                memcpy(more, rows,
+                                       (size_t)steps * (size_t)l->stacked * sizeof *more);
                         rows = more;
                 }
                 for (int i = 0; i < l->stacked; i++)
@@ -280,7 +291,9 @@ static bool unrolled(struct onnx_import *im, struct onnx_node *n, const struct l
         for (int i = 0; i < n->output_count && i < l->carried; i++)
                 n->outputs[i] = values[1 + i];
         for (int i = 0; i < l->stacked; i++)
-                if (!onnx_output(n, l->which[i], unrolled_stack(im, n, l->which[i], rows ? rows + i : NULL, (int)steps, l->stacked)))
+                if (!onnx_output(n, l->which[i],
+                                 unrolled_stack(im, n, l->which[i], rows ? rows + i : NULL,
+                                                (int)steps, l->stacked)))
                         return false;
         return true;
 }
@@ -386,7 +399,7 @@ static struct value *move_axis(struct onnx_import *im, struct value *x, int axis
                         perm[d] = d == 0 ? axis : d <= axis ? d - 1 : d;
                 else
                         perm[d] = d == axis ? 0 : d < axis ? d + 1 : d;
-        return build_transpose(&im->b, x, perm);
+        return compose_transpose(im->c, x, perm);
 }
 
 /* The loop over rows of scans, states carried; results are all of its results. */
@@ -411,9 +424,9 @@ static bool scan_rows(struct onnx_import *im, struct onnx_node *n, const struct 
                 return false;
         for (int i = 0; i < s->carried + s->scanned; i++)
                 arguments[i] = &body.loop.held[i];
-        bool good =
-                onnx_inline_graph(im, s->body, arguments, s->carried + s->scanned, yielded, count) &&
-                onnx_want_tensors(im, s->body, yielded, 0, count);
+        bool good = onnx_inline_graph(im, s->body, arguments, s->carried + s->scanned, yielded,
+                                      count) &&
+                    onnx_want_tensors(im, s->body, yielded, 0, count);
         for (int i = 0; i < s->carried && good; i++)
                 good = check_carried(im, n, states[i], yielded[i], i);
         if (!good)
@@ -483,7 +496,7 @@ bool onnx_import_scan_batch(struct onnx_import *im, struct onnx_node *n)
                 if (value_rank(x) < (i < s.carried ? 1 : 2) ||
                     value_extent(x, 0) != value_extent(n->inputs[1], 0))
                         return onnx_invalid(im, n, "input %d is %s, want a batch of %lld", 1 + i,
-                                            type_text(im->arena, im->m, x->type),
+                                            compose_text(im->c, x->type),
                                             (long long)value_extent(n->inputs[1], 0));
                 if (i >= s.carried && !same_steps(im, n, &s, i - s.carried, value_extent(x, 1)))
                         return false;

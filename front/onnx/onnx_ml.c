@@ -21,11 +21,13 @@ struct value *onnx_post_transform(struct onnx_import *im, struct value *x, int p
 
 bool onnx_ml_post(struct onnx_import *im, struct onnx_node *n, int *post)
 {
-        static const char *const posts[] = { "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT", NULL };
+        static const char *const posts[] = { "NONE",         "SOFTMAX", "LOGISTIC",
+                                             "SOFTMAX_ZERO", "PROBIT",  NULL };
         return onnx_choice(im, n, "post_transform", posts, POST_NONE, post);
 }
 
-struct value *onnx_ml_two(struct onnx_import *im, const struct onnx_node *n, struct value *x, int post, bool mirrored)
+struct value *onnx_ml_two(struct onnx_import *im, const struct onnx_node *n, struct value *x,
+                          int post, bool mirrored)
 {
         if (post == POST_PROBIT) {
                 onnx_unsupported(im, n, "PROBIT of one score for two classes");
@@ -42,7 +44,8 @@ struct value *onnx_ml_two(struct onnx_import *im, const struct onnx_node *n, str
 
 /* ---- labels ---- */
 
-bool onnx_ml_labels(struct onnx_import *im, struct onnx_node *n, const char *name, struct ml_labels *labels)
+bool onnx_ml_labels(struct onnx_import *im, struct onnx_node *n, const char *name,
+                    struct ml_labels *labels)
 {
         const Onnx__AttributeProto *strings = onnx_attribute(n, "classlabels_strings");
         *labels = (struct ml_labels){ 0 };
@@ -51,21 +54,29 @@ bool onnx_ml_labels(struct onnx_import *im, struct onnx_node *n, const char *nam
         if (strings && strings->n_strings && labels->count)
                 return onnx_invalid(im, n, "labels are numbers and strings");
         if (strings && strings->n_strings) {
-                labels->count = strings->n_strings < NUMBER_MAX ? (int)strings->n_strings : NUMBER_MAX;
+                labels->count =
+                        strings->n_strings < NUMBER_MAX ? (int)strings->n_strings : NUMBER_MAX;
                 labels->numbers = NULL;
         }
         return labels->count > 0 || onnx_invalid(im, n, "attribute %s is missing", name);
 }
 
-bool onnx_ml_label(struct onnx_import *im, struct onnx_node *n, struct value *index, const struct ml_labels *labels)
+bool onnx_ml_label(struct onnx_import *im, struct onnx_node *n, struct value *index,
+                   const struct ml_labels *labels)
 {
         if (!labels->numbers)
                 n->lacking = "labels are strings";
         return !labels->numbers ||
-               onnx_output(n, 0, index ? build_gather(&im->b, constant_ints(im->m, labels->numbers, labels->count), index, 0) : NULL);
+               onnx_output(
+                       n, 0,
+                       index ? build_gather(&im->b,
+                                            constant_ints(im->m, labels->numbers, labels->count),
+                                            index, 0)
+                             : NULL);
 }
 
-bool onnx_ml_best(struct onnx_import *im, struct onnx_node *n, struct value *scores, const struct ml_labels *labels)
+bool onnx_ml_best(struct onnx_import *im, struct onnx_node *n, struct value *scores,
+                  const struct ml_labels *labels)
 {
         return onnx_ml_label(
                 im, n, scores ? compose_arg_reduce(im->c, scores, REDUCE_max, 1, false) : NULL,
@@ -96,9 +107,11 @@ struct value *onnx_ml_rows(struct onnx_import *im, const struct onnx_node *n)
                        : x;
 }
 
-bool onnx_ml_floats(struct onnx_import *im, struct onnx_node *n, const char *name, bool required, const float **values, int *count)
+bool onnx_ml_floats(struct onnx_import *im, struct onnx_node *n, const char *name, bool required,
+                    const float **values, int *count)
 {
-        return onnx_floats(im, n, name, values, count) && (!required || *count || onnx_invalid(im, n, "attribute %s is missing", name));
+        return onnx_floats(im, n, name, values, count) &&
+               (!required || *count || onnx_invalid(im, n, "attribute %s is missing", name));
 }
 
 bool onnx_ml_integers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *count,
@@ -117,7 +130,8 @@ bool onnx_ml_integers(struct onnx_import *im, struct onnx_node *n, const char *n
         return true;
 }
 
-struct value *onnx_ml_matrix(struct onnx_import *im, int64_t rows, int64_t columns, const float *values)
+struct value *onnx_ml_matrix(struct onnx_import *im, int64_t rows, int64_t columns,
+                             const float *values)
 {
         size_t bytes = (size_t)(rows * columns) * sizeof *values;
         void *data = constant_room(im->m, bytes);

@@ -59,7 +59,8 @@ static bool check_head(struct onnx_import *im, struct onnx_frame *frame)
                                   proto->ir_version, IR_OLDEST, IR_NEWEST);
         if (proto->ir_version < IR_OLDEST) {
                 diag_error(im->diag, EXIT_UNSUPPORTED,
-                           "IR version %" PRId64 " of the ONNX format, %d is the oldest that is supported",
+                           "IR version %" PRId64
+                           " of the ONNX format, %d is the oldest that is supported",
                            proto->ir_version, IR_OLDEST);
                 return false;
         }
@@ -185,7 +186,8 @@ static bool is_zipped(const Onnx__TypeProto *t)
         return item && item->value_case == ONNX__TYPE_PROTO__VALUE_MAP_TYPE;
 }
 
-/* Lists the wanted outputs that are declared to be maps and such, or sequences where they are none. */
+/* Lists the wanted outputs that are declared to be maps and such, or sequences where they are
+ * none. */
 static void check_output_kinds(struct onnx_import *im, const struct wanted *w)
 {
         const Onnx__GraphProto *g = im->model->proto->graph;
@@ -199,11 +201,13 @@ static void check_output_kinds(struct onnx_import *im, const struct wanted *w)
                 case ONNX__TYPE_PROTO__VALUE_MAP_TYPE:
                 case ONNX__TYPE_PROTO__VALUE_SPARSE_TENSOR_TYPE:
                 case ONNX__TYPE_PROTO__VALUE_OPAQUE_TYPE:
-                        onnx_list(im, "output '%s' is %s, which is not supported", name, onnx_kind_text(t));
+                        onnx_list(im, "output '%s' is %s, which is not supported", name,
+                                  onnx_kind_text(t));
                         break;
                 case ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE:
                         if (!is_zipped(t) && e && e->value && e->value->type->kind != TYPE_SEQUENCE)
-                                onnx_list(im, "output '%s' is %s, declared as a sequence", name, type_text(im->arena, im->m, e->value->type));
+                                onnx_list(im, "output '%s' is %s, declared as a sequence", name,
+                                          compose_text(im->c, e->value->type));
                         break;
                 default:
                         break;
@@ -243,11 +247,13 @@ static bool yield_outputs(struct onnx_import *im, const struct wanted *w, struct
         if (im->unsupported_count)
                 return true;
         if (y.count > PORTS_MAX) {
-                diag_error(im->diag, EXIT_UNSUPPORTED, "%d outputs, at most %d are supported", y.count, PORTS_MAX);
+                diag_error(im->diag, EXIT_UNSUPPORTED, "%d outputs, at most %d are supported",
+                           y.count, PORTS_MAX);
                 return false;
         }
         return y.count ? build_yield(&im->b, y.values, y.count) != NULL
-                       : onnx_error(im, "all outputs of the graph are empty sequences, or optionals without a value");
+                       : onnx_error(im, "all outputs of the graph are empty sequences, or "
+                                        "optionals without a value");
 }
 
 /* ---- the graph ---- */

@@ -26,31 +26,36 @@
 #include "base/sha256.h"
 #include "front/onnx/onnx.h"
 
-enum { PORTS_MAX = 65000 };             /* inputs, and outputs; ir/tensor/tensor.c holds 65,536 arguments */
+enum { PORTS_MAX = 65000 };             /* inputs, and outputs; a function holds 65,536 arguments */
 
 typedef ProtobufCBinaryData bytes_t;    /* { len, data }: any text field */
 
 /* What a file says about the type of a value. */
 struct onnx_declaration {
         enum element element;
-        int rank;                       /* -1: no shape given */
-        int64_t *dims;                  /* extents; -1: open */
-        const struct type *type;        /* when all is known and can be stored, else NULL */
+        int rank;                       /* -1: the shape is not stated */
+        int64_t *dims;                  /* [rank]: extents; -1: open */
+        const struct type *type;        /* NULL: an extent is open, or the type cannot be stored */
         bool binding;                   /* another shape is an error, not a warning */
-        bool contradicted;              /* which has been said */
+        bool contradicted;              /* the warning was printed */
 };
 
 /* What a name stands for. */
-enum onnx_state { NAME_KNOWN, NAME_ABSENT, NAME_UNKNOWN };        /* absent: an optional input that a call leaves out */
+enum onnx_state {
+        NAME_KNOWN,
+        NAME_ABSENT,                    /* an optional input that a call leaves out */
+        NAME_UNKNOWN                    /* the result of a node that is not supported */
+};
 struct onnx_entry {
         enum onnx_state state;
         bool initializer;
-        struct value *value;            /* NAME_KNOWN */
-        const char *unsupported;        /* NAME_UNKNOWN: said at the first use, or NULL when it was
-                                         * said already */
+        struct value *value;            /* where NAME_KNOWN */
+        const char *unsupported;        /* where NAME_UNKNOWN: the line that the first use adds to
+                                         * the list; NULL: the list has it already */
 };
 
-/* One graph's names. Inner graphs see the outer ones; a function body sees none. */
+/* The names of one graph. An inner graph sees those of the graphs around it; the body of a function
+ * does not. */
 struct onnx_scope {
         struct onnx_scope *parent;
         struct map *names;              /* bytes -> struct onnx_entry */
@@ -59,16 +64,17 @@ struct onnx_scope {
 
 struct onnx_function {
         const Onnx__FunctionProto *proto;
-        const char *name;               /* text_safe */
-        struct map *opsets;
-        int64_t nodes;                  /* onnx_node_work with all calls expanded; saturates */
-        int depth;                      /* of nested calls */
-        int *order, count;              /* of its nodes; found at the first call */
-        int waiting;                    /* calls in its body to functions of unknown size */
-        bool surveyed;
+        const char *name;               /* after text_safe */
+        struct map *opsets;             /* domain -> int */
+        int64_t nodes;                  /* onnx_node_work of its body with all calls expanded, at
+                                         * most INT64_MAX / 4 */
+        int depth;                      /* of the calls nested in its body */
+        int *order, count;              /* of its nodes; NULL before the first call */
+        int waiting;                    /* calls in its body to functions whose size is unknown */
+        bool surveyed;                  /* its unsupported nodes are listed */
 };
 
-/* The function call being expanded; the outermost one is the model itself. */
+/* The call of a function that is being expanded. The outermost frame is the model itself. */
 struct onnx_frame {
         const struct onnx_frame *caller;
         const struct onnx_function *function;     /* NULL: the main graph */
@@ -76,39 +82,44 @@ struct onnx_frame {
         struct map *opsets;             /* domain -> int */
 };
 
-/* One extent bound by --dim or --input. */
+/* An extent that --dim or --input binds. */
 struct onnx_binding {
         int64_t extent;
-        bool used;
+        bool used;                      /* some input has the dimension */
         const char *origin;             /* the option, for messages */
 };
 
+/* The state of the walk over a model. */
 struct onnx_model {
         const Onnx__ModelProto *proto;
-        struct map *rows;               /* of onnx_rows_map */
+        struct map *rows;               /* as onnx_rows_map makes it */
         struct map *functions;          /* domain NUL name NUL overload -> struct onnx_function */
         struct map *dims;               /* symbol -> struct onnx_binding */
         struct map *shapes;             /* input -> its --input option */
-        struct map *asked;              /* symbols whose option was asked for already */
-        const char *command;            /* that would bind all that is open; NULL: not asked for yet */
-        const struct onnx_frame *frame;
+        struct map *asked;              /* symbols whose option an error asked for already */
+        const char *command;            /* the command that would bind all open dimensions; NULL:
+                                         * nobody asked for it yet */
+        const struct onnx_frame *frame; /* innermost */
         int nesting;                    /* of subgraphs and functions at the moment */
-        bool skip;                      /* the node at hand failed for want of support, not for an
-                                         * error */
-        bool contradicted;              /* a value is not what the file declares it to be */
-        const Onnx__NodeProto *origin;  /* the node at hand, before attribute references were filled
-                                         * in */
-        struct map *hiding;             /* names that hide one outside, of which that was said */
+        bool skip;                      /* the node at hand is not supported; without it, a failure
+                                         * is an error of the model */
+        bool contradicted;              /* some value is not what the file declares it to be */
+        const Onnx__NodeProto *origin;  /* the node at hand, before references to attributes were
+                                         * filled in */
+        struct map *hiding;             /* names that hide an outer one, and were warned of */
         struct map *listed;             /* nodes listed as unsupported, by address */
-        struct onnx_omitted *omitted, **omitted_end;      /* counted instead of listed */
+        struct onnx_omitted *omitted, **omitted_end;      /* operators whose further nodes are
+                                                           * counted instead of listed */
         struct op *counted;             /* the last operation charged against the limits */
-        int64_t operations;             /* built, those of many operands counted as several */
-        int64_t held;                   /* onnx_node_work of all nodes of the file, those of functions and subgraphs, too */
-        int64_t nodes;                  /* imported, functions expanded: the sum of onnx_node_work */
-        int64_t items;                  /* of sequences, that were copied */
-        struct sha256 sha;
-        const bytes_t *long_data;       /* of tensors, as they lie in the file */
-        struct map *files;              /* of external data; onnx_external.c */
+        int64_t operations;             /* built so far; one of many operands counts as several */
+        int64_t held;                   /* onnx_node_work of all nodes of the file, those of
+                                         * functions and subgraphs included */
+        int64_t nodes;                  /* onnx_node_work of the nodes imported so far, those of
+                                         * expanded functions included */
+        int64_t items;                  /* items of sequences that were copied so far */
+        struct sha256 sha;              /* of external data, then of the file */
+        const bytes_t *long_data;       /* data of large tensors, where they lie in the file */
+        struct map *files;              /* files with external data: onnx_external.c */
         void (*dependency)(void *context, const char *path);
         void *dependency_context;
 };
@@ -116,17 +127,19 @@ struct onnx_model {
 /* ---- onnx_names.c ---- */
 
 bytes_t onnx_bytes(const char *text);
-/* NUL-terminated; names that stand for values hold no NUL */
+/* With a NUL at its end. Names that stand for values have no NUL within. */
 char *onnx_string(struct arena *arena, bytes_t text);
-bytes_t onnx_domain(bytes_t domain);                      /* "ai.onnx" becomes "" */
-int onnx_opset(const struct onnx_import *im, bytes_t domain);     /* 0: not imported */
+/* "ai.onnx" becomes "". */
+bytes_t onnx_domain(bytes_t domain);
+/* The version that the frame imports; 0: it does not import the domain. */
+int onnx_opset(const struct onnx_import *im, bytes_t domain);
 
-/* the rows of one operator, whatever the opset */
+/* The rows of one operator, for all opsets. */
 struct onnx_row_list { const struct onnx_row *row; struct onnx_row_list *next; };
 /* domain NUL operator -> struct onnx_row_list */
 struct map *onnx_rows_map(struct arena *arena, const struct onnx_row *rows, int count);
 const struct onnx_row_list *onnx_rows_of(const struct onnx_import *im, const Onnx__NodeProto *node);
-/* the row that makes a node, or NULL */
+/* The row whose importer makes the node, or NULL. */
 const struct onnx_row *onnx_row_find(const struct onnx_import *im, const Onnx__NodeProto *node);
 
 /* ---- onnx_report.c ---- */
@@ -135,143 +148,151 @@ const struct onnx_row *onnx_row_find(const struct onnx_import *im, const Onnx__N
 
 /* "node 'conv1' (Conv)", or "node of output 'y' (Conv)" */
 const char *onnx_node_text(struct onnx_import *im, const Onnx__NodeProto *node);
-/* EXIT_INVALID about anything but a node; false */
+/* An error of the model that is not one of a node; returns false. */
 bool onnx_error(struct onnx_import *im, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
-/* "what is more than the limit of N (raise it with --limit name=N)"; false */
+/* Reports "WHAT is more than the limit of N (raise it with --limit NAME=N)"; returns false. */
 bool onnx_over_limit(struct onnx_import *im, const char *what, const char *limit, int64_t value);
-/* whether so many operations, or what costs as much as one, are within --limit nodes and expansion;
- * an error if not */
+/* Whether `count` operations, or things that cost as much as one, are within --limit nodes and
+ * expansion; an error if not. */
 bool onnx_within_work(struct onnx_import *im, const char *what, int64_t count);
-/* How many operations importing a node is charged as, beside those that it becomes: 1, and 1 more for
- * every 32 names, numbers of attributes and words of tensors that the node holds */
+/* How many operations a node is charged as, beside those that it becomes: 1, and 1 more for
+ * every 32 names, numbers of attributes and words of tensors that it has. */
 int64_t onnx_node_work(const Onnx__NodeProto *node);
-const char *onnx_unsupported_text(struct onnx_import *im, const Onnx__NodeProto *node, const char *why);
-/* adds a line to the list of what is not supported; sets skip */
+const char *onnx_unsupported_text(struct onnx_import *im, const Onnx__NodeProto *node,
+                                  const char *why);
+/* These add a line to the list of what is not supported: about a node (which also sets skip), about
+ * anything, about the first use of an unknown name. */
 void onnx_list_node(struct onnx_import *im, const Onnx__NodeProto *node, const char *why);
 void onnx_list(struct onnx_import *im, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
-void onnx_list_entry(struct onnx_import *im, struct onnx_entry *e);       /* why a name is unknown, once */
-void onnx_list_end(struct onnx_import *im);               /* the counts */
+void onnx_list_entry(struct onnx_import *im, struct onnx_entry *e);
+/* Ends the list with how many nodes were left out of it. */
+void onnx_list_end(struct onnx_import *im);
 
 /* ---- onnx_scope.c ---- */
 
 struct onnx_scope *onnx_scope_new(struct onnx_import *im, struct onnx_scope *parent);
-/* innermost first; or NULL */
+/* The innermost entry of that name, or NULL. */
 struct onnx_entry *onnx_scope_find(const struct onnx_scope *scope, bytes_t name);
-/* false after an error: NUL in the name, or defined already in this scope. One that a scope around
- * defines is hidden from here on, with a warning. what: "input", "output", for the message, of node
- * unless NULL */
+/* Gives the entry a name. An error: the name is empty or has a NUL, or this scope has it already. A
+ * name of an outer scope is hidden from here on, with a warning. what: "input", "output", for
+ * messages, and the node that it belongs to, or NULL. */
 bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name,
                        struct onnx_entry entry, const char *what, const Onnx__NodeProto *node);
-/* What is built goes into `region`, until it is left for where that was before. */
+/* Between the two, operations are built in `region`; then where they were built before. */
 struct onnx_region { struct region *region; struct op *counted; };
 struct onnx_region onnx_region_enter(struct onnx_import *im, struct region *region);
 void onnx_region_leave(struct onnx_import *im, struct onnx_region outer);
-bool onnx_enter(struct onnx_import *im);                  /* one level of nesting; false after a
-                                                           * limit error */
+/* One level of nesting; false after an error, beyond the limit. */
+bool onnx_enter(struct onnx_import *im);
 void onnx_leave(struct onnx_import *im);
 
 /* ---- onnx_bind.c ---- */
 
 const char *onnx_kind_text(const Onnx__TypeProto *t);     /* "a sequence" */
-bool onnx_read_options(struct onnx_import *im);           /* --dim and --input into model->dims and
-                                                           * shapes */
-/* The declarations of a list of values into scope->declared. */
+/* Reads --dim and --input into model->dims and model->shapes. */
+bool onnx_read_options(struct onnx_import *im);
+/* Adds the declarations of a list of values to scope->declared. */
 bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope,
                   Onnx__ValueInfoProto *const *values, size_t count);
-/* All graph inputs that are not initializers become arguments of f. needed: names, or NULL for all.
- */
+/* Makes all inputs of the graph that are no initializers arguments of f. needed: their names; NULL:
+ * all. */
 bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct function *f,
                       const Onnx__GraphProto *g, struct map *needed);
-struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_t name);     /* or NULL */
-/* d holds for value `name`, of type t; what: "output", ... Another element type is an error. Another
- * shape is a warning, and the computed one counts: exporters declare wrong ones (PyTorch's, of the
- * states of an LSTM), and other programs read such files. */
+/* What the file declares about a value, or NULL. */
+struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_t name);
+/* Checks the declaration of value `name`, a `what` ("output") of type t. Another element type is an
+ * error. Another shape is a warning, and the computed one counts: exporters declare wrong shapes
+ * (PyTorch's, of the states of an LSTM), and other programs read such files. */
 bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
                          struct onnx_declaration *d, const struct type *t);
 
 /* ---- onnx_scales.c ---- */
 
-/* Whether the node's operands that are scales, where they are constant, are numbers to scale by, and
- * its zero points such (onnx_scales.def); asked of every node. */
+/* Checks the node's constant operands that are scales or zero points, as onnx_scales.def has
+ * them. */
 bool onnx_check_scales(struct onnx_import *im, const struct onnx_node *n);
 
 /* ---- onnx_order.c ---- */
 
 struct onnx_wiring {
-        struct arena *arena;            /* of its own */
+        struct arena *arena;            /* its own, which onnx_wiring_free frees */
         Onnx__NodeProto *const *nodes;
-        int count;
+        int count;                      /* of nodes */
         struct map *producers;          /* name -> struct onnx_producer */
-        struct onnx_reads *reads;       /* per node: the names that it and its subgraphs read */
-        bool *needed;                   /* per node; NULL: all */
+        struct onnx_reads *reads;       /* [count]: the names that a node and its subgraphs read */
+        bool *needed;                   /* [count]; NULL: all nodes are needed */
 };
-/* NULL after an error: a value made twice. */
+/* NULL after an error: two nodes make one value. */
 struct onnx_wiring *onnx_wiring_new(struct onnx_import *im, Onnx__NodeProto *const *nodes,
                                     size_t count);
 void onnx_wiring_free(struct onnx_wiring *w);
-/* Keeps only the nodes that the wanted names need; fills *names with every name they and wanted
- * refer to. */
+/* Keeps the nodes alone that the wanted names need. `names` gets all wanted names, and all that the
+ * kept nodes read. */
 void onnx_wiring_prune(struct onnx_wiring *w, const bytes_t *wanted, int count, struct map *names);
-/* The nodes' numbers, producers first, in the file's order where that will do; *count of them. NULL
- * after an error: an undefined name, a cycle. */
+/* The numbers of the needed nodes, *count of them, each behind the nodes that it reads from,
+ * else in the file's order. NULL after an error: an undefined name, a cycle. */
 int *onnx_wiring_order(struct onnx_import *im, const struct onnx_wiring *w,
                        const struct onnx_scope *scope, int *count);
-/* the same for nodes of which all are needed */
+/* The same for nodes all of which are needed. */
 int *onnx_order(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t node_count,
                 int *count);
 
 /* ---- onnx_graph.c ---- */
 
-/* needed: names, or NULL for all; the others are not read */
+/* needed: the names of initializers that are read; NULL: all */
 bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const Onnx__GraphProto *g,
                        struct map *needed);
 /* Imports nodes into the current region and scope, in this order. */
 bool onnx_nodes(struct onnx_import *im, Onnx__NodeProto *const *nodes, const int *order, int count);
-/* whether outputs[first..first + count) of g are tensors, where only a run tells whether, or how often, it is run; else listed */
-bool onnx_want_tensors(struct onnx_import *im, const Onnx__GraphProto *g, struct value *const *outputs, int first, int count);
-/* "i32 <N x 2048>", as it is declared */
+/* Whether outputs[first..first + count) of g are tensors. Others are listed as unsupported: only
+ * a run tells whether, or how often, g is run. */
+bool onnx_want_tensors(struct onnx_import *im, const Onnx__GraphProto *g,
+                       struct value *const *outputs, int first, int count);
+
+/* ---- onnx_bind.c, onnx_facts.c: for --info and errors ---- */
+
+/* "i32 <N x 2048>", as the value is declared */
 const char *onnx_type_text(struct onnx_import *im, const Onnx__ValueInfoProto *v);
-/* the user's --dim and --input, and those that would bind what is open, each extent being 1 */
+/* The user's --dim and --input, and options that would bind all open dimensions to 1. */
 const char *onnx_binding_command(struct onnx_import *im);
-/* what the model says of itself (onnx_facts.c) */
 void onnx_facts(struct onnx_import *im, struct model_facts *facts);
 bool onnx_is_initializer(const struct onnx_scope *scope, bytes_t name);
 
 /* ---- onnx_function.c ---- */
 
+/* Reads the imported opsets `of` ("the model", a function) into a map, domain -> int. */
 bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetIdProto *const *list,
                  size_t count, const char *of);
-bool onnx_functions(struct onnx_import *im);              /* tables, acyclic calls, the node
-                                                           * budget */
-/* whether the node's attributes, inputs and outputs are some of the function */
+/* Reads the model's functions; checks that none calls itself, and that all nodes, with calls
+ * expanded, are within the limits. */
+bool onnx_functions(struct onnx_import *im);
+struct onnx_function *onnx_function_find(struct onnx_import *im, const Onnx__NodeProto *node);
+/* Checks a call's attributes, and how many inputs and outputs it has. */
 bool onnx_check_call(struct onnx_import *im, const struct onnx_node *n,
                      const Onnx__FunctionProto *f);
-struct onnx_function *onnx_function_find(struct onnx_import *im, const Onnx__NodeProto *node);
-/* the node with attribute references replaced by the call's; node itself without any; NULL after an
- * error */
+/* The node with references to attributes replaced by those of the call; the node itself where it
+ * has none. NULL after an error. */
 const Onnx__NodeProto *onnx_resolve_attributes(struct onnx_import *im, const Onnx__NodeProto *node);
 
-/* ---- onnx_tensor.c, onnx_external.c ---- */
+/* ---- onnx_tensor.c, onnx_sparse.c, onnx_external.c ---- */
 
-/* As onnx_tensor; *value NULL and *why set where the tensor is well-formed and its type not
- * supported. */
-bool onnx_sparse_read(struct onnx_import *im, const Onnx__SparseTensorProto *t, const char *what, struct value **value, const char **why);
+/* As onnx_tensor. Where the tensor is well-formed, but its type not supported, *value is NULL
+ * and *why says so. */
+bool onnx_sparse_read(struct onnx_import *im, const Onnx__SparseTensorProto *t, const char *what,
+                      struct value **value, const char **why);
 bool onnx_tensor_read(struct onnx_import *im, const Onnx__TensorProto *t, const char *what,
                       struct value **value, const char **why);
-/* exactly `bytes` bytes of t's external data, in the module's arena; NULL after an error */
+/* Exactly `bytes` bytes of t's external data, in the module's arena. NULL after an error. */
 const void *onnx_external(struct onnx_import *im, const Onnx__TensorProto *t, const char *what,
                           size_t bytes);
 
-/* ---- onnx_control.c ---- */
-
-bool onnx_import_if(struct onnx_import *im, struct onnx_node *n);
-
 /* ---- onnx_attribute.c ---- */
 
-/* names differ, types are stated and true */
+/* Checks that names differ, and that types are stated and true. */
 bool onnx_attributes_check(struct onnx_import *im, const Onnx__NodeProto *node);
+/* Checks that an accessor asked for each attribute. */
 bool onnx_attributes_used(struct onnx_import *im, const struct onnx_node *n);
 
 #endif

@@ -52,15 +52,14 @@ bool onnx_import_prelu(struct onnx_import *im, struct onnx_node *n)
                     (slope->rank != 1 || x->rank < 2 || !dim_equal(slope->dims[0], x->dims[1])))
                         return onnx_invalid(im, n,
                                             "slope is %s, want one number or one per channel",
-                                            type_text(im->arena, im->m, slope));
+                                            compose_text(im->c, slope));
                 v[1] = compose_along(im->c, v[1], x, 1);
         } else if (!compose_broadcast(im->c, v, 2)) {
                 return false;
         }
         if (!v[1] || !type_same_dims(v[0]->type, x))
                 return v[1] && onnx_invalid(im, n, "slope is %s, which does not broadcast to %s",
-                                            type_text(im->arena, im->m, slope),
-                                            type_text(im->arena, im->m, x));
+                                            compose_text(im->c, slope), compose_text(im->c, x));
         return onnx_output(n, 0, compose_below_zero(im->c, v[0], mul(im->c, v[0], v[1])));
 }
 

@@ -90,8 +90,8 @@ static struct value *modified(struct onnx_import *im, struct onnx_node *n, const
                 return NULL;
         if (y->type == x->type)
                 return y;
-        onnx_invalid(im, n, "%s makes %s of %s", name, type_text(im->arena, im->m, y->type),
-                     type_text(im->arena, im->m, x->type));
+        onnx_invalid(im, n, "%s makes %s of %s", name, compose_text(im->c, y->type),
+                     compose_text(im->c, x->type));
         return NULL;
 }
 

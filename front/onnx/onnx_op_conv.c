@@ -50,13 +50,12 @@ bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (sum && sum->type != y->type)
                 return onnx_invalid(im, n, "operand 3 is %s, want %s",
-                                    type_text(im->arena, im->m, sum->type),
-                                    type_text(im->arena, im->m, y->type));
+                                    compose_text(im->c, sum->type), compose_text(im->c, y->type));
         if (sum)
                 y = add(im->c, y, sum);
         enum { CLIP = 4, KINDS = 6 };   /* of activations */
-        static const int kinds[KINDS] = { ACT_RELU, ACT_TANH, ACT_SIGMOID, ACT_LEAKY_RELU, [CLIP + 1] =
-                                          ACT_HARD_SIGMOID };
+        static const int kinds[KINDS] = { ACT_RELU, ACT_TANH, ACT_SIGMOID, ACT_LEAKY_RELU,
+                                          [CLIP + 1] = ACT_HARD_SIGMOID };
         int want = which == 3 ? 1 : which >= CLIP ? 2 : 0;
         if (count < want)
                 return onnx_invalid(im, n, "activation_params has %d values, want %d", count, want);

@@ -32,7 +32,7 @@ static bool broadcast_legacy(struct onnx_import *im, struct onnx_node *n, struct
                 return false;
         if (!broadcast && !type_same_dims(a, b))
                 return onnx_invalid(im, n, "shapes %s and %s differ and broadcast is 0",
-                                    type_text(im->arena, im->m, a), type_text(im->arena, im->m, b));
+                                    compose_text(im->c, a), compose_text(im->c, b));
         if (axis < 0)
                 axis += a->rank;
         if (axis < 0 || axis + b->rank > a->rank)
@@ -42,8 +42,8 @@ static bool broadcast_legacy(struct onnx_import *im, struct onnx_node *n, struct
                 dims[d] = axis + d;
                 if (!dim_is(b->dims[d], 1) && !dim_equal(b->dims[d], a->dims[dims[d]]))
                         return onnx_invalid(im, n, "%s does not broadcast to %s from axis %lld",
-                                            type_text(im->arena, im->m, b),
-                                            type_text(im->arena, im->m, a), (long long)axis);
+                                            compose_text(im->c, b), compose_text(im->c, a),
+                                            (long long)axis);
         }
         *y = compose_spread(im->c, *y, a, dims);
         return *y != NULL;

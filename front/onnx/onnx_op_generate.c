@@ -66,7 +66,7 @@ bool onnx_import_constant_of_shape(struct onnx_import *im, struct onnx_node *n)
                 value = build_scalar(&im->b, E_F32, 0);
         if (type_elements(value->type) != 1)
                 return onnx_invalid(im, n, "value is %s, want one element",
-                                    type_text(im->arena, im->m, value->type));
+                                    compose_text(im->c, value->type));
         enum element e = value_element(value);
         const struct type *to =
                 known ? compose_type_static(im->c, e, rank, shape)

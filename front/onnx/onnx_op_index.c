@@ -52,8 +52,8 @@ bool onnx_import_gather_elements(struct onnx_import *im, struct onnx_node *n)
                 dims[d] = dim_of(d == axis ? value_extent(x, d) : value_extent(indices, d));
                 if (dim_extent(dims[d]) > value_extent(x, d))
                         return onnx_invalid(im, n, "indices are %s for an operand %s",
-                                            type_text(im->arena, im->m, indices->type),
-                                            type_text(im->arena, im->m, x->type));
+                                            compose_text(im->c, indices->type),
+                                            compose_text(im->c, x->type));
         }
         x = build_slice(&im->b, x, starts, steps, dims);
         return onnx_output(n, 0, compose_gather_elements(im->c, x, indices, axis));
@@ -116,7 +116,7 @@ bool onnx_import_one_hot(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (value_rank(values) != 1 || value_extent(values, 0) != 2)
                 return onnx_invalid(im, n, "values are %s, want two",
-                                    type_text(im->arena, im->m, values->type));
+                                    compose_text(im->c, values->type));
         if (!known) {
                 const struct type *declared =
                         onnx_declared_as(im, n, 0, value_element(values), rank);
@@ -139,8 +139,8 @@ bool onnx_import_one_hot(struct onnx_import *im, struct onnx_node *n)
         struct value *right = build_iota(&im->b, to, axis);
         struct value *hit =
                 compose_binary(im->c, OP_eq, compose_spread(im->c, indices, to, others), right);
-        struct value *off = build_gather(&im->b, values, compose_integer(im->c, E_I64, 0), 0);
-        struct value *on = build_gather(&im->b, values, compose_integer(im->c, E_I64, 1), 0);
+        struct value *off = compose_pick(im->c, values, 0, 0);
+        struct value *on = compose_pick(im->c, values, 0, 1);
         return onnx_output(n, 0, compose_select(im->c, hit, on, off));
 }
 

@@ -28,7 +28,7 @@ bool onnx_import_transpose(struct onnx_import *im, struct onnx_node *n)
                                             d, (long long)perm[d], rank);
                 taken[perm[d]] = true;
         }
-        return onnx_output(n, 0, build_transpose(&im->b, x, perm));
+        return onnx_output(n, 0, compose_transpose(im->c, x, perm));
 }
 
 bool onnx_import_concat(struct onnx_import *im, struct onnx_node *n)

@@ -69,7 +69,7 @@ static struct value *transposed_last(struct onnx_import *im, struct value *x)
 
         for (int d = 0; d < rank; d++)
                 perm[d] = d < rank - 2 ? d : 2 * rank - 3 - d;
-        return rank < 2 ? x : build_transpose(&im->b, x, perm);
+        return rank < 2 ? x : compose_transpose(im->c, x, perm);
 }
 
 /* com.microsoft FusedMatMul: MatMul with transposed operands and a factor */

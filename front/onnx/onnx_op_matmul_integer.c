@@ -72,7 +72,7 @@ bool onnx_import_matmul_integer_to_float(struct onnx_import *im, struct onnx_nod
                 return false;
         if (type_elements(a.scale->type) != 1)
                 return onnx_unsupported(im, n, "a_scale is %s, which is not one number",
-                                        type_text(im->arena, im->m, a.scale->type));
+                                        compose_text(im->c, a.scale->type));
         struct value *y = compose_matmul_to_float(im->c, &a, &b, bias);
         return onnx_output(n, 0, compose_cast(im->c, y, value_element(a.scale)));
 }

@@ -14,8 +14,8 @@ static struct value *mel_of(struct onnx_import *im, struct value *hertz)
         return times(im->c, compose_unary(im->c, OP_log, at), mel_factor / ln10);
 }
 
-/* Where the bands begin, <bands + 2 x f64>: whole bins of the spectrum. Each has its peak at the beginning of
- * the next and ends at that after it. */
+/* Where the bands begin, <bands + 2 x f64>: whole bins of the spectrum. Each has its peak at the
+ * beginning of the next and ends at that after it. */
 static struct value *edges(struct onnx_import *im, const struct onnx_node *n, int64_t bands)
 {
         struct value *size = onnx_scalar(im, n, 1), *rate = size ? onnx_scalar(im, n, 2) : NULL,
@@ -36,7 +36,8 @@ static struct value *edges(struct onnx_import *im, const struct onnx_node *n, in
 }
 
 /* edge number k of each band, over <bins x bands> */
-static struct value *edge(struct onnx_import *im, struct value *all, struct value *shift, const struct type *to, int k)
+static struct value *edge(struct onnx_import *im, struct value *all, struct value *shift,
+                          const struct type *to, int k)
 {
         struct value *at = compose_iota(im->c, E_I64, type_extent(to, 1));
 
@@ -47,7 +48,8 @@ static struct value *edge(struct onnx_import *im, struct value *all, struct valu
 }
 
 /* 0 where run-time sizes are those of the result; else what leads outside of the edges */
-static struct value *contradiction(struct onnx_import *im, const struct onnx_node *n, const struct type *to)
+static struct value *contradiction(struct onnx_import *im, const struct onnx_node *n,
+                                   const struct type *to)
 {
         struct value *bands = compose_cast(im->c, onnx_scalar(im, n, 0), E_I64),
                      *size = compose_cast(im->c, onnx_scalar(im, n, 1), E_I64);
@@ -70,15 +72,19 @@ bool onnx_import_mel_weight_matrix(struct onnx_import *im, struct onnx_node *n)
         enum element e;
 
         if (!onnx_int(im, n, "output_datatype", 1, &number) ||
-            !onnx_element_number(im, n, "output_datatype", number, &e) || !onnx_want_integer(im, n, 0) ||
-            !onnx_want_integer(im, n, 1) || !onnx_want_integer(im, n, 2) || !onnx_want_float(im, n, 3) ||
+            !onnx_element_number(im, n, "output_datatype", number, &e) ||
+            !onnx_want_integer(im, n, 0) || !onnx_want_integer(im, n, 1) ||
+            !onnx_want_integer(im, n, 2) || !onnx_want_float(im, n, 3) ||
             !onnx_want_float(im, n, 4) || !onnx_operand_int(im, n, 0, 0, &bands, &known[0]) ||
             !onnx_operand_int(im, n, 1, 0, &size, &known[1]))
                 return false;
         if (!element_is_float(e) && !element_is_integer(e))
-                return onnx_invalid(im, n, "output_datatype is %s, want a number", element_info[e].text);
-        if ((known[0] && (bands < 0 || bands > NUMBER_MAX)) || (known[1] && (size < 0 || size > NUMBER_MAX)))
-                return onnx_invalid(im, n, "%lld bands of a transform of %lld", (long long)bands, (long long)size);
+                return onnx_invalid(im, n, "output_datatype is %s, want a number",
+                                    element_info[e].text);
+        if ((known[0] && (bands < 0 || bands > NUMBER_MAX)) ||
+            (known[1] && (size < 0 || size > NUMBER_MAX)))
+                return onnx_invalid(im, n, "%lld bands of a transform of %lld", (long long)bands,
+                                    (long long)size);
         const struct type *to =
                 known[0] && known[1]
                         ? compose_type(im->c, E_F64, 2,

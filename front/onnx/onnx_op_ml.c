@@ -12,11 +12,12 @@ static bool want_number(struct onnx_import *im, const struct onnx_node *n, int i
         enum element e = value_element(n->inputs[i]);
 
         return e == E_F32 || e == E_F64 || e == E_I64 || e == E_I32 ||
-               onnx_invalid(im, n, "operand %d is of %s, want f32, f64, i64 or i32", i, element_info[e].text);
+               onnx_invalid(im, n, "operand %d is of %s, want f32, f64, i64 or i32", i,
+                            element_info[e].text);
 }
 
-/* 1 where x is above the threshold, else 0. Integers are above it where they are above what is whole of
- * it. */
+/* 1 where x is above the threshold, else 0. Integers are above it where they are above what is
+ * whole of it. */
 bool onnx_import_binarizer(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *above;
@@ -39,15 +40,16 @@ bool onnx_import_binarizer(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_cast(im->c, above, value_element(x)));
 }
 
-/* Elements of the last axis, in the order of the indices, whatever shape these have; of a vector as one
- * row */
+/* Elements of the last axis, in the order of the indices, whatever shape these have; of a vector
+ * as one row */
 bool onnx_import_array_feature_extractor(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *at = n->inputs[1];
         int last = value_rank(x) - 1;
         dim_t dims[RANK_MAX];
 
-        if (!want_number(im, n, 0) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) || !onnx_want_element(im, n, 1, E_I64))
+        if (!want_number(im, n, 0) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
+            !onnx_want_element(im, n, 1, E_I64))
                 return false;
         int64_t count = type_elements(at->type), known = value_is_constant(at) ? count : 0;
         if (known && at->constant->kind == CONSTANT_SPLAT)
@@ -84,7 +86,8 @@ struct list {
 };
 
 /* what LabelEncoder has as attributes: X_floats, X_int64s, X_strings, X_tensor */
-static bool list_read(struct onnx_import *im, struct onnx_node *n, const char *what, bool *strings, struct list *list)
+static bool list_read(struct onnx_import *im, struct onnx_node *n, const char *what, bool *strings,
+                      struct list *list)
 {
         const char *floats = arena_printf(im->arena, "%s_floats", what),
                    *integers = arena_printf(im->arena, "%s_int64s", what),
@@ -104,19 +107,21 @@ static bool list_read(struct onnx_import *im, struct onnx_node *n, const char *w
         }
         *strings |= onnx_attribute(n, texts) != NULL;
         if (given != 1)
-                return onnx_invalid(im, n, "%d of %s, %s, %s and %s are given, want one", given, floats, integers,
-                                    texts, tensor);
-        if (!onnx_floats(im, n, floats, &f, &count) || (!f && !onnx_ints(im, n, integers, &i, &count)))
+                return onnx_invalid(im, n, "%d of %s, %s, %s and %s are given, want one", given,
+                                    floats, integers, texts, tensor);
+        if (!onnx_floats(im, n, floats, &f, &count) ||
+            (!f && !onnx_ints(im, n, integers, &i, &count)))
                 return false;
         if (constant && value_rank(constant) > 1)
                 return onnx_invalid(im, n, "attribute '%s' is of rank %d, want 1", tensor,
                                     value_rank(constant));
         list->count = constant ? type_elements(constant->type) : count;
         list->element = constant ? value_element(constant) : f ? E_F32 : E_I64;
-        if (list->element != E_F32 && list->element != E_F64 && list->element != E_I64 && list->element != E_I32 &&
-            list->element != E_I16)
-                return onnx_invalid(im, n, "attribute '%s' is of %s, want f32, f64, i64, i32 or i16", tensor,
-                                    element_info[list->element].text);
+        if (list->element != E_F32 && list->element != E_F64 && list->element != E_I64 &&
+            list->element != E_I32 && list->element != E_I16)
+                return onnx_invalid(im, n,
+                                    "attribute '%s' is of %s, want f32, f64, i64, i32 or i16",
+                                    tensor, element_info[list->element].text);
         list->numbers = arena_array(im->arena, (size_t)list->count + 1, sizeof *list->numbers);
         for (int64_t k = 0; k < list->count; k++)
                 if (constant)
@@ -129,7 +134,8 @@ static bool list_read(struct onnx_import *im, struct onnx_node *n, const char *w
 }
 
 /* numbers of an element type as a constant vector */
-static struct value *table(struct onnx_import *im, enum element e, const union scalar *numbers, int64_t count)
+static struct value *table(struct onnx_import *im, enum element e, const union scalar *numbers,
+                           int64_t count)
 {
         unsigned char *data = constant_room(im->m, (size_t)(count * element_info[e].bytes));
 
@@ -154,8 +160,8 @@ static int by_key(const void *a, const void *b)
 }
 
 /* Sorted pairs without NaN, each key once; how many. NaN is told apart: its pair, or NULL. */
-static int64_t pairs_sort(const struct list *keys, const struct list *values, bool last, struct pair *pairs,
-                          struct pair *nan, bool *has_nan)
+static int64_t pairs_sort(const struct list *keys, const struct list *values, bool last,
+                          struct pair *pairs, struct pair *nan, bool *has_nan)
 {
         bool whole = !element_is_float(keys->element);
         int64_t count = 0, kept = 0;
@@ -199,14 +205,16 @@ static struct value *position(struct onnx_import *im, struct value *x, struct va
 }
 
 /* the number for all that no key is */
-static bool preset_read(struct onnx_import *im, struct onnx_node *n, const struct list *values, union scalar *preset)
+static bool preset_read(struct onnx_import *im, struct onnx_node *n, const struct list *values,
+                        union scalar *preset)
 {
         struct value *constant = NULL;
         int64_t whole;
         float number;
 
         onnx_attribute(n, "default_string");
-        if (!onnx_float(im, n, "default_float", -0.0F, &number) || !onnx_int(im, n, "default_int64", -1, &whole) ||
+        if (!onnx_float(im, n, "default_float", -0.0F, &number) ||
+            !onnx_int(im, n, "default_int64", -1, &whole) ||
             (n->opset >= 4 && !onnx_tensor_attribute(im, n, "default_tensor", &constant)))
                 return false;
         bool is_float = element_is_float(values->element);
@@ -221,14 +229,15 @@ static bool preset_read(struct onnx_import *im, struct onnx_node *n, const struc
         if (!constant)
                 return true;
         if (value_element(constant) != values->element || type_elements(constant->type) != 1)
-                return onnx_invalid(im, n, "attribute 'default_tensor' is %s, want one element of %s",
-                                    type_text(im->arena, im->m, constant->type), element_info[values->element].text);
+                return onnx_invalid(
+                        im, n, "attribute 'default_tensor' is %s, want one element of %s",
+                        compose_text(im->c, constant->type), element_info[values->element].text);
         *preset = constant_element(constant->constant, 0);
         return true;
 }
 
-/* One of the numbers of a list for each that is in another. Where a key stands twice, the first counts
- * before opset 4, then the last. */
+/* One of the numbers of a list for each that is in another. Where a key stands twice, the first
+ * counts before opset 4, then the last. */
 bool onnx_import_label_encoder(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
@@ -237,7 +246,8 @@ bool onnx_import_label_encoder(struct onnx_import *im, struct onnx_node *n)
         union scalar preset;
         struct pair nan;
 
-        if (!strings && (!list_read(im, n, "keys", &strings, &keys) || !list_read(im, n, "values", &strings, &values)))
+        if (!strings && (!list_read(im, n, "keys", &strings, &keys) ||
+                         !list_read(im, n, "values", &strings, &values)))
                 return false;
         if (strings)
                 return onnx_unsupported(im, n, "keys or values that are strings");
@@ -261,7 +271,9 @@ bool onnx_import_label_encoder(struct onnx_import *im, struct onnx_node *n)
                 struct value *sorted = table(im, keys.element, keys.numbers, count);
                 struct value *at = position(im, x, sorted);
                 struct value *found =
-                        at ? build_gather(&im->b, table(im, values.element, values.numbers, count), at, 0) : NULL;
+                        at ? build_gather(&im->b, table(im, values.element, values.numbers, count),
+                                          at, 0)
+                           : NULL;
                 struct value *key = at ? build_gather(&im->b, sorted, at, 0) : NULL;
                 y = compose_select(im->c, compose_binary(im->c, OP_eq, key, x), found, y);
         }

@@ -12,7 +12,8 @@ static int64_t features_of(const struct value *x)
 }
 
 /* An attribute of a float for each feature, or one for all, over x; *v NULL: it is absent */
-static bool per_feature(struct onnx_import *im, struct onnx_node *n, const char *name, const struct value *x, struct value **v)
+static bool per_feature(struct onnx_import *im, struct onnx_node *n, const char *name,
+                        const struct value *x, struct value **v)
 {
         const float *values;
         int count;
@@ -22,7 +23,8 @@ static bool per_feature(struct onnx_import *im, struct onnx_node *n, const char 
         if (!count)
                 return true;
         if (count != 1 && count != features_of(x))
-                return onnx_invalid(im, n, "%s has %d values for %lld features", name, count, (long long)features_of(x));
+                return onnx_invalid(im, n, "%s has %d values for %lld features", name, count,
+                                    (long long)features_of(x));
         *v = compose_cast(im->c, onnx_ml_matrix(im, 1, count, values), value_element(x));
         *v = *v ? compose_reshape(im->c, *v, count > 1, (const dim_t[]){ dim_of(count) }) : NULL;
         return *v != NULL;
@@ -31,14 +33,16 @@ static bool per_feature(struct onnx_import *im, struct onnx_node *n, const char 
 bool onnx_import_scaler(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = onnx_ml_numbers(im, n), *offset, *scale;
-        if (!x || !per_feature(im, n, "offset", x, &offset) || !per_feature(im, n, "scale", x, &scale))
+        if (!x || !per_feature(im, n, "offset", x, &offset) ||
+            !per_feature(im, n, "scale", x, &scale))
                 return false;
         x = offset ? sub(im->c, x, offset) : x;
         x = scale ? mul(im->c, x, scale) : x;
         return onnx_output(n, 0, compose_cast(im->c, x, E_F32));
 }
 
-/* A row is divided by its largest number, the sum of their magnitudes, or the root of that of their squares; unless that is 0. */
+/* A row is divided by its largest number, the sum of their magnitudes, or the root of that of
+ * their squares; unless that is 0. */
 bool onnx_import_normalizer(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const norms[] = { "MAX", "L1", "L2", NULL };
@@ -59,7 +63,8 @@ bool onnx_import_normalizer(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, norm ? compose_cast(im->c, divide(im->c, x, norm), E_F32) : NULL);
 }
 
-/* Numbers that are the one to be replaced, which may be NaN, become what is given for their feature. */
+/* Numbers that are the one to be replaced, which may be NaN, become what is given for their
+ * feature. */
 bool onnx_import_imputer(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *with = NULL, *gone;
@@ -67,17 +72,21 @@ bool onnx_import_imputer(struct onnx_import *im, struct onnx_node *n)
         int64_t replaced;
         float number;
         int count;
-        if (!onnx_ints(im, n, "imputed_value_int64s", &integers, &count) || !onnx_int(im, n, "replaced_value_int64", 0, &replaced) ||
+        if (!onnx_ints(im, n, "imputed_value_int64s", &integers, &count) ||
+            !onnx_int(im, n, "replaced_value_int64", 0, &replaced) ||
             !onnx_float(im, n, "replaced_value_float", 0, &number))
                 return false;
         if (value_element(x) == E_I64) {
                 if (count != 1 && count != features_of(x))
-                        return onnx_invalid(im, n, "imputed_value_int64s has %d values for %lld features", count, (long long)features_of(x));
+                        return onnx_invalid(im, n,
+                                            "imputed_value_int64s has %d values for %lld features",
+                                            count, (long long)features_of(x));
                 with = compose_reshape(im->c, constant_ints(im->m, integers, count), count > 1,
                                        (const dim_t[]){ dim_of(count) });
                 gone = compose_binary(im->c, OP_eq, x, compose_integer(im->c, E_I64, replaced));
         } else {
-                if (!onnx_want_float(im, n, 0) || !per_feature(im, n, "imputed_value_floats", x, &with))
+                if (!onnx_want_float(im, n, 0) ||
+                    !per_feature(im, n, "imputed_value_floats", x, &with))
                         return false;
                 if (!with)
                         return onnx_invalid(im, n, "attribute imputed_value_floats is missing");
@@ -87,7 +96,8 @@ bool onnx_import_imputer(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, with ? compose_select(im->c, gone, with, x) : NULL);
 }
 
-/* Features of all inputs side by side, of each so many as are stated: what it has more is cut off, what it lacks is 0 */
+/* Features of all inputs side by side, of each so many as are stated: what it has more is cut
+ * off, what it lacks is 0 */
 bool onnx_import_feature_vectorizer(struct onnx_import *im, struct onnx_node *n)
 {
         const int64_t *extents;
@@ -96,14 +106,16 @@ bool onnx_import_feature_vectorizer(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_ints(im, n, "inputdimensions", &extents, &count))
                 return false;
         if (count != n->input_count)
-                return onnx_invalid(im, n, "inputdimensions has %d values for %d inputs", count, n->input_count);
+                return onnx_invalid(im, n, "inputdimensions has %d values for %d inputs", count,
+                                    n->input_count);
         for (int i = 0; i < count; i++) {
                 if (!n->inputs[i])
                         return onnx_invalid(im, n, "input %d is required", i);
                 if (!onnx_want_rank(im, n, i, 1, 2))
                         return false;
                 if (extents[i] < 0 || extents[i] > NUMBER_MAX)
-                        return onnx_invalid(im, n, "inputdimensions holds %lld", (long long)extents[i]);
+                        return onnx_invalid(im, n, "inputdimensions holds %lld",
+                                            (long long)extents[i]);
                 struct value *x = compose_cast(im->c, n->inputs[i], E_F32);
                 if (x && value_rank(x) == 1)
                         x = compose_reshape(
@@ -120,7 +132,8 @@ bool onnx_import_feature_vectorizer(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_concat(im->c, parts, count, 1));
 }
 
-/* 1 in the place of the category that x is; of none, all 0, or, where zeros is 0, the end of the run */
+/* 1 in the place of the category that x is; of none, all 0, or, where zeros is 0, the end of the
+ * run */
 bool onnx_import_one_hot_encoder(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
@@ -130,12 +143,14 @@ bool onnx_import_one_hot_encoder(struct onnx_import *im, struct onnx_node *n)
         dim_t dims[RANK_MAX + 1];
         if (onnx_has(n, "cats_strings"))
                 return onnx_unsupported(im, n, "categories that are strings");
-        if (!onnx_ints(im, n, "cats_int64s", &categories, &count) || !onnx_int_range(im, n, "zeros", 1, 0, 1, &zeros) || !onnx_ml_numbers(im, n))
+        if (!onnx_ints(im, n, "cats_int64s", &categories, &count) ||
+            !onnx_int_range(im, n, "zeros", 1, 0, 1, &zeros) || !onnx_ml_numbers(im, n))
                 return false;
         if (count < 1)
                 return onnx_invalid(im, n, "attribute cats_int64s is missing");
         if (rank == RANK_MAX)
-                return onnx_unsupported(im, n, "rank %d, at most %d are supported", rank + 1, RANK_MAX);
+                return onnx_unsupported(im, n, "rank %d, at most %d are supported", rank + 1,
+                                        RANK_MAX);
         for (int d = 0; d < rank; d++)
                 dims[d] = dim_of(value_extent(x, d));
         dims[rank] = dim_of(1);
@@ -153,7 +168,8 @@ bool onnx_import_one_hot_encoder(struct onnx_import *im, struct onnx_node *n)
                               : NULL;
                 struct value *one = constant_number(
                         im->m, type_tensor(im->m, E_F32, 1, (const dim_t[]){ dim_of(1) }), 1);
-                struct value *all = place ? build_gather(&im->b, one, place, 0) : NULL;     /* place 1 is behind its end */
+                struct value *all = place ? build_gather(&im->b, one, place, 0)
+                                          : NULL; /* place 1 is behind its end */
                 y = all ? mul(im->c, y, compose_unreduce(im->c, all, y->type, &axis, 1)) : NULL;
         }
         return onnx_output(n, 0, y);
@@ -165,10 +181,12 @@ bool onnx_import_zip_map(struct onnx_import *im, struct onnx_node *n)
         const int64_t *integers;
         int count;
         const Onnx__AttributeProto *strings = onnx_attribute(n, "classlabels_strings");
-        if (!onnx_want_rank(im, n, 0, 1, 2) || !onnx_want_element(im, n, 0, E_F32) || !onnx_ints(im, n, "classlabels_int64s", &integers, &count))
+        if (!onnx_want_rank(im, n, 0, 1, 2) || !onnx_want_element(im, n, 0, E_F32) ||
+            !onnx_ints(im, n, "classlabels_int64s", &integers, &count))
                 return false;
         int64_t labels = strings && strings->n_strings ? (int64_t)strings->n_strings : count;
         if (labels != features_of(n->inputs[0]))
-                return onnx_invalid(im, n, "%lld labels for %lld scores", (long long)labels, (long long)features_of(n->inputs[0]));
+                return onnx_invalid(im, n, "%lld labels for %lld scores", (long long)labels,
+                                    (long long)features_of(n->inputs[0]));
         return onnx_output(n, 0, n->inputs[0]);
 }

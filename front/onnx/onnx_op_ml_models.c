@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* ai.onnx.ml: linear models and support-vector machines. Scores of both are products of rows; what is said of classes follows
- * onnxruntime, by whose results exporters check what they write. */
+/* ai.onnx.ml: linear models and support-vector machines. Scores of both are products of rows;
+ * what is said of classes follows onnxruntime, by whose results exporters check what they write. */
 #include <string.h>
 
 #include "base/size.h"
 #include "front/onnx/onnx_ml.h"
 #include "front/compose/compose_arithmetic.h"
 
-/* rows times the transposed matrix of `outputs` rows of values, which has as many columns as x features; plus bias, unless NULL */
+/* rows times the transposed matrix of `outputs` rows of values, which has as many columns as x
+ * features; plus bias, unless NULL */
 static struct value *scores_of(struct onnx_import *im, struct value *x, int64_t outputs,
                                const float *values, struct value *bias)
 {
         const int64_t turned[] = { 1, 0 };
-        struct value *w = build_transpose(
-                &im->b, onnx_ml_matrix(im, outputs, value_extent(x, 1), values), turned);
+        struct value *w = compose_transpose(
+                im->c, onnx_ml_matrix(im, outputs, value_extent(x, 1), values), turned);
         struct value *y = w ? compose_matmul(im->c, x, w) : NULL;
         return y && bias ? add(im->c, y, bias) : y;
 }
 
 /* ---- linear models ---- */
 
-/* x W + b for `outputs` of them, as the attributes coefficients and intercepts say; NULL after an error */
-static struct value *linear(struct onnx_import *im, struct onnx_node *n, int64_t outputs, const float *intercepts, int intercept_count)
+/* x W + b for `outputs` of them, as the attributes coefficients and intercepts say; NULL after
+ * an error */
+static struct value *linear(struct onnx_import *im, struct onnx_node *n, int64_t outputs,
+                            const float *intercepts, int intercept_count)
 {
         struct value *x = onnx_ml_rows(im, n);
         const float *coefficients;
@@ -44,7 +47,8 @@ bool onnx_import_linear_regressor(struct onnx_import *im, struct onnx_node *n)
         const float *intercepts;
         int64_t targets;
         int count, post;
-        if (!onnx_int_range(im, n, "targets", 1, 1, NUMBER_MAX, &targets) || !onnx_ml_post(im, n, &post) ||
+        if (!onnx_int_range(im, n, "targets", 1, 1, NUMBER_MAX, &targets) ||
+            !onnx_ml_post(im, n, &post) ||
             !onnx_ml_floats(im, n, "intercepts", false, &intercepts, &count))
                 return false;
         if (targets == 1 && post != POST_NONE)
@@ -60,8 +64,9 @@ bool onnx_import_linear_classifier(struct onnx_import *im, struct onnx_node *n)
         int64_t multi;
         struct ml_labels labels;
         int count, post;
-        if (!onnx_ml_labels(im, n, "classlabels_ints", &labels) || !onnx_ml_floats(im, n, "intercepts", true, &intercepts, &count) || !onnx_ml_post(im, n, &post) ||
-            !onnx_int(im, n, "multi_class", 0, &multi))
+        if (!onnx_ml_labels(im, n, "classlabels_ints", &labels) ||
+            !onnx_ml_floats(im, n, "intercepts", true, &intercepts, &count) ||
+            !onnx_ml_post(im, n, &post) || !onnx_int(im, n, "multi_class", 0, &multi))
                 return false;
         if (count != labels.count && !(count == 1 && labels.count == 2))
                 return onnx_invalid(im, n, "%d intercepts for %d classes", count, labels.count);
@@ -69,7 +74,8 @@ bool onnx_import_linear_classifier(struct onnx_import *im, struct onnx_node *n)
         if (!y)
                 return false;
         if (count == labels.count)
-                return onnx_ml_best(im, n, y, &labels) && onnx_output(n, 1, onnx_post_transform(im, y, post));
+                return onnx_ml_best(im, n, y, &labels) &&
+                       onnx_output(n, 1, onnx_post_transform(im, y, post));
         struct value *second =
                 compose_with(im->c, OP_gt, compose_reshape(im->c, y, 1, y->type->dims), 0);
         return onnx_ml_label(im, n, compose_cast(im->c, second, E_I32), &labels) &&
@@ -108,7 +114,8 @@ static bool vectors_read(struct onnx_import *im, struct onnx_node *n, struct mac
 }
 
 /* exp(-gamma |x - v|^2) for each row x and vector v */
-static struct value *radial(struct onnx_import *im, struct value *x, struct value *vectors, float gamma)
+static struct value *radial(struct onnx_import *im, struct value *x, struct value *vectors,
+                            float gamma)
 {
         const dim_t rows[] = { dim_of(value_extent(x, 0)), dim_of(1), dim_of(value_extent(x, 1)) };
         const int64_t axis = 2;
@@ -120,7 +127,8 @@ static struct value *radial(struct onnx_import *im, struct value *x, struct valu
 }
 
 /* how like each row of x each of `count` vectors is, <N x count>; NULL after an error */
-static struct value *kernels_of(struct onnx_import *im, const struct onnx_node *n, const struct machine_of_vectors *m, struct value *x, int64_t count)
+static struct value *kernels_of(struct onnx_import *im, const struct onnx_node *n,
+                                const struct machine_of_vectors *m, struct value *x, int64_t count)
 {
         if (m->vector_numbers % count || m->vector_numbers / count != value_extent(x, 1)) {
                 onnx_invalid(im, n, "%d numbers of %lld vectors for %lld features",
@@ -152,7 +160,8 @@ bool onnx_import_svm_regressor(struct onnx_import *im, struct onnx_node *n)
         struct value *x = onnx_ml_rows(im, n);
         int64_t vectors, one_class;
         int post;
-        if (!x || !vectors_read(im, n, &m) || !onnx_int_range(im, n, "n_supports", 0, 0, NUMBER_MAX, &vectors) ||
+        if (!x || !vectors_read(im, n, &m) ||
+            !onnx_int_range(im, n, "n_supports", 0, 0, NUMBER_MAX, &vectors) ||
             !onnx_int(im, n, "one_class", 0, &one_class) || !onnx_ml_post(im, n, &post))
                 return false;
         if (post != POST_NONE)
@@ -170,8 +179,9 @@ bool onnx_import_svm_regressor(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, y);
 }
 
-/* Pairs of classes, i < j, in the order (0, 1), (0, 2), .., (1, 2), ..: a score for each, positive for i. Row j - 1 of the
- * coefficients has those of the vectors of class i that speak for it against j, row i those of class j against i.
+/* Pairs of classes, i < j, in the order (0, 1), (0, 2), .., (1, 2), ..: a score for each, positive
+ * for i. Row j - 1 of the coefficients has those of the vectors of class i that speak for it
+ * against j, row i those of class j against i.
  *
  *     vectors of     A   A   B   C   C            a column of the product's matrix for each pair:
  *     row 0         BA  BA  AB  AC  AC            AB: row 0 of A and of B
@@ -189,7 +199,8 @@ static struct value *pair_scores(struct onnx_import *im, const struct machine_of
         for (int i = 0; i < p->classes; i++)
                 for (int j = i + 1; j < p->classes; j++, pair++) {
                         for (int64_t v = p->first[i]; v < p->first[i + 1]; v++)
-                                rows[pair * p->vectors + v] = m->coefficients[(j - 1) * p->vectors + v];
+                                rows[pair * p->vectors + v] =
+                                        m->coefficients[(j - 1) * p->vectors + v];
                         for (int64_t v = p->first[j]; v < p->first[j + 1]; v++)
                                 rows[pair * p->vectors + v] = m->coefficients[i * p->vectors + v];
                 }
@@ -227,8 +238,10 @@ static struct value *sum_of_row(struct onnx_import *im, struct value *x)
                  : NULL;
 }
 
-/* One round over all classes of p's search, whose product with Q is qp, and p's with that pqp; rows[i]: row i of Q, <N x classes> */
-static struct value *searched(struct onnx_import *im, const struct pairs *pairs, struct value *const *rows, struct value *p, struct value *qp,
+/* One round over all classes of p's search, whose product with Q is qp, and p's with that pqp;
+ * rows[i]: row i of Q, <N x classes> */
+static struct value *searched(struct onnx_import *im, const struct pairs *pairs,
+                              struct value *const *rows, struct value *p, struct value *qp,
                               struct value *pqp)
 {
         for (int i = 0; i < pairs->classes && p && qp && pqp; i++) {
@@ -249,16 +262,18 @@ static struct value *searched(struct onnx_import *im, const struct pairs *pairs,
         return p;
 }
 
-/* Probabilities of classes from those of pairs: p minimizes p Q p, where Q[i][i] is the sum over j of r[j][i]^2, and Q[i][j] is
- * -r[j][i] r[i][j]; by coordinate descent until no class is off by more than 0.005 / classes, at most 100 rounds. (T.-F. Wu, C.-J. Lin,
- * R. C. Weng: Probability Estimates for Multi-class Classification by Pairwise Coupling, 2004; algorithm 2.) A row that is there
- * stays as it is. */
+/* Probabilities of classes from those of pairs: p minimizes p Q p, where Q[i][i] is the sum over
+ * j of r[j][i]^2, and Q[i][j] is -r[j][i] r[i][j]; by coordinate descent until no class is off
+ * by more than 0.005 / classes, at most 100 rounds. (T.-F. Wu, C.-J. Lin, R. C. Weng:
+ * Probability Estimates for Multi-class Classification by Pairwise Coupling, 2004; algorithm 2.)
+ * A row that is there stays as it is. */
 static struct value *coupled(struct onnx_import *im, const struct pairs *pairs, struct value *r)
 {
         enum { ROUNDS = 100 };
         int k = pairs->classes, pair = 0;
         const int64_t axis = 1;
-        struct value **of = arena_array(im->arena, (size_t)k * (size_t)k, sizeof *of), **rows = arena_array(im->arena, (size_t)k, sizeof *rows),
+        struct value **of = arena_array(im->arena, (size_t)k * (size_t)k, sizeof *of),
+                     **rows = arena_array(im->arena, (size_t)k, sizeof *rows),
                      **row = arena_array(im->arena, (size_t)k, sizeof *row);
         for (int i = 0; i < k; i++)
                 for (int j = i + 1; j < k; j++, pair++) {
@@ -282,7 +297,8 @@ static struct value *coupled(struct onnx_import *im, const struct pairs *pairs, 
                 if (!rows[i])
                         return NULL;
         }
-        struct value *start = constant_number(im->m, rows[0]->type, 1 / (double)k), *yielded[2] = { NULL, NULL };
+        struct value *start = constant_number(im->m, rows[0]->type, 1 / (double)k),
+                     *yielded[2] = { NULL, NULL };
         const struct compose_loop_parts parts = { .trip = compose_integer(im->c, E_I64, ROUNDS),
                                                   .go = compose_integer(im->c, E_BOOL, 1),
                                                   .steps = ROUNDS,
@@ -310,7 +326,8 @@ static struct value *coupled(struct onnx_import *im, const struct pairs *pairs, 
 }
 
 /* of pairs, by Platt's sigmoid: 1 / (1 + exp(a s + b)), neither 0 nor 1 */
-static struct value *pair_probabilities(struct onnx_import *im, const struct pairs *p, struct value *scores, const float *a, const float *b)
+static struct value *pair_probabilities(struct onnx_import *im, const struct pairs *p,
+                                        struct value *scores, const float *a, const float *b)
 {
         struct value *at = add(im->c, mul(im->c, scores, onnx_ml_matrix(im, 1, p->count, a)),
                                onnx_ml_matrix(im, 1, p->count, b));
@@ -319,7 +336,8 @@ static struct value *pair_probabilities(struct onnx_import *im, const struct pai
 }
 
 /* without vectors: a score for each class */
-static bool linear_machine(struct onnx_import *im, struct onnx_node *n, const struct machine_of_vectors *m, struct value *x,
+static bool linear_machine(struct onnx_import *im, struct onnx_node *n,
+                           const struct machine_of_vectors *m, struct value *x,
                            const struct ml_labels *labels, int post, bool probable)
 {
         bool positive = true;
@@ -332,7 +350,8 @@ static bool linear_machine(struct onnx_import *im, struct onnx_node *n, const st
         struct value *y =
                 scores_of(im, x, classes, m->coefficients, onnx_ml_matrix(im, 1, 1, m->rho));
         struct value *best = y ? compose_arg_reduce(im->c, y, REDUCE_max, 1, false) : NULL;
-        if (best && classes == 2 && !probable) {        /* the second one also where the higher score is above a bound */
+        if (best && classes == 2 &&
+            !probable) { /* the second one also where the higher score is above a bound */
                 const int64_t axis = 1;
                 struct value *most = compose_reduce(im->c, REDUCE_max, y, &axis, 1, E_COMPUTE);
                 best = compose_select(
@@ -340,33 +359,41 @@ static bool linear_machine(struct onnx_import *im, struct onnx_node *n, const st
                         compose_with(im->c, positive ? OP_ge : OP_gt, most, positive ? 0.5 : 0),
                         build_like(&im->b, best, 1), best);
         }
-        return onnx_ml_label(im, n, best, labels) && onnx_output(n, 1, onnx_post_transform(im, y, post));
+        return onnx_ml_label(im, n, best, labels) &&
+               onnx_output(n, 1, onnx_post_transform(im, y, post));
 }
 
 /* classes and where the vectors of each begin; false after an error */
 static bool pairs_read(struct onnx_import *im, struct onnx_node *n, int classes, struct pairs *p)
 {
-        enum { CLASSES_MAX = 100 };        /* the matrix of pairs is so many times half as large as the coefficients */
+        enum {
+                CLASSES_MAX = 100
+        }; /* the matrix of pairs is so many times half as large as the coefficients */
         const int64_t *each;
         int count;
         if (!onnx_ints(im, n, "vectors_per_class", &each, &count))
                 return false;
         *p = (struct pairs){ .classes = classes, .count = classes * (classes - 1) / 2 };
         if (classes > CLASSES_MAX)
-                return onnx_unsupported(im, n, "%d classes, at most %d are supported", classes, CLASSES_MAX);
+                return onnx_unsupported(im, n, "%d classes, at most %d are supported", classes,
+                                        CLASSES_MAX);
         if (count && count != classes)
-                return onnx_invalid(im, n, "vectors_per_class has %d values for %d classes", count, classes);
+                return onnx_invalid(im, n, "vectors_per_class has %d values for %d classes", count,
+                                    classes);
         p->first = arena_array(im->arena, (size_t)classes + 1, sizeof *p->first);
         for (int i = 0; i < count; i++) {
-                if (each[i] < 0 || !int_add(p->vectors, each[i], &p->vectors) || p->vectors > NUMBER_MAX)
-                        return onnx_invalid(im, n, "vectors_per_class holds %lld", (long long)each[i]);
+                if (each[i] < 0 || !int_add(p->vectors, each[i], &p->vectors) ||
+                    p->vectors > NUMBER_MAX)
+                        return onnx_invalid(im, n, "vectors_per_class holds %lld",
+                                            (long long)each[i]);
                 p->first[i + 1] = p->vectors;
         }
         return true;
 }
 
-/* Whoever wins most pairs, the first of such. Scores: probabilities of classes where the sigmoids of pairs are given, else those of
- * pairs; of two classes -s and s, or as onnx_ml_two has them where they are transformed. */
+/* Whoever wins most pairs, the first of such. Scores: probabilities of classes where the
+ * sigmoids of pairs are given, else those of pairs; of two classes -s and s, or as onnx_ml_two
+ * has them where they are transformed. */
 bool onnx_import_svm_classifier(struct onnx_import *im, struct onnx_node *n)
 {
         struct machine_of_vectors m = { 0 };
@@ -375,18 +402,23 @@ bool onnx_import_svm_classifier(struct onnx_import *im, struct onnx_node *n)
         struct ml_labels labels;
         int post, a_count, b_count;
         struct value *x = onnx_ml_rows(im, n);
-        if (!x || !onnx_ml_labels(im, n, "classlabels_ints", &labels) || !vectors_read(im, n, &m) || !pairs_read(im, n, labels.count, &p) || !onnx_ml_post(im, n, &post) ||
-            !onnx_ml_floats(im, n, "prob_a", false, &a, &a_count) || !onnx_ml_floats(im, n, "prob_b", false, &b, &b_count))
+        if (!x || !onnx_ml_labels(im, n, "classlabels_ints", &labels) || !vectors_read(im, n, &m) ||
+            !pairs_read(im, n, labels.count, &p) || !onnx_ml_post(im, n, &post) ||
+            !onnx_ml_floats(im, n, "prob_a", false, &a, &a_count) ||
+            !onnx_ml_floats(im, n, "prob_b", false, &b, &b_count))
                 return false;
         if (labels.count < 2)
                 return onnx_unsupported(im, n, "one class");
         if (a_count != b_count || (a_count && a_count != p.count))
-                return onnx_invalid(im, n, "prob_a and prob_b have %d and %d values for %d pairs", a_count, b_count, p.count);
+                return onnx_invalid(im, n, "prob_a and prob_b have %d and %d values for %d pairs",
+                                    a_count, b_count, p.count);
         if (!p.vectors)
                 return linear_machine(im, n, &m, x, &labels, post, a_count > 0);
-        if (m.coefficient_count / (p.classes - 1) != p.vectors || m.coefficient_count % (p.classes - 1) || m.rho_count != p.count)
-                return onnx_invalid(im, n, "%d coefficients and %d rho for %d classes and %lld vectors", m.coefficient_count, m.rho_count, p.classes,
-                                    (long long)p.vectors);
+        if (m.coefficient_count / (p.classes - 1) != p.vectors ||
+            m.coefficient_count % (p.classes - 1) || m.rho_count != p.count)
+                return onnx_invalid(
+                        im, n, "%d coefficients and %d rho for %d classes and %lld vectors",
+                        m.coefficient_count, m.rho_count, p.classes, (long long)p.vectors);
         struct value *like = kernels_of(im, n, &m, x, p.vectors),
                      *scores = like ? pair_scores(im, &m, &p, like) : NULL;
         if (!scores || !onnx_ml_best(im, n, votes(im, &p, scores), &labels))
@@ -396,5 +428,7 @@ bool onnx_import_svm_classifier(struct onnx_import *im, struct onnx_node *n)
                 scores = r ? coupled(im, &p, r) : NULL;
                 return onnx_output(n, 1, scores ? onnx_post_transform(im, scores, post) : NULL);
         }
-        return onnx_output(n, 1, p.classes == 2 ? onnx_ml_two(im, n, scores, post, post == POST_NONE) : onnx_post_transform(im, scores, post));
+        return onnx_output(n, 1,
+                           p.classes == 2 ? onnx_ml_two(im, n, scores, post, post == POST_NONE)
+                                          : onnx_post_transform(im, scores, post));
 }

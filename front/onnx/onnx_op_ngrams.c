@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* TfIdfVectorizer of integers: how often each n-gram of a pool is there. All places of a row are compared
- * with all n-grams of one length. */
+/* TfIdfVectorizer of integers: how often each n-gram of a pool is there. All places of a row are
+ * compared with all n-grams of one length. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
 
@@ -10,7 +10,8 @@
 enum { TERM, INVERSE, BOTH }; /* modes */
 
 struct pool {
-        const int64_t *numbers, *starts, *places; /* of tokens; where n-grams of 1, 2, .. tokens begin; in the result */
+        const int64_t *numbers, *starts,
+                *places; /* of tokens; where n-grams of 1, 2, .. tokens begin; in the result */
         const float *weights;
         int count, lengths, grams, weight_count;
         int64_t least, most, skips;     /* tokens of an n-gram; tokens left out between two of it */
@@ -27,9 +28,9 @@ static int64_t grams_of(const struct pool *p, int length, int64_t *begin)
 
 static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct pool *p)
 {
-        static const char *const modes[] = { "TF", "IDF", "TFIDF", NULL }, *const required[] = { "mode",
-                                                                                                 "ngram_indexes",
-                                                                                                 "ngram_counts" };
+        static const char *const modes[] = { "TF", "IDF", "TFIDF", NULL }, *const required[] = {
+                "mode", "ngram_indexes", "ngram_counts"
+        };
 
         if (onnx_has(n, "pool_strings"))
                 return onnx_unsupported(im, n, "n-grams of strings");
@@ -56,8 +57,8 @@ static int order(const void *a, const void *b, size_t count)
         return 0;
 }
 
-/* An n-gram that stands twice would have two places. Sorted by a merge, for their length is not known to
- * qsort. */
+/* An n-gram that stands twice would have two places. Sorted by a merge, for their length is not
+ * known to qsort. */
 static bool are_unique(struct onnx_import *im, const int64_t *grams, int64_t count, int length)
 {
         const int64_t **from = arena_array(im->arena, (size_t)count + 1, sizeof *from),
@@ -70,7 +71,8 @@ static bool are_unique(struct onnx_import *im, const int64_t *grams, int64_t cou
                         int64_t i = first, middle = compose_min(first + run, count), j = middle,
                                 end = compose_min(first + 2 * run, count);
                         for (int64_t k = first; k < end; k++)
-                                to[k] = j >= end || (i < middle && order(from[i], from[j], (size_t)length) <= 0)
+                                to[k] = j >= end || (i < middle &&
+                                                     order(from[i], from[j], (size_t)length) <= 0)
                                                 ? from[i++]
                                                 : from[j++];
                 }
@@ -89,35 +91,40 @@ static bool pool_check(struct onnx_import *im, const struct onnx_node *n, struct
         int64_t grams = 0, begin;
 
         if (!p->numbers || p->lengths < 1 || p->grams < 1)
-                return onnx_invalid(im, n, "pool_int64s, ngram_counts and ngram_indexes have %d, %d and %d values",
-                                    p->count, p->lengths, p->grams);
+                return onnx_invalid(
+                        im, n,
+                        "pool_int64s, ngram_counts and ngram_indexes have %d, %d and %d values",
+                        p->count, p->lengths, p->grams);
         if (p->least < 1 || p->most < p->least || p->skips < 0)
-                return onnx_invalid(im, n, "n-grams of %lld to %lld tokens, %lld left out", (long long)p->least,
-                                    (long long)p->most, (long long)p->skips);
+                return onnx_invalid(im, n, "n-grams of %lld to %lld tokens, %lld left out",
+                                    (long long)p->least, (long long)p->most, (long long)p->skips);
         for (int k = 0; k < p->lengths; k++) {
                 int64_t end = k + 1 < p->lengths ? p->starts[k + 1] : p->count;
-                if (p->starts[k] < 0 || p->starts[k] > end || end > p->count || (end - p->starts[k]) % (k + 1))
-                        return onnx_invalid(im, n, "n-grams of %d tokens from %lld to %lld in a pool of %d", k + 1,
-                                            (long long)p->starts[k], (long long)end, p->count);
+                if (p->starts[k] < 0 || p->starts[k] > end || end > p->count ||
+                    (end - p->starts[k]) % (k + 1))
+                        return onnx_invalid(
+                                im, n, "n-grams of %d tokens from %lld to %lld in a pool of %d",
+                                k + 1, (long long)p->starts[k], (long long)end, p->count);
                 int64_t count = grams_of(p, k + 1, &begin);
                 if (!are_unique(im, p->numbers + begin, count, k + 1))
-                        return onnx_invalid(im, n, "an n-gram of %d tokens is in the pool twice", k + 1);
+                        return onnx_invalid(im, n, "an n-gram of %d tokens is in the pool twice",
+                                            k + 1);
                 grams += count;
         }
         if (grams != p->grams || (p->weight_count && p->weight_count != p->grams))
-                return onnx_invalid(im, n, "%lld n-grams, %d places and %d weights", (long long)grams, p->grams,
-                                    p->weight_count);
+                return onnx_invalid(im, n, "%lld n-grams, %d places and %d weights",
+                                    (long long)grams, p->grams, p->weight_count);
         for (int k = 0; k < p->grams; k++) {
                 if (p->places[k] < 0 || p->places[k] >= NUMBER_MAX)
-                        return onnx_invalid(im, n, "ngram_indexes holds %lld, want 0 to %d", (long long)p->places[k],
-                                            NUMBER_MAX - 1);
+                        return onnx_invalid(im, n, "ngram_indexes holds %lld, want 0 to %d",
+                                            (long long)p->places[k], NUMBER_MAX - 1);
                 p->outputs = compose_max(p->outputs, p->places[k] + 1);
         }
         return true;
 }
 
-/* x <rows x tokens x i64>: how often n-grams of `length` are there, <rows x n-grams x i32>. Where they may
- * begin and how far apart their tokens are, 1 to `gaps`, are two dimensions. */
+/* x <rows x tokens x i64>: how often n-grams of `length` are there, <rows x n-grams x i32>.
+ * Where they may begin and how far apart their tokens are, 1 to `gaps`, are two dimensions. */
 static struct value *counted(struct onnx_import *im, const struct pool *p, struct value *x,
                              int length)
 {
@@ -192,7 +199,8 @@ bool onnx_import_tf_idf_vectorizer(struct onnx_import *im, struct onnx_node *n)
         int rank = value_rank(x), count = 0;
         struct pool p = { .outputs = 0 };
 
-        if (!onnx_want_rank(im, n, 0, 1, 2) || !attributes_read(im, n, &p) || !pool_check(im, n, &p))
+        if (!onnx_want_rank(im, n, 0, 1, 2) || !attributes_read(im, n, &p) ||
+            !pool_check(im, n, &p))
                 return false;
         if (value_element(x) != E_I64 && value_element(x) != E_I32)
                 return onnx_invalid(im, n, "operand 0 is of %s, want i32 or i64",
@@ -219,7 +227,7 @@ bool onnx_import_tf_idf_vectorizer(struct onnx_import *im, struct onnx_node *n)
                         return false;
         }
         y = weighed(im, &p, count > 1 ? build_concat(&im->b, parts, count, 1) : parts[0]);
-        y = y ? build_transpose(&im->b, y, (const int64_t[]){ 1, 0 }) : NULL;
+        y = compose_transpose(im->c, y, (const int64_t[]){ 1, 0 });
         struct attr *attrs = attrs_new(im->m, OP_scatter);
         attr_set(attrs, OP_scatter, "kind", 1 + REDUCE_sum);
         struct value *zeros = constant_number(
@@ -229,8 +237,10 @@ bool onnx_import_tf_idf_vectorizer(struct onnx_import *im, struct onnx_node *n)
                              0),
                      *at = compose_reshape(im->c, constant_ints(im->m, p.places, p.grams), 2,
                                            (const dim_t[]){ dim_of(p.grams), dim_of(1) });
-        y = y && at ? value_build(&im->b, OP_scatter, (struct value *[]){ zeros, at, y }, 3, attrs, NULL) : NULL;
-        y = y ? build_transpose(&im->b, y, (const int64_t[]){ 1, 0 }) : NULL;
+        y = y && at ? value_build(&im->b, OP_scatter, (struct value *[]){ zeros, at, y }, 3, attrs,
+                                  NULL)
+                    : NULL;
+        y = compose_transpose(im->c, y, (const int64_t[]){ 1, 0 });
         return onnx_output(
                 n, 0,
                 rank == 1 ? compose_reshape(im->c, y, 1, (const dim_t[]){ dim_of(p.outputs) }) : y);

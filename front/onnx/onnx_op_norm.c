@@ -163,7 +163,7 @@ static bool want_vector(struct onnx_import *im, const struct onnx_node *n, int i
 
         return (t->rank == 1 && dim_is(t->dims[0], extent) && element_is_float(t->element)) ||
                onnx_invalid(im, n, "operand %d is %s, want %lld numbers", input,
-                            type_text(im->arena, im->m, t), (long long)extent);
+                            compose_text(im->c, t), (long long)extent);
 }
 
 bool onnx_import_instance_normalization(struct onnx_import *im, struct onnx_node *n)

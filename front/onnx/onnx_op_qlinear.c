@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* com.microsoft, QLinear...: operators on floats between a dequantization and a quantization, each of
- * which has one scale and one zero point for all. */
+/* com.microsoft, QLinear...: operators on floats between a dequantization and a quantization,
+ * each of which has one scale and one zero point for all. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_softmax.h"
@@ -158,7 +158,7 @@ bool onnx_import_qlinear_concat(struct onnx_import *im, struct onnx_node *n)
                         fits = d == axis || dim_is(first->dims[d], value_extent(v[i], d));
                 if (!fits)
                         return onnx_invalid(im, n, "part %d is %s", i,
-                                            type_text(im->arena, im->m, v[i]->type));
+                                            compose_text(im->c, v[i]->type));
                 sum += value_extent(v[i], axis);
         }
         for (int d = 0; d < first->rank; d++)

@@ -61,14 +61,14 @@ bool onnx_import_quantize_linear(struct onnx_import *im, struct onnx_node *n)
                     !type_same_dims(zero->type, n->inputs[1]->type) &&
                     (type_elements(zero->type) != 1 || type_elements(n->inputs[1]->type) != 1))
                         return onnx_invalid(im, n, "the zero point is %s for a scale %s",
-                                            type_text(im->arena, im->m, zero->type),
-                                            type_text(im->arena, im->m, n->inputs[1]->type));
+                                            compose_text(im->c, zero->type),
+                                            compose_text(im->c, n->inputs[1]->type));
         }
         if (!is_quantized(to) || element_info[to].bytes > 2)
-                return onnx_invalid(
-                        im, n,
-                        "quantized to %s, want an integer type of up to 16 bits, or floats of up to 8",
-                        element_info[to].text);
+                return onnx_invalid(im, n,
+                                    "quantized to %s, want an integer type of up to 16 bits, or "
+                                    "floats of up to 8",
+                                    element_info[to].text);
         if (!over_operand(im, n, axis, block, &scale, &zero))
                 return false;
         if (value_element(x) != E_I32 && !element_is_float(value_element(x)))

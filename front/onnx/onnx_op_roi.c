@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* RoiAlign: operands x [batch, channels, rows, columns], regions [regions, 4], the image of each. */
+/* RoiAlign: operands x [batch, channels, rows, columns], regions [regions, 4], the image of
+ * each. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_resample.h"
 
@@ -25,8 +26,8 @@ static bool roi_read(struct onnx_import *im, struct onnx_node *n, struct compose
             value_extent(n->inputs[2], 0) != value_extent(r->regions, 0) ||
             !value_extent(r->x, 2) || !value_extent(r->x, 3))
                 return onnx_invalid(im, n, "regions are %s of images %s",
-                                    type_text(im->arena, im->m, r->regions->type),
-                                    type_text(im->arena, im->m, r->x->type));
+                                    compose_text(im->c, r->regions->type),
+                                    compose_text(im->c, r->x->type));
         r->largest = mode;
         r->unshifted = unshifted;
         return true;

@@ -45,7 +45,7 @@ bool onnx_import_affine_grid(struct onnx_import *im, struct onnx_node *n)
         if ((dims != 2 && dims != 3) || value_rank(theta) != 3 || value_extent(theta, 1) != dims ||
             value_extent(theta, 2) != dims + 1)
                 return onnx_invalid(im, n, "theta is %s for a size of %d numbers",
-                                    type_text(im->arena, im->m, theta->type), dims + 2);
+                                    compose_text(im->c, theta->type), dims + 2);
         if (known) {
                 if (size[0] != value_extent(theta, 0))
                         return onnx_invalid(im, n, "size has %lld images, theta %lld",
@@ -59,7 +59,7 @@ bool onnx_import_affine_grid(struct onnx_import *im, struct onnx_node *n)
                 if (to && (!dim_is(to->dims[0], value_extent(theta, 0)) ||
                            !dim_is(to->dims[dims + 1], dims)))
                         return onnx_invalid(im, n, "output 0 is declared as %s",
-                                            type_text(im->arena, im->m, to));
+                                            compose_text(im->c, to));
         }
         if (!to)
                 return false;

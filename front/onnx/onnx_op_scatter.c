@@ -40,9 +40,9 @@ bool onnx_import_scatter_elements(struct onnx_import *im, struct onnx_node *n)
                 fits = fits && (d == axis || value_extent(indices, d) <= value_extent(x, d));
         if (!fits)
                 return onnx_invalid(im, n, "updates are %s at indices %s of an operand %s",
-                                    type_text(im->arena, im->m, updates->type),
-                                    type_text(im->arena, im->m, indices->type),
-                                    type_text(im->arena, im->m, x->type));
+                                    compose_text(im->c, updates->type),
+                                    compose_text(im->c, indices->type),
+                                    compose_text(im->c, x->type));
         return onnx_indices_fit(im, n, indices, &x->type->dims[axis], 1) &&
                onnx_output(n, 0, compose_scatter(im->c, x, indices, updates, axis, kind));
 }
@@ -64,9 +64,9 @@ bool onnx_import_scatter_nd(struct onnx_import *im, struct onnx_node *n)
                                   : value_extent(x, d - outer + (int)width));
         if (!fits)
                 return onnx_invalid(im, n, "updates are %s at indices %s of an operand %s",
-                                    type_text(im->arena, im->m, updates->type),
-                                    type_text(im->arena, im->m, indices->type),
-                                    type_text(im->arena, im->m, x->type));
+                                    compose_text(im->c, updates->type),
+                                    compose_text(im->c, indices->type),
+                                    compose_text(im->c, x->type));
         return onnx_indices_fit(im, n, indices, x->type->dims, width) &&
                onnx_output(n, 0, compose_scatter(im->c, x, indices, updates, -1, kind));
 }
@@ -93,8 +93,8 @@ bool onnx_import_tensor_scatter(struct onnx_import *im, struct onnx_node *n)
                                           : value_extent(update, d) == value_extent(x, d));
         if (!fits)
                 return onnx_invalid(im, n, "an update %s of a cache %s along axis %d",
-                                    type_text(im->arena, im->m, update->type),
-                                    type_text(im->arena, im->m, x->type), axis);
+                                    compose_text(im->c, update->type), compose_text(im->c, x->type),
+                                    axis);
         return onnx_output(n, 0, compose_cache_update(im->c, x, update, begin, axis, circular));
 }
 
@@ -114,8 +114,7 @@ bool onnx_import_max_unpool(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (!type_same_dims(x->type, at->type))
                 return onnx_invalid(im, n, "indices are %s for an operand %s",
-                                    type_text(im->arena, im->m, at->type),
-                                    type_text(im->arena, im->m, x->type));
+                                    compose_text(im->c, at->type), compose_text(im->c, x->type));
         for (int d = 0; d < rank; d++) {
                 int k = d - 2;
                 dims[d] = result[d] = dim_of(value_extent(x, d));
@@ -160,8 +159,8 @@ static bool fold_known(struct onnx_import *im, struct onnx_node *n, const int64_
         return onnx_window_read(im, n, blocks, block, true, &f->window);
 }
 
-/* A shape is a run-time value: the declaration of the result says how many channels and pixels there
- * are. */
+/* A shape is a run-time value: the declaration of the result says how many channels and pixels
+ * there are. */
 static bool fold_open(struct onnx_import *im, struct onnx_node *n, struct compose_fold *f)
 {
         const struct value *x = f->x;
@@ -185,8 +184,7 @@ static bool fold_open(struct onnx_import *im, struct onnx_node *n, struct compos
         if (!dim_is(to->dims[0], value_extent(x, 0)) || !f->channels || !value_extent(x, 1) ||
             value_extent(x, 1) % f->channels || !value_extent(x, 2))
                 return onnx_invalid(im, n, "columns %s for an output that is declared as %s",
-                                    type_text(im->arena, im->m, x->type),
-                                    type_text(im->arena, im->m, to));
+                                    compose_text(im->c, x->type), compose_text(im->c, to));
         for (int d = 0; d < count; d++)
                 f->image[d] = type_extent(to, d + 2);
         return true;

@@ -14,12 +14,14 @@ static struct onnx_sequence *sequence(struct onnx_import *im, const struct onnx_
         struct value *v = n->inputs[i];
         if (v->type->kind == TYPE_SEQUENCE)
                 return (struct onnx_sequence *)v;
-        onnx_invalid(im, n, "input %d is %s, want a sequence", i, type_text(im->arena, im->m, v->type));
+        onnx_invalid(im, n, "input %d is %s, want a sequence", i, compose_text(im->c, v->type));
         return NULL;
 }
 
-/* Operand i, a position from -count on and below `end`; negative ones count from the last item. Absent: the preset. */
-static bool position(struct onnx_import *im, const struct onnx_node *n, int i, int count, int end, int preset, int *at)
+/* Operand i, a position from -count on and below `end`; negative ones count from the last item.
+ * Absent: the preset. */
+static bool position(struct onnx_import *im, const struct onnx_node *n, int i, int count, int end,
+                     int preset, int *at)
 {
         int64_t stated;
         bool known;
@@ -28,7 +30,8 @@ static bool position(struct onnx_import *im, const struct onnx_node *n, int i, i
         if (!known)
                 return onnx_unsupported(im, n, "the position is a run-time value, want a constant");
         if (stated < -(int64_t)count || stated >= end)
-                return onnx_invalid(im, n, "position %lld in a sequence of %d items", (long long)stated, count);
+                return onnx_invalid(im, n, "position %lld in a sequence of %d items",
+                                    (long long)stated, count);
         *at = (int)(stated < 0 ? stated + count : stated);
         return true;
 }
@@ -39,7 +42,8 @@ bool onnx_import_sequence_empty(struct onnx_import *im, struct onnx_node *n)
 {
         int64_t number;
         enum element e;
-        return onnx_int(im, n, "dtype", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, &number) && onnx_element_number(im, n, "dtype", number, &e) &&
+        return onnx_int(im, n, "dtype", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, &number) &&
+               onnx_element_number(im, n, "dtype", number, &e) &&
                onnx_output(n, 0, onnx_sequence_new(im, e, NULL, 0));
 }
 
@@ -67,7 +71,8 @@ bool onnx_import_sequence_insert(struct onnx_import *im, struct onnx_node *n)
                 room = onnx_room_new(im, room->items, list->count);
         if (!room)
                 return false;
-        memmove(room->items + at + 1, room->items + at, (size_t)(list->count - at) * sizeof *room->items);
+        memmove(room->items + at + 1, room->items + at,
+                (size_t)(list->count - at) * sizeof *room->items);
         room->items[at] = n->inputs[1];
         room->used++;
         return onnx_output(
@@ -86,7 +91,8 @@ bool onnx_import_sequence_erase(struct onnx_import *im, struct onnx_node *n)
         if (!room)
                 return false;
         if (room != list->room) {
-                memmove(room->items + at, room->items + at + 1, (size_t)(list->count - at - 1) * sizeof *room->items);
+                memmove(room->items + at, room->items + at + 1,
+                        (size_t)(list->count - at - 1) * sizeof *room->items);
                 room->used--;
         }
         return onnx_output(
@@ -94,7 +100,8 @@ bool onnx_import_sequence_erase(struct onnx_import *im, struct onnx_node *n)
 }
 
 /* The parts' extents: of `split` each, the last one what is left, or as `split` lists them. */
-static int64_t *part_extents(struct onnx_import *im, struct onnx_node *n, int64_t extent, int *count)
+static int64_t *part_extents(struct onnx_import *im, struct onnx_node *n, int64_t extent,
+                             int *count)
 {
         const struct value *split = onnx_input(n, 1);
         int64_t each = 1, sum = 0;
@@ -159,11 +166,12 @@ bool onnx_import_split_to_sequence(struct onnx_import *im, struct onnx_node *n)
 /* ---- a body for each item ---- */
 
 /* Inputs beside the first sequence are tensors, or sequences of as many items. */
-static bool check_map(struct onnx_import *im, struct onnx_node *n, const Onnx__GraphProto *body, int items)
+static bool check_map(struct onnx_import *im, struct onnx_node *n, const Onnx__GraphProto *body,
+                      int items)
 {
         if (body->n_input != (size_t)n->input_count || (size_t)n->output_count > body->n_output)
-                return onnx_invalid(im, n, "%d inputs and %d outputs; its body has %zu and %zu", n->input_count, n->output_count,
-                                    body->n_input, body->n_output);
+                return onnx_invalid(im, n, "%d inputs and %d outputs; its body has %zu and %zu",
+                                    n->input_count, n->output_count, body->n_input, body->n_output);
         for (int i = 1; i < n->input_count; i++) {
                 const struct value *v = n->inputs[i];
                 if (!v || v->type->kind == TYPE_OPTIONAL)
@@ -173,18 +181,23 @@ static bool check_map(struct onnx_import *im, struct onnx_node *n, const Onnx__G
                         return onnx_invalid(im, n, "input %d has %d items, the first one %d", i,
                                             ((const struct onnx_sequence *)v)->count, items);
         }
-        return items || onnx_unsupported(im, n, "the sequence is empty, and of what element the results are is not stated");
+        return items ||
+               onnx_unsupported(
+                       im, n,
+                       "the sequence is empty, and of what element the results are is not stated");
 }
 
 /* what output `which` of the body was for each item */
-static struct value *mapped(struct onnx_import *im, struct onnx_node *n, struct value *const *made, int which, int outputs, int items)
+static struct value *mapped(struct onnx_import *im, struct onnx_node *n, struct value *const *made,
+                            int which, int outputs, int items)
 {
         struct value **list = arena_array(im->arena, (size_t)items, sizeof *list);
         for (int k = 0; k < items; k++) {
                 list[k] = made[k * outputs + which];
                 if (list[k]->type->kind != TYPE_TENSOR ||
                     value_element(list[k]) != value_element(list[0])) {
-                        onnx_invalid(im, n, "output %d of its body is %s for item %d", which, type_text(im->arena, im->m, list[k]->type), k);
+                        onnx_invalid(im, n, "output %d of its body is %s for item %d", which,
+                                     compose_text(im->c, list[k]->type), k);
                         return NULL;
                 }
         }
@@ -198,15 +211,18 @@ bool onnx_import_sequence_map(struct onnx_import *im, struct onnx_node *n)
         if (!body || !check_map(im, n, body, first->count))
                 return false;
         int outputs = n->output_count;
-        struct value **arguments = arena_array(im->arena, (size_t)n->input_count, sizeof *arguments),
-                     **made = arena_array(im->arena, (size_t)outputs * (size_t)first->count, sizeof *made);
+        struct value **arguments =
+                             arena_array(im->arena, (size_t)n->input_count, sizeof *arguments),
+                     **made = arena_array(im->arena, (size_t)outputs * (size_t)first->count,
+                                          sizeof *made);
         for (int k = 0; k < first->count; k++) {
                 for (int i = 0; i < n->input_count; i++)
                         arguments[i] =
                                 n->inputs[i]->type->kind == TYPE_TENSOR
                                         ? n->inputs[i]
                                         : ((struct onnx_sequence *)n->inputs[i])->room->items[k];
-                if (!onnx_repeat_graph(im, body, arguments, n->input_count, made + k * outputs, outputs))
+                if (!onnx_repeat_graph(im, body, arguments, n->input_count, made + k * outputs,
+                                       outputs))
                         return false;
         }
         for (int i = 0; i < outputs; i++)
@@ -231,7 +247,8 @@ static struct value *item_at(struct onnx_import *im, struct onnx_node *n,
         if (!index)
                 return NULL;
         if (compose_first_unlike(list->room->items, list->count) < list->count) {
-                onnx_unsupported(im, n, "the position is a run-time value, and items differ in shape");
+                onnx_unsupported(im, n,
+                                 "the position is a run-time value, and items differ in shape");
                 return NULL;
         }
         struct value *rows = compose_stack(im->c, list->room->items, list->count, 0);
@@ -244,9 +261,11 @@ bool onnx_import_sequence_at(struct onnx_import *im, struct onnx_node *n)
         int at;
         if (!list)
                 return false;
-        if (n->inputs[1]->type->kind == TYPE_TENSOR && !value_is_constant(n->inputs[1]) && list->count)
+        if (n->inputs[1]->type->kind == TYPE_TENSOR && !value_is_constant(n->inputs[1]) &&
+            list->count)
                 return onnx_want_integer(im, n, 1) && onnx_output(n, 0, item_at(im, n, list));
-        return position(im, n, 1, list->count, list->count, 0, &at) && onnx_output(n, 0, list->room->items[at]);
+        return position(im, n, 1, list->count, list->count, 0, &at) &&
+               onnx_output(n, 0, list->room->items[at]);
 }
 
 bool onnx_import_concat_from_sequence(struct onnx_import *im, struct onnx_node *n)
@@ -254,7 +273,8 @@ bool onnx_import_concat_from_sequence(struct onnx_import *im, struct onnx_node *
         struct onnx_sequence *list = sequence(im, n, 0);
         int64_t stated, fresh;
         int axis;
-        if (!list || !onnx_int_required(im, n, "axis", &stated) || !onnx_int_range(im, n, "new_axis", 0, 0, 1, &fresh))
+        if (!list || !onnx_int_required(im, n, "axis", &stated) ||
+            !onnx_int_range(im, n, "new_axis", 0, 0, 1, &fresh))
                 return false;
         if (!list->count)
                 return onnx_invalid(im, n, "the sequence is empty");
@@ -282,8 +302,10 @@ bool onnx_import_optional(struct onnx_import *im, struct onnx_node *n)
         if (sequence)
                 t = t->sequence_type->elem_type;
         if (!t || t->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-                return onnx_unsupported(im, n, "an optional of what is neither a tensor nor a sequence of tensors");
-        return onnx_element_number(im, n, "type", t->tensor_type->elem_type, &e) && onnx_output(n, 0, onnx_absent_new(im, e, sequence));
+                return onnx_unsupported(
+                        im, n, "an optional of what is neither a tensor nor a sequence of tensors");
+        return onnx_element_number(im, n, "type", t->tensor_type->elem_type, &e) &&
+               onnx_output(n, 0, onnx_absent_new(im, e, sequence));
 }
 
 bool onnx_import_optional_has_element(struct onnx_import *im, struct onnx_node *n)

@@ -36,7 +36,8 @@ static bool reshape_resolve(struct onnx_import *im, const struct onnx_node *n, c
         if (open >= 0) {
                 if (known == 0 || total % known)
                         return onnx_invalid(im, n,
-                                            "%lld elements do not divide into a shape with an open extent beside %lld",
+                                            "%lld elements do not divide into a shape with an open "
+                                            "extent beside %lld",
                                             (long long)total, (long long)known);
                 dims[open] = total / known;
         } else if (known != total) {
@@ -70,8 +71,7 @@ bool onnx_import_reshape(struct onnx_import *im, struct onnx_node *n)
         if (type_elements(to) != type_elements(x->type))
                 return onnx_invalid(im, n,
                                     "output 0 is declared as %s for an operand of %lld elements",
-                                    type_text(im->arena, im->m, to),
-                                    (long long)type_elements(x->type));
+                                    compose_text(im->c, to), (long long)type_elements(x->type));
         return onnx_output(n, 0, compose_reshape(im->c, x, to->rank, to->dims));
 }
 
@@ -102,8 +102,7 @@ static bool reshape_declared(struct onnx_import *im, struct onnx_node *n, int ra
         if (to && type_elements(to) != type_elements(x->type))
                 return onnx_invalid(im, n,
                                     "output 0 is declared as %s for an operand of %lld elements",
-                                    type_text(im->arena, im->m, to),
-                                    (long long)type_elements(x->type));
+                                    compose_text(im->c, to), (long long)type_elements(x->type));
         return to && onnx_output(n, 0, compose_reshape(im->c, x, to->rank, to->dims));
 }
 
@@ -204,10 +203,9 @@ bool onnx_import_expand(struct onnx_import *im, struct onnx_node *n)
                 for (int d = 0; d < t->rank; d++) {
                         int at = rank - t->rank + d;
                         if (at < 0 || (!dim_is(t->dims[d], 1) && !dim_equal(t->dims[d], dims[at])))
-                                return onnx_invalid(im, n,
-                                                    "%s cannot be expanded to the declared %s",
-                                                    type_text(im->arena, im->m, t),
-                                                    type_text(im->arena, im->m, to));
+                                return onnx_invalid(
+                                        im, n, "%s cannot be expanded to the declared %s",
+                                        compose_text(im->c, t), compose_text(im->c, to));
                 }
         }
         return compose_type(im->c, value_element(x), rank, dims) &&

@@ -40,7 +40,7 @@ bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
                         if (axis_known)
                                 return onnx_invalid(im, n, "a transform of length %lld of %s",
                                                     (long long)t.period,
-                                                    type_text(im->arena, im->m, x->type));
+                                                    compose_text(im->c, x->type));
                         continue;
                 }
                 for (int k = 0; k < rank; k++)
@@ -60,7 +60,7 @@ bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
         }
         if (!y)
                 return onnx_invalid(im, n, "no axis gives the declared %s",
-                                    type_text(im->arena, im->m, to));
+                                    compose_text(im->c, to));
         return onnx_output(n, 0, compose_cast(im->c, y, value_element(n->inputs[0])));
 }
 
@@ -72,14 +72,15 @@ bool onnx_import_stft(struct onnx_import *im, struct onnx_node *n)
         int64_t onesided, step, length;
         bool known, length_known;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) || !onnx_want_integer(im, n, 1) ||
-            !onnx_want_integer(im, n, 3) || !onnx_int_range(im, n, "onesided", 1, 0, 1, &onesided) ||
-            !onnx_operand_int(im, n, 1, 1, &step, &known) || !onnx_operand_int(im, n, 3, -1, &length, &length_known) ||
-            !f.x)
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) ||
+            !onnx_want_integer(im, n, 1) || !onnx_want_integer(im, n, 3) ||
+            !onnx_int_range(im, n, "onesided", 1, 0, 1, &onesided) ||
+            !onnx_operand_int(im, n, 1, 1, &step, &known) ||
+            !onnx_operand_int(im, n, 3, -1, &length, &length_known) || !f.x)
                 return false;
         if (f.window &&
             (value_rank(f.window) != 1 || value_element(f.window) != value_element(n->inputs[0])))
-                return onnx_invalid(im, n, "the window is %s", type_text(im->arena, im->m, f.window->type));
+                return onnx_invalid(im, n, "the window is %s", compose_text(im->c, f.window->type));
         if (f.window && length_known && length >= 0 && length != value_extent(f.window, 0))
                 return onnx_invalid(im, n, "frame_length is %lld for a window of %lld",
                                     (long long)length, (long long)value_extent(f.window, 0));

@@ -61,8 +61,7 @@ static bool how_many(struct onnx_import *im, struct onnx_node *n, const struct v
         *count = type_extent(declared, dimension);
         return *count <= value_extent(flags, 0) ||
                onnx_invalid(im, n, "output 0 is declared as %s, at most %lld are possible",
-                            type_text(im->arena, im->m, declared),
-                            (long long)value_extent(flags, 0));
+                            compose_text(im->c, declared), (long long)value_extent(flags, 0));
 }
 
 /* <rank x n>: a column for each element that is not 0 */
@@ -138,9 +137,8 @@ bool onnx_import_non_max_suppression(struct onnx_import *im, struct onnx_node *n
         const struct type *t = s.scores->type, *boxes = s.boxes->type;
         if (!dim_equal(boxes->dims[0], t->dims[0]) || !dim_equal(boxes->dims[1], t->dims[2]) ||
             !dim_is(boxes->dims[2], 4))
-                return onnx_invalid(im, n, "boxes are %s for scores %s",
-                                    type_text(im->arena, im->m, boxes),
-                                    type_text(im->arena, im->m, t));
+                return onnx_invalid(im, n, "boxes are %s for scores %s", compose_text(im->c, boxes),
+                                    compose_text(im->c, t));
         s.center = center;
         s.room = known ? compose_min(compose_max(most, 0), type_extent(t, 2)) : type_extent(t, 2);
         if (!s.room || !type_elements(t))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ai.onnx.preview.training: Momentum, Adagrad, Adam. A node has several tensors to optimize: all of these,
- * then all gradients, then all of each state; results are the new tensors, then the new states. */
+/* ai.onnx.preview.training: Momentum, Adagrad, Adam. A node has several tensors to optimize: all
+ * of these, then all gradients, then all of each state; results are the new tensors, then the
+ * new states. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
 
@@ -19,17 +20,17 @@ struct optimizer {
 
 static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct optimizer *o)
 {
-        static const char *const modes[] = { "standard", "nesterov", NULL }, *const required[] = { "alpha", "beta",
-                                                                                                   "mode",
-                                                                                                   "norm_coefficient" };
+        static const char *const modes[] = { "standard", "nesterov", NULL }, *const required[] = {
+                "alpha", "beta", "mode", "norm_coefficient"
+        };
 
         for (int k = 0; k < 4 && o->kind == MOMENTUM; k++)
                 if (!onnx_has(n, required[k]))
                         return onnx_invalid(im, n, "attribute %s is missing", required[k]);
         if (!onnx_float(im, n, "norm_coefficient", 0, &o->norm))
                 return false;
-        if (o->kind != ADAGRAD &&
-            (!onnx_float(im, n, "alpha", 0.9F, &o->alpha) || !onnx_float(im, n, "beta", 0.999F, &o->beta)))
+        if (o->kind != ADAGRAD && (!onnx_float(im, n, "alpha", 0.9F, &o->alpha) ||
+                                   !onnx_float(im, n, "beta", 0.999F, &o->beta)))
                 return false;
         switch (o->kind) {
         case MOMENTUM: return onnx_choice(im, n, "mode", modes, 0, &o->nesterov);
@@ -67,7 +68,8 @@ static bool learning_rate(struct onnx_import *im, const struct onnx_node *n, str
 }
 
 /* v: tensor, gradient, states; made from them: tensor, states */
-static bool update(struct onnx_import *im, const struct optimizer *o, struct value *const *v, struct value **made)
+static bool update(struct onnx_import *im, const struct optimizer *o, struct value *const *v,
+                   struct value **made)
 {
         enum element e = value_element(v[0]);
         struct value *rate = compose_cast(im->c, o->rate, e),
@@ -100,7 +102,8 @@ static bool update(struct onnx_import *im, const struct optimizer *o, struct val
         return made[0] && made[1];
 }
 
-/* Operands R, T, and of each tensor itself, its gradient and its states (variant: which optimizer) */
+/* Operands R, T, and of each tensor itself, its gradient and its states (variant: which
+ * optimizer) */
 bool onnx_import_optimizer(struct onnx_import *im, struct onnx_node *n)
 {
         struct optimizer o = { .kind = onnx_variant(n) };
@@ -109,18 +112,20 @@ bool onnx_import_optimizer(struct onnx_import *im, struct onnx_node *n)
         int parts = 2 + o.states;
         o.count = (n->input_count - 2) / parts;
         if (n->input_count != 2 + o.count * parts || n->output_count > o.count * (1 + o.states))
-                return onnx_invalid(im, n, "%d inputs and %d outputs, want 2 and %d for each tensor, and %d",
-                                    n->input_count, n->output_count, parts, 1 + o.states);
+                return onnx_invalid(
+                        im, n, "%d inputs and %d outputs, want 2 and %d for each tensor, and %d",
+                        n->input_count, n->output_count, parts, 1 + o.states);
         for (int k = 0; k < n->input_count; k++) {
-                const struct value *v = n->inputs[k], *like = k < 2 ? v : n->inputs[2 + (k - 2) % o.count];
+                const struct value *v = n->inputs[k],
+                                   *like = k < 2 ? v : n->inputs[2 + (k - 2) % o.count];
                 if (!v)
                         return onnx_invalid(im, n, "input %d is required", k);
                 if (!type_same_dims(v->type, like->type) ||
                     value_element(v) != value_element(like) ||
                     (k >= 2 && value_element(v) != E_F32 && value_element(v) != E_F64))
                         return onnx_invalid(im, n, "operand %d is %s, want %s, of f32 or f64", k,
-                                            type_text(im->arena, im->m, v->type),
-                                            type_text(im->arena, im->m, like->type));
+                                            compose_text(im->c, v->type),
+                                            compose_text(im->c, like->type));
         }
         if (!attributes_read(im, n, &o) || !learning_rate(im, n, &o))
                 return false;
@@ -131,7 +136,8 @@ bool onnx_import_optimizer(struct onnx_import *im, struct onnx_node *n)
                 if (!update(im, &o, v, made))
                         return false;
                 for (int part = 0; part <= o.states; part++)
-                        if (part * o.count + k < n->output_count && !onnx_output(n, part * o.count + k, made[part]))
+                        if (part * o.count + k < n->output_count &&
+                            !onnx_output(n, part * o.count + k, made[part]))
                                 return false;
         }
         return true;

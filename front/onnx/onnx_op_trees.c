@@ -7,21 +7,22 @@
 #include <string.h>
 
 /* as onnx_ml_integers has them, in [least, most] */
-static bool integers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *count, int64_t least,
-                     int64_t most, const int64_t **values)
+static bool integers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *count,
+                     int64_t least, int64_t most, const int64_t **values)
 {
         if (!onnx_ml_integers(im, n, name, count, values))
                 return false;
         for (int64_t k = 0; k < *count; k++)
                 if ((*values)[k] < least || (*values)[k] > most)
-                        return onnx_invalid(im, n, "%s holds %lld, want %lld to %lld", name, (long long)(*values)[k],
-                                            (long long)least, (long long)most);
+                        return onnx_invalid(im, n, "%s holds %lld, want %lld to %lld", name,
+                                            (long long)(*values)[k], (long long)least,
+                                            (long long)most);
         return true;
 }
 
 /* a tensor of `count` numbers (-1: any) of type e; NULL where it is absent and need not be there */
-static bool numbers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t count, enum element e,
-                    bool required, struct value **values)
+static bool numbers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t count,
+                    enum element e, bool required, struct value **values)
 {
         if (!onnx_tensor_attribute(im, n, name, values))
                 return false;
@@ -29,8 +30,9 @@ static bool numbers(struct onnx_import *im, struct onnx_node *n, const char *nam
                 return !required || onnx_invalid(im, n, "attribute %s is missing", name);
         const struct type *t = (*values)->type;
         return (t->element == e && (count < 0 || type_elements(t) == count)) ||
-               onnx_invalid(im, n, "%s is %s, want %lld of %s", name, type_text(im->arena, im->m, t),
-                            (long long)(count < 0 ? type_elements(t) : count), element_info[e].text);
+               onnx_invalid(im, n, "%s is %s, want %lld of %s", name, compose_text(im->c, t),
+                            (long long)(count < 0 ? type_elements(t) : count),
+                            element_info[e].text);
 }
 
 /* what the attributes hold */
@@ -42,9 +44,8 @@ struct said {
 
 static bool said_read(struct onnx_import *im, struct onnx_node *n, struct said *s)
 {
-        static const char *const ways[2] = { "nodes_falsenodeids", "nodes_truenodeids" }, *const leaves[2] = {
-                "nodes_falseleafs", "nodes_trueleafs"
-        };
+        static const char *const ways[2] = { "nodes_falsenodeids", "nodes_truenodeids" },
+                                 *const leaves[2] = { "nodes_falseleafs", "nodes_trueleafs" };
         enum element e = value_element(n->inputs[0]);
         struct value *hitrates;
 
@@ -73,10 +74,13 @@ static bool said_read(struct onnx_import *im, struct onnx_node *n, struct said *
 /* behind enum compose_tree_mode: is the feature one of several numbers? */
 enum { TREE_MEMBER = TREE_NEQ + 1 };
 
-static double number(const struct value *v, int64_t k) { return constant_element(v->constant, k).f; }
+static double number(const struct value *v, int64_t k)
+{
+        return constant_element(v->constant, k).f;
+}
 
-/* A node that asks for one of several numbers becomes a chain of such as ask for one. *member: where the set
- * begins, moved behind it. */
+/* A node that asks for one of several numbers becomes a chain of such as ask for one. *member:
+ * where the set begins, moved behind it. */
 static bool chain(struct onnx_import *im, const struct onnx_node *n, const struct said *s,
                   struct compose_forest *f, struct compose_tree_node *node, int64_t *member)
 {
@@ -113,24 +117,27 @@ static bool nodes_read(struct onnx_import *im, const struct onnx_node *n, const 
                 struct compose_tree_node *node = &f->nodes[k];
                 uint64_t mode = constant_element(s->modes->constant, k).u;
                 if (mode > TREE_MEMBER)
-                        return onnx_invalid(im, n, "nodes_modes holds %llu, want 0 to %d", (unsigned long long)mode,
-                                            TREE_MEMBER);
+                        return onnx_invalid(im, n, "nodes_modes holds %llu, want 0 to %d",
+                                            (unsigned long long)mode, TREE_MEMBER);
                 *node = (struct compose_tree_node){ .feature = s->features[k],
                                                     .mode = (int)mode,
                                                     .missing = s->missing && s->missing[k] };
                 node->split.f = number(s->splits, k);
                 for (int way = 0; way < 2; way++) {
-                        int64_t to = s->ways[way][k], count = s->is_leaf[way][k] ? s->leaves : s->nodes;
+                        int64_t to = s->ways[way][k],
+                                count = s->is_leaf[way][k] ? s->leaves : s->nodes;
                         if (to >= count)
-                                return onnx_invalid(im, n, "node %lld leads to %s %lld of %lld", (long long)k,
-                                                    s->is_leaf[way][k] ? "leaf" : "node", (long long)to,
-                                                    (long long)count);
+                                return onnx_invalid(im, n, "node %lld leads to %s %lld of %lld",
+                                                    (long long)k,
+                                                    s->is_leaf[way][k] ? "leaf" : "node",
+                                                    (long long)to, (long long)count);
                         node->next[way] = s->is_leaf[way][k] ? ~to : to;
                 }
                 if (mode == TREE_MEMBER && !chain(im, n, s, f, node, &member))
                         return false;
         }
-        return member == members || onnx_invalid(im, n, "membership_values has more sets than nodes ask for");
+        return member == members ||
+               onnx_invalid(im, n, "membership_values has more sets than nodes ask for");
 }
 
 static void leaves_read(struct onnx_import *im, const struct said *s, struct compose_forest *f)
@@ -155,9 +162,11 @@ bool onnx_import_tree_ensemble(struct onnx_import *im, struct onnx_node *n)
         struct compose_forest f = { .base = NULL };
         struct said s;
 
-        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, 2) || !said_read(im, n, &s) ||
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, 2) ||
+            !said_read(im, n, &s) ||
             !onnx_int_range(im, n, "aggregate_function", TREE_SUM, 0, TREE_MAX, &aggregate) ||
-            !onnx_int_range(im, n, "post_transform", POST_NONE, 0, POST_PROBIT, &post) || !nodes_read(im, n, &s, &f))
+            !onnx_int_range(im, n, "post_transform", POST_NONE, 0, POST_PROBIT, &post) ||
+            !nodes_read(im, n, &s, &f))
                 return false;
         leaves_read(im, &s, &f);
         f.aggregate = (int)aggregate;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* TreeEnsembleRegressor and TreeEnsembleClassifier of ai.onnx.ml: nodes are listed with the numbers of their tree and of themselves in it;
- * leaves are nodes, too, and each may have votes for several targets. */
+/* TreeEnsembleRegressor and TreeEnsembleClassifier of ai.onnx.ml: nodes are listed with the
+ * numbers of their tree and of themselves in it; leaves are nodes, too, and each may have votes
+ * for several targets. */
 #include "front/onnx/onnx_ml.h"
 #include "front/compose/compose_forest.h"
 
@@ -18,7 +19,8 @@ struct listed {
         int post; /* enum post_transform */
         bool two;                       /* classes; all votes are for `voted` of them: one target */
         int64_t voted;
-        const int64_t *trees, *names, *features, *ways[2], *missing; /* of nodes; missing may be NULL */
+        const int64_t *trees, *names, *features, *ways[2],
+                *missing; /* of nodes; missing may be NULL */
         const int64_t *vote_trees, *vote_nodes, *vote_targets;
         union scalar *splits, *weights;
         int *modes;                     /* LEAF: -1 */
@@ -62,12 +64,13 @@ static bool numbers(struct onnx_import *im, struct onnx_node *n, const char *nam
         }
         if ((floats && constant) || (constant && !element_is_float(value_element(constant))))
                 return onnx_invalid(im, n, "%s is %s, want floats", tensor,
-                                    floats ? "there beside the other" : type_text(im->arena, im->m, constant->type));
+                                    floats ? "there beside the other"
+                                           : compose_text(im->c, constant->type));
         *count = constant ? type_elements(constant->type) : given;
         *values = arena_array(im->arena, (size_t)*count + 1, sizeof **values);
         for (int64_t k = 0; k < *count; k++)
-                (*values)[k] =
-                        constant ? constant_element(constant->constant, k) : (union scalar){ .f = (double)floats[k] };
+                (*values)[k] = constant ? constant_element(constant->constant, k)
+                                        : (union scalar){ .f = (double)floats[k] };
         return true;
 }
 
@@ -80,8 +83,10 @@ static bool modes_read(struct onnx_import *im, struct onnx_node *n, struct liste
                                              "BRANCH_EQ",  "BRANCH_NEQ", "LEAF" };
         const Onnx__AttributeProto *a = onnx_attribute(n, "nodes_modes");
 
-        if (!a || a->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS || (int64_t)a->n_strings != l->nodes)
-                return onnx_invalid(im, n, "nodes_modes are no STRINGS, or not %lld", (long long)l->nodes);
+        if (!a || a->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS ||
+            (int64_t)a->n_strings != l->nodes)
+                return onnx_invalid(im, n, "nodes_modes are no STRINGS, or not %lld",
+                                    (long long)l->nodes);
         l->modes = arena_array(im->arena, (size_t)l->nodes + 1, sizeof *l->modes);
         for (int64_t k = 0; k < l->nodes; k++) {
                 int mode = 0;
@@ -89,7 +94,8 @@ static bool modes_read(struct onnx_import *im, struct onnx_node *n, struct liste
                                         memcmp(a->strings[k].data, words[mode], a->strings[k].len)))
                         mode++;
                 if (mode > LEAF)
-                        return onnx_invalid(im, n, "the mode of node %lld is none there is", (long long)k);
+                        return onnx_invalid(im, n, "the mode of node %lld is none there is",
+                                            (long long)k);
                 l->modes[k] = mode == LEAF ? -1 : mode;
         }
         return true;
@@ -101,7 +107,8 @@ static bool one_voted(struct onnx_import *im, struct onnx_node *n, struct listed
         l->voted = l->votes ? l->vote_targets[0] : 0;
         for (int64_t k = 0; k < l->votes; k++)
                 if (l->vote_targets[k] < 0 || l->vote_targets[k] > 1)
-                        return onnx_invalid(im, n, "a vote for class %lld of 2", (long long)l->vote_targets[k]);
+                        return onnx_invalid(im, n, "a vote for class %lld of 2",
+                                            (long long)l->vote_targets[k]);
                 else if (l->vote_targets[k] != l->voted)
                         return onnx_unsupported(im, n, "votes for both of two classes");
         l->vote_targets = arena_array(im->arena, (size_t)l->votes + 1, sizeof *l->vote_targets);
@@ -110,7 +117,8 @@ static bool one_voted(struct onnx_import *im, struct onnx_node *n, struct listed
 }
 
 /* votes: what names of attributes about them begin with */
-static bool listed_read(struct onnx_import *im, struct onnx_node *n, const char *votes, struct listed *l)
+static bool listed_read(struct onnx_import *im, struct onnx_node *n, const char *votes,
+                        struct listed *l)
 {
         const char *trees = arena_printf(im->arena, "%s_treeids", votes),
                    *nodes = arena_printf(im->arena, "%s_nodeids", votes),
@@ -134,11 +142,13 @@ static bool listed_read(struct onnx_import *im, struct onnx_node *n, const char 
             !numbers(im, n, "nodes_values", &count, &l->splits))
                 return false;
         if (!l->nodes || count != l->nodes)
-                return onnx_invalid(im, n, "%lld nodes with %lld values", (long long)l->nodes, (long long)count);
+                return onnx_invalid(im, n, "%lld nodes with %lld values", (long long)l->nodes,
+                                    (long long)count);
         if (!numbers(im, n, weights, &count, &l->weights))
                 return false;
         if (count != l->votes)
-                return onnx_invalid(im, n, "%lld votes with %lld weights", (long long)l->votes, (long long)count);
+                return onnx_invalid(im, n, "%lld votes with %lld weights", (long long)l->votes,
+                                    (long long)count);
         if (l->two && !one_voted(im, n, l))
                 return false;
         l->sorted = arena_array(im->arena, (size_t)l->nodes, sizeof *l->sorted);
@@ -148,11 +158,13 @@ static bool listed_read(struct onnx_import *im, struct onnx_node *n, const char 
         for (int64_t k = 1; k < l->nodes; k++)
                 if (!by_name(&l->sorted[k - 1], &l->sorted[k]))
                         return onnx_invalid(im, n, "node %lld of tree %lld is there twice",
-                                            (long long)l->sorted[k].node, (long long)l->sorted[k].tree);
+                                            (long long)l->sorted[k].node,
+                                            (long long)l->sorted[k].tree);
         return true;
 }
 
-/* numbers[k]: node k of the list in the forest, or ~ of its leaf; the first listed of a tree is its root */
+/* numbers[k]: node k of the list in the forest, or ~ of its leaf; the first listed of a tree is
+ * its root */
 static bool nodes_read(struct onnx_import *im, const struct onnx_node *n, const struct listed *l,
                        int64_t *numbers, struct compose_forest *f)
 {
@@ -172,9 +184,11 @@ static bool nodes_read(struct onnx_import *im, const struct onnx_node *n, const 
                 for (int way = 0; way < 2; way++) {
                         int64_t to = find(l, l->trees[k], l->ways[way][k]);
                         if (to < 0)
-                                return onnx_invalid(
-                                        im, n, "node %lld of tree %lld leads to node %lld, which is not there",
-                                        (long long)l->names[k], (long long)l->trees[k], (long long)l->ways[way][k]);
+                                return onnx_invalid(im, n,
+                                                    "node %lld of tree %lld leads to node %lld, "
+                                                    "which is not there",
+                                                    (long long)l->names[k], (long long)l->trees[k],
+                                                    (long long)l->ways[way][k]);
                         node->next[way] = numbers[to];
                 }
         }
@@ -200,17 +214,21 @@ static bool votes_read(struct onnx_import *im, const struct onnx_node *n, const 
         memset(f->first, 0, ((size_t)f->leaf_count + 2) * sizeof *f->first);
         for (int64_t k = 0; k < l->votes; k++) {
                 int64_t at = find(l, l->vote_trees[k], l->vote_nodes[k]);
-                if (at < 0 || numbers[at] >= 0 || l->vote_targets[k] < 0 || l->vote_targets[k] >= l->targets)
-                        return onnx_invalid(
-                                im, n, "a vote of node %lld of tree %lld for target %lld of %lld, want one of a leaf",
-                                (long long)l->vote_nodes[k], (long long)l->vote_trees[k], (long long)l->vote_targets[k],
-                                (long long)l->targets);
+                if (at < 0 || numbers[at] >= 0 || l->vote_targets[k] < 0 ||
+                    l->vote_targets[k] >= l->targets)
+                        return onnx_invalid(im, n,
+                                            "a vote of node %lld of tree %lld for target %lld of "
+                                            "%lld, want one of a leaf",
+                                            (long long)l->vote_nodes[k],
+                                            (long long)l->vote_trees[k],
+                                            (long long)l->vote_targets[k], (long long)l->targets);
                 leaf[k] = ~numbers[at];
                 f->first[leaf[k] + 1]++;
         }
         for (int64_t k = 0; k <= f->leaf_count; k++) {
                 int64_t count = f->first[k + 1];
-                f->first[k + 1] = total; /* where the votes of leaf k go next; in the end, where they end */
+                f->first[k + 1] =
+                        total; /* where the votes of leaf k go next; in the end, where they end */
                 total += count;
         }
         for (int64_t k = 0; k < l->votes; k++) {
@@ -231,18 +249,22 @@ static struct value *forest_read(struct onnx_import *im, struct onnx_node *n, co
         int64_t count;
 
         if (e != E_F32 && e != E_F64 && e != E_I64 && e != E_I32) {
-                onnx_invalid(im, n, "operand 0 is of %s, want f32, f64, i64 or i32", element_info[e].text);
+                onnx_invalid(im, n, "operand 0 is of %s, want f32, f64, i64 or i32",
+                             element_info[e].text);
                 return NULL;
         }
         if (!onnx_want_rank(im, n, 0, 2, 2) || !onnx_ml_post(im, n, &l->post) ||
             !listed_read(im, n, votes, l) || !numbers(im, n, "base_values", &count, &base))
                 return NULL;
         if (count && l->two && (count == 2 || l->voted)) {
-                onnx_unsupported(im, n, "base values of two classes, unless it is one and votes are for the first");
+                onnx_unsupported(
+                        im, n,
+                        "base values of two classes, unless it is one and votes are for the first");
                 return NULL;
         }
         if (count && count != l->targets) {
-                onnx_invalid(im, n, "%lld base values for %lld targets", (long long)count, (long long)l->targets);
+                onnx_invalid(im, n, "%lld base values for %lld targets", (long long)count,
+                             (long long)l->targets);
                 return NULL;
         }
         l->places = arena_array(im->arena, (size_t)l->nodes, sizeof *l->places);
@@ -290,11 +312,13 @@ static bool are_spoken_of(struct onnx_import *im, const struct listed *l,
                 all[k] = (struct tally){ -1, -1, 0, false };
         for (int64_t first = 0, end; first < l->nodes; first = end) {
                 int64_t leaves = 0;
-                for (end = first; end < l->nodes && l->sorted[end].tree == l->sorted[first].tree; end++)
+                for (end = first; end < l->nodes && l->sorted[end].tree == l->sorted[first].tree;
+                     end++)
                         leaves += l->places[l->sorted[end].at] < 0;
                 for (int64_t k = first; k < end; k++) {
                         int64_t leaf = ~l->places[l->sorted[k].at];
-                        for (int64_t v = leaf < 0 ? 0 : f->first[leaf]; leaf >= 0 && v < f->first[leaf + 1]; v++) {
+                        for (int64_t v = leaf < 0 ? 0 : f->first[leaf];
+                             leaf >= 0 && v < f->first[leaf + 1]; v++) {
                                 struct tally *t = &all[f->target[v]];
                                 t->leaves = t->tree != first ? 1 : t->leaves + (t->leaf != leaf);
                                 t->tree = first;
@@ -307,9 +331,11 @@ static bool are_spoken_of(struct onnx_import *im, const struct listed *l,
         return sure == l->targets;
 }
 
-/* Two classes, and votes for one alone, as onnxruntime and with it all exporters understand them: the second is meant, where its
- * score is above 1/2, or above 0 where some votes are negative. Votes for class 1 leave the other without any: its score is 0. */
-static bool two_classes(struct onnx_import *im, struct onnx_node *n, struct listed *l, const struct ml_labels *labels)
+/* Two classes, and votes for one alone, as onnxruntime and with it all exporters understand
+ * them: the second is meant, where its score is above 1/2, or above 0 where some votes are
+ * negative. Votes for class 1 leave the other without any: its score is 0. */
+static bool two_classes(struct onnx_import *im, struct onnx_node *n, struct listed *l,
+                        const struct ml_labels *labels)
 {
         struct compose_forest f = { .aggregate = TREE_SUM };
         bool mixed = false;
@@ -319,7 +345,8 @@ static bool two_classes(struct onnx_import *im, struct onnx_node *n, struct list
         if (!x)
                 return false;
         if (l->voted && !are_spoken_of(im, l, &f))
-                return onnx_unsupported(im, n, "two classes, and leaves without a vote for the second");
+                return onnx_unsupported(im, n,
+                                        "two classes, and leaves without a vote for the second");
         for (int64_t k = 0; k < l->votes; k++)
                 mixed |= l->weights[k].f < 0;
         struct value *y = compose_forest(im->c, x, &f), *scores = y;

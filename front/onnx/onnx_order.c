@@ -68,7 +68,8 @@ static void read_name(struct arena *arena, struct onnx_reads *r, bytes_t name,
         r->names[r->count++] = name;
 }
 
-static void read_node(struct arena *arena, struct onnx_reads *r, const Onnx__NodeProto *node, const struct definitions *inside);
+static void read_node(struct arena *arena, struct onnx_reads *r, const Onnx__NodeProto *node,
+                      const struct definitions *inside);
 
 static void read_graph(struct arena *arena, struct onnx_reads *r, const Onnx__GraphProto *g,
                        const struct definitions *around)

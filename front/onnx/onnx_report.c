@@ -37,8 +37,8 @@ static const char *place_text(struct onnx_import *im, const Onnx__NodeProto *nod
 
 const char *onnx_node_text(struct onnx_import *im, const Onnx__NodeProto *node)
 {
-        return arena_printf(im->arena, "%s (" DIAG_OPERATOR("%s") ")%s", place_text(im, node), SAFE(im, node->op_type),
-                            in_function(im));
+        return arena_printf(im->arena, "%s (" DIAG_OPERATOR("%s") ")%s", place_text(im, node),
+                            SAFE(im, node->op_type), in_function(im));
 }
 
 static const char *operator_text(struct onnx_import *im, const Onnx__NodeProto *node)
@@ -48,7 +48,8 @@ static const char *operator_text(struct onnx_import *im, const Onnx__NodeProto *
                 domain.len ? arena_printf(im->arena, ", domain '%s'", SAFE(im, domain)) : "";
         int opset = onnx_opset(im, domain);
         const char *version = opset ? arena_printf(im->arena, ", opset %d", opset) : "";
-        return arena_printf(im->arena, "(" DIAG_OPERATOR("%s") "%s%s)", SAFE(im, node->op_type), where, version);
+        return arena_printf(im->arena, "(" DIAG_OPERATOR("%s") "%s%s)", SAFE(im, node->op_type),
+                            where, version);
 }
 
 /* ---- errors ---- */
@@ -85,8 +86,9 @@ bool onnx_error(struct onnx_import *im, const char *format, ...)
 bool onnx_over_limit(struct onnx_import *im, const char *what, const char *limit, int64_t value)
 {
         diag_error(im->diag, EXIT_INVALID,
-                   "%s: more than the limit of %" PRId64 " (" DIAG_HINT("raise it with --limit %s=N") ")", what,
-                   value, limit);
+                   "%s: more than the limit of %" PRId64
+                   " (" DIAG_HINT("raise it with --limit %s=N") ")",
+                   what, value, limit);
         return false;
 }
 
@@ -132,9 +134,11 @@ static void omit(struct onnx_import *im, const char *what)
         o->count++;
 }
 
-const char *onnx_unsupported_text(struct onnx_import *im, const Onnx__NodeProto *node, const char *why)
+const char *onnx_unsupported_text(struct onnx_import *im, const Onnx__NodeProto *node,
+                                  const char *why)
 {
-        return arena_printf(im->arena, "%s %s%s: %s", place_text(im, node), operator_text(im, node), in_function(im), why);
+        return arena_printf(im->arena, "%s %s%s: %s", place_text(im, node), operator_text(im, node),
+                            in_function(im), why);
 }
 
 void onnx_list_node(struct onnx_import *im, const Onnx__NodeProto *node, const char *why)

@@ -26,8 +26,9 @@ enum field {
 };
 
 static const char *const field_names[FIELD_COUNT] = {
-        [FIELD_FLOAT] = "float_data", [FIELD_INT32] = "int32_data", [FIELD_STRING] = "string_data",
-        [FIELD_INT64] = "int64_data", [FIELD_DOUBLE] = "double_data", [FIELD_UINT64] = "uint64_data",
+        [FIELD_FLOAT] = "float_data",   [FIELD_INT32] = "int32_data",
+        [FIELD_STRING] = "string_data", [FIELD_INT64] = "int64_data",
+        [FIELD_DOUBLE] = "double_data", [FIELD_UINT64] = "uint64_data",
 };
 
 struct reading {
@@ -98,12 +99,15 @@ static size_t list_length(const struct reading *r)
 /* int32_data and uint64_data to narrower elements; bool: any but 0 is true */
 static void *narrow(const struct reading *r)
 {
-        static const struct { int64_t least, most; } range[] = {
-                [E_I8] = { INT8_MIN, INT8_MAX }, [E_I16] = { INT16_MIN, INT16_MAX }, [E_U8] = { 0, UINT8_MAX },
-                [E_U16] = { 0, UINT16_MAX }, [E_U32] = { 0, UINT32_MAX }, [E_F16] = { 0, UINT16_MAX },
-                [E_BF16] = { 0, UINT16_MAX }, [E_BOOL] = { INT32_MIN, INT32_MAX },
-                [E_F8E4M3] = { 0, UINT8_MAX }, [E_F8E4M3UZ] = { 0, UINT8_MAX }, [E_F8E5M2] = { 0, UINT8_MAX },
-                [E_F8E5M2UZ] = { 0, UINT8_MAX }, [E_F8E8M0] = { 0, UINT8_MAX },
+        static const struct { int64_t least, most;
+        } range[] = {
+                [E_I8] = { INT8_MIN, INT8_MAX }, [E_I16] = { INT16_MIN, INT16_MAX },
+                [E_U8] = { 0, UINT8_MAX },       [E_U16] = { 0, UINT16_MAX },
+                [E_U32] = { 0, UINT32_MAX },     [E_F16] = { 0, UINT16_MAX },
+                [E_BF16] = { 0, UINT16_MAX },    [E_BOOL] = { INT32_MIN, INT32_MAX },
+                [E_F8E4M3] = { 0, UINT8_MAX },   [E_F8E4M3UZ] = { 0, UINT8_MAX },
+                [E_F8E5M2] = { 0, UINT8_MAX },   [E_F8E5M2UZ] = { 0, UINT8_MAX },
+                [E_F8E8M0] = { 0, UINT8_MAX },
         };
         int64_t least = range[r->element].least, most = range[r->element].most;
         int width = element_info[r->element].bytes;

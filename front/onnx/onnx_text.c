@@ -8,14 +8,15 @@
  *         [last] y = Elu <alpha = 0.5> (t)
  *      }
  *
- * It becomes the bytes of the same model as a protobuf, which are then read like those of any file: what is checked there is not
- * checked here. Fields go by their names in onnx.proto. Grammar: onnx/defs/parser.cc of ONNX 1.22, docs/Syntax.md. */
+ * It becomes the bytes of the same model as a protobuf, which are then read like those of any
+ * file: what is checked there is not checked here. Fields go by their names in onnx.proto.
+ * Grammar: onnx/defs/parser.cc of ONNX 1.22, docs/Syntax.md. */
 #include <ctype.h>
 #include <string.h>
 
 #include "front/onnx/onnx_words.h"
 
-enum { DEPTH_MAX = 256 };               /* of messages: as in onnx_wire.c, whatever the option says */
+enum { DEPTH_MAX = 256 }; /* of messages: as in onnx_wire.c, whatever the option says */
 
 /* ---- types and tensors ---- */
 
@@ -520,9 +521,11 @@ static bool parameters(struct reader *r, const char *field)
  * names */
 static bool head(struct reader *r)
 {
-        static const struct { const char *field; char kind; } fields[] = {
-                { "ir_version", 'i' }, { "model_version", 'i' }, { "producer_name", 's' }, { "producer_version", 's' }, { "domain", 's' },
-                { "doc_string", 's' }, { "overload", 's' }, { "opset_import", 'o' }, { "metadata_props", 'e' },
+        static const struct { const char *field; char kind;
+        } fields[] = {
+                { "ir_version", 'i' },       { "model_version", 'i' }, { "producer_name", 's' },
+                { "producer_version", 's' }, { "domain", 's' },        { "doc_string", 's' },
+                { "overload", 's' },         { "opset_import", 'o' },  { "metadata_props", 'e' },
         };
         enum { FIELDS = sizeof fields / sizeof *fields };
         if (!word_take(r, '<'))

@@ -254,8 +254,9 @@ static bool enter(struct scan *s, const ProtobufCFieldDescriptor *field,
 {
         if (s->depth + 1 > s->limits->wire_depth || s->depth + 1 > DEPTH_MAX) {
                 diag_error(s->diag, EXIT_INVALID,
-                           "messages are nested more than %d deep (" DIAG_HINT("--limit wire_depth=N, at most %d") ")", s->depth,
-                           DEPTH_MAX);
+                           "messages are nested more than %d deep (" DIAG_HINT(
+                                   "--limit wire_depth=N, at most %d") ")",
+                           s->depth, DEPTH_MAX);
                 return false;
         }
         if (s->depth == 0 && field->descriptor == &onnx__graph_proto__descriptor)

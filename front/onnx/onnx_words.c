@@ -21,8 +21,8 @@ bool word_wanted(struct reader *r, const char *what)
                                                                   (size_t)(r->end - r->at < 12
                                                                                    ? r->end - r->at
                                                                                    : 12)));
-        diag_error(r->diag, EXIT_INVALID, "line " DIAG_LINE("%d") ": want %s, found %s (ONNX's text)", line, what,
-                   found);
+        diag_error(r->diag, EXIT_INVALID,
+                   "line " DIAG_LINE("%d") ": want %s, found %s (ONNX's text)", line, what, found);
         return false;
 }
 
@@ -242,10 +242,11 @@ bool field_open(struct reader *r, const char *field, struct part *part)
         if (!f)
                 return word_wanted(r, arena_printf(r->arena, "nothing that is a %s", field));
         if (++r->depth > r->depth_most)
-                return word_wanted(r, "fewer messages in each other (" DIAG_HINT("--limit wire_depth=N") ")");
+                return word_wanted(
+                        r, "fewer messages in each other (" DIAG_HINT("--limit wire_depth=N") ")");
         field_tag(r, field, WIRE_BYTES);
         *part = (struct part){ r->message, r->out.length };
-        text_add_bytes(&r->out, "\0\0\0\0", LENGTH_BYTES);        /* with the literal's own end: five */
+        text_add_bytes(&r->out, "\0\0\0\0", LENGTH_BYTES); /* with the literal's own end: five */
         r->message = f->type == PROTOBUF_C_TYPE_MESSAGE ? f->descriptor : r->message;
         return true;
 }
