@@ -176,6 +176,8 @@ static struct value *shares_of(struct compose *c, const struct compose_attention
 {
         const int64_t keys[1] = { 3 };
         bool may_be_hidden = a->mask || a->lengths;
+        if (a->sink)
+                return compose_softmax_beside(c, scores, a->sink);
         return may_be_hidden && !c->exact ? compose_masked_softmax(c, scores, keys, 1)
                                           : compose_softmax(c, scores, keys, 1, false);
 }

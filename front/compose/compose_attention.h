@@ -21,6 +21,8 @@ struct compose_attention {
         double scale;                   /* of scores; where it is not stated, 1 / sqrt(size) */
         float softcap;                  /* scores become softcap * tanh(scores / softcap); 0: they
                                          * do not */
+        struct value *sink;             /* [heads]: a further score of each row, which takes its
+                                         * share and has no value; NULL: none */
         enum element precision;         /* the type of the softmax: f64, or the wide type of q */
 };
 /* Scores at each stage: products, capped, masked, after the softmax. */
@@ -74,6 +76,31 @@ bool compose_attention_filter(struct compose *c, struct value *mask, int64_t bat
  * next call: [2, batch, heads, keys, size]. */
 struct value *compose_attention_present(struct compose *c, struct value *k, struct value *v,
                                         enum element e);
+
+/* Attention over a cache (compose_attention_grouped.c): keys and values of this call are put behind
+ * those that each sequence has. */
+struct compose_grouped_attention {
+        struct value *q;                /* [batch, steps, heads * size], or, where k and v are
+                                         * NULL, (heads + 2 * groups) * size: queries, keys, values */
+        struct value *k, *v;            /* [batch, steps, groups * size] */
+        struct value *past_k, *past_v;  /* the cache, [batch, groups, room, size]; or NULL */
+        struct value *last;             /* integers [batch]: the last position of each sequence,
+                                         * with the steps of this call */
+        struct value *cosine, *sine;    /* [positions, turned / 2], by which queries and keys are
+                                         * turned; NULL: they are not */
+        struct value *positions;        /* of the steps, i64 [batch, steps]; NULL: behind the cache */
+        struct value *bias;             /* of scores, [batch or 1, heads or 1, steps, keys]; or NULL */
+        struct value *sink;             /* as of compose_attention */
+        int64_t heads, groups;
+        int64_t keys;                   /* of the resulting cache, at least */
+        int64_t window;                 /* keys that a query sees, with its own; 0: all */
+        bool causal, interleaved;
+        double scale;                   /* 0: 1 / sqrt(size) */
+        float softcap;
+};
+/* result->y [batch, steps, heads * size]; result->k and v are the cache that follows */
+bool compose_grouped_attention(struct compose *c, const struct compose_grouped_attention *in,
+                               struct compose_attended *result);
 
 /* Attention by a state for each head, instead of all keys and values (compose_attention_linear.c).
  * Operands are of one float type; consecutive heads share the state of a group. */

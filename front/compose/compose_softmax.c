@@ -45,6 +45,23 @@ struct value *compose_masked_softmax(struct compose *c, struct value *x, const i
         return divide(c, e, compose_unreduce(c, sum, t, axes, count));
 }
 
+struct value *compose_softmax_beside(struct compose *c, struct value *x, struct value *sink)
+{
+        if (!x || !sink)
+                return NULL;
+        const struct type *t = x->type;
+        const int64_t last[1] = { t->rank - 1 }, heads[1] = { t->rank - 3 };
+        struct value *most = compose_reduce(c, REDUCE_max, x, last, 1, E_COMPUTE);
+        if (!most)
+                return NULL;
+        sink = compose_spread(c, compose_cast(c, sink, t->element), most->type, heads);
+        most = compose_binary(c, OP_max, most, sink);
+        struct value *beside = compose_unary(c, OP_exp, sub(c, sink, most)),
+                     *e = compose_unary(c, OP_exp, sub(c, x, compose_unreduce(c, most, t, last, 1)));
+        struct value *sum = add(c, compose_reduce(c, REDUCE_sum, e, last, 1, E_COMPUTE), beside);
+        return divide(c, e, compose_unreduce(c, sum, t, last, 1));
+}
+
 /* ---- losses: the class picked by target, weighted, ignored where target is ignore_index ---- */
 
 /* <N x 1 x ...>: the elements of x <N x C x ...> at these indices */

@@ -189,6 +189,105 @@ bool onnx_import_fused_attention(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, result.y);
 }
 
+/* How many keys the present cache has: as total_sequence_length says, if that is known; as it is
+ * declared; or as the past one. */
+static bool cache_extent(struct onnx_import *im, struct onnx_node *n, int64_t *keys)
+{
+        const struct value *past = onnx_input(n, 3);
+        bool known;
+
+        if (!onnx_operand_int(im, n, 6, 0, keys, &known))
+                return false;
+        if (known)
+                return *keys >= 0 || onnx_invalid(im, n, "total_sequence_length is negative");
+        *keys = past && value_rank(past) == 4 ? value_extent(past, 2) : 0;
+        const struct type *t = n->output_count > 1 ? n->declared[1] : NULL;
+        if (t && t->kind == TYPE_TENSOR && t->rank == 4 && dim_is_static(t->dims[2]))
+                *keys = compose_max(*keys, type_extent(t, 2));
+        return *keys > 0 || onnx_unsupported(im, n, "a cache whose extent only a run knows");
+}
+
+static bool grouped_attributes(struct onnx_import *im, struct onnx_node *n,
+                               struct compose_grouped_attention *a, bool *smooth)
+{
+        static const char *const kinds[] = { "NONE", "PER_TENSOR", "PER_CHANNEL", NULL };
+        int64_t rotary, interleaved, causal, window, windowed, softened, scores, width;
+        int k_kind, v_kind;
+        float scale, epsilon;
+
+        if (!onnx_int_required(im, n, "num_heads", &a->heads) ||
+            !onnx_int_range(im, n, "num_heads", 0, 1, NUMBER_MAX, &a->heads) ||
+            !onnx_int_required(im, n, "kv_num_heads", &a->groups) ||
+            !onnx_int_range(im, n, "kv_num_heads", 0, 1, NUMBER_MAX, &a->groups) ||
+            !onnx_int_range(im, n, "do_rotary", 0, 0, 1, &rotary) ||
+            !onnx_int_range(im, n, "rotary_interleaved", 0, 0, 1, &interleaved) ||
+            !onnx_int_range(im, n, "causal", 1, 0, 1, &causal) ||
+            !onnx_int_range(im, n, "local_window_size", -1, -1, NUMBER_MAX, &window) ||
+            !onnx_int_range(im, n, "sliding_window_cache", 0, 0, 1, &windowed) ||
+            !onnx_int_range(im, n, "smooth_softmax", -1, -1, 1, &softened) ||
+            !onnx_int_range(im, n, "qk_output", 0, 0, 2, &scores) ||
+            !onnx_int_range(im, n, "kv_cache_bit_width", 0, 0, 8, &width) ||
+            !onnx_choice(im, n, "k_quant_type", kinds, 0, &k_kind) ||
+            !onnx_choice(im, n, "v_quant_type", kinds, 0, &v_kind) ||
+            !onnx_float(im, n, "qk_norm_epsilon", 1e-6f, &epsilon) ||
+            !onnx_float(im, n, "scale", 0, &scale) || !onnx_float(im, n, "softcap", 0, &a->softcap))
+                return false;
+        if (windowed || scores || onnx_wants(n, 3) || k_kind || v_kind || onnx_input(n, 14))
+                return onnx_unsupported(im, n, "%s",
+                                        windowed           ? "sliding_window_cache"
+                                        : k_kind || v_kind ? "a quantized cache"
+                                        : onnx_input(n, 14) ? "norms of queries and keys"
+                                                            : "scores as a result");
+        if (rotary && (!onnx_input(n, 7) || !onnx_input(n, 8)))
+                return onnx_invalid(im, n, "do_rotary without cos_cache and sin_cache");
+        a->cosine = rotary ? n->inputs[7] : NULL;
+        a->sine = rotary ? n->inputs[8] : NULL;
+        a->positions = onnx_input(n, 9);
+        a->interleaved = interleaved;
+        a->causal = causal;
+        a->window = window > 0 ? window : 0;
+        a->scale = scale;
+        *smooth = softened == 1;
+        return true;
+}
+
+/* Operands query, key, value, past_key, past_value, seqlens_k, total_sequence_length, cos_cache,
+ * sin_cache, position_ids, attention_bias, head_sink, ...; results: output, present_key,
+ * present_value, output_qk */
+bool onnx_import_group_query_attention(struct onnx_import *im, struct onnx_node *n)
+{
+        struct compose_grouped_attention a = { .q = n->inputs[0],
+                                               .k = onnx_input(n, 1),
+                                               .v = onnx_input(n, 2),
+                                               .past_k = onnx_input(n, 3),
+                                               .past_v = onnx_input(n, 4),
+                                               .last = onnx_input(n, 5),
+                                               .bias = onnx_input(n, 10),
+                                               .sink = onnx_input(n, 11) };
+        struct value *same[7] = { a.q, a.k, a.v, a.past_k, a.past_v, a.bias, a.sink };
+        struct compose_attended result = { .y = NULL };
+        bool smooth = false;
+
+        if (!onnx_want_inputs(im, n, 1u << 0 | 1u << 5 | 1u << 6) || !onnx_want_float(im, n, 0) ||
+            !onnx_want_rank(im, n, 0, 3, 3) || !onnx_same_element(im, n, same, 7) ||
+            !grouped_attributes(im, n, &a, &smooth) || !cache_extent(im, n, &a.keys))
+                return false;
+        const dim_t heads[1] = { dim_of(a.heads) };
+        if (a.sink && (value_rank(a.sink) != 1 || value_extent(a.sink, 0) != a.heads))
+                return onnx_invalid(im, n, "head_sink is %s for %lld heads",
+                                    type_text(im->arena, im->m, a.sink->type), (long long)a.heads);
+        if (smooth && !a.sink)
+                a.sink = constant_number(im->m, type_tensor(im->m, value_element(a.q), 1, heads), 0);
+        if (a.cosine && (value_rank(a.cosine) != 2 || value_rank(a.sine) != 2))
+                return onnx_invalid(im, n, "cos_cache is %s",
+                                    type_text(im->arena, im->m, a.cosine->type));
+        if (!compose_grouped_attention(im->c, &a, &result))
+                return false;
+        onnx_output(n, 1, result.k);
+        onnx_output(n, 2, result.v);
+        return onnx_output(n, 0, result.y);
+}
+
 /* The positions [batch, length] of x: as given, or from a number on, one after the other. */
 static struct value *positions_of(struct onnx_import *im, struct value *ids, const struct type *x)
 {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from cases import check, collection, group_name  # noqa: E402
+from cases import check, collection, group_name, onnxruntime_of  # noqa: E402
 from test_opsets import F32, I32, I64, x  # noqa: E402
 
 DRAWS = 30
@@ -80,6 +80,51 @@ def multi_head_attention(r):
          outputs=3 if past else 1, **more)
 
 
+def grouped(r):
+    """a first call, or one that goes on with a cache; the cache is compared where all of it is defined"""
+    groups, size = r.choice([1, 2, 3]), r.choice([8, 16, 32])
+    heads, first = groups * r.choice([1, 2, 4]), r.random() < 0.5
+    steps = r.choice([1, 3, 6]) if first else r.choice([1, 1, 4])
+    batch = r.choice([1, 2, 3]) if first or steps == 1 else 1
+    full = r.random() < 0.5
+    lengths = [r.randint(steps if not first else 1, steps + (0 if first else 9)) for _ in range(batch)]
+    if full:
+        lengths = [max(lengths) if not first else steps] * batch
+    total = steps if first else max(lengths)
+    room = 0 if first else total - steps if r.random() < 0.5 else total + (0 if full else r.choice([0, 3]))
+    if not first and total == steps:
+        return grouped(r)
+    packed = r.random() < 0.3
+    q = small(r, batch, steps, (heads + (2 * groups if packed else 0)) * size)
+    k, v = (None, None) if packed else (small(r, batch, steps, groups * size), small(r, batch, steps, groups * size))
+    past = [None, None] if first else [small(r, batch, groups, room, size), small(r, batch, groups, room, size)]
+    more = dict(num_heads=heads, kv_num_heads=groups)
+    caches = [None, None]
+    if size % 16 == 0 and r.random() < 0.6:
+        more.update(do_rotary=1, rotary_interleaved=r.randint(0, 1))
+        caches = [small(r, 32, size // 2), small(r, 32, size // 2)]
+    for name, values in ("scale", [0.4]), ("softcap", [2.0]), ("local_window_size", [1, 3, 20]), ("smooth_softmax", [1]):
+        if r.random() < 0.3:
+            more[name] = r.choice(values)
+    sink = small(r, heads) if "smooth_softmax" not in more and r.random() < 0.2 else None
+    bias = small(r, r.choice([batch, 1]), r.choice([heads, 1]), steps, total) if r.random() < 0.2 else None
+    operands = [q, k, v, *past, np.array(lengths, I32) - 1, np.array(total, I32), *caches, None, bias, sink]
+    if first and not full:              # rows of queries behind the end of a sequence are nobody's
+        return grouped(r)
+    where = ("grouped", "com.microsoft", 1)
+
+    def expect(*_):
+        """rows behind the last key of a sequence are nobody's in onnxruntime: here they are what they were, or 0"""
+        y, *caches = onnxruntime_of(where, "GroupQueryAttention", operands, 3, **more)
+        for cache, before in zip(caches, past):
+            for sample, length in enumerate(lengths):
+                cache[sample, :, length:] = 0
+                if before is not None:
+                    cache[sample, :, length:room] = before[sample, :, length:]
+        return y, *caches
+    case(where, "GroupQueryAttention", operands, constants=[6, 7, 8, 11], outputs=3, expect=expect, **more)
+
+
 def rotary(r):
     batch, steps, heads, _ = sizes(r)
     half, most = r.choice([1, 2, 4, 8]), 16
@@ -144,7 +189,7 @@ def as_standard(r):
         case(where, "Trilu", [small(r, 2, 4, r.choice([3, 6])), *k], upper=r.randint(0, 1))
 
 
-for number, draw in enumerate((attention, multi_head_attention, rotary, embedding, gates, as_standard)):
+for number, draw in enumerate((attention, multi_head_attention, grouped, rotary, embedding, gates, as_standard)):
     generator = random.Random(number)
     for _ in range(DRAWS):
         draw(generator)

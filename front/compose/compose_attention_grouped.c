@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* Attention over a cache that this call goes on with: new keys and values are put behind those that
+ * each sequence has, and queries see the cache as far as it is filled.
+ *
+ *      cache of a sequence   | k0 k1 k2 | n0 n1 | . . . |      held = 3, steps = 2
+ *      query n1 sees           1  1  1    1  1    0 0 0        causal; a window of 3: 0 0 1 1 1 */
+#include "front/compose/compose_attention.h"
+
+#include <math.h>
+
+#include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_move.h"
+
+struct grouped {
+        const struct compose_grouped_attention *in;
+        int64_t batch, steps, size, keys;         /* keys: of the cache that is the result */
+        struct value *held;             /* i64 [batch]: keys that each sequence has before this
+                                         * call */
+        struct value *positions;        /* i64 [batch, steps]: those of the queries */
+};
+
+/* [batch, steps, heads * size] as [batch, heads, steps, size] */
+static struct value *by_heads(struct compose *c, const struct grouped *g, struct value *x,
+                              int64_t heads)
+{
+        const dim_t dims[4] = { dim_of(g->batch), dim_of(g->steps), dim_of(heads), dim_of(g->size) };
+        x = compose_reshape(c, x, 4, dims);
+        return x ? build_transpose(c->b, x, (const int64_t[]){ 0, 2, 1, 3 }) : NULL;
+}
+
+/* queries, keys and values of this call, rank 3 each, from one value or from three */
+static bool operands_split(struct compose *c, const struct compose_grouped_attention *in,
+                           struct grouped *g, struct value *parts[3])
+{
+        const int64_t all = value_extent(in->q, 2), heads = in->heads + (in->k ? 0 : 2 * in->groups);
+
+        if (in->heads % in->groups || all % heads || all < heads || !in->k != !in->v)
+                return compose_invalid(c, "queries %s for %lld heads of %lld groups",
+                                       type_text(c->arena, c->m, in->q->type),
+                                       (long long)in->heads, (long long)in->groups);
+        *g = (struct grouped){ .in = in,
+                               .batch = value_extent(in->q, 0),
+                               .steps = value_extent(in->q, 1),
+                               .size = all / heads };
+        const int64_t of_q = in->heads * g->size, of_k = in->groups * g->size;
+        const dim_t want[3] = { dim_of(g->batch), dim_of(g->steps), dim_of(of_k) };
+        for (int i = 0; i < 2; i++) {
+                const struct value *x = i ? in->v : in->k;
+                if (x && x->type != type_tensor(c->m, value_element(in->q), 3, want))
+                        return compose_invalid(c, "%s are %s for queries %s", i ? "values" : "keys",
+                                               type_text(c->arena, c->m, x->type),
+                                               type_text(c->arena, c->m, in->q->type));
+        }
+        parts[0] = in->k ? in->q : compose_part(c, in->q, 2, 0, of_q);
+        parts[1] = in->k ? in->k : compose_part(c, in->q, 2, of_q, of_k);
+        parts[2] = in->v ? in->v : compose_part(c, in->q, 2, of_q + of_k, of_k);
+        return parts[0] && parts[1] && parts[2];
+}
+
+static bool cache_fits(struct compose *c, struct grouped *g)
+{
+        const struct compose_grouped_attention *in = g->in;
+        const struct value *past[2] = { in->past_k, in->past_v };
+        const int64_t room = past[0] && value_rank(past[0]) == 4 ? value_extent(past[0], 2) : 0;
+        const dim_t want[4] = { dim_of(g->batch), dim_of(in->groups), dim_of(room),
+                                dim_of(g->size) };
+
+        for (int i = 0; i < 2; i++)
+                if (!past[i] != !past[0] ||
+                    (past[i] &&
+                     past[i]->type != type_tensor(c->m, value_element(in->q), 4, want)))
+                        return compose_invalid(c, "the past is %s for queries %s",
+                                               past[i] ? type_text(c->arena, c->m, past[i]->type)
+                                                       : "not there",
+                                               type_text(c->arena, c->m, in->q->type));
+        g->keys = compose_max(in->keys, room);
+        if (g->keys < g->steps)
+                return compose_invalid(c, "%lld steps in a cache of %lld", (long long)g->steps,
+                                       (long long)g->keys);
+        if (value_rank(in->last) > 2 || type_elements(in->last->type) != g->batch ||
+            !element_is_integer(value_element(in->last)))
+                return compose_invalid(c, "the lengths are %s, want %lld integers",
+                                       type_text(c->arena, c->m, in->last->type),
+                                       (long long)g->batch);
+        return true;
+}
+
+/* what each sequence has, and where its queries stand: a first call begins at 0, however many of
+ * its steps count */
+static bool positions_make(struct compose *c, struct grouped *g)
+{
+        const dim_t rows[2] = { dim_of(g->batch), dim_of(g->steps) };
+        const struct type *t = type_tensor(c->m, E_I64, 2, rows);
+        struct value *last = compose_reshape(c, compose_cast(c, g->in->last, E_I64), 1, rows);
+
+        g->held = compose_with(c, OP_max, plus(c, last, 1 - (double)g->steps), 0);
+        if (!g->held)
+                return false;
+        g->positions = add(c, build_iota(c->b, t, 1),
+                           compose_spread(c, g->held, t, (const int64_t[]){ 0 }));
+        return g->positions != NULL;
+}
+
+static struct value *turned(struct compose *c, const struct grouped *g, struct value *x)
+{
+        const struct compose_rotary rotary = { .x = x,
+                                               .cosine = g->in->cosine,
+                                               .sine = g->in->sine,
+                                               .positions = g->in->positions ? g->in->positions
+                                                                             : g->positions,
+                                               .turned = 2 * value_extent(g->in->cosine, 1),
+                                               .interleaved = g->in->interleaved };
+        return compose_rotary(c, &rotary);
+}
+
+/* the cache with what is new, [batch, groups, keys, size] */
+static struct value *cached(struct compose *c, const struct grouped *g, struct value *past,
+                            struct value *x)
+{
+        const dim_t dims[4] = { dim_of(g->batch), dim_of(g->in->groups), dim_of(g->keys),
+                                dim_of(g->size) };
+        const struct type *t = compose_type(c, value_element(x), 4, dims);
+
+        if (!t)
+                return NULL;
+        struct value *room = past ? compose_fitted(c, past, 2, g->keys) : constant_number(c->m, t, 0);
+        return room ? compose_cache_update(c, room, x, g->held, 2, false) : NULL;
+}
+
+/* -inf for keys that lie before a query's window, else 0: [batch, 1, steps, keys]; and the bias of
+ * the scores */
+static bool mask_make(struct compose *c, const struct grouped *g, struct value **mask)
+{
+        const enum element e = value_element(g->in->q);
+        const dim_t dims[4] = { dim_of(g->batch), dim_of(1), dim_of(g->steps), dim_of(g->keys) };
+        const struct type *t = type_tensor(c->m, E_I64, 4, dims), *f = type_tensor(c->m, e, 4, dims);
+        struct value *bias = g->in->bias;
+
+        *mask = bias;
+        if (bias && value_rank(bias) != 4)
+                return compose_invalid(c, "the bias of the scores is %s, want rank 4",
+                                       type_text(c->arena, c->m, bias->type));
+        if (!g->in->window)
+                return true;
+        struct value *first = plus(c, g->positions, 1 - (double)g->in->window);
+        first = compose_spread(c, first, t, (const int64_t[]){ 0, 2 });
+        struct value *before = compose_binary(c, OP_lt, build_iota(c->b, t, 3), first);
+        struct value *hidden = compose_select(c, before, constant_number(c->m, f, -INFINITY),
+                                              constant_number(c->m, f, 0));
+        if (bias && hidden) {           /* of fewer keys than the cache has: 0 for the rest, which no query sees */
+                struct value *both[2] = { hidden, compose_fitted(c, bias, 3, g->keys) };
+                if (!both[1] || !compose_broadcast(c, both, 2))
+                        return false;
+                hidden = add(c, both[0], both[1]);
+        }
+        *mask = hidden;
+        return hidden != NULL;
+}
+
+bool compose_grouped_attention(struct compose *c, const struct compose_grouped_attention *in,
+                               struct compose_attended *result)
+{
+        struct value *parts[3], *mask, *count;
+        struct grouped g;
+
+        if (!operands_split(c, in, &g, parts) || !cache_fits(c, &g) || !positions_make(c, &g))
+                return false;
+        for (int i = 0; i < 3; i++) {
+                parts[i] = by_heads(c, &g, parts[i], i ? in->groups : in->heads);
+                if (parts[i] && i < 2 && in->cosine)
+                        parts[i] = turned(c, &g, parts[i]);
+                if (!parts[i])
+                        return false;
+        }
+        parts[1] = cached(c, &g, in->past_k, parts[1]);
+        parts[2] = parts[1] ? cached(c, &g, in->past_v, parts[2]) : NULL;
+        if (!parts[2] || !mask_make(c, &g, &mask))
+                return false;
+        count = in->causal ? plus(c, g.held, (double)g.steps)
+                           : plus(c, compose_reshape(c, compose_cast(c, in->last, E_I64), 1,
+                                                     g.held->type->dims), 1);
+        const struct compose_attention meant = { .q = parts[0],
+                                                 .k = parts[1],
+                                                 .v = parts[2],
+                                                 .mask = mask,
+                                                 .lengths = count,
+                                                 .causal = in->causal,
+                                                 .scaled = in->scale != 0,
+                                                 .scale = in->scale,
+                                                 .softcap = in->softcap,
+                                                 .sink = in->sink,
+                                                 .precision = E_F32 };
+        if (!count || !compose_attention(c, &meant, result))
+                return false;
+        const dim_t rows[3] = { dim_of(g.batch), dim_of(g.steps), dim_of(in->heads * g.size) };
+        struct value *y = build_transpose(c->b, result->y, (const int64_t[]){ 0, 2, 1, 3 });
+        result->y = compose_reshape(c, y, 3, rows);
+        return result->y != NULL;
+}
