@@ -84,7 +84,7 @@ struct cost {
 
 struct isa_opcode {
         const char *name;
-        int form;
+        int form, stage;                /* stage: that runs it; -1: none, -2: a field says which */
         void (*run)(struct running *r, const struct instruction *i);      /* NULL: touches nothing */
 };
 struct isa_rule {
@@ -92,11 +92,10 @@ struct isa_rule {
         bool must;                      /* nothing can run it otherwise */
         const char *text;
 };
-/* What instructions are counted as; busy: whose time they take (instruction_set.busy), -1: nobody's. */
+/* What instructions are counted as; busy: whose time they take (instruction_set.busy); less than 0: nobody's. */
 struct isa_class { const char *name; int busy; };
 
 struct checker;
-struct meter;
 
 struct instruction_set {
         const struct machine *machine;  /* of its usual sizes */
@@ -109,9 +108,9 @@ struct instruction_set {
         int last;                       /* the opcode that a program ends with, and has nowhere else */
         const struct isa_rule *rules;   /* what all machines share has names in machine_check.c */
         int rule_count;
-        const struct isa_class *classes;
+        const struct isa_class *classes;          /* NULL: each opcode is a class, and takes its stage's time */
         int class_count, products;      /* products: the class whose steps the array multiplies in */
-        const char *busy[ISA_BUSY];     /* what may be busy for most of the time */
+        const char *busy[ISA_BUSY];     /* what may be busy for most of the time; without classes, of each stage */
         int bus;                        /* ... where the read bus stands among it; -1: nowhere */
         const char *stage_word;         /* of a stage, in reports */
         const char *queues[ISA_QUEUES]; /* of tokens, by name */
@@ -126,7 +125,6 @@ struct instruction_set {
         int64_t (*work)(const struct instruction *i);     /* steps and elements moved, and one */
         void (*configuration)(const struct isa *isa, unsigned char bytes[ISA_CONFIGURATION]);      /* its sizes, as exchange files have them */
         /* ---- these may be NULL ---- */
-        void (*report)(const struct isa *isa, const struct meter *m, int64_t length, struct text *out);   /* in place of the meter's own */
         const char *(*fits)(struct isa *isa);             /* why no instruction is encoded for such sizes; NULL: they are */
         bool (*resize)(struct machine *m, const char *sizes, struct arena *arena, struct diag *diag);     /* by name; false after an error */
         void (*sizes)(const struct machine *m, char text[ISA_SIZES_TEXT]);       /* what of it is not as usual, in the same form */

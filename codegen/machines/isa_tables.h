@@ -18,16 +18,12 @@ static const char *const isa_operations[] = {
 #include ISA_ROWS
         NULL
 };
-static const int isa_stage_of[] = {
-#define OPCODE(id, name, form, stage, run) ISA(STAGE_##stage),
-#include ISA_ROWS
-};
 static const int isa_forms[] = {
 #define FORM(id, after) ISA(FORM_##after),
 #include ISA_ROWS
 };
 static const struct isa_opcode isa_opcodes[] = {
-#define OPCODE(id, name, form, stage, run) { name, ISA(FORM_##form), run },
+#define OPCODE(id, name, form, stage, run) { name, ISA(FORM_##form), ISA(STAGE_##stage), run },
 #include ISA_ROWS
 };
 static const struct code_field isa_fields[] = {

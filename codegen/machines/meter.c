@@ -25,6 +25,8 @@ static int first_stage(const struct walk *w, int64_t *start)
         return best;
 }
 
+static bool is_fifo(const struct isa *isa, int memory) { return memory >= 0 && isa->machine.memories[memory].fifo; }
+
 void meter_add(const struct isa *isa, const struct instruction *i, struct instruction_times times, struct meter *m)
 {
         const struct cost cost = isa->set->cost(isa, i);
@@ -33,7 +35,7 @@ void meter_add(const struct isa *isa, const struct instruction *i, struct instru
         class->count++;
         class->steps += cost.steps;
         class->bytes += cost.bytes;
-        m->moved[cost.stores] += cost.bytes;
+        m->moved[cost.stores ? METER_STORED : is_fifo(isa, cost.memory) ? METER_WEIGHTS : METER_LOADED] += cost.bytes;
         class->busy += times.busy;
         m->cycles = later(m->cycles, times.end);
         m->bus += cost.bus;
@@ -71,14 +73,21 @@ double meter_utilization(const struct isa *isa, const struct meter *m)
         return m->cycles ? (double)m->classes[isa->set->products].steps / (double)m->cycles : 0;
 }
 
+static int class_count(const struct instruction_set *set) { return set->classes ? set->class_count : set->opcode_count; }
+
+static struct isa_class class_of(const struct instruction_set *set, int k)
+{
+        return set->classes ? set->classes[k] : (struct isa_class){ set->opcodes[k].name, set->opcodes[k].stage };
+}
+
 const char *meter_bound(const struct isa *isa, const struct meter *m)
 {
         const struct instruction_set *set = isa->set;
         const char *bound = "waiting";
         int64_t busy[ISA_BUSY] = { 0 }, most = (m->cycles + 1) / 2;
-        for (int k = 0; k < set->class_count; k++)
-                if (set->classes[k].busy >= 0)
-                        busy[set->classes[k].busy] += m->classes[k].busy;
+        for (int k = 0; k < class_count(set); k++)
+                if (class_of(set, k).busy >= 0)
+                        busy[class_of(set, k).busy] += m->classes[k].busy;
         if (set->bus >= 0)
                 busy[set->bus] = m->bus;
         for (int k = 0; k < ISA_BUSY && set->busy[k]; k++)
@@ -108,20 +117,31 @@ static void add_each(const struct machine_program *p, const struct instruction_t
         text_add(out, "\n");
 }
 
-static void add_classes(const struct isa *isa, const struct meter *m, int64_t length, struct text *out)
+static void add_classes(const struct isa *isa, const struct meter *m, struct text *out)
 {
-        text_add(out, "instructions  %12" PRId64 "\nmicro-ops     %12" PRId64 "\nbytes read    %12" PRId64 "\nbytes written %12" PRId64 "\n\n",
-                 length, m->places, m->moved[0], m->moved[1]);
         text_add(out, "%-10s %12s %12s %12s %12s %9s\n", "", "instructions", "steps", "bytes", "cycles", "of all");
-        for (int k = 0; k < isa->set->class_count; k++) {
+        for (int k = 0; k < class_count(isa->set); k++) {
                 const struct meter_class *c = &m->classes[k];
                 if (c->count)
-                        text_add(out, "%-10s %12" PRId64 " %12" PRId64 " %12" PRId64 " %12" PRId64 " %7.1f %%\n", isa->set->classes[k].name, c->count,
-                                 c->steps, c->bytes, c->busy, meter_share(c->busy, m->cycles));
+                        text_add(out, "%-10s %12" PRId64 " %12" PRId64 " %12" PRId64 " %12" PRId64 " %7.1f %%\n",
+                                 class_of(isa->set, k).name, c->count, c->steps, c->bytes, c->busy,
+                                 meter_share(c->busy, m->cycles));
         }
         if (isa->set->bus >= 0)
                 text_add(out, "%-10s %12s %12s %12s %12" PRId64 " %7.1f %%\n", isa->set->busy[isa->set->bus], "", "", "", m->bus,
                          meter_share(m->bus, m->cycles));
+}
+
+/* where stages are all that is busy */
+static void add_stages(const struct isa *isa, const struct meter *m, struct text *out)
+{
+        text_add(out, "%-10s %12s %9s\n", isa->set->stage_word, "busy", "of all");
+        for (int stage = 0; stage < isa->machine.stage_count; stage++) {
+                int64_t busy = 0;
+                for (int k = 0; k < class_count(isa->set); k++)
+                        busy += class_of(isa->set, k).busy == stage ? m->classes[k].busy : 0;
+                text_add(out, "%-10s %12" PRId64 " %7.1f %%\n", isa->machine.stages[stage], busy, meter_share(busy, m->cycles));
+        }
 }
 
 bool meter_report(const struct machine_program *p, bool each, struct text *out, struct diag *diag)
@@ -137,6 +157,16 @@ bool meter_report(const struct machine_program *p, bool each, struct text *out, 
                 return false;
         text_add(out, "cycles        %12" PRId64 "\nutilization   %10.1f %%\nbound by      %12s\n", m.cycles,
                  100 * meter_utilization(&p->isa, &m), meter_bound(&p->isa, &m));
-        (p->isa.set->report ? p->isa.set->report : add_classes)(&p->isa, &m, length, out);
+        const struct machine *machine = &p->isa.machine;
+        text_add(out, "instructions  %12" PRId64 "\n", length);
+        if (machine->lists >= 0)
+                text_add(out, "micro-ops     %12" PRId64 "\n", m.places);
+        else
+                text_add(out, "rows          %12" PRId64 "\n", m.classes[p->isa.set->products].steps);
+        text_add(out, "bytes read    %12" PRId64 "\n", m.moved[METER_LOADED]);
+        if (machine->memories[machine->weights].fifo)
+                text_add(out, "bytes weights %12" PRId64 "\n", m.moved[METER_WEIGHTS]);
+        text_add(out, "bytes written %12" PRId64 "\n\n", m.moved[METER_STORED]);
+        (p->isa.set->classes ? add_classes : add_stages)(&p->isa, &m, out);
         return true;
 }

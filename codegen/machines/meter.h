@@ -18,10 +18,11 @@
 
 #include "codegen/machines/machine_walk.h"
 
+enum { METER_LOADED, METER_WEIGHTS, METER_STORED };       /* read from outside, for a FIFO; and written there */
 struct meter {
         int64_t cycles;
         struct meter_class { int64_t count, steps, bytes, busy; } classes[ISA_CLASSES];     /* busy: cycles of its stage */
-        int64_t moved[2];               /* bytes read from outside, and written there */
+        int64_t moved[3];               /* bytes: METER_.. */
         int64_t bus;                    /* cycles that the read bus is taken, without latency */
         int64_t serial;                 /* instructions one after the other */
         int64_t places;                 /* of lists, resident together */

@@ -17,13 +17,32 @@ void encoder_put(struct stream_encoder *e, struct instruction i)
         if (misfit)
                 encoder_fail(e, EXIT_UNSUPPORTED, arena_printf(e->arena, "no instruction has %s = %" PRId64, misfit->name,
                                                                i.numbers[misfit - e->isa->fields]));
+        const int stage = e->isa->set->order(&i).stage;
         ARENA_GROW(e->arena, e->out, e->count);
         e->out[e->count++] = i;
+        if (stage >= 0)
+                e->stages[stage].instructions++;
 }
 
 int64_t encoder_address(const struct stream_encoder *e, const struct loop_buffer *b, int64_t at)
 {
         return e->addresses[b->number] + at * element_info[b->element].bytes;
+}
+
+static void note_statement(struct stream_encoder *e, const struct loop_stmt *s)
+{
+        struct encoder_stage *stage = &e->stages[loop_stage_of(e->f->machine, s)];
+        ARENA_GROW(e->arena, stage->after, stage->statements);
+        stage->after[stage->statements++] = stage->instructions;
+}
+
+int64_t encoder_awaited(struct stream_encoder *e, const struct loop_stmt *await)
+{
+        const struct encoder_stage *on = &e->stages[await->queue.from];
+        if (await->step <= on->statements)
+                return on->after[await->step - 1];
+        encoder_fail(e, EXIT_UNSUPPORTED, "an await is for a statement that does not stand before it");
+        return 0;
 }
 
 void encoder_statements(struct stream_encoder *e, void (*put)(struct stream_encoder *e, const struct flat_step *step))
@@ -34,10 +53,13 @@ void encoder_statements(struct stream_encoder *e, void (*put)(struct stream_enco
                 struct flat_step step;
                 if (s->kind == STMT_ALLOC)
                         continue;
-                if (flat_step_read(e->f->machine, s, NULL, &step))
-                        put(e, &step);
-                else
+                if (!flat_step_read(e->f->machine, s, NULL, &step)) {
                         encoder_fail(e, EXIT_UNSUPPORTED, "a statement is not flat");
+                        return;
+                }
+                put(e, &step);
+                if (e->isa->machine.awaits && step.s->kind != STMT_AWAIT)
+                        note_statement(e, step.s);
         }
 }
 

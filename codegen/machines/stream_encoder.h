@@ -7,6 +7,9 @@
 #include "codegen/machines/machines.h"
 #include "ir/loop/stream_flat.h"
 
+/* of a stage: instructions, and how many of them its first so many statements took */
+struct encoder_stage { int64_t instructions, *after, statements; };
+
 struct stream_encoder {
         const struct isa *isa;
         const struct loop_function *f;
@@ -15,6 +18,7 @@ struct stream_encoder {
         struct diag *diag;
         struct instruction *out;
         int64_t count;
+        struct encoder_stage stages[MACHINE_STAGES];      /* of machines that await */
         bool failed;
 };
 
@@ -26,6 +30,9 @@ void encoder_put(struct stream_encoder *e, struct instruction i);
 int64_t encoder_address(const struct stream_encoder *e, const struct loop_buffer *b, int64_t at);
 /* Each statement that is not flat fails, and allocs are none. */
 void encoder_statements(struct stream_encoder *e, void (*put)(struct stream_encoder *e, const struct flat_step *step));
+
+/* Instructions that an await statement waits for; fails where it is for a statement that does not stand before it. */
+int64_t encoder_awaited(struct stream_encoder *e, const struct loop_stmt *await);
 
 /* The first loops of a nest as an instruction's two counters, outer and inner: how often they run, and what each adds to an operand. */
 struct step_counters { int64_t counts[2], add[2][OPERANDS]; };

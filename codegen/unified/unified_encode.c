@@ -10,25 +10,14 @@
 #include "codegen/machines/stream_encoder.h"
 #include "codegen/unified/unified.h"
 
-/* instructions of a unit, and how many of them its first so many statements took */
-struct unit { int64_t instructions, *after, statements; };
-
 struct encoding {
         struct stream_encoder e;
-        struct unit units[UNIFIED_STAGES];
         int64_t weights;                /* the last read_weights, +1; 0: none */
         const struct loop_buffer *weights_of;     /* that it reads */
         int64_t block;                  /* place in the FIFO of what the array holds; -1: nothing */
 };
 
-static void put(struct encoding *e, struct unified_instruction i)
-{
-        const struct instruction all = unified_any(&i);
-        const int unit = unified_set.order(&all).stage;
-        encoder_put(&e->e, all);
-        if (unit >= 0)
-                e->units[unit].instructions++;
-}
+static void put(struct encoding *e, struct unified_instruction i) { encoder_put(&e->e, unified_any(&i)); }
 
 /* ---- statements ---- */
 
@@ -83,16 +72,6 @@ static void put_activation(struct encoding *e, const struct flat_step *n)
                                              .plus = a->add, .low = a->low, .high = a->high });
 }
 
-static void put_await(struct encoding *e, const struct loop_stmt *s)
-{
-        const struct unit *on = &e->units[s->queue.from];
-        if (s->step > on->statements) {
-                encoder_fail(&e->e, EXIT_UNSUPPORTED, "an await is for a statement that does not stand before it");
-                return;
-        }
-        put(e, (struct unified_instruction){ .opcode = UNIFIED_OPCODE_SYNC, .unit = s->queue.to, .on = s->queue.from, .done = on->after[s->step - 1] });
-}
-
 static void put_statement(struct stream_encoder *encoder, const struct flat_step *step)
 {
         struct encoding *e = (struct encoding *)(void *)encoder;
@@ -100,12 +79,12 @@ static void put_statement(struct stream_encoder *encoder, const struct flat_step
         case STMT_TRANSFER: put_transfer(e, step); break;
         case STMT_PRODUCT: put_product(e, step); break;
         case STMT_ACTIVATE: put_activation(e, step); break;
-        case STMT_AWAIT: put_await(e, step->s); return;
-        default: encoder_fail(&e->e, EXIT_UNSUPPORTED, "a statement that the machine has no instruction for"); return;
+        case STMT_AWAIT:
+                put(e, (struct unified_instruction){ .opcode = UNIFIED_OPCODE_SYNC, .unit = step->s->queue.to, .on = step->s->queue.from,
+                                                     .done = encoder_awaited(encoder, step->s) });
+                break;
+        default: encoder_fail(encoder, EXIT_UNSUPPORTED, "a statement that the machine has no instruction for");
         }
-        struct unit *u = &e->units[loop_stage_of(e->e.f->machine, step->s)];
-        ARENA_GROW(e->e.arena, u->after, u->statements);
-        u->after[u->statements++] = u->instructions;
 }
 
 static bool encode(const struct isa *isa, const struct loop_function *stream, const int64_t *addresses, int64_t lists,

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The machine's tables: what all machines' code needs to know of its instructions. */
-#include <inttypes.h>
-
 #include "base/size.h"
-#include "codegen/machines/meter.h"
 #include "codegen/unified/unified.h"
 
 #define ISA_RULES "codegen/unified/unified_rules.def"
 #include "codegen/machines/isa_tables.h"
-
-/* An instruction is counted by its opcode, and takes its unit's time. */
-static const struct isa_class classes[UNIFIED_OPCODES] = {
-#define OPCODE(id, name, form, stage, run) { name, UNIFIED_STAGE_##stage },
-#include "codegen/unified/unified_isa.def"
-};
 
 /* ---- hazards ---- */
 
@@ -21,7 +12,7 @@ static struct order order(const struct instruction *instruction)
 {
         const struct unified_instruction *i = unified_instruction(instruction);
         const bool multiplies = i->opcode == UNIFIED_OPCODE_MULTIPLY, waits = i->opcode == UNIFIED_OPCODE_SYNC;
-        return (struct order){ .stage = waits ? (int)i->unit : isa_stage_of[i->opcode], .take = { -1, -1 }, .give = { -1, -1 },
+        return (struct order){ .stage = waits ? (int)i->unit : isa_opcodes[i->opcode].stage, .take = { -1, -1 }, .give = { -1, -1 },
                                .on = waits ? (int)i->on : -1, .done = i->done,
                                .blocks = i->opcode == UNIFIED_OPCODE_READ_WEIGHTS ? i->blocks : 0,
                                .next = multiplies && i->next, .needs = multiplies };
@@ -74,22 +65,6 @@ static int64_t work(const struct instruction *instruction)
         return 1 + unified_rows(i) + unified_moved(i) / UNIFIED_LANES;
 }
 
-static void report(const struct isa *isa, const struct meter *m, int64_t length, struct text *out)
-{
-        const struct meter_class *c = m->classes;
-        (void)isa;
-        text_add(out, "instructions  %12" PRId64 "\nrows          %12" PRId64 "\nbytes read    %12" PRId64 "\nbytes weights %12" PRId64
-                 "\nbytes written %12" PRId64 "\n\n", length, c[UNIFIED_OPCODE_MULTIPLY].steps, c[UNIFIED_OPCODE_READ_HOST].bytes,
-                 c[UNIFIED_OPCODE_READ_WEIGHTS].bytes, c[UNIFIED_OPCODE_WRITE_HOST].bytes);
-        text_add(out, "%-10s %12s %9s\n", "unit", "busy", "of all");
-        for (int u = 0; u < UNIFIED_STAGES; u++) {
-                int64_t busy = 0;
-                for (int k = 0; k < UNIFIED_OPCODES; k++)
-                        busy += classes[k].busy == u ? c[k].busy : 0;
-                text_add(out, "%-10s %12" PRId64 " %7.1f %%\n", isa_stages[u], busy, meter_share(busy, m->cycles));
-        }
-}
-
 /* Logarithms of: bits of inputs, weights, sums, what leaves; batch, inputs and outputs of a step. Then MiB of ub, blocks of fifo,
  * logarithms of elements of acc and par, 0. */
 static void configuration(const struct isa *isa, unsigned char bytes[ISA_CONFIGURATION])
@@ -108,11 +83,11 @@ const struct instruction_set unified_set = {
         .bytes = UNIFIED_BYTES,
         ISA_TABLES,
         .last = UNIFIED_OPCODE_HALT,
-        .classes = classes, .class_count = UNIFIED_OPCODES, .products = UNIFIED_OPCODE_MULTIPLY,
+        .products = UNIFIED_OPCODE_MULTIPLY,
         .busy = { [UNIFIED_STAGE_HOST] = "host link", [UNIFIED_STAGE_WEIGHTS] = "weights", [UNIFIED_STAGE_MULTIPLY] = "array",
                   [UNIFIED_STAGE_ACTIVATE] = "activation" },
         .bus = -1,
         .stage_word = "unit",
         .scratch = UNIFIED_BLOCK,
-        .order = order, .breaks = breaks, .inside = "local", .outside = "host", .cost = cost, .work = work, .report = report, .configuration = configuration,
+        .order = order, .breaks = breaks, .inside = "local", .outside = "host", .cost = cost, .work = work, .configuration = configuration,
 };
