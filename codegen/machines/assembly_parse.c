@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads what assembly_print.c writes; its head comment shows the text. Twice: where segments lie first, so that instructions may
- * name any of them. */
+/* Reads what assembly_print.c writes; its head comment shows the text. Twice: where segments lie
+ * first, so that instructions may name any of them. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -38,7 +38,9 @@ static bool fail(struct parser *p, const char *format, ...)
 static const char *shown(struct parser *p)
 {
         static const char *const names[] = { "the end", "the end of the line", "'{'", "'}'" };
-        return p->token != WORD ? names[p->token] : arena_printf(p->arena, "'%s'", text_safe(p->arena, p->word, p->length));
+        return p->token != WORD
+                       ? names[p->token]
+                       : arena_printf(p->arena, "'%s'", text_safe(p->arena, p->word, p->length));
 }
 
 /* ---- tokens ---- */
@@ -62,7 +64,8 @@ static void next(struct parser *p)
                 p->at++;
         } else {
                 p->token = WORD;
-                while (p->at < p->end && !is_space(*p->at) && !strchr("\n{}#", *p->at ? *p->at : ' '))
+                while (p->at < p->end && !is_space(*p->at) &&
+                       !strchr("\n{}#", *p->at ? *p->at : ' '))
                         p->at++;
                 p->at += p->at == p->word;              /* a zero byte is a word by itself */
         }
@@ -91,12 +94,15 @@ static bool is_word(const struct parser *p, const char *word)
 /* decimal, or hexadecimal behind 0x; below 2^62 in magnitude */
 static bool number_of(const char *text, size_t length, int64_t *number)
 {
-        bool negative = length && *text == '-', hex = length > 2 && text[0] == '0' && text[1] == 'x';
+        bool negative = length && *text == '-',
+             hex = length > 2 && text[0] == '0' && text[1] == 'x';
         size_t k = hex ? 2 : negative;
         *number = 0;
         for (size_t first = k; k < length; k++) {
                 char c = text[k];
-                int digit = c >= '0' && c <= '9' ? c - '0' : hex && c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+                int digit = c >= '0' && c <= '9'          ? c - '0'
+                            : hex && c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                                          : -1;
                 if (digit < 0 || k - first > 18 || *number > (INT64_MAX >> 6))
                         return false;
                 *number = *number * (hex ? 16 : 10) + digit;
@@ -119,7 +125,9 @@ static bool byte_of(const struct parser *p, unsigned char *byte)
         *byte = 0;
         for (size_t k = 0; k < p->length; k++) {
                 char c = p->word[k];
-                int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+                int digit = c >= '0' && c <= '9'   ? c - '0'
+                            : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                                   : -1;
                 if (digit < 0)
                         return false;
                 *byte = (unsigned char)(*byte * 16 + digit);
@@ -144,7 +152,8 @@ static bool take_bytes(struct parser *p, struct text *out)
 static bool address_of(struct parser *p, const char *text, size_t length, int64_t *address)
 {
         if (!length || *text != '@')
-                return number_of(text, length, address) || fail(p, "no address: '%s'", text_safe(p->arena, text, length));
+                return number_of(text, length, address) ||
+                       fail(p, "no address: '%s'", text_safe(p->arena, text, length));
         const char *plus = memchr(text, '+', length);
         size_t name = (plus ? (size_t)(plus - text) : length) - 1;
         const struct segment *s = map_get(p->places, text + 1, name);
@@ -152,7 +161,8 @@ static bool address_of(struct parser *p, const char *text, size_t length, int64_
                 return fail(p, "no segment is called '%s'", text_safe(p->arena, text + 1, name));
         *address = 0;
         if (plus && !number_of(plus + 1, length - name - 2, address))
-                return fail(p, "no number of bytes behind '%s'", text_safe(p->arena, text, name + 2));
+                return fail(p, "no number of bytes behind '%s'",
+                            text_safe(p->arena, text, name + 2));
         *address += s->address;
         return true;
 }
@@ -165,7 +175,8 @@ static int named(const char *const *names, int count, const char *word, size_t l
         return -1;
 }
 
-static bool set_address(struct parser *p, struct instruction *i, int n, const char *text, size_t length)
+static bool set_address(struct parser *p, struct instruction *i, int n, const char *text,
+                        size_t length)
 {
         const struct isa *isa = &p->p->isa;
         const int64_t bytes = isa_address_bytes(isa, i);
@@ -178,22 +189,25 @@ static bool set_address(struct parser *p, struct instruction *i, int n, const ch
         return true;
 }
 
-static bool set_name(struct parser *p, struct instruction *i, int n, const char *text, size_t length)
+static bool set_name(struct parser *p, struct instruction *i, int n, const char *text,
+                     size_t length)
 {
         const struct code_field *f = &p->p->isa.fields[n];
         i->numbers[n] = named(f->names, f->name_count, text, length);
-        return i->numbers[n] >= 0 || fail(p, "%s is not called '%s'", f->word, text_safe(p->arena, text, length));
+        return i->numbers[n] >= 0 ||
+               fail(p, "%s is not called '%s'", f->word, text_safe(p->arena, text, length));
 }
 
 /* the fields from n on that have the word of n: one number each */
-static bool set_numbers(struct parser *p, struct instruction *i, int n, int count, const char *text, size_t length)
+static bool set_numbers(struct parser *p, struct instruction *i, int n, int count, const char *text,
+                        size_t length)
 {
         for (int k = 0; k < count; k++) {
                 const char *comma = k + 1 < count ? memchr(text, ',', length) : NULL;
                 size_t size = comma ? (size_t)(comma - text) : length;
                 if ((!comma && k + 1 < count) || !number_of(text, size, &i->numbers[n + k]))
-                        return fail(p, "%s wants %d number%s, not %s", p->p->isa.fields[n].word, count,
-                                    count > 1 ? "s with commas between" : "", shown(p));
+                        return fail(p, "%s wants %d number%s, not %s", p->p->isa.fields[n].word,
+                                    count, count > 1 ? "s with commas between" : "", shown(p));
                 text += size + 1;
                 length -= comma ? size + 1 : 0;
         }
@@ -208,11 +222,13 @@ static bool take_word(struct parser *p, struct instruction *i, bool *set)
         size_t name = equal ? (size_t)(equal - p->word) : p->length;
         int n = 1;
         const struct code_field *f = &isa->fields[n];
-        while (n < isa->set->field_count && !(isa_form_has(isa, isa_form(isa, i), f) && *f->word && strlen(f->word) == name &&
-                                              !memcmp(f->word, p->word, name)))
+        while (n < isa->set->field_count &&
+               !(isa_form_has(isa, isa_form(isa, i), f) && *f->word && strlen(f->word) == name &&
+                 !memcmp(f->word, p->word, name)))
                 f = &isa->fields[++n];
         if (n == isa->set->field_count)
-                return fail(p, "%s has no '%s'", isa_name(isa, i), text_safe(p->arena, p->word, name));
+                return fail(p, "%s has no '%s'", isa_name(isa, i),
+                            text_safe(p->arena, p->word, name));
         if (set[n])
                 return fail(p, "%s stands there twice", f->word);
         const int count = assembly_word_fields(isa, n);
@@ -241,8 +257,9 @@ static bool take_mnemonic(struct parser *p, struct instruction *i)
         const size_t name = dot ? (size_t)(dot - p->word) : p->length;
         const char *rest = dot ? dot + 1 : NULL;
         int opcode = 0;
-        while (opcode < isa->set->opcode_count && !(strlen(isa->set->opcodes[opcode].name) == name &&
-                                                    !memcmp(isa->set->opcodes[opcode].name, p->word, name)))
+        while (opcode < isa->set->opcode_count &&
+               !(strlen(isa->set->opcodes[opcode].name) == name &&
+                 !memcmp(isa->set->opcodes[opcode].name, p->word, name)))
                 opcode++;
         bool fine = opcode < isa->set->opcode_count;
         *i = (struct instruction){ { opcode } };
@@ -250,7 +267,8 @@ static bool take_mnemonic(struct parser *p, struct instruction *i)
                 const struct code_field *f = &isa->fields[k];
                 if (!f->names || *f->word || !isa_form_has(isa, isa_form(isa, i), f))
                         continue;
-                i->numbers[k] = rest ? named(f->names, f->name_count, rest, p->length - name - 1) : -1;
+                i->numbers[k] = rest ? named(f->names, f->name_count, rest, p->length - name - 1)
+                        : -1;
                 fine = i->numbers[k] >= 0;
                 rest = NULL;
         }
@@ -264,7 +282,8 @@ static bool check_fields(struct parser *p, const struct instruction *i, int form
 {
         const struct isa *isa = &p->p->isa;
         const struct code_field *f = isa_misfit(isa, i, form);
-        return !f || fail(p, "%s is %" PRId64 ", which %d bits do not hold", f->name, i->numbers[f - isa->fields], f->width);
+        return !f || fail(p, "%s is %" PRId64 ", which %d bits do not hold", f->name,
+                          i->numbers[f - isa->fields], f->width);
 }
 
 static bool take_instruction(struct parser *p, struct text *out)
@@ -280,7 +299,8 @@ static bool take_instruction(struct parser *p, struct text *out)
                 if (!take_bytes(p, out))
                         return false;
                 p->line = out->length - before == each ? p->line : line;
-                return out->length - before == each || fail(p, "an instruction has %d bytes", isa->set->bytes);
+                return out->length - before == each ||
+                       fail(p, "an instruction has %d bytes", isa->set->bytes);
         }
         if (!take_mnemonic(p, &i))
                 return false;
@@ -304,7 +324,8 @@ static bool take_place(struct parser *p, struct text *out)
                 return take_bytes(p, out);
         }
         for (int k = 0; k < isa->set->field_count; k++)
-                if (isa->fields[k].form == isa->set->list_form && !take_number(p, isa->fields[k].word, &place.numbers[k]))
+                if (isa->fields[k].form == isa->set->list_form &&
+                    !take_number(p, isa->fields[k].word, &place.numbers[k]))
                         return false;
         if (!check_fields(p, &place, isa->set->list_form))
                 return false;
@@ -334,7 +355,8 @@ static bool take_head(struct parser *p, struct segment *s)
                 return false;
         if (p->token != OPEN && !take_number(p, "a number of bytes, or '{'", &s->bytes))
                 return false;
-        return s->address >= 0 && s->bytes >= 0 ? true : fail(p, "an address or a size is negative");
+        return s->address >= 0 && s->bytes >= 0 ? true
+                                                : fail(p, "an address or a size is negative");
 }
 
 static bool take_body(struct parser *p, struct segment *s)
@@ -344,10 +366,10 @@ static bool take_body(struct parser *p, struct segment *s)
         bool fine = true;
         next(p);
         for (skip_lines(p); fine && p->token != CLOSE; skip_lines(p))
-                fine = p->token != WORD                  ? fail(p, "want '}' of '%s', not %s", s->name, shown(p))
-                       : s->kind == SEGMENT_CODE        ? take_instruction(p, &bytes)
-                       : lists                           ? take_place(p, &bytes)
-                                                         : take_bytes(p, &bytes);
+                fine = p->token != WORD ? fail(p, "want '}' of '%s', not %s", s->name, shown(p))
+                       : s->kind == SEGMENT_CODE ? take_instruction(p, &bytes)
+                       : lists                   ? take_place(p, &bytes)
+                                                 : take_bytes(p, &bytes);
         s->bytes = (int64_t)bytes.length;
         s->content = arena_copy(p->arena, bytes.data, bytes.length);
         text_free(&bytes);
@@ -393,7 +415,8 @@ static bool take_machine(struct parser *p)
         const char *usual = machines[0]->name;
         const struct instruction_set *set = NULL;
         if (!is_word(p, "machine"))
-                return fail(p, "no assembly of this machine: want 'machine %s' first, not %s", usual, shown(p));
+                return fail(p, "no assembly of this machine: want 'machine %s' first, not %s",
+                            usual, shown(p));
         next(p);
         for (int k = 0; machines[k]; k++)
                 if (is_word(p, machines[k]->name))
@@ -402,12 +425,14 @@ static bool take_machine(struct parser *p)
                 return fail(p, "want '%s' or another machine's name, not %s", usual, shown(p));
         next(p);
         if (p->token == WORD && set->resize) {
-                sizes = arena_printf(p->arena, "%.*s", (int)(p->length < 200 ? p->length : 200), p->word);
+                sizes = arena_printf(p->arena, "%.*s", (int)(p->length < 200 ? p->length : 200),
+                                     p->word);
                 next(p);
         }
         struct diag quiet = { .silent = true };
         if (!isa_begin_sizes(&p->p->isa, set, sizes, &quiet))
-                return fail(p, "no machine has such sizes: '%s'", text_safe(p->arena, sizes, strlen(sizes)));
+                return fail(p, "no machine has such sizes: '%s'",
+                            text_safe(p->arena, sizes, strlen(sizes)));
         if (!end_line(p))
                 return false;
         if (!is_word(p, "dram"))
@@ -416,10 +441,12 @@ static bool take_machine(struct parser *p)
         return take_number(p, "bytes of memory", &p->p->dram_bytes) && end_line(p);
 }
 
-bool assembly_parse(struct machine_program *program, const char *text, size_t length, struct arena *arena, struct diag *diag)
+bool assembly_parse(struct machine_program *program, const char *text, size_t length,
+                    struct arena *arena, struct diag *diag)
 {
         *program = (struct machine_program){ .count = 0 };
-        struct parser p = { .at = text, .end = text + length, .line = 1, .token = END, .p = program, .places = map_new(arena),
+        struct parser p = { .at = text, .end = text + length, .line = 1, .token = END, .p = program,
+                            .places = map_new(arena),
                             .arena = arena, .diag = diag };
         next(&p);
         if (!take_machine(&p))
@@ -429,6 +456,7 @@ bool assembly_parse(struct machine_program *program, const char *text, size_t le
                 return false;
         for (int k = 0; k < program->count; k++)
                 if (program->segments[k].kind != SEGMENT_EXPECT)
-                        map_set(p.places, program->segments[k].name, strlen(program->segments[k].name), &program->segments[k]);
+                        map_set(p.places, program->segments[k].name,
+                                strlen(program->segments[k].name), &program->segments[k]);
         return take_segments(&again, true) && program_begin(program, arena, diag);
 }

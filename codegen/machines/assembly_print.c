@@ -18,8 +18,9 @@
  *             00 01 7f
  *     }
  *
- * A field that is not there is 0. Words of an instruction are those of isa.def; dram is an address in bytes, also as @SEGMENT+BYTES.
- * What is no instruction, or no micro-op, is written as bytes: `bytes 00 01 ..`. */
+ * A field that is not there is 0. Words of an instruction are those of isa.def; dram is an address
+ * in bytes, also as @SEGMENT+BYTES. What is no instruction, or no micro-op, is written as bytes:
+ * `bytes 00 01 ..`. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -30,7 +31,8 @@ enum { ROW = 32, NOTE_COLUMN = 88 };
 static void print_bytes(struct text *out, const unsigned char *bytes, int64_t count)
 {
         for (int64_t k = 0; k < count; k++) {
-                char word[3] = { "0123456789abcdef"[bytes[k] >> 4], "0123456789abcdef"[bytes[k] & 15], ' ' };
+                char word[3] = { "0123456789abcdef"[bytes[k] >> 4],
+                                 "0123456789abcdef"[bytes[k] & 15], ' ' };
                 text_add_bytes(out, word, k + 1 < count ? 3 : 2);
         }
 }
@@ -52,12 +54,14 @@ int assembly_word_fields(const struct isa *isa, int n)
 {
         const struct code_field *f = &isa->fields[n];
         int count = 1;
-        while (n + count < isa->set->field_count && f[count].form == f->form && !strcmp(f[count].word, f->word))
+        while (n + count < isa->set->field_count && f[count].form == f->form &&
+               !strcmp(f[count].word, f->word))
                 count++;
         return count;
 }
 
-static void print_field(struct text *out, const struct machine_program *p, const struct isa *isa, const struct instruction *i, int n)
+static void print_field(struct text *out, const struct machine_program *p, const struct isa *isa,
+                        const struct instruction *i, int n)
 {
         const struct code_field *f = &isa->fields[n];
         if (f->address)
@@ -69,7 +73,8 @@ static void print_field(struct text *out, const struct machine_program *p, const
 }
 
 /* fields of one word together, where one of them is not 0: one bit is a word by itself */
-static void print_words(struct text *out, const struct machine_program *p, const struct isa *isa, const struct instruction *i)
+static void print_words(struct text *out, const struct machine_program *p, const struct isa *isa,
+                        const struct instruction *i)
 {
         for (int n = 1, count; n < isa->set->field_count; n += count) {
                 const struct code_field *f = &isa->fields[n];
@@ -98,7 +103,8 @@ static bool is_hidden(const struct isa *isa, const struct instruction *i)
         return false;
 }
 
-void assembly_print_instruction(const struct isa *isa, const struct machine_program *p, const unsigned char *bytes, struct text *out)
+void assembly_print_instruction(const struct isa *isa, const struct machine_program *p,
+                                const unsigned char *bytes, struct text *out)
 {
         struct instruction i;
         if (isa_decode(isa, bytes, &i) || is_hidden(isa, &i)) {
@@ -177,10 +183,12 @@ void assembly_print(const struct machine_program *p, struct text *out)
         char sizes[ISA_SIZES_TEXT] = "";
         if (p->isa.set->sizes)
                 p->isa.set->sizes(&p->isa.machine, sizes);
-        text_add(out, "machine %s%s%s\ndram 0x%" PRIx64 "\n", p->isa.set->machine->name, *sizes ? " " : "", sizes, (uint64_t)p->dram_bytes);
+        text_add(out, "machine %s%s%s\ndram 0x%" PRIx64 "\n", p->isa.set->machine->name,
+                 *sizes ? " " : "", sizes, (uint64_t)p->dram_bytes);
         for (int k = 0; k < p->count; k++) {
                 const struct segment *s = &p->segments[k];
-                text_add(out, "\n%s %s 0x%" PRIx64, segment_kinds[s->kind].name, s->name, (uint64_t)s->address);
+                text_add(out, "\n%s %s 0x%" PRIx64, segment_kinds[s->kind].name, s->name,
+                         (uint64_t)s->address);
                 if (!s->content) {
                         text_add(out, " %" PRId64 "\n", s->bytes);
                         continue;

@@ -30,7 +30,10 @@ static const struct instruction_set *set_of(const unsigned char *bytes, size_t l
         return NULL;
 }
 
-bool is_exchange(const unsigned char *bytes, size_t length) { return set_of(bytes, length) != NULL; }
+bool is_exchange(const unsigned char *bytes, size_t length)
+{
+        return set_of(bytes, length) != NULL;
+}
 
 static bool is_zero(const unsigned char *bytes, size_t count)
 {
@@ -42,31 +45,40 @@ static bool is_zero(const unsigned char *bytes, size_t count)
 
 /* ---- reading ---- */
 
-static bool read_header(const struct machine_program *p, const unsigned char *bytes, size_t length, uint64_t *count, struct diag *diag)
+static bool read_header(const struct machine_program *p, const unsigned char *bytes, size_t length,
+                        uint64_t *count, struct diag *diag)
 {
         unsigned char sizes[ISA_CONFIGURATION];
         p->isa.set->configuration(&p->isa, sizes);
         if (length < HEADER) {
-                diag_error(diag, EXIT_INVALID, "the file ends after %zu bytes, within the header of %d", length, HEADER);
+                diag_error(diag, EXIT_INVALID,
+                           "the file ends after %zu bytes, within the header of %d", length,
+                           HEADER);
                 return false;
         }
         for (int k = 0; k < ISA_CONFIGURATION; k++)
                 if (bytes[AT_SIZES + k] != sizes[k]) {
-                        diag_error(diag, EXIT_INVALID, "at byte %d: the program is for another machine, 2^%d where this one has 2^%d: see --sizes",
-                                   AT_SIZES + k, bytes[AT_SIZES + k], sizes[k]);
+                        diag_error(
+                                diag, EXIT_INVALID,
+                                "at byte %d: the program is for another machine, 2^%d where this one has 2^%d: see --sizes",
+                                AT_SIZES + k, bytes[AT_SIZES + k], sizes[k]);
                         return false;
                 }
         if (code_word(bytes + AT_FILE, 8) != length) {
-                diag_error(diag, EXIT_INVALID, "the file has %zu bytes, and says %" PRIu64, length, code_word(bytes + AT_FILE, 8));
+                diag_error(diag, EXIT_INVALID, "the file has %zu bytes, and says %" PRIu64, length,
+                           code_word(bytes + AT_FILE, 8));
                 return false;
         }
         if (!is_zero(bytes + AT_REST, HEADER - AT_REST)) {
-                diag_error(diag, EXIT_INVALID, "at byte %d: the end of the header is not 0", AT_REST);
+                diag_error(diag, EXIT_INVALID, "at byte %d: the end of the header is not 0",
+                           AT_REST);
                 return false;
         }
         *count = code_word(bytes + AT_COUNT, 4);
         if (*count < 2 || *count > SEGMENTS_MOST || *count > (length - HEADER) / RECORD) {
-                diag_error(diag, EXIT_INVALID, "%" PRIu64 " segments do not fit into a file of %zu bytes: want 2 to %d", *count, length,
+                diag_error(diag, EXIT_INVALID,
+                           "%" PRIu64 " segments do not fit into a file of %zu bytes: want 2 to %d",
+                           *count, length,
                            SEGMENTS_MOST);
                 return false;
         }
@@ -74,16 +86,19 @@ static bool read_header(const struct machine_program *p, const unsigned char *by
 }
 
 /* a record that lies within the file; contents begin at `least` */
-static const char *read_record(struct segment *s, const unsigned char *bytes, size_t length, size_t at, size_t least)
+static const char *read_record(struct segment *s, const unsigned char *bytes, size_t length,
+                               size_t at, size_t least)
 {
         const unsigned char *record = bytes + at;
         size_t name = 0;
         while (name < SEGMENT_NAME && record[name])
                 name++;
-        if (!segment_name_is_good((const char *)record, name) || !is_zero(record + name, SEGMENT_NAME - name))
+        if (!segment_name_is_good((const char *)record, name) ||
+            !is_zero(record + name, SEGMENT_NAME - name))
                 return "a name is 1 to 31 letters, digits, _ . -, padded with 0";
         memcpy(s->name, record, name);
-        uint64_t number = code_word(record + IN_KIND, 4), address = code_word(record + IN_ADDRESS, 8);
+        uint64_t number = code_word(record + IN_KIND, 4),
+                 address = code_word(record + IN_ADDRESS, 8);
         uint64_t size = code_word(record + IN_BYTES, 8), offset = code_word(record + IN_OFFSET, 8);
         int kind = 0;
         while (kind < SEGMENT_KINDS && (uint64_t)segment_kinds[kind].number != number)
@@ -94,7 +109,8 @@ static const char *read_record(struct segment *s, const unsigned char *bytes, si
                 return "the four bytes behind the kind are not 0";
         if (address > (uint64_t)PROGRAM_MEMORY_MOST || size > (uint64_t)PROGRAM_MEMORY_MOST)
                 return "address or size is beyond 2^32";
-        if (offset && (offset % CONTENT_ALIGN || offset < least || offset > length || size > length - offset))
+        if (offset &&
+            (offset % CONTENT_ALIGN || offset < least || offset > length || size > length - offset))
                 return "its content is not within the file, at a multiple of 16 behind the table";
         s->kind = (enum segment_kind)kind;
         s->address = (int64_t)address;
@@ -103,14 +119,15 @@ static const char *read_record(struct segment *s, const unsigned char *bytes, si
         return NULL;
 }
 
-bool exchange_read(struct machine_program *p, const struct isa *isa, const unsigned char *bytes, size_t length, struct arena *arena,
-                       struct diag *diag)
+bool exchange_read(struct machine_program *p, const struct isa *isa, const unsigned char *bytes,
+                   size_t length, struct arena *arena, struct diag *diag)
 {
         uint64_t count = 0;
         const struct instruction_set *set = set_of(bytes, length);
         *p = (struct machine_program){ .isa = *isa };
         if (!set) {
-                diag_error(diag, EXIT_INVALID, "no exchange file: it does not begin with %s", isa->set->magic);
+                diag_error(diag, EXIT_INVALID, "no exchange file: it does not begin with %s",
+                           isa->set->magic);
                 return false;
         }
         if (set != isa->set && !isa_begin_sizes(&p->isa, set, "", diag))
@@ -123,7 +140,8 @@ bool exchange_read(struct machine_program *p, const struct isa *isa, const unsig
         p->segments = arena_array(arena, (size_t)count, sizeof *p->segments);
         for (size_t k = 0; k < count; k++) {
                 size_t at = HEADER + k * RECORD;
-                const char *why = read_record(&p->segments[k], bytes, length, at, HEADER + (size_t)count * RECORD);
+                const char *why = read_record(&p->segments[k], bytes, length, at,
+                                              HEADER + (size_t)count * RECORD);
                 if (why) {
                         diag_error(diag, EXIT_INVALID, "segment %zu, at byte %zu: %s", k, at, why);
                         return false;

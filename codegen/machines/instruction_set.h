@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a machine brings so that its programs are encoded, read, written, checked, run and timed: tables
- * of fields, opcodes, rules and costs, and a C function for what each instruction means. The code that
- * walks them is all machines' (codegen/machines/README.md). */
+/* What a machine brings so that its programs are encoded, read, written, checked, run and timed:
+ * tables of fields, opcodes, rules and costs, and a C function for what each instruction means. The
+ * code that walks them is all machines' (codegen/machines/README.md). */
 #ifndef CODEGEN_MACHINES_INSTRUCTION_SET_H
 #define CODEGEN_MACHINES_INSTRUCTION_SET_H
 
@@ -11,11 +11,15 @@
 #include "codegen/machines/fields.h"
 #include "ir/target/machine.h"
 
+/* OUTSIDE: memory that the processor shares, in bytes; a machine may read one of its own in two
+ * ways. */
 enum {
-        OUTSIDE = MACHINE_MEMORIES + 1, /* memory that the processor shares, in bytes; a machine may read one of its own in two ways */
+        OUTSIDE = MACHINE_MEMORIES + 1,
         ISA_MEMORIES = OUTSIDE + 1,
-        ISA_FIELDS = 48, ISA_QUEUES = 4, ISA_CLASSES = 12, ISA_BUSY = 6, ISA_CONFIGURATION = 12, ISA_SIZES_TEXT = 192
+        ISA_FIELDS = 48,
+        ISA_QUEUES = 4
 };
+enum { ISA_CLASSES = 12, ISA_BUSY = 6, ISA_CONFIGURATION = 12, ISA_SIZES_TEXT = 192 };
 
 /* Any machine's instruction: the numbers of its fields, as the machine's own struct has them. */
 struct instruction { int64_t numbers[ISA_FIELDS]; };
@@ -41,19 +45,25 @@ struct machine_program;
 struct running {
         const struct isa *isa;
         unsigned char *memory;          /* outside; NULL: nothing is computed */
-        const struct machine_program *program;    /* ... and what lists are read from then; may be NULL */
+        const struct machine_program *program;    /* ... and what lists are read from then; may be
+                                                   * NULL */
         unsigned char *inside[ISA_MEMORIES];      /* NULL where nothing is computed */
         void *lists;                    /* places where steps begin, decoded */
-        unsigned char *scratch, poison; /* what the machine keeps beside its memories; what these began with */
-        int64_t part, put, take;        /* of blocks for a FIFO: which of the instruction's; those put and taken before */
-        void (*touched)(void *context, int memory, const struct rows *rows, int64_t count, enum access access);
+        unsigned char *scratch, poison; /* what the machine keeps beside its memories; what these
+                                         * began with */
+        int64_t part, put, take;        /* of blocks for a FIFO: which of the instruction's; those
+                                         * put and taken before */
+        void (*touched)(void *context, int memory, const struct rows *rows, int64_t count,
+                        enum access access);
         void *context;
 };
 
-/* Elements of a memory are accessed, so many behind each other; or so many at each of some rows. Where the first one lies; NULL where
- * nothing is computed. */
-static inline void *touch(struct running *r, int memory, int64_t first, int64_t count, enum access access);
-static inline void *touch_rows(struct running *r, int memory, struct rows rows, int64_t count, enum access access);
+/* Elements of a memory are accessed, so many behind each other; or so many at each of some rows.
+ * Where the first one lies; NULL where nothing is computed. */
+static inline void *touch(struct running *r, int memory, int64_t first, int64_t count,
+                          enum access access);
+static inline void *touch_rows(struct running *r, int memory, struct rows rows, int64_t count,
+                               enum access access);
 /* A word of 4 bytes outside, as the program has it before the launch where nothing is computed. */
 uint32_t running_word(const struct running *r, int64_t address);
 
@@ -64,7 +74,8 @@ struct order {
         int on;                         /* waits until this stage .. ; -1: for none */
         int64_t done;                   /* .. has done so many instructions */
         int64_t blocks;                 /* that it puts into the FIFO, one by one */
-        bool next, needs;               /* takes the FIFO's next block into the array; has to have one there */
+        bool next, needs;               /* takes the FIFO's next block into the array; has to have
+                                         * one there */
 };
 
 /* What it costs, in cycles of the model in meter.h. */
@@ -75,8 +86,10 @@ struct cost {
         int memory;                     /* .. this memory; -1: none */
         bool stores;
         bool makes;                     /* a value of the network, on machines that hold these */
-        int64_t latency, bus;           /* until the read bus answers, and cycles that it is taken; bus 0: it takes none */
-        int64_t busy, fill;             /* of its stage, for a block where there are several; until it is done behind that */
+        int64_t latency, bus;           /* until the read bus answers, and cycles that it is taken;
+                                         * bus 0: it takes none */
+        int64_t busy, fill;             /* of its stage, for a block where there are several; until
+                                         * it is done behind that */
         int64_t places;                 /* of lists up to the last that it loads */
 };
 
@@ -85,14 +98,16 @@ struct cost {
 struct isa_opcode {
         const char *name;
         int form, stage;                /* stage: that runs it; -1: none, -2: a field says which */
-        void (*run)(struct running *r, const struct instruction *i);      /* NULL: touches nothing */
+        /* NULL: touches nothing */
+        void (*run)(struct running *r, const struct instruction *i);
 };
 struct isa_rule {
         const char *name;
         bool must;                      /* nothing can run it otherwise */
         const char *text;
 };
-/* What instructions are counted as; busy: whose time they take (instruction_set.busy); less than 0: nobody's. */
+/* What instructions are counted as; busy: whose time they take (instruction_set.busy); less than 0:
+ * nobody's. */
 struct isa_class { const char *name; int busy; };
 
 struct checker;
@@ -105,47 +120,67 @@ struct instruction_set {
         const int *forms;               /* what each form goes on from; itself: nothing */
         const struct isa_opcode *opcodes;
         int field_count, form_count, opcode_count;
-        int last;                       /* the opcode that a program ends with, and has nowhere else */
+        int last;                       /* the opcode that a program ends with, and has nowhere
+                                         * else */
         const struct isa_rule *rules;   /* what all machines share has names in machine_check.c */
         int rule_count;
-        const struct isa_class *classes;          /* NULL: each opcode is a class, and takes its stage's time */
-        int class_count, products;      /* products: the class whose steps the array multiplies in */
-        const char *busy[ISA_BUSY];     /* what may be busy for most of the time; without classes, of each stage */
+        const struct isa_class *classes;          /* NULL: each opcode is a class, and takes its
+                                                   * stage's time */
+        int class_count, products;      /* products: the class whose steps the array multiplies
+                                         * in */
+        const char *busy[ISA_BUSY];     /* what may be busy for most of the time; without classes,
+                                         * of each stage */
         int bus;                        /* ... where the read bus stands among it; -1: nowhere */
         const char *stage_word;         /* of a stage, in reports */
         const char *queues[ISA_QUEUES]; /* of tokens, by name */
-        int list_form, list_bytes;      /* of a place in a list: its form, and bytes of it in a program; 0: there are no lists */
-        size_t list_size, scratch;      /* bytes of a place, decoded, and of what running keeps for the machine */
+        int list_form, list_bytes;      /* of a place in a list: its form, and bytes of it in a
+                                         * program; 0: there are no lists */
+        size_t list_size, scratch;      /* bytes of a place, decoded, and of what running keeps for
+                                         * the machine */
         struct order (*order)(const struct instruction *i);
-        /* The name of the first rule that it breaks without which nothing can run it; NULL: none. lists: as running has them, NULL where
-         * they are not known. memory: bytes of it, -1 where addresses are not looked at. */
-        const char *(*breaks)(const struct isa *isa, const struct instruction *i, const void *lists, int64_t memory);
-        const char *inside, *outside;   /* rules that it breaks where it touches elements that no memory has; NULL: `breaks` says so */
+        /* The name of the first rule that it breaks without which nothing can run it; NULL: none.
+         * lists: as running has them, NULL where they are not known. memory: bytes of it, -1 where
+         * addresses are not looked at. */
+        const char *(*breaks)(const struct isa *isa, const struct instruction *i, const void *lists,
+                              int64_t memory);
+        const char *inside, *outside;   /* rules that it breaks where it touches elements that no
+                                         * memory has; NULL: `breaks` says so */
         struct cost (*cost)(const struct isa *isa, const struct instruction *i);
-        int64_t (*work)(const struct instruction *i);     /* steps and elements moved, and one */
-        void (*configuration)(const struct isa *isa, unsigned char bytes[ISA_CONFIGURATION]);      /* its sizes, as exchange files have them */
+        /* its sizes, as exchange files have them */
+        void (*configuration)(const struct isa *isa, unsigned char bytes[ISA_CONFIGURATION]);
         /* ---- these may be NULL ---- */
-        const char *(*fits)(struct isa *isa);             /* why no instruction is encoded for such sizes; NULL: they are */
-        bool (*resize)(struct machine *m, const char *sizes, struct arena *arena, struct diag *diag);     /* by name; false after an error */
-        void (*sizes)(const struct machine *m, char text[ISA_SIZES_TEXT]);       /* what of it is not as usual, in the same form */
-        void (*check)(struct checker *c, const struct instruction *i, const void *lists, bool safe);      /* rules of its own */
-        int64_t (*bytes_of)(const struct isa *isa, const struct instruction *i);        /* that an address counts; NULL: bytes */
+        const char *(*fits)(struct isa *isa);             /* why no instruction is encoded for such
+                                                           * sizes; NULL: they are */
+        /* by name; false after an error */
+        bool (*resize)(struct machine *m, const char *sizes, struct arena *arena,
+                       struct diag *diag);
+        /* what of it is not as usual, in the same form */
+        void (*sizes)(const struct machine *m, char text[ISA_SIZES_TEXT]);
+        /* steps and elements moved, and one; NULL: as its cost says */
+        int64_t (*work)(const struct instruction *i);
+        /* rules of its own */
+        void (*check)(struct checker *c, const struct instruction *i, const void *lists, bool safe);
+        /* that an address counts; NULL: bytes */
+        int64_t (*bytes_of)(const struct isa *isa, const struct instruction *i);
 };
 
 /* A machine of some sizes, and what follows from these. */
 struct isa {
         const struct instruction_set *set;
         struct machine machine;
-        int64_t depth[ISA_MEMORIES], bytes[ISA_MEMORIES];       /* elements of each memory; bytes of one, outside */
+        /* elements of each memory; bytes of one, outside */
+        int64_t depth[ISA_MEMORIES], bytes[ISA_MEMORIES];
         struct code_field fields[ISA_FIELDS];
 };
 
 /* ---- isa.c ---- */
 
 /* NULL, or why instructions cannot be encoded for this machine. */
-const char *isa_begin(struct isa *isa, const struct instruction_set *set, const struct machine *machine);
+const char *isa_begin(struct isa *isa, const struct instruction_set *set,
+                      const struct machine *machine);
 /* Of such sizes by name ("": usual ones). False after one EXIT_USAGE error. */
-bool isa_begin_sizes(struct isa *isa, const struct instruction_set *set, const char *sizes, struct diag *diag);
+bool isa_begin_sizes(struct isa *isa, const struct instruction_set *set, const char *sizes,
+                     struct diag *diag);
 int isa_form(const struct isa *isa, const struct instruction *i);
 static inline bool isa_form_has(const struct isa *isa, int form, const struct code_field *f)
 {
@@ -165,6 +200,15 @@ static inline const char *isa_name(const struct isa *isa, const struct instructi
 {
         return isa->set->opcodes[i->numbers[0]].name;
 }
+/* What it is counted as where somebody bounds what a program may take. */
+static inline int64_t isa_work(const struct isa *isa, const struct instruction *i)
+{
+        enum { ELEMENT = 256 }; /* bytes */
+        if (isa->set->work)
+                return isa->set->work(i);
+        const struct cost cost = isa->set->cost(isa, i);
+        return 1 + cost.steps + cost.bytes / ELEMENT;
+}
 /* bytes that an address of it counts */
 static inline int64_t isa_address_bytes(const struct isa *isa, const struct instruction *i)
 {
@@ -179,16 +223,19 @@ static inline int isa_log2(int64_t n)
         return log;
 }
 
-static inline void *touch(struct running *r, int memory, int64_t first, int64_t count, enum access access)
+static inline void *touch(struct running *r, int memory, int64_t first, int64_t count,
+                          enum access access)
 {
         return touch_rows(r, memory, (struct rows){ first, 0, 0, 1, 1 }, count, access);
 }
-static inline void *touch_rows(struct running *r, int memory, struct rows rows, int64_t count, enum access access)
+static inline void *touch_rows(struct running *r, int memory, struct rows rows, int64_t count,
+                               enum access access)
 {
         if (r->touched)
                 r->touched(r->context, memory, &rows, count, access);
         unsigned char *inside = memory == OUTSIDE ? r->memory : r->inside[memory];
-        return inside ? inside + rows.first * (memory == OUTSIDE ? 1 : r->isa->bytes[memory]) : NULL;
+        return inside ? inside + rows.first * (memory == OUTSIDE ? 1 : r->isa->bytes[memory])
+                      : NULL;
 }
 /* The instruction itself, as its opcode says. */
 static inline void run_instruction(struct running *r, const struct instruction *i)

@@ -21,12 +21,14 @@ static const char *place_fields(struct isa *isa)
         }
         code_place(isa->fields, set->field_count, set->forms, ends);
         for (int k = 0; k < set->form_count; k++)
-                if (ends[k] > 8 * (set->list_bytes && k == set->list_form ? set->list_bytes : set->bytes))
+                if (ends[k] >
+                    8 * (set->list_bytes && k == set->list_form ? set->list_bytes : set->bytes))
                         return "the fields of an instruction do not fit into its bits, or those of a place in a list";
         return NULL;
 }
 
-const char *isa_begin(struct isa *isa, const struct instruction_set *set, const struct machine *machine)
+const char *isa_begin(struct isa *isa, const struct instruction_set *set,
+                      const struct machine *machine)
 {
         *isa = (struct isa){ .set = set, .machine = *machine };
         for (int k = 0; k < MACHINE_MEMORIES && machine->memories[k].name; k++) {
@@ -42,14 +44,16 @@ const char *isa_begin(struct isa *isa, const struct instruction_set *set, const 
         return why ? why : place_fields(isa);
 }
 
-bool isa_begin_sizes(struct isa *isa, const struct instruction_set *set, const char *sizes, struct diag *diag)
+bool isa_begin_sizes(struct isa *isa, const struct instruction_set *set, const char *sizes,
+                     struct diag *diag)
 {
         struct arena *arena = arena_new();
         struct machine machine = *set->machine;
         bool fine = !*sizes || (set->resize && set->resize(&machine, sizes, arena, diag));
         const char *why = fine ? isa_begin(isa, set, &machine) : NULL;
         if (why)
-                diag_error(diag, EXIT_USAGE, "no machine has such sizes, %s: %s", text_argument(arena, sizes), why);
+                diag_error(diag, EXIT_USAGE, "no machine has such sizes, %s: %s",
+                           text_argument(arena, sizes), why);
         arena_free(arena);
         return fine && !why;
 }
@@ -73,7 +77,8 @@ const struct code_field *isa_misfit(const struct isa *isa, const struct instruct
         return NULL;
 }
 
-static void encode(const struct isa *isa, const struct instruction *i, int form, unsigned char *to, int bytes)
+static void encode(const struct isa *isa, const struct instruction *i, int form, unsigned char *to,
+                   int bytes)
 {
         uint64_t words[BYTES_MOST / 8] = { 0 };
         for (int k = 0; k < isa->set->field_count; k++) {
@@ -87,7 +92,8 @@ static void encode(const struct isa *isa, const struct instruction *i, int form,
 }
 
 /* false: bits are set that no field of the form has */
-static bool decode(const struct isa *isa, const unsigned char *from, int bytes, int form, struct instruction *i)
+static bool decode(const struct isa *isa, const unsigned char *from, int bytes, int form,
+                   struct instruction *i)
 {
         unsigned char again[BYTES_MOST];
         *i = (struct instruction){ { 0 } };
@@ -139,7 +145,8 @@ bool isa_decode_place(const struct isa *isa, const unsigned char *bytes, struct 
 
 struct bounds { const struct isa *isa; int64_t memory; const char *broken; };
 
-static void hold(void *context, int memory, const struct rows *rows, int64_t count, enum access access)
+static void hold(void *context, int memory, const struct rows *rows, int64_t count,
+                 enum access access)
 {
         struct bounds *b = context;
         const int64_t end = rows_end(rows, count);
@@ -152,7 +159,8 @@ static void hold(void *context, int memory, const struct rows *rows, int64_t cou
                 b->broken = b->isa->set->outside;
 }
 
-const char *instruction_breaks(const struct isa *isa, const struct instruction *i, const void *lists, int64_t memory)
+const char *instruction_breaks(const struct isa *isa, const struct instruction *i,
+                               const void *lists, int64_t memory)
 {
         struct bounds b = { isa, memory, isa->set->breaks(isa, i, lists, memory) };
         struct running r = { .isa = isa, .touched = hold, .context = &b };
@@ -161,12 +169,13 @@ const char *instruction_breaks(const struct isa *isa, const struct instruction *
         return b.broken;
 }
 
-bool instruction_can_run(const struct isa *isa, const struct instruction *i, int64_t number, const void *lists, int64_t memory,
-                         struct diag *diag)
+bool instruction_can_run(const struct isa *isa, const struct instruction *i, int64_t number,
+                         const void *lists, int64_t memory, struct diag *diag)
 {
         const char *name = instruction_breaks(isa, i, lists, memory);
         if (name)
-                diag_error(diag, EXIT_INVALID, "instruction %" PRId64 " (%s) cannot run: %s [%s]", number, isa_name(isa, i),
+                diag_error(diag, EXIT_INVALID, "instruction %" PRId64 " (%s) cannot run: %s [%s]",
+                           number, isa_name(isa, i),
                            isa_rule(isa->set, name)->text, name);
         return !name;
 }
@@ -181,13 +190,17 @@ const struct isa_rule *isa_rule(const struct instruction_set *set, const char *n
 
 void *running_lists(const struct isa *isa, unsigned char byte)
 {
-        const size_t bytes = isa->set->list_size ? (size_t)isa->depth[isa->machine.lists] * isa->set->list_size : 0;
+        const size_t bytes = isa->set->list_size
+                                     ? (size_t)isa->depth[isa->machine.lists] * isa->set->list_size
+                                     : 0;
         return bytes ? memset(memory_alloc(bytes), byte, bytes) : NULL;
 }
 
 uint32_t running_word(const struct running *r, int64_t address)
 {
         const struct segment *s = r->program ? program_segment(r->program, address, 4) : NULL;
-        const unsigned char *from = r->memory ? r->memory + address : s && s->content ? s->content + (address - s->address) : NULL;
+        const unsigned char *from = r->memory         ? r->memory + address
+                                    : s && s->content ? s->content + (address - s->address)
+                                                      : NULL;
         return from ? (uint32_t)code_word(from, 4) : 0;
 }

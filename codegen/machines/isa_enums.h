@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers of a machine's rows, and its struct of an instruction. For the machine's header, which defines ISA_ROWS, the file of rows;
- * ISA(name), the name with the machine's in front; ISA_INSTRUCTION, the struct's name; ISA_ANY, of what makes any machine's of it. */
+/* Numbers of a machine's rows, and its struct of an instruction. For the machine's header, which
+ * defines ISA_ROWS, the file of rows; ISA(name), the name with the machine's in front;
+ * ISA_INSTRUCTION, the struct's name; ISA_ANY, of what makes any machine's of it. */
 enum {
 #define STAGE(id, name) ISA(STAGE_##id),
 #include ISA_ROWS

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of a machine's rows, as struct instruction_set has them (ISA_TABLES). For the one file that has the set, behind the
- * machine's header, and behind ISA_RULES, the file of its rules. */
+/* The tables of a machine's rows, as struct instruction_set has them (ISA_TABLES). For the one file
+ * that has the set, behind the machine's header, and behind ISA_RULES, the file of its rules. */
 static const char *const isa_stages[] = {
 #define STAGE(id, name) name,
 #include ISA_ROWS
@@ -40,7 +40,7 @@ static const struct isa_rule isa_rules[] = {
 #define RULE(id, must, text) { #id, must, text },
 #include ISA_RULES
 };
-#define ISA_TABLES                                                                                        \
-        .fields = isa_fields, .field_count = ISA(FIELDS), .forms = isa_forms, .form_count = ISA(FORMS),   \
-        .opcodes = isa_opcodes, .opcode_count = ISA(OPCODES), .rules = isa_rules,                         \
-        .rule_count = sizeof isa_rules / sizeof *isa_rules
+#define ISA_TABLES                                                                                \
+        .fields = isa_fields, .field_count = ISA(FIELDS), .forms = isa_forms,                     \
+        .form_count = ISA(FORMS), .opcodes = isa_opcodes, .opcode_count = ISA(OPCODES),           \
+        .rules = isa_rules, .rule_count = sizeof isa_rules / sizeof *isa_rules

@@ -11,8 +11,10 @@
 struct launch_program {
         struct machine_program *p;
         const struct loop_function *stream;
-        int64_t end, align;             /* bytes of memory that are taken; segments begin at multiples of align */
-        int64_t *addresses;             /* of the stream's parameters, one behind the other from PROGRAM_PAGE on */
+        int64_t end, align;             /* bytes of memory that are taken; segments begin at
+                                         * multiples of align */
+        int64_t *addresses;             /* of the stream's parameters, one behind the other from
+                                         * PROGRAM_PAGE on */
 };
 
 static struct segment *add_segment(struct launch_program *l, const char *name,
@@ -32,9 +34,10 @@ static void add_argument(struct launch_program *l, const struct loop_buffer *x,
                          const struct launch_argument *a, int64_t *address)
 {
         int64_t bytes = x->extent * element_info[x->element].bytes;
-        enum segment_kind kind = x->access == ACCESS_OUT ? SEGMENT_OUTPUT : x->access == ACCESS_INOUT     ? SEGMENT_SCRATCH
-                             : a->constant && a->content ? SEGMENT_CONSTANT
-                                                         : SEGMENT_INPUT;
+        enum segment_kind kind = x->access == ACCESS_OUT     ? SEGMENT_OUTPUT
+                                 : x->access == ACCESS_INOUT ? SEGMENT_SCRATCH
+                                 : a->constant && a->content ? SEGMENT_CONSTANT
+                                                             : SEGMENT_INPUT;
         *address = l->end;
         if (!bytes)
                 return;
@@ -57,7 +60,8 @@ static bool launch_program_begin(struct launch_program *l, struct machine_progra
                                               arena_array(arena, (size_t)stream->buffer_count + 1,
                                                           sizeof *l->addresses) };
         if (most > SEGMENTS_MOST) {
-                diag_error(diag, EXIT_UNSUPPORTED, "stream %s has more buffers than a program has segments", stream->name);
+                diag_error(diag, EXIT_UNSUPPORTED,
+                           "stream %s has more buffers than a program has segments", stream->name);
                 return false;
         }
         p->segments = arena_array(arena, (size_t)most, sizeof *p->segments);
@@ -72,7 +76,8 @@ static bool launch_program_end(struct launch_program *l, struct arena *arena, st
         if (l->p->dram_bytes > PROGRAM_MEMORY_MOST) {
                 diag_error(diag, EXIT_BUDGET,
                            "stream %s reaches %lld bytes of memory, and the machine %lld",
-                           l->stream->name, (long long)l->p->dram_bytes, (long long)PROGRAM_MEMORY_MOST);
+                           l->stream->name, (long long)l->p->dram_bytes,
+                           (long long)PROGRAM_MEMORY_MOST);
                 return false;
         }
         return program_begin(l->p, arena, diag);
@@ -88,36 +93,41 @@ static bool begin(struct isa *isa, const struct machine *m, struct diag *diag)
         return !why;
 }
 
-bool machine_encode(const struct loop_function *stream, const int64_t *addresses, int64_t lists, struct arena *arena,
-                    struct machine_code *code, struct diag *diag)
+bool machine_encode(const struct loop_function *stream, const int64_t *addresses, int64_t lists,
+                    struct arena *arena, struct machine_code *code, struct diag *diag)
 {
         const struct machine_driver *driver = machine_driver(stream->machine);
         struct isa isa;
         struct meter m;
-        if (!begin(&isa, stream->machine, diag) || !driver->encode(&isa, stream, addresses, lists, arena, code, diag) ||
+        if (!begin(&isa, stream->machine, diag) ||
+            !driver->encode(&isa, stream, addresses, lists, arena, code, diag) ||
             !meter_run(&isa, code->instructions, code->count, &m, NULL, diag))
                 return false;
         code->cycles = m.cycles;
         return true;
 }
 
-bool machine_launch_program(struct machine_program *p, const struct loop_function *stream, const struct launch_argument *arguments,
-                            struct arena *arena, struct machine_code *code, struct diag *diag)
+bool machine_launch_program(struct machine_program *p, const struct loop_function *stream,
+                            const struct launch_argument *arguments, struct arena *arena,
+                            struct machine_code *code, struct diag *diag)
 {
         const struct machine_driver *driver = machine_driver(stream->machine);
         struct launch_program l;
         *p = (struct machine_program){ .count = 0 };
         if (!begin(&p->isa, stream->machine, diag) ||
-            !launch_program_begin(&l, p, stream, arguments, machine_align_most(stream->machine), arena, diag) ||
+            !launch_program_begin(&l, p, stream, arguments, machine_align_most(stream->machine),
+                                  arena, diag) ||
             !driver->encode(&p->isa, stream, l.addresses, l.end, arena, code, diag))
                 return false;
         if (code->list_count)
-                add_segment(&l, "micro_ops", SEGMENT_MICRO_OPS, code->list_count * p->isa.set->list_bytes, code->lists);
+                add_segment(&l, "micro_ops", SEGMENT_MICRO_OPS,
+                            code->list_count * p->isa.set->list_bytes, code->lists);
         add_segment(&l, "code", SEGMENT_CODE, code->count * p->isa.set->bytes, code->instructions);
         return launch_program_end(&l, arena, diag);
 }
 
-bool machine_launch_write(const struct loop_function *stream, const struct launch_argument *arguments, bool as_text, struct text *out,
+bool machine_launch_write(const struct loop_function *stream,
+                          const struct launch_argument *arguments, bool as_text, struct text *out,
                           struct diag *diag)
 {
         struct arena *arena = arena_new();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a launch takes, whole and part by part. Cycles are those of the model (meter.h); a part has those from the end of the one before
- * to its own, so that they add up. */
+/* What a launch takes, whole and part by part. Cycles are those of the model (meter.h); a part has
+ * those from the end of the one before to its own, so that they add up. */
 #include <stdlib.h>
 
 #include "codegen/machines/launch_moves.h"
@@ -17,15 +17,16 @@ struct measuring {
 
 /* ---- which part an instruction is of ---- */
 
-/* One is of a result: of what is stored to one parameter, or, on machines that hold values, of a layer, whose result is the first
- * weights that it multiplies by. */
+/* One is of a result: of what is stored to one parameter, or, on machines that hold values, of a
+ * layer, whose result is the first weights that it multiplies by. */
 struct parts {
         struct measuring *m;
         const struct machine_code *code;
         struct arena *arena;
         int *of, count;                 /* of each instruction, from 1 on */
         const struct loop_buffer **results;
-        int64_t outside;                /* where the instruction that is looked at touches memory outside first; -1: nowhere */
+        int64_t outside;                /* where the instruction that is looked at touches memory
+                                         * outside first; -1: nowhere */
 };
 
 static void begin_part(struct parts *p, int64_t from, int64_t to, const struct loop_buffer *result)
@@ -36,7 +37,8 @@ static void begin_part(struct parts *p, int64_t from, int64_t to, const struct l
                 p->of[k] = p->count;
 }
 
-static void find_outside(void *context, int memory, const struct rows *rows, int64_t count, enum access access)
+static void find_outside(void *context, int memory, const struct rows *rows, int64_t count,
+                         enum access access)
 {
         struct parts *p = context;
         (void)count;
@@ -68,7 +70,8 @@ static void find_results(struct parts *p)
         for (int64_t k = 0; k < p->code->count; k++) {
                 struct instruction i;
                 decode(p, k, &i);
-                const struct loop_buffer *now = p->m->isa->set->cost(p->m->isa, &i).stores ? moved_by(p, &i) : NULL;
+                const struct loop_buffer *now =
+                        p->m->isa->set->cost(p->m->isa, &i).stores ? moved_by(p, &i) : NULL;
                 if (!now)
                         continue;
                 if (result && now != result)
@@ -78,13 +81,14 @@ static void find_results(struct parts *p)
         }
 }
 
-/* A layer begins behind the last instruction of the one before that makes a value, and where it multiplies by weights that no layer had
- * before it. */
+/* A layer begins behind the last instruction of the one before that makes a value, and where it
+ * multiplies by weights that no layer had before it. */
 static void find_layers(struct parts *p)
 {
         const struct isa *isa = p->m->isa;
         const int64_t block = isa->bytes[isa->machine.weights];
-        int *had = arena_array(p->arena, (size_t)p->m->moves.stream->buffer_count + 1, sizeof *had);     /* the layer that had it first */
+        /* the layer that had it first */
+        int *had = arena_array(p->arena, (size_t)p->m->moves.stream->buffer_count + 1, sizeof *had);
         int64_t behind = 0, taken = 0, count = 0, *blocks = NULL;       /* addresses of blocks */
         bool made = true;               /* the layer has made something */
         struct instruction i;
@@ -99,7 +103,8 @@ static void find_layers(struct parts *p)
         for (int64_t k = 0; k < p->code->count; k++) {
                 decode(p, k, &i);
                 if (isa->set->order(&i).next && taken < count) {
-                        const struct loop_buffer *weights = launch_moves_parameter(&p->m->moves, blocks[taken++]);
+                        const struct loop_buffer *weights =
+                                launch_moves_parameter(&p->m->moves, blocks[taken++]);
                         if (made && !had[weights->number]) {
                                 begin_part(p, behind, k, weights);
                                 made = false;
@@ -118,13 +123,16 @@ static void find_layers(struct parts *p)
 
 /* ---- what it takes ---- */
 
-static void touched(void *context, int memory, const struct rows *rows, int64_t count, enum access access)
+static void touched(void *context, int memory, const struct rows *rows, int64_t count,
+                    enum access access)
 {
         struct measuring *m = context;
         if (memory != OUTSIDE)
-                launch_moves_use(&m->moves, m->part, memory, rows_end(rows, count) * m->isa->bytes[memory]);
+                launch_moves_use(&m->moves, m->part, memory,
+                                 rows_end(rows, count) * m->isa->bytes[memory]);
         else if (launch_moves_parameter(&m->moves, rows->first))
-                launch_moves_add(&m->moves, m->part, m->cost.memory, rows->first, count, access == WRITES);
+                launch_moves_add(&m->moves, m->part, m->cost.memory, rows->first, count,
+                                 access == WRITES);
 }
 
 static void add_bytes(struct machine_part *part, const struct cost *cost)
@@ -134,19 +142,24 @@ static void add_bytes(struct machine_part *part, const struct cost *cost)
 }
 
 /* what the model says of instructions that take so many cycles together */
-static void fill(const struct measuring *m, struct meter *meter, int64_t cycles, struct machine_part *part)
+static void fill(const struct measuring *m, struct meter *meter, int64_t cycles,
+                 struct machine_part *part)
 {
         const struct machine *machine = &m->isa->machine;
-        const int64_t leaves = machine->memories[machine->leaves].bytes ? m->isa->bytes[machine->leaves] : 1;
+        const int64_t leaves =
+                machine->memories[machine->leaves].bytes ? m->isa->bytes[machine->leaves] : 1;
         meter->cycles = part->cycles = cycles;
         part->serial = meter->serial;
         part->products = meter->classes[m->isa->set->products].steps;
         part->bound = meter_bound(m->isa, meter);
-        /* what is stored lies as what leaves does; a FIFO holds no more than it has room for, and lists stay */
-        part->used[machine->stored] = part->used[machine->leaves] / leaves * m->isa->bytes[machine->stored];
+        /* what is stored lies as what leaves does; a FIFO holds no more than it has room for, and
+         * lists stay */
+        part->used[machine->stored] =
+                part->used[machine->leaves] / leaves * m->isa->bytes[machine->stored];
         for (int k = 0; k < MACHINE_MEMORIES; k++)
                 if (machine->memories[k].fifo)
-                        part->used[k] = part->loaded[k] < machine->memories[k].bytes ? part->loaded[k] : machine->memories[k].bytes;
+                        part->used[k] = part->loaded[k] < machine->memories[k].bytes
+                                ? part->loaded[k] : machine->memories[k].bytes;
         if (machine->lists < 0)
                 return;
         part->places = part->loaded[machine->lists] / m->isa->bytes[machine->lists];
@@ -154,14 +167,18 @@ static void fill(const struct measuring *m, struct meter *meter, int64_t cycles,
         part->used[machine->lists] = m->m->whole.used[machine->lists];
 }
 
-static void add_all(struct measuring *m, const struct parts *parts, struct meter *whole, const struct instruction_times *times)
+static void add_all(struct measuring *m, const struct parts *parts, struct meter *whole,
+                    const struct instruction_times *times)
 {
         struct meter *meters = arena_array(parts->arena, (size_t)parts->count, sizeof *meters);
         const struct machine_code *code = parts->code;
-        const struct segment lists = { .kind = SEGMENT_MICRO_OPS, .address = m->moves.end, .content = code->lists,
-                                       .bytes = code->list_count * m->isa->set->list_bytes }, *places[] = { &lists };
+        const struct segment lists = { .kind = SEGMENT_MICRO_OPS, .address = m->moves.end,
+                                       .content = code->lists,
+                                       .bytes = code->list_count * m->isa->set->list_bytes },
+                                       *places[] = { &lists };
         const struct machine_program p = { .isa = *m->isa, .places = places, .place_count = 1 };
-        struct running r = { .isa = m->isa, .program = &p, .lists = running_lists(m->isa, 0), .touched = touched, .context = m };
+        struct running r = { .isa = m->isa, .program = &p, .lists = running_lists(m->isa, 0),
+                             .touched = touched, .context = m };
         for (int64_t k = 0; k < code->count; k++) {
                 struct instruction i;
                 isa_decode(m->isa, code->instructions + k * m->isa->set->bytes, &i);
@@ -186,11 +203,14 @@ static void add_all(struct measuring *m, const struct parts *parts, struct meter
         fill(m, whole, whole->cycles, &m->m->whole);
 }
 
-bool machine_measure(const struct loop_function *stream, struct arena *arena, struct machine_measure *measure, struct diag *diag)
+bool machine_measure(const struct loop_function *stream, struct arena *arena,
+                     struct machine_measure *measure, struct diag *diag)
 {
         const struct machine *machine = stream->machine;
-        const struct machine_memory *in = &machine->memories[machine->inputs], *out = &machine->memories[machine->stored];
-        const int64_t unit = machine_element_bytes(machine_element_bytes(in) < machine_element_bytes(out) ? in : out);
+        const struct machine_memory *in = &machine->memories[machine->inputs],
+                                    *out = &machine->memories[machine->stored];
+        const int64_t unit = machine_element_bytes(
+                machine_element_bytes(in) < machine_element_bytes(out) ? in : out);
         struct isa isa;
         struct meter whole;
         struct machine_code code;
@@ -203,7 +223,8 @@ bool machine_measure(const struct loop_function *stream, struct arena *arena, st
         struct instruction_times *times = arena_array(arena, (size_t)code.count + 1, sizeof *times);
         if (!meter_run(&isa, code.instructions, code.count, &whole, times, diag))
                 return false;
-        struct parts parts = { .m = &m, .code = &code, .arena = arena, .of = arena_array(arena, (size_t)code.count + 1, sizeof *parts.of) };
+        struct parts parts = { .m = &m, .code = &code, .arena = arena,
+                               .of = arena_array(arena, (size_t)code.count + 1, sizeof *parts.of) };
         (machine->activates ? find_layers : find_results)(&parts);
         measure->part_count = parts.count;
         measure->parts = arena_array(arena, (size_t)parts.count, sizeof *measure->parts);

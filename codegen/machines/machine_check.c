@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Holds a program to the rules of its machine, in one walk in program order. Rules that a machine has need no code of its own where they
- * are called:
+/* Holds a program to the rules of its machine, in one walk in program order. Rules that a machine
+ * has need no code of its own where they are called:
  *
- *     instruction   the bytes are an instruction          read, written   what is moved lies where the program may read, or write
- *     taken         a token is there when it is taken     fixed           lists are loaded from memory that the program does not write
- *     tokens, left  a queue holds them; none is left      undefined       what is read inside was put there
- *     sync          what is waited for stands before it   stale           ... and not spoiled since
- *     fifo          each block is taken, once             race            stages that touch one element are ordered
- *     pending       who ends the program knows that all is done
- */
+ *     instruction    the bytes are an instruction
+ *     read, written  what is moved lies where the program may read, or write
+ *     fixed          lists are loaded from memory that the program does not write
+ *     undefined      what is read inside was put there
+ *     stale          ... and not spoiled since
+ *     taken          a token is there when it is taken
+ *     tokens, left   a queue holds them; none is left
+ *     sync           what is waited for stands before it
+ *     fifo           each block is taken, once
+ *     race           stages that touch one element are ordered
+ *     pending        who ends the program knows that all is done */
 #include "codegen/machines/machine_check.h"
 
 #include <inttypes.h>
@@ -31,8 +35,10 @@ struct checker {
         bool said[RULES_MOST];                  /* of this instruction */
         struct running running;
         unsigned char *state[MACHINE_MEMORIES]; /* IS_.. of each element */
-        int64_t last[MACHINE_STAGES];           /* 1 + number of the last instruction of each stage */
-        struct races *races;                    /* NULL: a token was missing, so no order is known */
+        int64_t last[MACHINE_STAGES];           /* 1 + number of the last instruction of each
+                                                 * stage */
+        struct races *races;                    /* NULL: a token was missing, so no order is
+                                                 * known */
 };
 
 void check_report(struct checker *c, const char *name, const char *format, ...)
@@ -52,7 +58,8 @@ void check_report(struct checker *c, const char *name, const char *format, ...)
         va_end(list);
         assembly_print_instruction(c->isa, c->p, program_instruction(c->p, c->number), &text);
         text.data[strcspn(text.data, " ")] = 0;
-        diag_error(c->diag, EXIT_INVALID, "instruction %" PRId64 " (%s): %s%s%s [%s]", c->number, text.data, rule->text,
+        diag_error(c->diag, EXIT_INVALID, "instruction %" PRId64 " (%s): %s%s%s [%s]", c->number,
+                   text.data, rule->text,
                    *detail ? ": " : "", detail, name);
         text_free(&text);
 }
@@ -64,8 +71,10 @@ static void check_segments(struct checker *c, int64_t address, int64_t end, bool
 {
         while (address < end) {
                 const struct segment *s = program_segment(c->p, address, 1);
-                if (!s || !(writes ? segment_kinds[s->kind].written : segment_kinds[s->kind].read)) {
-                        check_report(c, writes ? "written" : "read", "not so at address %" PRId64, address);
+                if (!s ||
+                    !(writes ? segment_kinds[s->kind].written : segment_kinds[s->kind].read)) {
+                        check_report(c, writes ? "written" : "read", "not so at address %" PRId64,
+                                     address);
                         return;
                 }
                 if (c->cost.memory == c->isa->machine.lists && segment_kinds[s->kind].written)
@@ -74,7 +83,8 @@ static void check_segments(struct checker *c, int64_t address, int64_t end, bool
         }
 }
 
-static void check_state(struct checker *c, int memory, int64_t first, int64_t count, enum access access)
+static void check_state(struct checker *c, int memory, int64_t first, int64_t count,
+                        enum access access)
 {
         unsigned char *state = c->state[memory] + first;
         if (access != READS) {
@@ -84,13 +94,15 @@ static void check_state(struct checker *c, int memory, int64_t first, int64_t co
         for (int64_t k = 0; k < count; k++) {
                 if (state[k] == IS_THERE)
                         continue;
-                check_report(c, state[k] == IS_STALE ? "stale" : "undefined", "element %" PRId64 " of %s", first + k,
+                check_report(c, state[k] == IS_STALE ? "stale" : "undefined",
+                             "element %" PRId64 " of %s", first + k,
                              c->isa->machine.memories[memory].name);
                 return;
         }
 }
 
-static void touch_elements(struct checker *c, int memory, int64_t first, int64_t count, enum access access)
+static void touch_elements(struct checker *c, int memory, int64_t first, int64_t count,
+                           enum access access)
 {
         const bool outside = memory == OUTSIDE;
         int64_t with, element;
@@ -102,15 +114,18 @@ static void touch_elements(struct checker *c, int memory, int64_t first, int64_t
                 return;
         races_touch(c->races, memory, first, count, access == WRITES, &with, &element);
         if (with >= 0)
-                check_report(c, "race", "not with instruction %" PRId64 ", %s %" PRId64 " of %s", with, outside ? "byte" : "element",
+                check_report(c, "race", "not with instruction %" PRId64 ", %s %" PRId64 " of %s",
+                             with, outside ? "byte" : "element",
                              element, outside ? "memory" : c->isa->machine.memories[memory].name);
 }
 
-static void touched(void *context, int memory, const struct rows *r, int64_t count, enum access access)
+static void touched(void *context, int memory, const struct rows *r, int64_t count,
+                    enum access access)
 {
         for (int64_t y = 0; y < r->rows; y++)
                 for (int64_t x = 0; x < r->columns; x++)
-                        touch_elements(context, memory, r->first + y * r->row + x * r->column, count, access);
+                        touch_elements(context, memory, r->first + y * r->row + x * r->column,
+                                       count, access);
 }
 
 /* ---- order ---- */
@@ -144,15 +159,18 @@ static void end_order(struct checker *c)
                 return;
         races_finish(c->races);
         for (int k = 0; k < 2; k++)
-                if (c->order.give[k] >= 0 && races_tokens(c->races, c->order.give[k]) > c->isa->machine.limits.tokens)
-                        check_report(c, "tokens", "not from %s", c->isa->set->queues[c->order.give[k]]);
+                if (c->order.give[k] >= 0 &&
+                    races_tokens(c->races, c->order.give[k]) > c->isa->machine.limits.tokens)
+                        check_report(c, "tokens", "not from %s",
+                                     c->isa->set->queues[c->order.give[k]]);
 }
 
 static void check_end(struct checker *c)
 {
         for (int k = 0; k < ISA_QUEUES && c->races; k++)
                 if (races_tokens(c->races, k))
-                        check_report(c, "left", "%" PRId64 " from %s", races_tokens(c->races, k), c->isa->set->queues[k]);
+                        check_report(c, "left", "%" PRId64 " from %s", races_tokens(c->races, k),
+                                     c->isa->set->queues[k]);
         if (c->races && races_blocks(c->races))
                 check_report(c, "fifo", NO_DETAIL);
 }
@@ -162,7 +180,8 @@ static void check_end(struct checker *c)
 static void check_one(struct checker *c)
 {
         const struct instruction_set *set = c->isa->set;
-        const char *broken = instruction_breaks(c->isa, &c->now, c->running.lists, c->p->dram_bytes);
+        const char *broken =
+                instruction_breaks(c->isa, &c->now, c->running.lists, c->p->dram_bytes);
         c->order = set->order(&c->now);
         c->cost = set->cost(c->isa, &c->now);
         if (set->check)
@@ -189,7 +208,7 @@ static bool walk(struct checker *c, int64_t work)
                         end_races(c);
                         continue;
                 }
-                work -= c->isa->set->work(&c->now);
+                work -= isa_work(c->isa, &c->now);
                 if (work < 0) {
                         diag_error(c->diag, EXIT_BUDGET, WORK_ERROR, c->number);
                         return false;
@@ -204,7 +223,9 @@ static bool walk(struct checker *c, int64_t work)
 bool program_check(const struct machine_program *p, int64_t work, int most, struct diag *diag)
 {
         struct checker c = { .p = p, .isa = &p->isa, .diag = diag, .most = most };
-        c.running = (struct running){ .isa = &p->isa, .program = p, .lists = running_lists(&p->isa, 0), .touched = touched, .context = &c };
+        c.running = (struct running){ .isa = &p->isa, .program = p,
+                                      .lists = running_lists(&p->isa, 0), .touched = touched,
+                                      .context = &c };
         for (int k = 0; k < MACHINE_MEMORIES; k++)
                 c.state[k] = memory_alloc((size_t)p->isa.depth[k]);
         c.races = races_begin(p);

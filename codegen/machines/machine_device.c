@@ -13,25 +13,33 @@ enum { POISON = 0xa5 };                 /* what memories of the machine begin wi
 struct device {
         struct isa isa;
         struct simulator *simulator;
-        unsigned char *block, *at;      /* at: within the block, at a multiple of a page; the machine's address 0 */
+        unsigned char *block, *at;      /* at: within the block, at a multiple of a page; the
+                                         * machine's address 0 */
         size_t bytes, taken;
-        FILE *said;                     /* what diagnostics of a launch are written to; NULL: there is no such file */
+        FILE *said;                     /* what diagnostics of a launch are written to; NULL: there
+                                         * is no such file */
         char message[256];
         unsigned long long cycles;
         enum { FINE, TIMEOUT, LOST } ended;     /* what wait returns */
 };
 
-static size_t pages(size_t bytes) { return (bytes + PROGRAM_PAGE - 1) / PROGRAM_PAGE * PROGRAM_PAGE; }
+static size_t pages(size_t bytes)
+{
+        return (bytes + PROGRAM_PAGE - 1) / PROGRAM_PAGE * PROGRAM_PAGE;
+}
 
 struct device *device_new(const struct instruction_set *set, const char *sizes, size_t bytes)
 {
         struct diag diag = { .silent = true };
-        struct device *d = (uint64_t)bytes > (uint64_t)PROGRAM_MEMORY_MOST ? NULL : calloc(1, sizeof *d);
+        struct device *d =
+                (uint64_t)bytes > (uint64_t)PROGRAM_MEMORY_MOST ? NULL : calloc(1, sizeof *d);
         if (!d)
                 return NULL;
         d->bytes = pages(bytes);
         d->taken = PROGRAM_PAGE;        /* nothing lies in the first page */
-        d->block = isa_begin_sizes(&d->isa, set, sizes, &diag) ? calloc(d->bytes / PROGRAM_PAGE + 1, PROGRAM_PAGE) : NULL;
+        d->block = isa_begin_sizes(&d->isa, set, sizes, &diag)
+                           ? calloc(d->bytes / PROGRAM_PAGE + 1, PROGRAM_PAGE)
+                           : NULL;
         if (!d->block) {
                 free(d);
                 return NULL;
@@ -68,17 +76,20 @@ unsigned long long device_cycles(const struct device *d) { return d->cycles; }
 uint64_t device_address(const struct device *d, const void *memory, size_t bytes)
 {
         const uintptr_t first = (uintptr_t)d->at, at = (uintptr_t)memory;
-        return at < first || at - first > d->bytes || bytes > d->bytes - (at - first) ? UINT64_MAX : at - first;
+        return at < first || at - first > d->bytes || bytes > d->bytes - (at - first) ? UINT64_MAX
+                                                                                      : at - first;
 }
 
 int device_launch(struct device *d, uint64_t instructions, uint32_t count)
 {
-        struct diag diag = { .subject = d->isa.set->machine->name, .stream = d->said, .silent = !d->said };
+        struct diag diag = { .subject = d->isa.set->machine->name, .stream = d->said,
+                             .silent = !d->said };
         memset(d->message, 0, sizeof d->message);
         if (d->said)
                 rewind(d->said);
         const int64_t at = instructions <= d->bytes ? (int64_t)instructions : INT64_MAX;
-        const bool fine = simulator_launch(d->simulator, d->at, (int64_t)d->bytes, at, count, WORK_MOST, &diag);
+        const bool fine = simulator_launch(d->simulator, d->at, (int64_t)d->bytes, at, count,
+                                           WORK_MOST, &diag);
         if (!fine && d->said) {
                 rewind(d->said);
                 if (fgets(d->message, sizeof d->message, d->said))

@@ -15,7 +15,8 @@ const struct segment_kind_info segment_kinds[SEGMENT_KINDS] = {
 
 bool segment_name_is_good(const char *name, size_t length)
 {
-        static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+        static const char good[] =
+                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
         size_t k = 0;
         while (k < length && name[k] && strchr(good, name[k]))
                 k++;
@@ -26,19 +27,25 @@ static int64_t end_of(const struct segment *s) { return s->address + s->bytes; }
 
 /* ---- holding them to the format ---- */
 
-static bool check_segment(const struct machine_program *p, const struct segment *s, struct diag *diag)
+static bool check_segment(const struct machine_program *p, const struct segment *s,
+                          struct diag *diag)
 {
         bool expect = s->kind == SEGMENT_EXPECT;
         if (s->bytes < 1)
                 diag_error(diag, EXIT_INVALID, "segment '%s' is empty", s->name);
-        else if (s->address < PROGRAM_PAGE || s->address > p->dram_bytes || s->bytes > p->dram_bytes - s->address)
-                diag_error(diag, EXIT_INVALID, "segment '%s', %" PRId64 " bytes at 0x%" PRIx64 ", is not within memory, 0x1000 to 0x%" PRIx64,
+        else if (s->address < PROGRAM_PAGE || s->address > p->dram_bytes ||
+                 s->bytes > p->dram_bytes - s->address)
+                diag_error(diag, EXIT_INVALID,
+                           "segment '%s', %" PRId64 " bytes at 0x%" PRIx64 ", is not within memory, 0x1000 to 0x%" PRIx64,
                            s->name, s->bytes, (uint64_t)s->address, (uint64_t)p->dram_bytes);
         else if (!expect && s->address % PROGRAM_ALIGN)
-                diag_error(diag, EXIT_INVALID, "segment '%s' is at 0x%" PRIx64 ", which is no multiple of %d", s->name, (uint64_t)s->address,
+                diag_error(diag, EXIT_INVALID,
+                           "segment '%s' is at 0x%" PRIx64 ", which is no multiple of %d", s->name,
+                           (uint64_t)s->address,
                            PROGRAM_ALIGN);
         else if (!s->content && !segment_kinds[s->kind].zeros)
-                diag_error(diag, EXIT_INVALID, "segment '%s' (%s) has no content", s->name, segment_kinds[s->kind].name);
+                diag_error(diag, EXIT_INVALID, "segment '%s' (%s) has no content", s->name,
+                           segment_kinds[s->kind].name);
         else
                 return true;
         return false;
@@ -46,7 +53,8 @@ static bool check_segment(const struct machine_program *p, const struct segment 
 
 static int by_address(const void *a, const void *b)
 {
-        const struct segment *x = *(const struct segment *const *)a, *y = *(const struct segment *const *)b;
+        const struct segment *x = *(const struct segment *const *)a,
+                             *y = *(const struct segment *const *)b;
         return (x->address > y->address) - (x->address < y->address);
 }
 
@@ -83,7 +91,9 @@ static bool check_places(const struct machine_program *p, struct diag *diag)
         for (int k = 1; k < p->place_count; k++) {
                 const struct segment *one = p->places[k - 1], *next = p->places[k];
                 if (end_of(one) > next->address) {
-                        diag_error(diag, EXIT_INVALID, "segments '%s' and '%s' overlap at 0x%" PRIx64, one->name, next->name,
+                        diag_error(diag, EXIT_INVALID,
+                                   "segments '%s' and '%s' overlap at 0x%" PRIx64, one->name,
+                                   next->name,
                                    (uint64_t)next->address);
                         return false;
                 }
@@ -92,7 +102,8 @@ static bool check_places(const struct machine_program *p, struct diag *diag)
                 const struct segment *e = &p->segments[k];
                 const struct segment *in = program_segment(p, e->address, e->bytes);
                 if (e->kind == SEGMENT_EXPECT && (!in || !segment_kinds[in->kind].written)) {
-                        diag_error(diag, EXIT_INVALID, "what is expected of '%s' at 0x%" PRIx64 " lies in no output or scratch", e->name,
+                        diag_error(diag, EXIT_INVALID,
+                                   "what is expected of '%s' at 0x%" PRIx64 " lies in no output or scratch", e->name,
                                    (uint64_t)e->address);
                         return false;
                 }
@@ -107,7 +118,8 @@ static bool check_code(const struct machine_program *p, struct diag *diag)
         const int each = isa->set->bytes, last = isa->set->last;
         const char *name = isa->set->opcodes[last].name;
         if (p->code->bytes % each || p->code->bytes >= PROGRAM_CODE_MOST) {
-                diag_error(diag, EXIT_INVALID, "the instructions are %" PRId64 " bytes: want a multiple of %d, below 32 MiB", p->code->bytes,
+                diag_error(diag, EXIT_INVALID,
+                           "the instructions are %" PRId64 " bytes: want a multiple of %d, below 32 MiB", p->code->bytes,
                            each);
                 return false;
         }
@@ -115,13 +127,15 @@ static bool check_code(const struct machine_program *p, struct diag *diag)
                 const unsigned char *bytes = program_instruction(p, k);
                 unsigned char bare[ISA_FIELDS];
                 if ((code_number(&isa->fields[0], bytes, each) == last) != (k == length - 1)) {
-                        diag_error(diag, EXIT_INVALID, k == length - 1 ? "instruction %" PRId64 ": the last one is not %s"
+                        diag_error(diag, EXIT_INVALID,
+                                   k == length - 1 ? "instruction %" PRId64 ": the last one is not %s"
                                                                        : "instruction %" PRId64 ": %s stands before the last instruction", k, name);
                         return false;
                 }
                 isa_encode(isa, &(struct instruction){ { last } }, bare);
                 if (k == length - 1 && memcmp(bytes, bare, (size_t)each)) {
-                        diag_error(diag, EXIT_INVALID, "instruction %" PRId64 ": %s has flags, or bits that are no field's", k, name);
+                        diag_error(diag, EXIT_INVALID,
+                                   "instruction %" PRId64 ": %s has flags, or bits that are no field's", k, name);
                         return false;
                 }
         }
@@ -132,11 +146,14 @@ bool program_begin(struct machine_program *p, struct arena *arena, struct diag *
 {
         int codes = 0;
         if (p->count < 2 || p->count > SEGMENTS_MOST) {
-                diag_error(diag, EXIT_INVALID, "there are %d segments: want 2 to %d", p->count, SEGMENTS_MOST);
+                diag_error(diag, EXIT_INVALID, "there are %d segments: want 2 to %d", p->count,
+                           SEGMENTS_MOST);
                 return false;
         }
-        if (p->dram_bytes % PROGRAM_PAGE || p->dram_bytes < 2 * PROGRAM_PAGE || p->dram_bytes > PROGRAM_MEMORY_MOST) {
-                diag_error(diag, EXIT_INVALID, "memory has %" PRId64 " bytes: want a multiple of 4096, from 8192 to 2^32", p->dram_bytes);
+        if (p->dram_bytes % PROGRAM_PAGE || p->dram_bytes < 2 * PROGRAM_PAGE ||
+            p->dram_bytes > PROGRAM_MEMORY_MOST) {
+                diag_error(diag, EXIT_INVALID,
+                           "memory has %" PRId64 " bytes: want a multiple of 4096, from 8192 to 2^32", p->dram_bytes);
                 return false;
         }
         for (int k = 0; k < p->count; k++) {
@@ -156,9 +173,13 @@ bool program_begin(struct machine_program *p, struct arena *arena, struct diag *
         return check_places(p, diag) && check_code(p, diag);
 }
 
-int64_t program_length(const struct machine_program *p) { return p->code->bytes / p->isa.set->bytes; }
+int64_t program_length(const struct machine_program *p)
+{
+        return p->code->bytes / p->isa.set->bytes;
+}
 
-const struct segment *program_segment(const struct machine_program *p, int64_t address, int64_t bytes)
+const struct segment *program_segment(const struct machine_program *p, int64_t address,
+                                      int64_t bytes)
 {
         int low = 0, high = p->place_count;     /* the last one that begins at or before it */
         while (low < high) {
@@ -190,15 +211,19 @@ bool program_holds(const struct machine_program *p, const unsigned char *memory,
         bool fine = true;
         for (int k = 0; k < p->count; k++) {
                 const struct segment *s = &p->segments[k];
-                if (s->kind != SEGMENT_EXPECT || !memcmp(memory + s->address, s->content, (size_t)s->bytes))
+                if (s->kind != SEGMENT_EXPECT ||
+                    !memcmp(memory + s->address, s->content, (size_t)s->bytes))
                         continue;
                 const unsigned char *got = memory + s->address;
                 int64_t first = 0, count = 0;
                 for (int64_t b = s->bytes; b-- > 0;)
                         if (got[b] != s->content[b])
                                 first = b, count++;
-                diag_error(diag, EXIT_INTERNAL, "'%s' is not as expected: %" PRId64 " of %" PRId64 " bytes differ, the first at +%" PRId64
-                           " is %d, want %d", s->name, count, s->bytes, first, (signed char)got[first], (signed char)s->content[first]);
+                diag_error(diag, EXIT_INTERNAL,
+                           "'%s' is not as expected: %" PRId64 " of %" PRId64
+                           " bytes differ, the first at +%" PRId64 " is %d, want %d",
+                           s->name, count, s->bytes, first, (signed char)got[first],
+                           (signed char)s->content[first]);
                 fine = false;
         }
         return fine;

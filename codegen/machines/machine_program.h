@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A program: one launch with all that it reads, as exchange files (.vta) and assembly text (.vta.s) hold it. */
+/* A program: one launch with all that it reads, as exchange files (.vta) and assembly text (.vta.s)
+ * hold it. */
 #ifndef CODEGEN_MACHINES_MACHINE_PROGRAM_H
 #define CODEGEN_MACHINES_MACHINE_PROGRAM_H
 
@@ -24,7 +25,8 @@ struct segment {
         enum segment_kind kind;
         int64_t address, bytes;
         const unsigned char *content;   /* bytes of them; NULL: zeros */
-        bool shared;                    /* another segment has its name, too; what is expected does not count */
+        bool shared;                    /* another segment has its name, too; what is expected does
+                                         * not count */
 };
 
 /* Contents are somebody else's memory: of the file that was read, or of an arena. */
@@ -41,8 +43,9 @@ struct machine_program {
 /* ---- program.c ---- */
 
 bool segment_name_is_good(const char *name, size_t length);
-/* Finds the code and holds the segments to the format: addresses, overlaps, one segment of instructions of which the last alone
- * is the machine's last one. False after one EXIT_INVALID error. */
+/* Finds the code and holds the segments to the format: addresses, overlaps, one segment of
+ * instructions of which the last alone is the machine's last one. False after one EXIT_INVALID
+ * error. */
 bool program_begin(struct machine_program *p, struct arena *arena, struct diag *diag);
 int64_t program_length(const struct machine_program *p);         /* instructions */
 static inline const unsigned char *program_instruction(const struct machine_program *p, int64_t k)
@@ -50,7 +53,8 @@ static inline const unsigned char *program_instruction(const struct machine_prog
         return p->code->content + k * p->isa.set->bytes;
 }
 /* The segment, other than of what is expected, that holds all these bytes; NULL: none does. */
-const struct segment *program_segment(const struct machine_program *p, int64_t address, int64_t bytes);
+const struct segment *program_segment(const struct machine_program *p, int64_t address,
+                                      int64_t bytes);
 /* dram_bytes of memory, to be freed, as it is before the launch. */
 unsigned char *program_memory(const struct machine_program *p);
 /* Whether memory holds what is expected; says the first byte of each segment that is not. */
@@ -58,10 +62,10 @@ bool program_holds(const struct machine_program *p, const unsigned char *memory,
 
 /* ---- exchange.c ---- */
 
-/* Reads the bytes of a file, for the machine that it begins with: `isa`, or another one in its usual sizes. The bytes must stay. False
- * after one EXIT_INVALID error. */
-bool exchange_read(struct machine_program *p, const struct isa *isa, const unsigned char *bytes, size_t length, struct arena *arena,
-                   struct diag *diag);
+/* Reads the bytes of a file, for the machine that it begins with: `isa`, or another one in its
+ * usual sizes. The bytes must stay. False after one EXIT_INVALID error. */
+bool exchange_read(struct machine_program *p, const struct isa *isa, const unsigned char *bytes,
+                   size_t length, struct arena *arena, struct diag *diag);
 bool is_exchange(const unsigned char *bytes, size_t length);     /* of any machine */
 void exchange_write(const struct machine_program *p, struct text *out);
 
@@ -69,23 +73,27 @@ void exchange_write(const struct machine_program *p, struct text *out);
 
 void assembly_print(const struct machine_program *p, struct text *out);
 /* one instruction, without a newline; p may be NULL */
-void assembly_print_instruction(const struct isa *isa, const struct machine_program *p, const unsigned char *bytes, struct text *out);
+void assembly_print_instruction(const struct isa *isa, const struct machine_program *p,
+                                const unsigned char *bytes, struct text *out);
 /* an address in bytes, as a name where one segment is called so */
 void program_print_address(const struct machine_program *p, int64_t address, struct text *out);
 /* fields from number n on that stand in one word */
 int assembly_word_fields(const struct isa *isa, int n);
 /* For the machine that the text names. False after one EXIT_INVALID error, which names the line. */
-bool assembly_parse(struct machine_program *p, const char *text, size_t length, struct arena *arena, struct diag *diag);
+bool assembly_parse(struct machine_program *p, const char *text, size_t length, struct arena *arena,
+                    struct diag *diag);
 
 /* ---- meter.c ---- */
 
-/* What the cycle model says of a program, as text; each: of every instruction, too. False after an error. */
+/* What the cycle model says of a program, as text; each: of every instruction, too. False after an
+ * error. */
 bool meter_report(const struct machine_program *p, bool each, struct text *out, struct diag *diag);
 
 /* ---- machine_check.c ---- */
 
-/* Says each rule that an instruction breaks, as an EXIT_INVALID error with the instruction's number, the first `most` of them; true:
- * none is broken. EXIT_BUDGET when walking it takes more than `work`. */
+/* Says each rule that an instruction breaks, as an EXIT_INVALID error with the instruction's
+ * number, the first `most` of them; true: none is broken. EXIT_BUDGET when walking it takes more
+ * than `work`. */
 bool program_check(const struct machine_program *p, int64_t work, int most, struct diag *diag);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Races, by vector clocks (Lamport, 1978; Flanagan and Freund, FastTrack, 2009): a stage knows up to which instruction each other stage
- * is done; a token carries what its sender knew, a block for the array what knew who read it, and who waits for so many instructions of
- * a stage knows what the last of these knew.
+/* Races, by vector clocks (Lamport, 1978; Flanagan and Freund, FastTrack, 2009): a stage knows up
+ * to which instruction each other stage is done; a token carries what its sender knew, a block for
+ * the array what knew who read it, and who waits for so many instructions of a stage knows what the
+ * last of these knew.
  *
  *     load      0: load inp ----token----> compute knows load <= 0
  *     compute                     2: gemm reads inp, written by 0: ordered
  *
- * Memory outside is watched by 16 bytes, in pages that exist where something is accessed, and only where the program may write. */
+ * Memory outside is watched by 16 bytes, in pages that exist where something is accessed, and only
+ * where the program may write. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,17 +16,22 @@
 
 enum { GRANULE = 16, PAGE = 256 };
 
-struct clock { int64_t done[MACHINE_STAGES]; };         /* instructions of each stage before this one are known to be done */
-struct clocks { struct clock *at; int64_t first, count, room; };        /* behind each other; the first ones are taken */
-struct touched { int32_t read[MACHINE_STAGES], wrote[MACHINE_STAGES]; };          /* 1 + number of the last instruction; 0: none */
-struct block { int64_t behind; bool last; };            /* by which instruction of its stage; and the last of that one */
+struct clock { int64_t done[MACHINE_STAGES]; };         /* instructions of each stage before this
+                                                         * one are known to be done */
+/* behind each other; the first ones are taken */
+struct clocks { struct clock *at; int64_t first, count, room; };
+/* 1 + number of the last instruction; 0: none */
+struct touched { int32_t read[MACHINE_STAGES], wrote[MACHINE_STAGES]; };
+struct block { int64_t behind; bool last; };            /* by which instruction of its stage; and
+                                                         * the last of that one */
 
 struct races {
         const struct machine_program *p;
         struct order now;
         int64_t number;
         struct clock clocks[MACHINE_STAGES];
-        struct clocks queues[ISA_QUEUES], history[MACHINE_STAGES];      /* history: behind each instruction of a stage */
+        /* history: behind each instruction of a stage */
+        struct clocks queues[ISA_QUEUES], history[MACHINE_STAGES];
         struct block *blocks;
         int64_t block_count, taken;
         struct touched *elements[ISA_MEMORIES], **pages;
@@ -59,7 +66,10 @@ void races_end(struct races *r)
 
 /* ---- order ---- */
 
-int64_t races_tokens(const struct races *r, int queue) { return r->queues[queue].count - r->queues[queue].first; }
+int64_t races_tokens(const struct races *r, int queue)
+{
+        return r->queues[queue].count - r->queues[queue].first;
+}
 
 int64_t races_blocks(const struct races *r) { return r->block_count - r->taken; }
 
@@ -121,8 +131,10 @@ void races_finish(struct races *r)
         const struct clock *mine = &r->clocks[r->now.stage];
         for (int64_t k = 0; k < r->now.blocks; k++) {
                 if ((r->block_count & (r->block_count - 1)) == 0)
-                        r->blocks = memory_resize(r->blocks, (size_t)(2 * r->block_count + 1) * sizeof *r->blocks);
-                r->blocks[r->block_count++] = (struct block){ r->history[r->now.stage].count, k == r->now.blocks - 1 };
+                        r->blocks = memory_resize(r->blocks, (size_t)(2 * r->block_count + 1) *
+                                                                     sizeof *r->blocks);
+                r->blocks[r->block_count++] =
+                        (struct block){ r->history[r->now.stage].count, k == r->now.blocks - 1 };
         }
         for (int k = 0; k < 2; k++)
                 if (r->now.give[k] >= 0)
@@ -134,7 +146,8 @@ void races_finish(struct races *r)
 
 /* ---- accesses ---- */
 
-static void touch_one(struct races *r, struct touched *t, bool writes, int64_t element, int64_t *with, int64_t *where)
+static void touch_one(struct races *r, struct touched *t, bool writes, int64_t element,
+                      int64_t *with, int64_t *where)
 {
         const struct clock *mine = &r->clocks[r->now.stage];
         for (int s = 0; s < r->p->isa.machine.stage_count; s++) {
@@ -147,7 +160,8 @@ static void touch_one(struct races *r, struct touched *t, bool writes, int64_t e
         (writes ? t->wrote : t->read)[r->now.stage] = (int32_t)(r->number + 1);
 }
 
-static void touch_outside(struct races *r, int64_t first, int64_t last, bool writes, int64_t *with, int64_t *where)
+static void touch_outside(struct races *r, int64_t first, int64_t last, bool writes, int64_t *with,
+                          int64_t *where)
 {
         for (int64_t k = first / GRANULE; k <= last / GRANULE; k++) {
                 struct touched **page = &r->pages[k / PAGE];
@@ -157,13 +171,15 @@ static void touch_outside(struct races *r, int64_t first, int64_t last, bool wri
         }
 }
 
-void races_touch(struct races *r, int memory, int64_t first, int64_t count, bool writes, int64_t *with, int64_t *element)
+void races_touch(struct races *r, int memory, int64_t first, int64_t count, bool writes,
+                 int64_t *with, int64_t *element)
 {
         const int64_t end = first + count;
         *with = -1;
         for (int64_t k = first; k < end && memory != OUTSIDE; k++)
                 touch_one(r, &r->elements[memory][k], writes, k, with, element);
-        for (int64_t at = first; at < end && memory == OUTSIDE;) {      /* what is only read races with nothing */
+        /* what is only read races with nothing */
+        for (int64_t at = first; at < end && memory == OUTSIDE;) {
                 const struct segment *s = program_segment(r->p, at, 1);
                 const int64_t next = s && s->address + s->bytes < end ? s->address + s->bytes : end;
                 if (s && segment_kinds[s->kind].written)

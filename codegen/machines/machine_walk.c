@@ -34,14 +34,16 @@ static void find(struct walk *w, int stage, int64_t from)
         next->number = -1;
 }
 
-bool walk_begin(struct walk *w, const struct isa *isa, const unsigned char *bytes, int64_t count, int64_t memory, struct diag *diag)
+bool walk_begin(struct walk *w, const struct isa *isa, const unsigned char *bytes, int64_t count,
+                int64_t memory, struct diag *diag)
 {
         *w = (struct walk){ .isa = isa, .bytes = bytes, .count = count };
         for (int64_t k = 0; k < count; k++) {
                 struct instruction i;
                 const char *why = isa_decode(isa, bytes + k * isa->set->bytes, &i);
                 if (why) {
-                        diag_error(diag, EXIT_INVALID, "instruction %" PRId64 " cannot run: %s", k, why);
+                        diag_error(diag, EXIT_INVALID, "instruction %" PRId64 " cannot run: %s", k,
+                                   why);
                         return false;
                 }
                 if (!instruction_can_run(isa, &i, k, NULL, memory, diag))
@@ -62,10 +64,12 @@ void walk_end(struct walk *w)
         free(w->room.at);
 }
 
-/* when the FIFO's next block is in the array: there, behind the one before it, and behind that one's first product */
+/* when the FIFO's next block is in the array: there, behind the one before it, and behind that
+ * one's first product */
 static int64_t shifted(const struct walk *w)
 {
-        return later(w->there.at[w->there.first], later(w->shifted, w->begun)) + w->isa->machine.cycles.change;
+        return later(w->there.at[w->there.first], later(w->shifted, w->begun)) +
+               w->isa->machine.cycles.change;
 }
 
 int64_t walk_start(const struct walk *w, int stage)
@@ -77,7 +81,8 @@ int64_t walk_start(const struct walk *w, int stage)
                 return -1;
         int64_t start = w->free[stage];
         if (c->fetch_latency)
-                start = later(start, c->fetch_latency + w->isa->set->bytes / c->beat_bytes * (n->number + 1));
+                start = later(start, c->fetch_latency +
+                                             w->isa->set->bytes / c->beat_bytes * (n->number + 1));
         for (int k = 0; k < 2; k++) {
                 if (o->take[k] < 0)
                         continue;
@@ -111,7 +116,8 @@ static void finish(struct walk *w, int stage, int64_t end)
         find(w, stage, n->number + 1);
 }
 
-bool walk_go(struct walk *w, int stage, int64_t start, const struct cost *cost, struct instruction_times *times)
+bool walk_go(struct walk *w, int stage, int64_t start, const struct cost *cost,
+             struct instruction_times *times)
 {
         struct walk_next *n = &w->next[stage];
         const struct order o = n->order;
@@ -133,7 +139,8 @@ bool walk_go(struct walk *w, int stage, int64_t start, const struct cost *cost, 
         }
         w->free[stage] = free;
         const bool first = !o.blocks || !w->part;
-        n->times = (struct instruction_times){ first ? start : n->times.start, free + (cost ? cost->fill : 0),
+        n->times = (struct instruction_times){ first ? start : n->times.start,
+                                               free + (cost ? cost->fill : 0),
                                                free - start + (first ? 0 : n->times.busy) };
         if (o.blocks) {
                 push(&w->there, free);
@@ -155,7 +162,9 @@ bool walk_is_done(const struct walk *w, struct diag *diag)
                         first = n;
         }
         if (first) {
-                diag_error(diag, EXIT_INVALID, "instruction %" PRId64 " (%s) waits for %s that never comes", first->number,
+                diag_error(diag, EXIT_INVALID,
+                           "instruction %" PRId64 " (%s) waits for %s that never comes",
+                           first->number,
                            isa_name(w->isa, &first->instruction),
                            first->order.on >= 0                         ? "an instruction"
                            : first->order.blocks                        ? "room in the FIFO"
@@ -169,7 +178,8 @@ bool walk_is_empty(const struct walk *w, struct diag *diag)
 {
         for (int k = 0; k < ISA_QUEUES; k++)
                 if (!is_empty(&w->tokens[k])) {
-                        diag_error(diag, EXIT_INVALID, "%" PRId64 " tokens from %s are left at the end",
+                        diag_error(diag, EXIT_INVALID,
+                                   "%" PRId64 " tokens from %s are left at the end",
                                    w->tokens[k].count - w->tokens[k].first, w->isa->set->queues[k]);
                         return false;
                 }

@@ -4,7 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#define MACHINE(id, instructions, driver) extern const struct machine machine_##id; extern const struct instruction_set instructions;
+#define MACHINE(id, instructions, driver)                                                         \
+        extern const struct machine machine_##id;                                                 \
+        extern const struct instruction_set instructions;
 #include "codegen/machines/machines.def"
 
 const struct machine *const machines[] = {
@@ -13,7 +15,10 @@ const struct machine *const machines[] = {
         NULL
 };
 
-static const struct { const struct instruction_set *set; const struct machine_driver *driver; } rows[] = {
+static const struct {
+        const struct instruction_set *set;
+        const struct machine_driver *driver;
+} rows[] = {
 #define MACHINE(id, instructions, driver) { &instructions, driver },
 #include "codegen/machines/machines.def"
 };
@@ -39,12 +44,14 @@ const struct machine_driver *machine_driver(const struct machine *m)
         return row < 0 ? NULL : rows[row].driver;
 }
 
-const struct machine *machine_sized(struct arena *arena, const struct machine *machine, const char *sizes, struct diag *diag)
+const struct machine *machine_sized(struct arena *arena, const struct machine *machine,
+                                    const char *sizes, struct diag *diag)
 {
         const struct instruction_set *set = machine_instructions(machine);
         struct isa isa;
         if (!set || !set->resize || set->machine != machine) {
-                diag_error(diag, EXIT_USAGE, "the sizes of machine %s cannot be changed", machine->name);
+                diag_error(diag, EXIT_USAGE, "the sizes of machine %s cannot be changed",
+                           machine->name);
                 return NULL;
         }
         if (!isa_begin_sizes(&isa, set, sizes, diag))
@@ -57,7 +64,8 @@ const struct machine *machine_sized(struct arena *arena, const struct machine *m
 
 const struct machine *const *machines_with(struct arena *arena, const struct machine *machine)
 {
-        const struct machine **all = arena_array(arena, sizeof machines / sizeof *machines, sizeof *all);
+        const struct machine **all =
+                arena_array(arena, sizeof machines / sizeof *machines, sizeof *all);
         for (size_t k = 0; machines[k]; k++)
                 all[k] = strcmp(machines[k]->name, machine->name) ? machines[k] : machine;
         return all;

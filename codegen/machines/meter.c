@@ -25,9 +25,13 @@ static int first_stage(const struct walk *w, int64_t *start)
         return best;
 }
 
-static bool is_fifo(const struct isa *isa, int memory) { return memory >= 0 && isa->machine.memories[memory].fifo; }
+static bool is_fifo(const struct isa *isa, int memory)
+{
+        return memory >= 0 && isa->machine.memories[memory].fifo;
+}
 
-void meter_add(const struct isa *isa, const struct instruction *i, struct instruction_times times, struct meter *m)
+void meter_add(const struct isa *isa, const struct instruction *i, struct instruction_times times,
+               struct meter *m)
 {
         const struct cost cost = isa->set->cost(isa, i);
         const struct order order = isa->set->order(i);
@@ -35,7 +39,9 @@ void meter_add(const struct isa *isa, const struct instruction *i, struct instru
         class->count++;
         class->steps += cost.steps;
         class->bytes += cost.bytes;
-        m->moved[cost.stores ? METER_STORED : is_fifo(isa, cost.memory) ? METER_WEIGHTS : METER_LOADED] += cost.bytes;
+        m->moved[cost.stores                 ? METER_STORED
+                 : is_fifo(isa, cost.memory) ? METER_WEIGHTS
+                                             : METER_LOADED] += cost.bytes;
         class->busy += times.busy;
         m->cycles = later(m->cycles, times.end);
         m->bus += cost.bus;
@@ -44,8 +50,8 @@ void meter_add(const struct isa *isa, const struct instruction *i, struct instru
                 m->serial += times.busy + cost.fill + (order.next ? isa->machine.cycles.change : 0);
 }
 
-bool meter_run(const struct isa *isa, const unsigned char *bytes, int64_t count, struct meter *m, struct instruction_times *times,
-               struct diag *diag)
+bool meter_run(const struct isa *isa, const unsigned char *bytes, int64_t count, struct meter *m,
+               struct instruction_times *times, struct diag *diag)
 {
         struct walk w;
         int64_t start = 0;
@@ -73,11 +79,15 @@ double meter_utilization(const struct isa *isa, const struct meter *m)
         return m->cycles ? (double)m->classes[isa->set->products].steps / (double)m->cycles : 0;
 }
 
-static int class_count(const struct instruction_set *set) { return set->classes ? set->class_count : set->opcode_count; }
+static int class_count(const struct instruction_set *set)
+{
+        return set->classes ? set->class_count : set->opcode_count;
+}
 
 static struct isa_class class_of(const struct instruction_set *set, int k)
 {
-        return set->classes ? set->classes[k] : (struct isa_class){ set->opcodes[k].name, set->opcodes[k].stage };
+        return set->classes ? set->classes[k]
+        : (struct isa_class){ set->opcodes[k].name, set->opcodes[k].stage };
 }
 
 const char *meter_bound(const struct isa *isa, const struct meter *m)
@@ -100,16 +110,19 @@ const char *meter_bound(const struct isa *isa, const struct meter *m)
 
 /* ---- as a table ---- */
 
-static void add_each(const struct machine_program *p, const struct instruction_times *times, struct text *out)
+static void add_each(const struct machine_program *p, const struct instruction_times *times,
+                     struct text *out)
 {
-        text_add(out, "%8s  %-8s %12s %12s  %s\n", "number", p->isa.set->stage_word, "start", "end", "instruction");
+        text_add(out, "%8s  %-8s %12s %12s  %s\n", "number", p->isa.set->stage_word, "start", "end",
+                 "instruction");
         for (int64_t k = 0; k < program_length(p); k++) {
                 struct instruction i;
                 isa_decode(&p->isa, program_instruction(p, k), &i);
                 const int stage = p->isa.set->order(&i).stage;
                 if (stage < 0)
                         continue;
-                text_add(out, "%8" PRId64 "  %-8s %12" PRId64 " %12" PRId64 "  ", k, p->isa.machine.stages[stage], times[k].start,
+                text_add(out, "%8" PRId64 "  %-8s %12" PRId64 " %12" PRId64 "  ", k,
+                         p->isa.machine.stages[stage], times[k].start,
                          times[k].end);
                 assembly_print_instruction(&p->isa, p, program_instruction(p, k), out);
                 text_add(out, "\n");
@@ -119,7 +132,8 @@ static void add_each(const struct machine_program *p, const struct instruction_t
 
 static void add_classes(const struct isa *isa, const struct meter *m, struct text *out)
 {
-        text_add(out, "%-10s %12s %12s %12s %12s %9s\n", "", "instructions", "steps", "bytes", "cycles", "of all");
+        text_add(out, "%-10s %12s %12s %12s %12s %9s\n", "", "instructions", "steps", "bytes",
+                 "cycles", "of all");
         for (int k = 0; k < class_count(isa->set); k++) {
                 const struct meter_class *c = &m->classes[k];
                 if (c->count)
@@ -128,7 +142,8 @@ static void add_classes(const struct isa *isa, const struct meter *m, struct tex
                                  meter_share(c->busy, m->cycles));
         }
         if (isa->set->bus >= 0)
-                text_add(out, "%-10s %12s %12s %12s %12" PRId64 " %7.1f %%\n", isa->set->busy[isa->set->bus], "", "", "", m->bus,
+                text_add(out, "%-10s %12s %12s %12s %12" PRId64 " %7.1f %%\n",
+                         isa->set->busy[isa->set->bus], "", "", "", m->bus,
                          meter_share(m->bus, m->cycles));
 }
 
@@ -140,7 +155,8 @@ static void add_stages(const struct isa *isa, const struct meter *m, struct text
                 int64_t busy = 0;
                 for (int k = 0; k < class_count(isa->set); k++)
                         busy += class_of(isa->set, k).busy == stage ? m->classes[k].busy : 0;
-                text_add(out, "%-10s %12" PRId64 " %7.1f %%\n", isa->machine.stages[stage], busy, meter_share(busy, m->cycles));
+                text_add(out, "%-10s %12" PRId64 " %7.1f %%\n", isa->machine.stages[stage], busy,
+                         meter_share(busy, m->cycles));
         }
 }
 
@@ -148,21 +164,24 @@ bool meter_report(const struct machine_program *p, bool each, struct text *out, 
 {
         struct meter m;
         const int64_t length = program_length(p);
-        struct instruction_times *times = each ? memory_alloc((size_t)length * sizeof *times) : NULL;
+        struct instruction_times *times =
+                each ? memory_alloc((size_t)length * sizeof *times) : NULL;
         const bool fine = meter_run(&p->isa, p->code->content, length, &m, times, diag);
         if (fine && each)
                 add_each(p, times, out);
         free(times);
         if (!fine)
                 return false;
-        text_add(out, "cycles        %12" PRId64 "\nutilization   %10.1f %%\nbound by      %12s\n", m.cycles,
+        text_add(out, "cycles        %12" PRId64 "\nutilization   %10.1f %%\nbound by      %12s\n",
+                 m.cycles,
                  100 * meter_utilization(&p->isa, &m), meter_bound(&p->isa, &m));
         const struct machine *machine = &p->isa.machine;
         text_add(out, "instructions  %12" PRId64 "\n", length);
         if (machine->lists >= 0)
                 text_add(out, "micro-ops     %12" PRId64 "\n", m.places);
         else
-                text_add(out, "rows          %12" PRId64 "\n", m.classes[p->isa.set->products].steps);
+                text_add(out, "rows          %12" PRId64 "\n",
+                         m.classes[p->isa.set->products].steps);
         text_add(out, "bytes read    %12" PRId64 "\n", m.moved[METER_LOADED]);
         if (machine->memories[machine->weights].fifo)
                 text_add(out, "bytes weights %12" PRId64 "\n", m.moved[METER_WEIGHTS]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine's stages one instruction at a time. An instruction is done as a whole: what another stage may see of it in the middle is
- * a race, which machine_check.c finds. */
+/* The machine's stages one instruction at a time. An instruction is done as a whole: what another
+ * stage may see of it in the middle is a race, which machine_check.c finds. */
 #include "codegen/machines/simulator.h"
 
 #include <inttypes.h>
@@ -69,12 +69,13 @@ static bool run(struct simulator *s, struct walk *w, int64_t bytes, int64_t work
         for (int stage; (stage = pick(s, w)) >= 0;) {
                 const struct walk_next *next = &w->next[stage];
                 const bool first = !next->order.blocks || !w->part;
-                work -= first ? s->isa.set->work(&next->instruction) : 0;
+                work -= first ? isa_work(&s->isa, &next->instruction) : 0;
                 if (work < 0) {
                         diag_error(diag, EXIT_BUDGET, WORK_ERROR, next->number);
                         return false;
                 }
-                if (first && !instruction_can_run(&s->isa, &next->instruction, next->number, s->running.lists, bytes, diag))
+                if (first && !instruction_can_run(&s->isa, &next->instruction, next->number,
+                                                  s->running.lists, bytes, diag))
                         return false;
                 s->running.part = next->order.blocks ? w->part : 0;
                 s->running.put = w->there.count;
@@ -86,16 +87,20 @@ static bool run(struct simulator *s, struct walk *w, int64_t bytes, int64_t work
         return walk_is_done(w, diag) && walk_is_empty(w, diag);
 }
 
-bool simulator_launch(struct simulator *s, unsigned char *memory, int64_t bytes, int64_t address, int64_t count, int64_t work,
-                      struct diag *diag)
+bool simulator_launch(struct simulator *s, unsigned char *memory, int64_t bytes, int64_t address,
+                      int64_t count, int64_t work, struct diag *diag)
 {
         struct walk w;
-        if (address < 0 || count < 0 || address > bytes || count > (bytes - address) / s->isa.set->bytes) {
-                diag_error(diag, EXIT_INVALID, "the instructions, %" PRId64 " at 0x%" PRIx64 ", are not within memory", count, (uint64_t)address);
+        if (address < 0 || count < 0 || address > bytes ||
+            count > (bytes - address) / s->isa.set->bytes) {
+                diag_error(diag, EXIT_INVALID,
+                           "the instructions, %" PRId64 " at 0x%" PRIx64 ", are not within memory",
+                           count, (uint64_t)address);
                 return false;
         }
         s->running.memory = memory;
-        const bool fine = walk_begin(&w, &s->isa, memory + address, count, bytes, diag) && run(s, &w, bytes, work, diag);
+        const bool fine = walk_begin(&w, &s->isa, memory + address, count, bytes, diag) &&
+                          run(s, &w, bytes, work, diag);
         walk_end(&w);
         return fine;
 }

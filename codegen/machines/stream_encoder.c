@@ -15,7 +15,9 @@ void encoder_put(struct stream_encoder *e, struct instruction i)
 {
         const struct code_field *misfit = isa_misfit(e->isa, &i, isa_form(e->isa, &i));
         if (misfit)
-                encoder_fail(e, EXIT_UNSUPPORTED, arena_printf(e->arena, "no instruction has %s = %" PRId64, misfit->name,
+                encoder_fail(e, EXIT_UNSUPPORTED,
+                             arena_printf(e->arena, "no instruction has %s = %" PRId64,
+                                          misfit->name,
                                                                i.numbers[misfit - e->isa->fields]));
         const int stage = e->isa->set->order(&i).stage;
         ARENA_GROW(e->arena, e->out, e->count);
@@ -41,11 +43,13 @@ int64_t encoder_awaited(struct stream_encoder *e, const struct loop_stmt *await)
         const struct encoder_stage *on = &e->stages[await->queue.from];
         if (await->step <= on->statements)
                 return on->after[await->step - 1];
-        encoder_fail(e, EXIT_UNSUPPORTED, "an await is for a statement that does not stand before it");
+        encoder_fail(e, EXIT_UNSUPPORTED,
+                     "an await is for a statement that does not stand before it");
         return 0;
 }
 
-void encoder_statements(struct stream_encoder *e, void (*put)(struct stream_encoder *e, const struct flat_step *step))
+void encoder_statements(struct stream_encoder *e,
+                        void (*put)(struct stream_encoder *e, const struct flat_step *step))
 {
         for (int k = 0; k < e->f->buffer_count; k++)
                 e->f->buffers[k]->number = k;
@@ -63,7 +67,8 @@ void encoder_statements(struct stream_encoder *e, void (*put)(struct stream_enco
         }
 }
 
-struct step_counters encoder_counters(struct stream_encoder *e, const struct flat_step *step, int loops)
+struct step_counters encoder_counters(struct stream_encoder *e, const struct flat_step *step,
+                                      int loops)
 {
         struct step_counters c = { .counts = { 1, 1 } };
         if (loops > 2)

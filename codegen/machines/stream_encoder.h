@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What encoders of streams share: statements one after the other, and instructions behind each other that their fields hold. */
+/* What encoders of streams share: statements one after the other, and instructions behind each
+ * other that their fields hold. */
 #ifndef CODEGEN_MACHINES_STREAM_ENCODER_H
 #define CODEGEN_MACHINES_STREAM_ENCODER_H
 
@@ -29,14 +30,18 @@ void encoder_put(struct stream_encoder *e, struct instruction i);
 /* where a number of a parameter lies */
 int64_t encoder_address(const struct stream_encoder *e, const struct loop_buffer *b, int64_t at);
 /* Each statement that is not flat fails, and allocs are none. */
-void encoder_statements(struct stream_encoder *e, void (*put)(struct stream_encoder *e, const struct flat_step *step));
+void encoder_statements(struct stream_encoder *e,
+                        void (*put)(struct stream_encoder *e, const struct flat_step *step));
 
-/* Instructions that an await statement waits for; fails where it is for a statement that does not stand before it. */
+/* Instructions that an await statement waits for; fails where it is for a statement that does not
+ * stand before it. */
 int64_t encoder_awaited(struct stream_encoder *e, const struct loop_stmt *await);
 
-/* The first loops of a nest as an instruction's two counters, outer and inner: how often they run, and what each adds to an operand. */
+/* The first loops of a nest as an instruction's two counters, outer and inner: how often they run,
+ * and what each adds to an operand. */
 struct step_counters { int64_t counts[2], add[2][OPERANDS]; };
-struct step_counters encoder_counters(struct stream_encoder *e, const struct flat_step *step, int loops);
+struct step_counters encoder_counters(struct stream_encoder *e, const struct flat_step *step,
+                                      int loops);
 
 /* As code. False where it failed, or takes more than a launch may have. */
 bool encoder_write(struct stream_encoder *e, struct machine_code *code);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Machines as the xDNN overlays are that the XFDNN compiler writes commands for: an array that takes so many channels at once, engines
- * for windows, for sums of two volumes and for transfers beside it, and activations in memory of its own. The 96 are overlay v3's, and
- * rows of 32 numbers are what samples of v2, which has 28 or 56, fit. The other two rows are ours: there are such arrays, and such ways to
- * lay out memory, and which goes with which nobody says. */
+/* Machines as the xDNN overlays are that the XFDNN compiler writes commands for: an array that
+ * takes so many channels at once, engines for windows, for sums of two volumes and for transfers
+ * beside it, and activations in memory of its own. The 96 are overlay v3's, and rows of 32 numbers
+ * are what samples of v2, which has 28 or 56, fit. The other two rows are ours: there are such
+ * arrays, and such ways to lay out memory, and which goes with which nobody says. */
 #include <string.h>
 
 #include "base/size.h"
@@ -11,11 +12,16 @@
 #define USUAL .activation_bytes = INT64_C(8) << 20, .number_bytes = 2, .pool_rows = 3, .extent = 65535
 
 const struct overlay overlays[] = {
-        { "sections", .channels = 96, .unit_channels = 8, .row_numbers = 1, .plane_channels = 1, USUAL },
-        { "sections-28", .channels = 28, .unit_channels = 4, .row_numbers = 32, .plane_channels = 1, USUAL },
-        { "sections-56", .channels = 56, .unit_channels = 8, .row_numbers = 32, .plane_channels = 1, USUAL },
-        { "sections-32", .channels = 32, .unit_channels = 8, .row_numbers = 1, .plane_channels = 32, USUAL },
-        { "sections-64", .channels = 64, .unit_channels = 8, .row_numbers = 1, .plane_channels = 1, .buffer_bytes = 256 << 10, USUAL },
+        { "sections", .channels = 96, .unit_channels = 8, .row_numbers = 1, .plane_channels = 1,
+          USUAL },
+        { "sections-28", .channels = 28, .unit_channels = 4, .row_numbers = 32, .plane_channels = 1,
+          USUAL },
+        { "sections-56", .channels = 56, .unit_channels = 8, .row_numbers = 32, .plane_channels = 1,
+          USUAL },
+        { "sections-32", .channels = 32, .unit_channels = 8, .row_numbers = 1, .plane_channels = 32,
+          USUAL },
+        { "sections-64", .channels = 64, .unit_channels = 8, .row_numbers = 1, .plane_channels = 1,
+          .buffer_bytes = 256 << 10, USUAL },
 };
 
 const struct overlay *overlay_sized(struct arena *arena, const char *sizes, struct diag *diag)
@@ -29,17 +35,28 @@ const struct overlay *overlay_sized(struct arena *arena, const char *sizes, stru
                         found = &overlays[k];
         }
         if (!found)
-                diag_error(diag, EXIT_USAGE, "--sizes of machine sections is how many channels its array takes, one of %s, not '%s'", known.data,
-                           text_argument(arena, sizes));
+                diag_error(
+                        diag, EXIT_USAGE,
+                        "--sizes of machine sections is how many channels its array takes, one of %s, not '%s'",
+                        known.data, text_argument(arena, sizes));
         text_free(&known);
         return found;
 }
 
-int64_t overlay_row(const struct overlay *o, int64_t columns) { return round_up(columns, o->row_numbers) * o->number_bytes; }
+int64_t overlay_row(const struct overlay *o, int64_t columns)
+{
+        return round_up(columns, o->row_numbers) * o->number_bytes;
+}
 
-int64_t overlay_align(const struct overlay *o) { return o->buffer_bytes ? o->buffer_bytes : STORAGE_ALIGN; }
+int64_t overlay_align(const struct overlay *o)
+{
+        return o->buffer_bytes ? o->buffer_bytes : STORAGE_ALIGN;
+}
 
-int64_t row_bytes(const struct network *n, const struct volume *v) { return v->channels * overlay_row(n->overlay, v->columns); }
+int64_t row_bytes(const struct network *n, const struct volume *v)
+{
+        return v->channels * overlay_row(n->overlay, v->columns);
+}
 
 int64_t volume_channels(const struct network *n, const struct volume *v, bool alone)
 {
@@ -54,5 +71,6 @@ int64_t volume_channels(const struct network *n, const struct volume *v, bool al
 
 int64_t volume_room(const struct network *n, const struct volume *v, int64_t rows, bool alone)
 {
-        return round_up(volume_channels(n, v, alone) * rows * overlay_row(n->overlay, v->columns), overlay_align(n->overlay));
+        return round_up(volume_channels(n, v, alone) * rows * overlay_row(n->overlay, v->columns),
+                        overlay_align(n->overlay));
 }

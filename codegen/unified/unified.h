@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine with a unified buffer: its instructions as numbers (unified_isa.def has them), and what they do.
+/* The machine with a unified buffer: its instructions as numbers (unified_isa.def has them), and
+ * what they do.
  *
  *     host ------ read_host ------> ub, par      ub ---- write_host ----> host
  *     weights --- read_weights ---> fifo --- next ---> array
  *     multiply:   for y, x in size:  sum[y, x] = or += in[y, x] * the array's block           sum, in: begin + y * row + x * column
  *     activate:   for y, x in size:  out[y, x] = min(max((sum[y, x] + parameters + plus) >> shift, low), high)
  *
- * A unit's instructions run in their order; a sync of it waits until another one has done so many, its own syncs counted. Places count
- * elements: 256 bytes of ub, 1 KiB of acc and par, 64 KiB of fifo. See docs/accelerators.md. */
+ * A unit's instructions run in their order; a sync of it waits until another one has done so many,
+ * its own syncs counted. Places count elements: 256 bytes of ub, 1 KiB of acc and par, 64 KiB of
+ * fifo. See docs/accelerators.md. */
 #ifndef CODEGEN_UNIFIED_H
 #define CODEGEN_UNIFIED_H
 
@@ -21,7 +23,7 @@
 #define ISA_ANY unified_any
 #include "codegen/machines/isa_enums.h"
 
-enum { UNIFIED_BYTES = 32, UNIFIED_WORDS = 4, UNIFIED_LANES = 256, UNIFIED_BLOCK = UNIFIED_LANES * UNIFIED_LANES };
+enum { UNIFIED_BYTES = 32, UNIFIED_LANES = 256, UNIFIED_BLOCK = UNIFIED_LANES * UNIFIED_LANES };
 
 extern const struct machine machine_unified;
 extern const struct instruction_set unified_set;

@@ -17,19 +17,25 @@ struct encoding {
         int64_t block;                  /* place in the FIFO of what the array holds; -1: nothing */
 };
 
-static void put(struct encoding *e, struct unified_instruction i) { encoder_put(&e->e, unified_any(&i)); }
+static void put(struct encoding *e, struct unified_instruction i)
+{
+        encoder_put(&e->e, unified_any(&i));
+}
 
 /* ---- statements ---- */
 
 static void put_weights(struct encoding *e, const struct flat_step *t)
 {
         const int64_t from = encoder_address(&e->e, t->s->source, t->at[1]), bytes = UNIFIED_BLOCK;
-        struct unified_instruction *last = e->weights ? (struct unified_instruction *)(void *)&e->e.out[e->weights - 1] : NULL;
-        if (last && e->weights_of == t->s->source && last->from + last->blocks * bytes == from && last->blocks < UINT16_MAX) {
+        struct unified_instruction *last =
+                e->weights ? (struct unified_instruction *)(void *)&e->e.out[e->weights - 1] : NULL;
+        if (last && e->weights_of == t->s->source && last->from + last->blocks * bytes == from &&
+            last->blocks < UINT16_MAX) {
                 last->blocks++;
                 return;
         }
-        put(e, (struct unified_instruction){ .opcode = UNIFIED_OPCODE_READ_WEIGHTS, .blocks = 1, .from = from });
+        put(e, (struct unified_instruction){ .opcode = UNIFIED_OPCODE_READ_WEIGHTS, .blocks = 1,
+                                             .from = from });
         e->weights = e->e.count;
         e->weights_of = t->s->source;
 }
@@ -42,20 +48,27 @@ static void put_transfer(struct encoding *e, const struct flat_step *t)
                 put_weights(e, t);
                 return;
         }
-        const bool one = t->s->transfer->step == t->columns * machine_element_numbers(&machine_unified.memories[memory]);
+        const bool one = t->s->transfer->step ==
+                         t->columns * machine_element_numbers(&machine_unified.memories[memory]);
         const int64_t rows = one ? 1 : t->rows, count = one ? t->rows * t->columns : t->columns;
         for (int64_t y = 0; y < rows; y++)
-                put(e, (struct unified_instruction){ .opcode = loads ? UNIFIED_OPCODE_READ_HOST : UNIFIED_OPCODE_WRITE_HOST, .par = memory == UNIFIED_PAR,
-                                                     .local = t->at[in] + y * count, .count = count,
-                                                     .host = encoder_address(&e->e, flat_operand(t->s, 1 - in), t->at[1 - in] + y * t->s->transfer->step) });
+                put(e, (struct unified_instruction){
+                               .opcode = loads ? UNIFIED_OPCODE_READ_HOST : UNIFIED_OPCODE_WRITE_HOST,
+                               .par = memory == UNIFIED_PAR, .local = t->at[in] + y * count, .count = count,
+                               .host = encoder_address(&e->e, flat_operand(t->s, 1 - in),
+                                                       t->at[1 - in] + y * t->s->transfer->step) });
 }
 
 static void put_product(struct encoding *e, const struct flat_step *n)
 {
         const struct step_counters c = encoder_counters(&e->e, n, n->loop_count);
-        put(e, (struct unified_instruction){ .opcode = UNIFIED_OPCODE_MULTIPLY, .next = n->at[2] != e->block, .add = !n->s->code, .rows = c.counts[0],
-                                             .columns = c.counts[1], .in = n->at[1], .in_row = c.add[0][1], .in_column = c.add[1][1],
-                                             .sum = n->at[0], .sum_row = c.add[0][0], .sum_column = c.add[1][0] });
+        put(e, (struct unified_instruction){ .opcode = UNIFIED_OPCODE_MULTIPLY,
+                                             .next = n->at[2] != e->block, .add = !n->s->code,
+                                             .rows = c.counts[0],
+                                             .columns = c.counts[1], .in = n->at[1],
+                                             .in_row = c.add[0][1], .in_column = c.add[1][1],
+                                             .sum = n->at[0], .sum_row = c.add[0][0],
+                                             .sum_column = c.add[1][0] });
         e->block = n->at[2];
 }
 
@@ -65,10 +78,14 @@ static void put_activation(struct encoding *e, const struct flat_step *n)
         const struct loop_activation *a = n->s->activation;
         if (c.add[0][2] || c.add[1][2])
                 encoder_fail(&e->e, EXIT_UNSUPPORTED, "parameters of an instruction stay the same");
-        put(e, (struct unified_instruction){ .opcode = UNIFIED_OPCODE_ACTIVATE, .to_sums = n->s->buffer->memory == UNIFIED_ACC,
-                                             .by = n->s->weights != NULL, .lanes = a->lanes, .shift = a->shift, .height = c.counts[0],
-                                             .width = c.counts[1], .parameters = n->at[2], .of = n->at[1], .of_row = c.add[0][1],
-                                             .of_column = c.add[1][1], .out = n->at[0], .out_row = c.add[0][0], .out_column = c.add[1][0],
+        put(e, (struct unified_instruction){ .opcode = UNIFIED_OPCODE_ACTIVATE,
+                                             .to_sums = n->s->buffer->memory == UNIFIED_ACC,
+                                             .by = n->s->weights != NULL, .lanes = a->lanes,
+                                             .shift = a->shift, .height = c.counts[0],
+                                             .width = c.counts[1], .parameters = n->at[2],
+                                             .of = n->at[1], .of_row = c.add[0][1],
+                                             .of_column = c.add[1][1], .out = n->at[0],
+                                             .out_row = c.add[0][0], .out_column = c.add[1][0],
                                              .plus = a->add, .low = a->low, .high = a->high });
 }
 
@@ -80,17 +97,23 @@ static void put_statement(struct stream_encoder *encoder, const struct flat_step
         case STMT_PRODUCT: put_product(e, step); break;
         case STMT_ACTIVATE: put_activation(e, step); break;
         case STMT_AWAIT:
-                put(e, (struct unified_instruction){ .opcode = UNIFIED_OPCODE_SYNC, .unit = step->s->queue.to, .on = step->s->queue.from,
+                put(e, (struct unified_instruction){ .opcode = UNIFIED_OPCODE_SYNC,
+                                                     .unit = step->s->queue.to,
+                                                     .on = step->s->queue.from,
                                                      .done = encoder_awaited(encoder, step->s) });
                 break;
-        default: encoder_fail(encoder, EXIT_UNSUPPORTED, "a statement that the machine has no instruction for");
+        default:
+                encoder_fail(encoder, EXIT_UNSUPPORTED,
+                             "a statement that the machine has no instruction for");
         }
 }
 
-static bool encode(const struct isa *isa, const struct loop_function *stream, const int64_t *addresses, int64_t lists,
-                   struct arena *arena, struct machine_code *code, struct diag *diag)
+static bool encode(const struct isa *isa, const struct loop_function *stream,
+                   const int64_t *addresses, int64_t lists, struct arena *arena,
+                   struct machine_code *code, struct diag *diag)
 {
-        struct encoding e = { .e = { .isa = isa, .f = stream, .addresses = addresses, .arena = arena, .diag = diag }, .block = -1 };
+        struct encoding e = { .e = { .isa = isa, .f = stream, .addresses = addresses,
+                                     .arena = arena, .diag = diag }, .block = -1 };
         (void)lists;
         *code = (struct machine_code){ .count = 0 };
         encoder_statements(&e.e, put_statement);
@@ -98,6 +121,7 @@ static bool encode(const struct isa *isa, const struct loop_function *stream, co
         return encoder_write(&e.e, code);
 }
 
-enum { UNIT_OF_MEMORY = 16 };           /* bytes that two units may not both touch: codegen/machines/machine_races.c */
+enum { UNIT_OF_MEMORY = 16 };           /* bytes that two units may not both touch:
+                                         * codegen/machines/machine_races.c */
 
 const struct machine_driver unified_driver = { .encode = encode, .align = UNIT_OF_MEMORY };

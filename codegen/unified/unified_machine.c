@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A machine like the first TPU (Jouppi and others, In-Datacenter Performance Analysis of a Tensor Processing Unit, ISCA 2017): 256 x 256
- * multipliers for int8, a unified buffer of 24 MiB for activations, blocks of weights that come through a FIFO of four, 4096 x 256 sums in
- * int32, and a unit that makes bytes of these.
- *
- * From the paper: 700 MHz; weights' memory reads 30 GB/s, 43 bytes a cycle; the link to the host moves 14 GB/s, 20 bytes a cycle; an
- * instruction multiplies a row a cycle; a block takes 256 cycles to be shifted into the array, beside the products of the one before. Ours: a
- * row takes 512 cycles through the array (256 each way, as its picture of the wave has it); it is activated in one cycle and 8 more; the
- * activation itself (ir/loop/stream.h), which the paper does not say; 64 KiB of parameters for it; any unit waits for any other one;
- * five microseconds for a launch from a processor of 2.3 GHz. */
+/* A machine like the first TPU; README.md says which numbers are those of its paper. Ours: a row
+ * takes 512 cycles through the array (256 each way, as the paper's picture of the wave has it); it
+ * is activated in one cycle and 8 more; 64 KiB of parameters; five microseconds for a launch from a
+ * processor of 2.3 GHz. */
 #include "codegen/unified/unified.h"
 
 const struct machine machine_unified = {
@@ -16,15 +11,19 @@ const struct machine machine_unified = {
         .batch = 1, .block_in = 256, .block_out = 256,
         .memories = {
                 [UNIFIED_UB] = { "ub", 24 << 20, 1, 256, 8, UNIFIED_STAGE_HOST, false },
-                [UNIFIED_FIFO] = { "fifo", 256 << 10, 256, 256, 8, UNIFIED_STAGE_WEIGHTS, .fifo = true },
+                [UNIFIED_FIFO] = { "fifo", 256 << 10, 256, 256, 8, UNIFIED_STAGE_WEIGHTS,
+                                   .fifo = true },
                 [UNIFIED_ACC] = { "acc", 4 << 20, 1, 256, 32, -1, false },
                 [UNIFIED_PAR] = { "par", 64 << 10, 1, 256, 32, UNIFIED_STAGE_HOST, false },
         },
-        .inputs = UNIFIED_UB, .weights = UNIFIED_FIFO, .sums = UNIFIED_ACC, .leaves = UNIFIED_UB, .stored = UNIFIED_UB, .lists = -1,
+        .inputs = UNIFIED_UB, .weights = UNIFIED_FIFO, .sums = UNIFIED_ACC, .leaves = UNIFIED_UB,
+        .stored = UNIFIED_UB, .lists = -1,
         .activates = true, .parameters = UNIFIED_PAR,
-        .stages = { [UNIFIED_STAGE_HOST] = "host", [UNIFIED_STAGE_WEIGHTS] = "weights", [UNIFIED_STAGE_MULTIPLY] = "multiply",
+        .stages = { [UNIFIED_STAGE_HOST] = "host", [UNIFIED_STAGE_WEIGHTS] = "weights",
+                    [UNIFIED_STAGE_MULTIPLY] = "multiply",
                     [UNIFIED_STAGE_ACTIVATE] = "activate" },
-        .stage_count = UNIFIED_STAGES, .compute = UNIFIED_STAGE_MULTIPLY, .store = UNIFIED_STAGE_HOST, .activate = UNIFIED_STAGE_ACTIVATE,
+        .stage_count = UNIFIED_STAGES, .compute = UNIFIED_STAGE_MULTIPLY,
+        .store = UNIFIED_STAGE_HOST, .activate = UNIFIED_STAGE_ACTIVATE,
         .awaits = true,
         .limits = {
                 .counters = 2, .count = 65535,

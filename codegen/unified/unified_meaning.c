@@ -13,12 +13,15 @@ int64_t unified_rows(const struct unified_instruction *i)
 
 int unified_moved_memory(const struct unified_instruction *i)
 {
-        return i->opcode == UNIFIED_OPCODE_READ_WEIGHTS ? UNIFIED_FIFO : i->par ? UNIFIED_PAR : UNIFIED_UB;
+        return i->opcode == UNIFIED_OPCODE_READ_WEIGHTS ? UNIFIED_FIFO
+               : i->par                                 ? UNIFIED_PAR
+                                                        : UNIFIED_UB;
 }
 
 int64_t unified_moved(const struct unified_instruction *i)
 {
-        const int64_t bytes = machine_element_bytes(&machine_unified.memories[unified_moved_memory(i)]);
+        const int64_t bytes =
+                machine_element_bytes(&machine_unified.memories[unified_moved_memory(i)]);
         switch (i->opcode) {
         case UNIFIED_OPCODE_READ_HOST:
         case UNIFIED_OPCODE_WRITE_HOST: return i->count * bytes;
@@ -56,8 +59,9 @@ void unified_read_weights(struct running *r, const struct instruction *instructi
         const struct unified_instruction *i = unified_instruction(instruction);
         const unsigned char *from = touch(r, OUTSIDE, i->from, unified_moved(i), READS);
         if (from)
-                memcpy(r->inside[UNIFIED_FIFO] + r->put % r->isa->depth[UNIFIED_FIFO] * UNIFIED_BLOCK, from + r->part * UNIFIED_BLOCK,
-                       UNIFIED_BLOCK);
+                memcpy(r->inside[UNIFIED_FIFO] +
+                               r->put % r->isa->depth[UNIFIED_FIFO] * UNIFIED_BLOCK,
+                       from + r->part * UNIFIED_BLOCK, UNIFIED_BLOCK);
 }
 
 /* ---- rows ---- */
@@ -65,7 +69,8 @@ void unified_read_weights(struct running *r, const struct instruction *instructi
 /* the FIFO's next block into the array: [input][output], as a step multiplies */
 static void take_block(struct running *r)
 {
-        const unsigned char *w = r->inside[UNIFIED_FIFO] + r->take % r->isa->depth[UNIFIED_FIFO] * UNIFIED_BLOCK;
+        const unsigned char *w =
+                r->inside[UNIFIED_FIFO] + r->take % r->isa->depth[UNIFIED_FIFO] * UNIFIED_BLOCK;
         for (int o = 0; o < UNIFIED_LANES; o++)
                 for (int k = 0; k < UNIFIED_LANES; k++)
                         r->scratch[k * UNIFIED_LANES + o] = w[o * UNIFIED_LANES + k];
@@ -79,7 +84,8 @@ static void multiply_row(const int8_t *x, const int8_t *w, int32_t *sums)
                 if (!factor)
                         continue;
                 for (int o = 0; o < UNIFIED_LANES; o++)
-                        sums[o] = (int32_t)((uint32_t)sums[o] + (uint32_t)(factor * w[k * UNIFIED_LANES + o]));
+                        sums[o] = (int32_t)((uint32_t)sums[o] +
+                                            (uint32_t)(factor * w[k * UNIFIED_LANES + o]));
         }
 }
 
@@ -87,7 +93,9 @@ void unified_multiply(struct running *r, const struct instruction *instruction)
 {
         const struct unified_instruction *i = unified_instruction(instruction);
         const struct rows at = { i->sum, i->sum_row, i->sum_column, i->rows, i->columns };
-        const int8_t *in = touch_rows(r, UNIFIED_UB, (struct rows){ i->in, i->in_row, i->in_column, i->rows, i->columns }, 1, READS);
+        const int8_t *in = touch_rows(r, UNIFIED_UB,
+                                      (struct rows){ i->in, i->in_row, i->in_column, i->rows,
+                                                     i->columns }, 1, READS);
         if (i->add)
                 touch_rows(r, UNIFIED_ACC, at, 1, READS);
         int32_t *sums = touch_rows(r, UNIFIED_ACC, at, 1, WRITES);
@@ -100,7 +108,8 @@ void unified_multiply(struct running *r, const struct instruction *instruction)
                         int32_t *sum = sums + (y * i->sum_row + x * i->sum_column) * UNIFIED_LANES;
                         if (!i->add)
                                 memset(sum, 0, UNIFIED_LANES * sizeof *sum);
-                        multiply_row(in + (y * i->in_row + x * i->in_column) * UNIFIED_LANES, (const int8_t *)r->scratch, sum);
+                        multiply_row(in + (y * i->in_row + x * i->in_column) * UNIFIED_LANES,
+                                     (const int8_t *)r->scratch, sum);
                 }
 }
 
@@ -109,15 +118,23 @@ static int64_t shifted(int32_t value, int64_t by)
         return by < 0 || by > 31 ? 0 : value >= 0 ? value >> by : ~(~(int64_t)value >> by);
 }
 
-/* from NULL: a number, which reads nothing; par: what is added, and amounts to shift by behind that, or NULL */
-static void activate_row(const struct unified_instruction *i, const int32_t *from, const int32_t *par, void *to)
+/* from NULL: a number, which reads nothing; par: what is added, and amounts to shift by behind
+ * that, or NULL */
+static void activate_row(const struct unified_instruction *i, const int32_t *from,
+                         const int32_t *par, void *to)
 {
         int32_t *sums = to;
         int8_t *bytes = to;
         for (int n = 0; n < UNIFIED_LANES; n++) {
-                const int32_t sum = from ? (int32_t)((uint32_t)from[n] + (par ? (uint32_t)par[n] : 0) + (uint32_t)i->plus) : 0;
-                const int64_t v = shifted(sum, from && i->lanes ? par[UNIFIED_LANES + n] : i->shift),
-                              bound = v < i->low ? i->low : v > i->high ? i->high : v;
+                const int32_t sum =
+                        from ? (int32_t)((uint32_t)from[n] + (par ? (uint32_t)par[n] : 0) +
+                                         (uint32_t)i->plus)
+                             : 0;
+                const int64_t v = shifted(sum,
+                                          from && i->lanes ? par[UNIFIED_LANES + n] : i->shift),
+                              bound = v < i->low    ? i->low
+                                      : v > i->high ? i->high
+                                                    : v;
                 if (i->to_sums)
                         sums[n] = (int32_t)bound;
                 else
@@ -128,14 +145,19 @@ static void activate_row(const struct unified_instruction *i, const int32_t *fro
 void unified_activate(struct running *r, const struct instruction *instruction)
 {
         const struct unified_instruction *i = unified_instruction(instruction);
-        const struct rows of = { i->of, i->of_row, i->of_column, i->height, i->width }, at = { i->out, i->out_row, i->out_column, i->height, i->width };
+        const struct rows of = { i->of, i->of_row, i->of_column, i->height, i->width },
+                at = { i->out, i->out_row, i->out_column, i->height, i->width };
         const bool reads = i->low < i->high;
         const int32_t *from = reads ? touch_rows(r, UNIFIED_ACC, of, 1, READS) : NULL;
-        const int32_t *par = reads && i->by ? touch(r, UNIFIED_PAR, i->parameters, 1 + i->lanes, READS) : NULL;
+        const int32_t *par =
+                reads && i->by ? touch(r, UNIFIED_PAR, i->parameters, 1 + i->lanes, READS) : NULL;
         unsigned char *to = touch_rows(r, i->to_sums ? UNIFIED_ACC : UNIFIED_UB, at, 1, WRITES);
         const int64_t each = UNIFIED_LANES * (i->to_sums ? 4 : 1);
         for (int64_t y = 0; y < i->height && to; y++)
                 for (int64_t x = 0; x < i->width; x++)
-                        activate_row(i, from ? from + (y * i->of_row + x * i->of_column) * UNIFIED_LANES : NULL, par,
-                                     to + (y * i->out_row + x * i->out_column) * each);
+                        activate_row(i,
+                                     from ? from + (y * i->of_row + x * i->of_column) *
+                                                             UNIFIED_LANES
+                                          : NULL,
+                                     par, to + (y * i->out_row + x * i->out_column) * each);
 }

@@ -4,8 +4,8 @@
  *     DRAM --load--> INP, WGT --compute (products, operations)--> ACC, OUT --store--> DRAM
  *                    UOP, ACC: loaded by compute
  *
- * A product adds, for each step, INP[s] times WGT[w] to ACC[d]; where s, w and d begin is a micro-op, and two counters add to
- * them. See docs/accelerators.md. */
+ * A product adds, for each step, INP[s] times WGT[w] to ACC[d]; where s, w and d begin is a
+ * micro-op, and two counters add to them. See docs/accelerators.md. */
 #ifndef CODEGEN_VTA_H
 #define CODEGEN_VTA_H
 
@@ -22,7 +22,8 @@
 enum { VTA_BYTES = 16, VTA_MICRO_OP_BYTES = 4, VTA_TOKENS_MOST = 255 };
 
 /* A place in a list while the machine runs. */
-struct vta_micro_op { int32_t dst, src, wgt, spoiled; };         /* spoiled: a bit was set that is no field's */
+/* spoiled: a bit was set that is no field's */
+struct vta_micro_op { int32_t dst, src, wgt, spoiled; };
 
 extern const struct machine machine_vta;
 extern const struct instruction_set vta_set;
@@ -34,11 +35,14 @@ void vta_store(struct running *r, const struct instruction *i);
 void vta_multiply(struct running *r, const struct instruction *i);
 void vta_combine(struct running *r, const struct instruction *i);
 
-bool vta_moves(const struct vta_instruction *i);                 /* a load or store that moves or clears something */
+/* a load or store that moves or clears something */
+bool vta_moves(const struct vta_instruction *i);
 bool vta_works(const struct vta_instruction *i);                 /* product or operation */
 int vta_stage_of(const struct vta_instruction *i);
-int64_t vta_steps(const struct vta_instruction *i);              /* of products and operations; else 0 */
-/* of a load: elements of a row with its padding, and of all rows, that it writes; of a store, that it reads */
+/* of products and operations; else 0 */
+int64_t vta_steps(const struct vta_instruction *i);
+/* of a load: elements of a row with its padding, and of all rows, that it writes; of a store, that
+ * it reads */
 int64_t vta_row(const struct vta_instruction *i);
 int64_t vta_elements(const struct vta_instruction *i);
 /* the byte address of row y in DRAM; may be beyond its end */
@@ -47,7 +51,8 @@ int64_t vta_row_address(const struct isa *isa, const struct vta_instruction *i, 
 /* ---- vta_hazards.c: order, safety, rules and costs, for struct instruction_set ---- */
 
 struct order vta_order(const struct instruction *i);
-const char *vta_breaks(const struct isa *isa, const struct instruction *i, const void *lists, int64_t memory);
+const char *vta_breaks(const struct isa *isa, const struct instruction *i, const void *lists,
+                       int64_t memory);
 void vta_check(struct checker *c, const struct instruction *i, const void *lists, bool safe);
 struct cost vta_cost(const struct isa *isa, const struct instruction *i);
 int64_t vta_work(const struct instruction *i);
@@ -56,8 +61,9 @@ int64_t vta_work(const struct instruction *i);
 
 struct loop_function;
 struct machine_code;
-bool vta_encode_stream(const struct isa *isa, const struct loop_function *stream, const int64_t *addresses, int64_t micro_ops,
-                       struct arena *arena, struct machine_code *code, struct diag *diag);
+bool vta_encode_stream(const struct isa *isa, const struct loop_function *stream,
+                       const int64_t *addresses, int64_t micro_ops, struct arena *arena,
+                       struct machine_code *code, struct diag *diag);
 
 /* ---- vta_sizes.c ---- */
 
@@ -65,7 +71,8 @@ const char *vta_fits(struct isa *isa);
 /* "inp=16K,acc=64K,block=32": memories by name, batch, block_in, block_out, block (both) */
 bool vta_resize(struct machine *m, const char *sizes, struct arena *arena, struct diag *diag);
 void vta_sizes(const struct machine *m, char text[ISA_SIZES_TEXT]);
-/* In logarithms: bits of inputs, weights, sums and outputs; batch, block_in, block_out; bytes of UOP, INP, WGT, ACC, OUT. */
+/* In logarithms: bits of inputs, weights, sums and outputs; batch, block_in, block_out; bytes of
+ * UOP, INP, WGT, ACC, OUT. */
 void vta_configuration(const struct isa *isa, unsigned char bytes[ISA_CONFIGURATION]);
 
 #endif

@@ -11,7 +11,8 @@
 
 enum { POPS = 2 };                      /* flags of an instruction that take tokens */
 
-struct list { unsigned char *words; int64_t count, at; int epoch; };  /* at: in the memory, while its epoch lasts */
+/* at: in the memory, while its epoch lasts */
+struct list { unsigned char *words; int64_t count, at; int epoch; };
 
 struct encoding {
         struct stream_encoder e;
@@ -89,7 +90,8 @@ static int64_t dram_of(struct encoding *e, const struct loop_buffer *b, int64_t 
 /* rows that follow each other are one */
 static bool is_one_row(const struct flat_step *t, int64_t step)
 {
-        return t->rows > 1 && t->columns == step && !t->pad[0] && !t->pad[1] && !t->pad[2] && !t->pad[3];
+        return t->rows > 1 && t->columns == step && !t->pad[0] && !t->pad[1] && !t->pad[2] &&
+               !t->pad[3];
 }
 
 static void put_transfer(struct encoding *e, const struct flat_step *t)
@@ -97,11 +99,20 @@ static void put_transfer(struct encoding *e, const struct flat_step *t)
         enum { FIELD_MOST = 65535 };
         bool loads = loop_transfer_loads(t->s);
         int in = loads ? 0 : 1, memory = loads ? t->s->buffer->memory : VTA_OUT;
-        int64_t numbers = machine_element_numbers(&e->e.isa->machine.memories[memory]), step = t->s->transfer->step;
-        struct vta_instruction i = { .opcode = loads ? VTA_OPCODE_LOAD : VTA_OPCODE_STORE, .memory = memory, .sram_base = t->at[in],
-                                     .dram_base = dram_of(e, flat_operand(t->s, 1 - in), t->at[1 - in], memory),
-                                     .y_size = t->rows, .x_size = t->columns, .x_stride = step / numbers,
-                                     .y_pad_0 = t->pad[0], .y_pad_1 = t->pad[1], .x_pad_0 = t->pad[2], .x_pad_1 = t->pad[3] };
+        int64_t numbers = machine_element_numbers(&e->e.isa->machine.memories[memory]),
+                step = t->s->transfer->step;
+        struct vta_instruction i = { .opcode = loads ? VTA_OPCODE_LOAD : VTA_OPCODE_STORE,
+                                     .memory = memory,
+                                     .sram_base = t->at[in],
+                                     .dram_base = dram_of(e, flat_operand(t->s, 1 - in),
+                                                          t->at[1 - in], memory),
+                                     .y_size = t->rows,
+                                     .x_size = t->columns,
+                                     .x_stride = step / numbers,
+                                     .y_pad_0 = t->pad[0],
+                                     .y_pad_1 = t->pad[1],
+                                     .x_pad_0 = t->pad[2],
+                                     .x_pad_1 = t->pad[3] };
         if (step % numbers && t->rows > 1)
                 encoder_fail(&e->e, EXIT_UNSUPPORTED, "rows of a transfer begin within an element");
         if (is_one_row(t, i.x_stride) && t->rows * t->columns <= FIELD_MOST) {
@@ -114,7 +125,8 @@ static void put_transfer(struct encoding *e, const struct flat_step *t)
                 put(e, i, NULL);
                 return;
         }
-        const int64_t width = vta_row(&i), stride = i.x_stride;         /* row by row, where the field is too small */
+        /* row by row, where the field is too small */
+        const int64_t width = vta_row(&i), stride = i.x_stride;
         struct vta_instruction row = i;
         for (int64_t y = 0; y < t->rows && !e->e.failed; y++) {
                 row.y_size = 1;
@@ -137,7 +149,8 @@ static struct list *list_of(struct encoding *e, const struct flat_step *n, int c
         for (int k = counted; k < n->loop_count; k++)
                 count *= n->loops[k].count;
         if (count > e->e.isa->machine.limits.list) {
-                encoder_fail(&e->e, EXIT_UNSUPPORTED, "a list of places is longer than the machine keeps");
+                encoder_fail(&e->e, EXIT_UNSUPPORTED,
+                             "a list of places is longer than the machine keeps");
                 return NULL;
         }
         const size_t bytes = (size_t)count * VTA_MICRO_OP_BYTES;
@@ -171,7 +184,8 @@ static struct list *list_of(struct encoding *e, const struct flat_step *n, int c
 static void set_operation(struct vta_instruction *i, const struct loop_stmt *s)
 {
         static const struct { int code; int operation; int sign; } rows[] = {
-                { LOOP_MIN, VTA_OPERATION_MIN, 1 }, { LOOP_MAX, VTA_OPERATION_MAX, 1 }, { LOOP_ADD, VTA_OPERATION_ADD, 1 },
+                { LOOP_MIN, VTA_OPERATION_MIN, 1 }, { LOOP_MAX, VTA_OPERATION_MAX, 1 },
+                { LOOP_ADD, VTA_OPERATION_ADD, 1 },
                 { LOOP_SHR, VTA_OPERATION_SHR, 1 }, { LOOP_SHL, VTA_OPERATION_SHR, -1 },
         };
         int64_t immediate = 0;
@@ -189,15 +203,19 @@ static void put_step(struct encoding *e, const struct flat_step *read)
         int counted = 0;
         while (counted < n.loop_count && n.loops[counted].kind == FOR_COUNT)
                 counted++;
-        if (n.s->kind == STMT_APPLY && !n.s->source) {          /* an immediate's first operand is both */
+        /* an immediate's first operand is both */
+        if (n.s->kind == STMT_APPLY && !n.s->source) {
                 n.at[1] = n.at[0];
                 for (int k = 0; k < n.loop_count; k++)
                         n.loops[k].add[1] = n.loops[k].add[0];
         }
         const struct step_counters c = encoder_counters(&e->e, &n, counted);
-        struct vta_instruction i = { .opcode = n.s->kind == STMT_APPLY ? VTA_OPCODE_ALU : VTA_OPCODE_GEMM, .reset = n.s->kind == STMT_RESET,
-                                     .iter_out = c.counts[0], .iter_in = c.counts[1], .dst_out = c.add[0][0], .dst_in = c.add[1][0],
-                                     .src_out = c.add[0][1], .src_in = c.add[1][1], .wgt_out = c.add[0][2], .wgt_in = c.add[1][2] };
+        struct vta_instruction i = { .opcode = n.s->kind == STMT_APPLY ? VTA_OPCODE_ALU
+                                     : VTA_OPCODE_GEMM, .reset = n.s->kind == STMT_RESET,
+                                     .iter_out = c.counts[0], .iter_in = c.counts[1],
+                                     .dst_out = c.add[0][0], .dst_in = c.add[1][0],
+                                     .src_out = c.add[0][1], .src_in = c.add[1][1],
+                                     .wgt_out = c.add[0][2], .wgt_in = c.add[1][2] };
         if (n.s->kind == STMT_APPLY)
                 set_operation(&i, n.s);
         put(e, i, list_of(e, &n, counted));
@@ -216,8 +234,8 @@ static void put_statement(struct stream_encoder *encoder, const struct flat_step
 
 /* ---- micro-ops ---- */
 
-/* Lists until the memory is full are an epoch, and are loaded in front of the first instruction that has one of them. Which is of
- * compute, so that nothing but the order matters. */
+/* Lists until the memory is full are an epoch, and are loaded in front of the first instruction
+ * that has one of them. Which is of compute, so that nothing but the order matters. */
 struct epoch { int64_t instruction, first, count; };
 
 static struct epoch *find_epochs(struct encoding *e, int *count)
@@ -229,7 +247,8 @@ static struct epoch *find_epochs(struct encoding *e, int *count)
                 if (!list)
                         continue;
                 struct epoch *now = *count ? &epochs[*count - 1] : NULL;
-                if (!now || (list->epoch != *count && now->count + list->count > e->e.isa->machine.limits.list)) {
+                if (!now || (list->epoch != *count &&
+                             now->count + list->count > e->e.isa->machine.limits.list)) {
                         int64_t first = now ? now->first + now->count : 0;
                         ARENA_GROW(e->e.arena, epochs, *count);
                         epochs[*count] = (struct epoch){ k, first, 0 };
@@ -252,7 +271,8 @@ static void write_micro_ops(struct encoding *e, struct machine_code *code)
 {
         for (int k = 0; k < e->fresh_count; k++)
                 code->list_count += e->fresh[k]->count;
-        unsigned char *to = code->lists = arena_alloc(e->e.arena, (size_t)(code->list_count + 1) * VTA_MICRO_OP_BYTES);
+        unsigned char *to = code->lists =
+                arena_alloc(e->e.arena, (size_t)(code->list_count + 1) * VTA_MICRO_OP_BYTES);
         for (int k = 0; k < e->fresh_count; k++) {
                 const size_t bytes = (size_t)e->fresh[k]->count * VTA_MICRO_OP_BYTES;
                 memcpy(to, e->fresh[k]->words, bytes);
@@ -273,19 +293,25 @@ static void put_loads(struct encoding *e, int64_t micro_ops)
                 if (epoch < epoch_count && epochs[epoch].instruction == k) {
                         const struct epoch *now = &epochs[epoch++];
                         encoder_put(&e->e, vta_any(&(struct vta_instruction){
-                                                   .opcode = VTA_OPCODE_LOAD, .memory = VTA_UOP, .y_size = 1, .x_size = now->count,
-                                                   .x_stride = now->count, .dram_base = micro_ops / VTA_MICRO_OP_BYTES + now->first }));
+                                                   .opcode = VTA_OPCODE_LOAD, .memory = VTA_UOP,
+                                                   .y_size = 1, .x_size = now->count,
+                                                   .x_stride = now->count,
+                                                   .dram_base = micro_ops / VTA_MICRO_OP_BYTES +
+                                                   now->first }));
                 }
                 encoder_put(&e->e, before[k]);
         }
         encoder_put(&e->e, vta_any(&(struct vta_instruction){ .opcode = VTA_OPCODE_FINISH }));
 }
 
-/* Micro-ops of equal lists are kept once, and loaded when lists that are not resident are needed, together with all that fit. */
-bool vta_encode_stream(const struct isa *isa, const struct loop_function *stream, const int64_t *addresses, int64_t micro_ops,
-                       struct arena *arena, struct machine_code *code, struct diag *diag)
+/* Micro-ops of equal lists are kept once, and loaded when lists that are not resident are needed,
+ * together with all that fit. */
+bool vta_encode_stream(const struct isa *isa, const struct loop_function *stream,
+                       const int64_t *addresses, int64_t micro_ops, struct arena *arena,
+                       struct machine_code *code, struct diag *diag)
 {
-        struct encoding e = { .e = { .isa = isa, .f = stream, .addresses = addresses, .arena = arena, .diag = diag } };
+        struct encoding e = { .e = { .isa = isa, .f = stream, .addresses = addresses,
+                                     .arena = arena, .diag = diag } };
         *code = (struct machine_code){ .count = 0 };
         e.known = map_new(arena);
         for (int k = 0; k < VTA_STAGES; k++)
@@ -295,7 +321,8 @@ bool vta_encode_stream(const struct isa *isa, const struct loop_function *stream
                 if (e.pops[k][0] || e.pops[k][1])
                         put_idle(&e, k);
         if (!e.e.failed && (e.e.count + 1) * (int64_t)VTA_BYTES * 2 >= PROGRAM_CODE_MOST)
-                encoder_fail(&e.e, EXIT_BUDGET, "its instructions take more than a launch may have");
+                encoder_fail(&e.e, EXIT_BUDGET,
+                             "its instructions take more than a launch may have");
         if (e.e.failed)
                 return false;
         put_loads(&e, micro_ops);

@@ -10,8 +10,9 @@ enum { CHISEL_MICRO_OPS = 2048, SHIFT_MOST = 15, APART = 3 };
 
 enum { FLAGS = 4, POPS = 2, NO_NEIGHBOUR = -2 };
 
-/* The queue between neighbouring stages that a flag of the instruction takes from or puts to, by the order of vta_set.queues; -1: the
- * flag is not set. Flags are in the order of bits; pops come first. */
+/* The queue between neighbouring stages that a flag of the instruction takes from or puts to, by
+ * the order of vta_set.queues; -1: the flag is not set. Flags are in the order of bits; pops come
+ * first. */
 static int queue(const struct vta_instruction *i, int flag)
 {
         const int64_t set[FLAGS] = { i->pop_prev, i->pop_next, i->push_prev, i->push_next };
@@ -42,7 +43,8 @@ static bool dram_is_good(const struct isa *isa, const struct vta_instruction *i,
         return vta_row_address(isa, i, 0) >= PROGRAM_PAGE && end <= memory;
 }
 
-static const char *breaks_move(const struct isa *isa, const struct vta_instruction *i, int64_t memory)
+static const char *breaks_move(const struct isa *isa, const struct vta_instruction *i,
+                               int64_t memory)
 {
         bool store = i->opcode == VTA_OPCODE_STORE;
         if (!vta_moves(i) && store)
@@ -57,7 +59,8 @@ static const char *breaks_move(const struct isa *isa, const struct vta_instructi
 }
 
 /* Indices grow with the counters, so the last step of each micro-op has the largest. */
-static const char *breaks_steps(const struct isa *isa, const struct vta_instruction *i, const struct vta_micro_op *uops)
+static const char *breaks_steps(const struct isa *isa, const struct vta_instruction *i,
+                                const struct vta_micro_op *uops)
 {
         if (i->uop_end > isa->depth[VTA_UOP])
                 return "micro_op";
@@ -77,7 +80,8 @@ static const char *breaks_steps(const struct isa *isa, const struct vta_instruct
         return NULL;
 }
 
-const char *vta_breaks(const struct isa *isa, const struct instruction *instruction, const void *lists, int64_t memory)
+const char *vta_breaks(const struct isa *isa, const struct instruction *instruction,
+                       const void *lists, int64_t memory)
 {
         const struct vta_instruction *i = vta_instruction(instruction);
         for (int f = 0; f < FLAGS; f++)
@@ -92,7 +96,8 @@ const char *vta_breaks(const struct isa *isa, const struct instruction *instruct
 
 static void check_move(struct checker *c, const struct vta_instruction *i)
 {
-        bool y_pads = i->y_pad_0 || i->y_pad_1, x_pads = i->x_pad_0 || i->x_pad_1, load = i->opcode == VTA_OPCODE_LOAD;
+        bool y_pads = i->y_pad_0 || i->y_pad_1, x_pads = i->x_pad_0 || i->x_pad_1,
+             load = i->opcode == VTA_OPCODE_LOAD;
         if (load && i->memory == VTA_ACC8)
                 check_report(c, "acc8", NO_DETAIL);
         if (!i->x_size && (y_pads || x_pads))
@@ -101,13 +106,15 @@ static void check_move(struct checker *c, const struct vta_instruction *i)
                 check_report(c, "no_y", NO_DETAIL);
         if (load && i->memory == VTA_WGT && (y_pads || x_pads))
                 check_report(c, "wgt_pad", NO_DETAIL);
-        if (load && i->memory == VTA_UOP && vta_moves(i) && (i->y_size != 1 || i->x_stride != i->x_size || y_pads || x_pads))
+        if (load && i->memory == VTA_UOP && vta_moves(i) &&
+            (i->y_size != 1 || i->x_stride != i->x_size || y_pads || x_pads))
                 check_report(c, "uop_row", NO_DETAIL);
         if (!load && (y_pads || x_pads))
                 check_report(c, "store_pad", NO_DETAIL);
 }
 
-static void check_micro_ops(struct checker *c, const struct vta_instruction *i, const struct vta_micro_op *uops)
+static void check_micro_ops(struct checker *c, const struct vta_instruction *i,
+                            const struct vta_micro_op *uops)
 {
         if (i->use_imm && (i->dst_out != i->src_out || i->dst_in != i->src_in))
                 check_report(c, "same", NO_DETAIL);
@@ -119,7 +126,8 @@ static void check_micro_ops(struct checker *c, const struct vta_instruction *i, 
         }
 }
 
-static void check_work(struct checker *c, const struct vta_instruction *i, const struct vta_micro_op *uops)
+static void check_work(struct checker *c, const struct vta_instruction *i,
+                       const struct vta_micro_op *uops)
 {
         bool alu = i->opcode == VTA_OPCODE_ALU, shift = alu && i->operation == VTA_OPERATION_SHR;
         if (!vta_steps(i))
@@ -137,7 +145,8 @@ static void check_work(struct checker *c, const struct vta_instruction *i, const
 }
 
 /* what the two steps before wrote, while steps go by */
-static void check_distance(struct checker *c, const struct vta_instruction *i, const struct vta_micro_op *uops)
+static void check_distance(struct checker *c, const struct vta_instruction *i,
+                           const struct vta_micro_op *uops)
 {
         int64_t before[APART - 1] = { -1, -1 };
         bool reads = i->opcode == VTA_OPCODE_ALU && !i->use_imm;
@@ -148,7 +157,9 @@ static void check_distance(struct checker *c, const struct vta_instruction *i, c
                                 int64_t s = uops[u].src + y * i->src_out + x * i->src_in;
                                 for (int k = 0; k < APART - 1; k++)
                                         if (d == before[k] || (reads && s == before[k])) {
-                                                check_report(c, "distance", "element %lld of acc at distance %d", (long long)before[k], k + 1);
+                                                check_report(c, "distance",
+                                                             "element %lld of acc at distance %d",
+                                                             (long long)before[k], k + 1);
                                                 return;
                                         }
                                 before[1] = before[0];
@@ -156,7 +167,8 @@ static void check_distance(struct checker *c, const struct vta_instruction *i, c
                         }
 }
 
-void vta_check(struct checker *c, const struct instruction *instruction, const void *lists, bool safe)
+void vta_check(struct checker *c, const struct instruction *instruction, const void *lists,
+               bool safe)
 {
         const struct vta_instruction *i = vta_instruction(instruction);
         if (vta_works(i) && safe) {
@@ -180,8 +192,9 @@ void vta_check(struct checker *c, const struct instruction *instruction, const v
 
 static int class_of(const struct vta_instruction *i)
 {
-        static const int loads[VTA_MEMORIES] = { VTA_CLASS_LOAD_UOP, VTA_CLASS_LOAD_WGT, VTA_CLASS_LOAD_INP,
-                                                            VTA_CLASS_LOAD_ACC, VTA_CLASS_IDLE, VTA_CLASS_LOAD_ACC };
+        static const int loads[VTA_MEMORIES] = { VTA_CLASS_LOAD_UOP, VTA_CLASS_LOAD_WGT,
+                                                 VTA_CLASS_LOAD_INP, VTA_CLASS_LOAD_ACC,
+                                                 VTA_CLASS_IDLE,     VTA_CLASS_LOAD_ACC };
         if (i->opcode == VTA_OPCODE_GEMM)
                 return i->reset ? VTA_CLASS_RESET : VTA_CLASS_PRODUCT;
         if (i->opcode == VTA_OPCODE_ALU)
@@ -198,9 +211,12 @@ struct cost vta_cost(const struct isa *isa, const struct instruction *instructio
         const struct vta_instruction *i = vta_instruction(instruction);
         const struct machine_cycles *m = &isa->machine.cycles;
         const int64_t beat = m->beat_bytes, burst = beat * m->burst_beats, steps = vta_steps(i);
-        struct cost c = { .class = (int)class_of(i), .steps = steps, .memory = -1, .busy = m->idle };
+        struct cost c = { .class = (int)class_of(i), .steps = steps, .memory = -1,
+                          .busy = m->idle };
         if (vta_works(i))
-                c.busy = i->opcode == VTA_OPCODE_GEMM ? steps + m->product_fill : steps * (i->use_imm ? 1 : 2) + m->operation_fill;
+                c.busy = i->opcode == VTA_OPCODE_GEMM
+                                 ? steps + m->product_fill
+                                 : steps * (i->use_imm ? 1 : 2) + m->operation_fill;
         if (vta_works(i) || !i->x_size || !i->y_size || i->opcode == VTA_OPCODE_FINISH)
                 return c;
         int64_t beats = 0, bursts = 0;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* VTA (apache/tvm-vta, HW_VER 0.0.2; Moreau and others, IEEE Micro 2019) as all its sample configurations have it: an array of
- * 16 x 16 multipliers for int8 with sums in int32. Memories stand in the order of their numbers in instructions.
+/* VTA (apache/tvm-vta, HW_VER 0.0.2; Moreau and others, IEEE Micro 2019) as all its sample
+ * configurations have it: an array of 16 x 16 multipliers for int8 with sums in int32. Memories
+ * stand in the order of their numbers in instructions.
  *
- * Cycles are near its Chisel design: a bus of 8 bytes whose one read channel all loads share, memory that answers after 16
- * cycles (24 with the address), at most 256 beats a burst, products and operations at one step a cycle. They compare schedules;
- * nobody has held them against the circuit. The processor beside it is a Cortex-A9 at 650 MHz, the array runs at 100 (PYNQ-Z1): ten
- * microseconds for registers behind a bus and for looking whether it is done, two lines of 32 bytes cleaned in 40 ns; estimates. */
+ * Cycles are near its Chisel design: a bus of 8 bytes whose one read channel all loads share,
+ * memory that answers after 16 cycles (24 with the address), at most 256 beats a burst, products
+ * and operations at one step a cycle. They compare schedules; nobody has held them against the
+ * circuit. The processor beside it is a Cortex-A9 at 650 MHz, the array runs at 100 (PYNQ-Z1): ten
+ * microseconds for registers behind a bus and for looking whether it is done, two lines of 32 bytes
+ * cleaned in 40 ns; estimates. */
 #include "codegen/vta/vta.h"
 
 const struct machine machine_vta = {
@@ -19,8 +22,10 @@ const struct machine machine_vta = {
                 [VTA_ACC] = { "acc", 128 << 10, 1, 16, 32, VTA_STAGE_COMPUTE, false },
                 [VTA_OUT] = { "out", 32 << 10, 1, 16, 8, VTA_STAGE_COMPUTE, false },
         },
-        .inputs = VTA_INP, .weights = VTA_WGT, .sums = VTA_ACC, .leaves = VTA_ACC, .stored = VTA_OUT, .lists = VTA_UOP,
-        .stages = { [VTA_STAGE_LOAD] = "load", [VTA_STAGE_COMPUTE] = "compute", [VTA_STAGE_STORE] = "store" },
+        .inputs = VTA_INP, .weights = VTA_WGT, .sums = VTA_ACC, .leaves = VTA_ACC,
+        .stored = VTA_OUT, .lists = VTA_UOP,
+        .stages = { [VTA_STAGE_LOAD] = "load", [VTA_STAGE_COMPUTE] = "compute",
+                    [VTA_STAGE_STORE] = "store" },
         .stage_count = VTA_STAGES, .compute = VTA_STAGE_COMPUTE, .store = VTA_STAGE_STORE,
         .limits = {
                 .counters = 2, .count = 16383,

@@ -2,11 +2,20 @@
 /* What instructions do: in numbers, and to memory. */
 #include "codegen/vta/vta.h"
 
-bool vta_works(const struct vta_instruction *i) { return i->opcode == VTA_OPCODE_GEMM || i->opcode == VTA_OPCODE_ALU; }
+bool vta_works(const struct vta_instruction *i)
+{
+        return i->opcode == VTA_OPCODE_GEMM || i->opcode == VTA_OPCODE_ALU;
+}
 
-static bool is_move(const struct vta_instruction *i) { return i->opcode == VTA_OPCODE_LOAD || i->opcode == VTA_OPCODE_STORE; }
+static bool is_move(const struct vta_instruction *i)
+{
+        return i->opcode == VTA_OPCODE_LOAD || i->opcode == VTA_OPCODE_STORE;
+}
 
-bool vta_moves(const struct vta_instruction *i) { return is_move(i) && i->x_size && vta_elements(i); }
+bool vta_moves(const struct vta_instruction *i)
+{
+        return is_move(i) && i->x_size && vta_elements(i);
+}
 
 int vta_stage_of(const struct vta_instruction *i)
 {
@@ -16,18 +25,24 @@ int vta_stage_of(const struct vta_instruction *i)
         };
         if (i->opcode == VTA_OPCODE_STORE)
                 return VTA_STAGE_STORE;
-        return i->opcode == VTA_OPCODE_LOAD && i->memory != VTA_OUT ? loads[i->memory] : VTA_STAGE_COMPUTE;
+        return i->opcode == VTA_OPCODE_LOAD && i->memory != VTA_OUT ? loads[i->memory]
+                                                                    : VTA_STAGE_COMPUTE;
 }
 
 int64_t vta_steps(const struct vta_instruction *i)
 {
-        return vta_works(i) && i->uop_end > i->uop_begin ? i->iter_out * i->iter_in * (i->uop_end - i->uop_begin) : 0;
+        return vta_works(i) && i->uop_end > i->uop_begin
+                       ? i->iter_out * i->iter_in * (i->uop_end - i->uop_begin)
+                       : 0;
 }
 
 /* a store has no padding */
 static bool pads(const struct vta_instruction *i) { return i->opcode == VTA_OPCODE_LOAD; }
 
-int64_t vta_row(const struct vta_instruction *i) { return i->x_size + (pads(i) ? i->x_pad_0 + i->x_pad_1 : 0); }
+int64_t vta_row(const struct vta_instruction *i)
+{
+        return i->x_size + (pads(i) ? i->x_pad_0 + i->x_pad_1 : 0);
+}
 
 int64_t vta_elements(const struct vta_instruction *i)
 {
@@ -46,12 +61,15 @@ static void load_micro_ops(struct running *r, int64_t at, int64_t from, int64_t 
         struct vta_micro_op *uops = r->lists;
         for (int64_t k = 0; k < count; k++) {
                 const uint32_t word = from < 0 ? 0 : running_word(r, from + k * VTA_MICRO_OP_BYTES);
-                const unsigned char bytes[] = { (unsigned char)word, (unsigned char)(word >> 8), (unsigned char)(word >> 16),
+                const unsigned char bytes[] =
+                        { (unsigned char)word, (unsigned char)(word >> 8),
+                          (unsigned char)(word >> 16),
                                                 (unsigned char)(word >> 24) };
                 struct instruction place;
                 const bool fine = isa_decode_place(r->isa, bytes, &place);
                 const struct vta_instruction *u = vta_instruction(&place);
-                uops[at + k] = (struct vta_micro_op){ (int32_t)u->dst, (int32_t)u->src, (int32_t)u->wgt, !fine };
+                uops[at + k] = (struct vta_micro_op){ (int32_t)u->dst, (int32_t)u->src,
+                                                      (int32_t)u->wgt, !fine };
         }
 }
 
@@ -59,7 +77,8 @@ static void load_micro_ops(struct running *r, int64_t at, int64_t from, int64_t 
 static void fill(struct running *r, int64_t memory, int64_t at, int64_t from, int64_t count)
 {
         const int64_t bytes = r->isa->bytes[memory];
-        const unsigned char *source = from < 0 ? NULL : touch(r, OUTSIDE, from, count * bytes, READS);
+        const unsigned char *source =
+                from < 0 ? NULL : touch(r, OUTSIDE, from, count * bytes, READS);
         if (memory == VTA_UOP) {
                 load_micro_ops(r, at, from, count);
         } else if (r->memory && (memory == VTA_INP || memory == VTA_WGT)) {
@@ -72,7 +91,8 @@ static void fill(struct running *r, int64_t memory, int64_t at, int64_t from, in
                 const int wide = memory == VTA_ACC8 ? 1 : 4;
                 int32_t *to = (int32_t *)(void *)r->inside[VTA_ACC] + at * (bytes / wide);
                 for (int64_t k = 0; k < count * (bytes / wide); k++) {
-                        const uint32_t word = source ? (uint32_t)code_word(source + k * wide, wide) : 0;
+                        const uint32_t word =
+                                source ? (uint32_t)code_word(source + k * wide, wide) : 0;
                         to[k] = wide == 1 ? (int8_t)(unsigned char)word : (int32_t)word;
                 }
         }
@@ -114,12 +134,13 @@ void vta_store(struct running *r, const struct instruction *instruction)
 
 /* ---- compute ---- */
 
-/* Where a step begins; ACC belongs to compute alone, so which of its elements are read and written in which order says little: one that
- * a step of the same instruction wrote before is there. */
+/* Where a step begins; ACC belongs to compute alone, so which of its elements are read and written
+ * in which order says little: one that a step of the same instruction wrote before is there. */
 struct step { int64_t dst, src, wgt; };
 
 static void each_step(struct running *r, const struct vta_instruction *i,
-                      void (*step)(struct running *r, const struct vta_instruction *i, const struct step *s))
+                      void (*step)(struct running *r, const struct vta_instruction *i,
+                                   const struct step *s))
 {
         const struct vta_micro_op *uops = r->lists;
         if (!vta_steps(i))
@@ -128,13 +149,16 @@ static void each_step(struct running *r, const struct vta_instruction *i,
         for (int64_t y = 0; y < i->iter_out; y++)
                 for (int64_t x = 0; x < i->iter_in; x++)
                         for (int64_t u = i->uop_begin; u < i->uop_end; u++)
-                                step(r, i, &(struct step){ uops[u].dst + y * i->dst_out + x * i->dst_in,
-                                                           uops[u].src + y * i->src_out + x * i->src_in,
-                                                           uops[u].wgt + y * i->wgt_out + x * i->wgt_in });
+                                step(r, i,
+                                     &(struct step){ uops[u].dst + y * i->dst_out + x * i->dst_in,
+                                                     uops[u].src + y * i->src_out + x * i->src_in,
+                                                     uops[u].wgt + y * i->wgt_out +
+                                                             x * i->wgt_in });
 }
 
 /* acc[b][o] += sum over c of inp[b][c] * wgt[o][c]; out: the low bytes. Sums wrap. */
-static inline void multiply(uint32_t *acc, int8_t *out, const int8_t *inp, const int8_t *wgt, int batch, int block_out, int block_in)
+static inline void multiply(uint32_t *acc, int8_t *out, const int8_t *inp, const int8_t *wgt,
+                            int batch, int block_out, int block_in)
 {
         for (int b = 0; b < batch; b++)
                 for (int o = 0; o < block_out; o++) {
@@ -149,7 +173,8 @@ static inline void multiply(uint32_t *acc, int8_t *out, const int8_t *inp, const
 /* Sums are 0; what OUT holds then differs from machine to machine. */
 static void reset(struct running *r, const struct step *s)
 {
-        void *acc = touch(r, VTA_ACC, s->dst, 1, WRITES), *out = touch(r, VTA_OUT, s->dst, 1, WRITES);
+        void *acc = touch(r, VTA_ACC, s->dst, 1, WRITES),
+             *out = touch(r, VTA_OUT, s->dst, 1, WRITES);
         touch(r, VTA_OUT, s->dst, 1, SPOILS);
         if (!r->memory)
                 return;
@@ -164,14 +189,16 @@ static void product(struct running *r, const struct vta_instruction *i, const st
                 reset(r, s);
                 return;
         }
-        const int8_t *inp = touch(r, VTA_INP, s->src, 1, READS), *wgt = touch(r, VTA_WGT, s->wgt, 1, READS);
+        const int8_t *inp = touch(r, VTA_INP, s->src, 1, READS),
+                     *wgt = touch(r, VTA_WGT, s->wgt, 1, READS);
         touch(r, VTA_ACC, s->dst, 1, READS);
         uint32_t *acc = touch(r, VTA_ACC, s->dst, 1, WRITES);
         int8_t *out = touch(r, VTA_OUT, s->dst, 1, WRITES);
         if (!r->memory)
                 return;
         if (m->batch == 1 && m->block_out == 16 && m->block_in == 16)
-                multiply(acc, out, inp, wgt, 1, 16, 16);        /* the usual machine: loops of known length */
+                /* the usual machine: loops of known length */
+                multiply(acc, out, inp, wgt, 1, 16, 16);
         else
                 multiply(acc, out, inp, wgt, m->batch, m->block_out, m->block_in);
 }
@@ -208,5 +235,11 @@ static void combine(struct running *r, const struct vta_instruction *i, const st
         }
 }
 
-void vta_multiply(struct running *r, const struct instruction *i) { each_step(r, vta_instruction(i), product); }
-void vta_combine(struct running *r, const struct instruction *i) { each_step(r, vta_instruction(i), combine); }
+void vta_multiply(struct running *r, const struct instruction *i)
+{
+        each_step(r, vta_instruction(i), product);
+}
+void vta_combine(struct running *r, const struct instruction *i)
+{
+        each_step(r, vta_instruction(i), combine);
+}

@@ -11,7 +11,10 @@ static const struct isa_class classes[VTA_CLASSES] = {
 #include "codegen/vta/vta_isa.def"
 };
 
-static int64_t bytes_of(const struct isa *isa, const struct instruction *i) { return isa->bytes[vta_instruction(i)->memory]; }
+static int64_t bytes_of(const struct isa *isa, const struct instruction *i)
+{
+        return isa->bytes[vta_instruction(i)->memory];
+}
 
 const struct instruction_set vta_set = {
         .machine = &machine_vta,
@@ -20,11 +23,15 @@ const struct instruction_set vta_set = {
         ISA_TABLES,
         .last = VTA_OPCODE_FINISH,
         .classes = classes, .class_count = VTA_CLASSES, .products = VTA_CLASS_PRODUCT,
-        .busy = { [ARRAY] = "array", [OPERATIONS] = "operations", [LOADS] = "loads of compute", [BUS] = "read bus", [STORES] = "stores" },
+        .busy = { [ARRAY] = "array", [OPERATIONS] = "operations", [LOADS] = "loads of compute",
+                  [BUS] = "read bus", [STORES] = "stores" },
         .bus = BUS,
         .stage_word = "stage",
         .queues = { "load to compute", "compute to store", "compute to load", "store to compute" },
-        .list_form = VTA_FORM_MICRO_OP, .list_bytes = VTA_MICRO_OP_BYTES, .list_size = sizeof(struct vta_micro_op),
-        .order = vta_order, .breaks = vta_breaks, .check = vta_check, .cost = vta_cost, .work = vta_work,
-        .bytes_of = bytes_of, .fits = vta_fits, .resize = vta_resize, .sizes = vta_sizes, .configuration = vta_configuration,
+        .list_form = VTA_FORM_MICRO_OP, .list_bytes = VTA_MICRO_OP_BYTES,
+        .list_size = sizeof(struct vta_micro_op),
+        .order = vta_order, .breaks = vta_breaks, .check = vta_check, .cost = vta_cost,
+        .work = vta_work,
+        .bytes_of = bytes_of, .fits = vta_fits, .resize = vta_resize, .sizes = vta_sizes,
+        .configuration = vta_configuration,
 };

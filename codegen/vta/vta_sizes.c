@@ -36,7 +36,8 @@ static void set_elements(struct machine *m)
 static bool set_size(struct machine *m, const char *name, size_t length, int64_t value)
 {
         struct { const char *name; int *first, *second; } numbers[] = {
-                { "batch", &m->batch, NULL }, { "block_in", &m->block_in, NULL }, { "block_out", &m->block_out, NULL },
+                { "batch", &m->batch, NULL }, { "block_in", &m->block_in, NULL },
+                { "block_out", &m->block_out, NULL },
                 { "block", &m->block_in, &m->block_out } };
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
                 if (strlen(numbers[k].name) == length && !strncmp(numbers[k].name, name, length)) {
@@ -46,7 +47,8 @@ static bool set_size(struct machine *m, const char *name, size_t length, int64_t
                         return true;
                 }
         for (int k = 0; k < MACHINE_MEMORIES; k++)
-                if (strlen(m->memories[k].name) == length && !strncmp(m->memories[k].name, name, length)) {
+                if (strlen(m->memories[k].name) == length &&
+                    !strncmp(m->memories[k].name, name, length)) {
                         m->memories[k].bytes = value;
                         return true;
                 }
@@ -58,21 +60,27 @@ bool vta_resize(struct machine *m, const char *sizes, struct arena *arena, struc
         for (const char *p = sizes; *p;) {
                 size_t length = strcspn(p, ","), name = strcspn(p, "=,");
                 uint64_t value = 0;
-                bool number = p[name] == '=' && size_parse(arena_printf(arena, "%.*s", (int)(length - name - 1), p + name + 1), &value);
+                bool number = p[name] == '=' &&
+                              size_parse(arena_printf(arena, "%.*s", (int)(length - name - 1),
+                                                      p + name + 1),
+                                         &value);
                 if (!number || !value || value > UINT64_C(1) << LOG_MOST || (value & (value - 1))) {
-                        diag_error(diag, EXIT_USAGE, "sizes of the machine are NAME=N,.. with powers of two, such as inp=16K,block=32, not '%s'",
-                                   text_argument_part(arena, p, length));
+                        diag_error(
+                                diag, EXIT_USAGE,
+                                "sizes of the machine are NAME=N,.. with powers of two, such as inp=16K,block=32, not '%s'",
+                                text_argument_part(arena, p, length));
                         return false;
                 }
                 if (!set_size(m, p, name, (int64_t)value)) {
                         struct suggest known = suggest_new(arena, p, name);
-                        static const char *const numbers[] = { "batch", "block", "block_in", "block_out" };
+                        static const char *const numbers[] =
+                                { "batch", "block", "block_in", "block_out" };
                         for (int k = 0; k < 4; k++)
                                 suggest_add(&known, numbers[k]);
                         for (int k = 0; k < MACHINE_MEMORIES; k++)
                                 suggest_add(&known, m->memories[k].name);
-                        diag_error(diag, EXIT_USAGE, "the machine has no size called '%s'%s", text_argument_part(arena, p, name),
-                                   suggest_text(&known, true));
+                        diag_error(diag, EXIT_USAGE, "the machine has no size called '%s'%s",
+                                   text_argument_part(arena, p, name), suggest_text(&known, true));
                         return false;
                 }
                 p += length + (p[length] == ',');
@@ -91,10 +99,12 @@ void vta_sizes(const struct machine *m, char text[ISA_SIZES_TEXT])
         *text = 0;
         for (int k = 0; k < 3; k++)
                 if (numbers[k].value != numbers[k].usual)
-                        used += snprintf(text + used, (size_t)(ISA_SIZES_TEXT - used), ",%s=%d", numbers[k].name, numbers[k].value);
+                        used += snprintf(text + used, (size_t)(ISA_SIZES_TEXT - used), ",%s=%d",
+                                         numbers[k].name, numbers[k].value);
         for (int k = 0; k < MACHINE_MEMORIES; k++)
                 if (m->memories[k].bytes != usual->memories[k].bytes)
-                        used += snprintf(text + used, (size_t)(ISA_SIZES_TEXT - used), ",%s=%" PRId64, m->memories[k].name, m->memories[k].bytes);
+                        used += snprintf(text + used, (size_t)(ISA_SIZES_TEXT - used),
+                                         ",%s=%" PRId64, m->memories[k].name, m->memories[k].bytes);
         if (used)
                 memmove(text, text + 1, (size_t)used);
 }
@@ -103,9 +113,11 @@ void vta_configuration(const struct isa *isa, unsigned char bytes[ISA_CONFIGURAT
 {
         const struct machine *m = &isa->machine;
         const struct machine_memory *k = m->memories;
-        const int64_t numbers[ISA_CONFIGURATION] = { k[VTA_INP].bits,  k[VTA_WGT].bits,  k[VTA_ACC].bits,  k[VTA_OUT].bits,
-                                                     m->batch,         m->block_in,      m->block_out,     k[VTA_UOP].bytes,
-                                                     k[VTA_INP].bytes, k[VTA_WGT].bytes, k[VTA_ACC].bytes, k[VTA_OUT].bytes };
+        const int64_t numbers[ISA_CONFIGURATION] = {
+                k[VTA_INP].bits,  k[VTA_WGT].bits,  k[VTA_ACC].bits,  k[VTA_OUT].bits,
+                m->batch,         m->block_in,      m->block_out,     k[VTA_UOP].bytes,
+                k[VTA_INP].bytes, k[VTA_WGT].bytes, k[VTA_ACC].bytes, k[VTA_OUT].bytes
+        };
         for (int n = 0; n < ISA_CONFIGURATION; n++)
                 bytes[n] = (unsigned char)isa_log2(numbers[n]);
 }
