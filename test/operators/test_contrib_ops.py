@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""com.microsoft operators that are the standard's with another signature, and small formulas, by random attributes and shapes, against onnxruntime: thirty draws
+of each in one model, whose C for generic runs under sanitizers."""
+import pathlib
+import random
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from cases import check, collection, group_name  # noqa: E402
+from test_opsets import F32, F64, I8, I32, I64, U8, x  # noqa: E402
+
+DRAWS = 30
+GROUPS, case = collection()
+
+
+def small(r, *shape, dtype=F32):
+    return x(*shape, dtype=dtype, low=-2, high=2, key=r.randrange(1 << 30))
+
+
+def put(op, *operands, constants=(), outputs=1, **attributes):
+    case((op, "com.microsoft", 1), op, list(operands), constants=constants, outputs=outputs, **attributes)
+
+
+def fused_gemm(r):
+    m, k, n = r.choice([1, 3, 5]), r.choice([1, 4, 7]), r.choice([1, 2, 6])
+    a, b = r.randint(0, 1), r.randint(0, 1)
+    more = {"activation": r.choice(["Relu", "Sigmoid", "Tanh", "LeakyRelu", "Elu", "HardSigmoid", "Softsign"])}
+    if more["activation"] in ("LeakyRelu", "Elu", "HardSigmoid"):
+        more["activation_alpha"] = r.choice([0.1, 0.3])
+    if more["activation"] == "HardSigmoid":
+        more["activation_beta"] = 0.4
+    c = [small(r, *r.choice([(n,), (m, n), (1,), (m, 1)]))] if r.random() < 0.7 else []
+    put("FusedGemm", small(r, *((k, m) if a else (m, k))), small(r, *((n, k) if b else (k, n))), *c, transA=a, transB=b, alpha=r.choice([1.0, 0.5]), **more)
+
+
+def expand_dims(r):
+    rank = r.randint(0, 4)
+    put("ExpandDims", small(r, *[r.randint(1, 4) for _ in range(rank)]), np.array(r.randint(-rank - 1, rank), I32), constants=[1])
+
+
+def pad(r):
+    rank = r.randint(1, 4)
+    mode = r.choice(["constant", "reflect", "edge"])
+    pads = np.array([r.randint(-1 if mode == "constant" else 0, 2) for _ in range(2 * rank)], I64)
+    value = [np.array(r.choice([0, 1.5]), F32)] if mode == "constant" and r.random() < 0.5 else []
+    put("Pad", small(r, *[r.randint(3, 5) for _ in range(rank)]), pads, *value, constants=[1], mode=mode)
+
+
+def count(r):
+    t = r.choice([F32, F64, I32, I64])
+    start, limit, step = r.randint(-5, 5), r.randint(-5, 12), r.choice([1, 2, -1, 3])
+    put("Range", *[np.array(v, t) for v in ((start, limit, step) if r.random() < 0.6 else (start, max(start, limit)))], constants=[0, 1, 2])
+
+
+def distances(r):
+    t, k = r.choice([F32, F32, F64]), r.choice([1, 3, 8, 17])
+    put("CDist", small(r, r.randint(1, 5), k, dtype=t), small(r, r.randint(1, 6), k, dtype=t), metric=r.choice(["sqeuclidean", "euclidean"]))
+
+
+def unfold(r):
+    rank = r.randint(1, 4)
+    shape = [r.randint(2, 6) for _ in range(rank)]
+    axis = r.randrange(rank)
+    t = r.choice([I32, I64])           # of other sizes onnxruntime 1.31 has no kernel
+    put("UnfoldTensor", x(*shape, dtype=t, low=-9, high=9, key=r.randrange(1 << 30)), dim=axis - (rank if r.random() < 0.5 else 0), size=r.randint(1, shape[axis]),
+        step=r.randint(1, 3))
+
+
+def nhwc_max_pool(r):
+    dims = r.choice([1, 2, 2, 3])
+    shape = [r.randint(1, 2)] + [r.randint(4, 7) for _ in range(dims)] + [r.randint(1, 5)]
+    kernel = [r.randint(1, 3) for _ in range(dims)]
+    more = dict(kernel_shape=kernel)
+    if r.random() < 0.6:
+        more["strides"] = [r.randint(1, 2) for _ in range(dims)]
+    if r.random() < 0.5:
+        more["pads"] = [r.randint(0, k // 2) for k in kernel * 2]
+    if r.random() < 0.3:
+        more["ceil_mode"] = 1
+    put("NhwcMaxPool", x(*shape, dtype=r.choice([I8, U8]), low=-128, high=127, key=r.randrange(1 << 30)), **more)
+
+
+def branches(r):
+    rows, number, width = r.choice([(3,), (2, 4), ()]), r.choice([1, 2, 4]), r.choice([1, 3, 8])
+    flat = r.random() < 0.5
+    return rows, number, width, (small(r, *rows, number * width) if flat else small(r, *rows, number, width)), {"num_branches": number} if flat else {}
+
+
+def branchwise(r):
+    rows, number, width, v, more = branches(r)
+    scale = [small(r, *r.choice([(number * width,), (number, width), (width,)]))] if r.random() < 0.8 else []
+    put("BranchwiseRMSNorm", v, *scale, **more, **({"epsilon": 1e-3} if r.random() < 0.5 else {}))
+
+
+def pre_mix(r):
+    rows, number, width, v, more = branches(r)
+    put("HyperConnectionPreMix", v, small(r, *rows, *r.choice([(number,), (number, 1), (number, width)])), reduction_scale=r.choice([1.0, 0.25]), **more)
+
+
+def post_mix(r):
+    rows, number, width, v, more = branches(r)
+    mix = [small(r, *rows, number, number)] if r.random() < 0.7 else []
+    put("HyperConnectionPostMix", v, small(r, *rows, width), small(r, *rows, *r.choice([(number,), (number, 1), (number, width)])), *mix, **more)
+
+
+def engram(r):
+    batch, steps, number, width = r.randint(1, 2), r.randint(1, 4), r.choice([1, 3]), r.choice([4, 8])
+    normed = r.random() < 0.6
+    scales = [small(r, number, width) for _ in range(3 if normed else 2)]
+    put("EngramGate", small(r, batch, steps, number, width), small(r, batch, steps, number, width), small(r, batch, steps, width), *scales, outputs=1 + normed)
+
+
+for place, draw in enumerate((fused_gemm, expand_dims, pad, count, distances, unfold, nhwc_max_pool, branchwise, pre_mix, post_mix, engram)):
+    generator = random.Random(place)
+    for _ in range(DRAWS):
+        draw(generator)
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=group_name)
+@pytest.mark.slow
+def test_group(group):
+    check(group, GROUPS[group])
