@@ -190,30 +190,16 @@ static void give_ddr(struct section_plan *p)
 
 /* ---- orders near the best ---- */
 
-static bool comes_before(const struct step *s, int step)
-{
-        bool found = false;
-        for (int i = 0; i < s->before_count; i++)
-                found |= s->before[i] == step;
-        return found;
-}
-
-/* moves the step at a time as far as the steps around it let it, and chance wants */
+/* a step goes elsewhere, by chance */
 static void move_step(const struct step_graph *g, int *order, uint64_t *random)
 {
         const uint64_t r = random_next(random) >> 16;
-        const bool later = r & 1;
-        int at = (int)((r >> 1) % (uint64_t)g->count);
-        for (int64_t left = 1 + (int64_t)((random_next(random) >> 16) % (uint64_t)g->count); left > 0; left--) {
-                const int next = later ? at + 1 : at - 1;
-                if (next < 0 || next >= g->count ||
-                    comes_before(&g->steps[order[later ? next : at]], order[later ? at : next]))
-                        return;
-                const int step = order[at];
-                order[at] = order[next];
-                order[next] = step;
-                at = next;
-        }
+        const int at = (int)((r >> 1) % (uint64_t)g->count),
+                  left = 1 + (int)((random_next(random) >> 16) % (uint64_t)g->count);
+        if (r & 1)
+                step_move(g, order, at, left < g->count - at ? at + left : g->count - 1);
+        else
+                step_move(g, order, at, left < at ? at - left : 0);
 }
 
 /* The best order fits by bytes, and has no places: others that fit by bytes are tried, a step moved at a time. */

@@ -397,26 +397,6 @@ static void try_order(struct arranging *a)
         memcpy(a->best, a->order, (size_t)a->g.count * sizeof *a->best);
 }
 
-static bool needs(const struct step_graph *g, int step, int before)
-{
-        for (int i = 0; i < g->steps[step].before_count; i++)
-                if (g->steps[step].before[i] == before)
-                        return true;
-        return false;
-}
-
-/* the step at `from` goes towards `to`, as far as it can; false: it stays */
-static bool move_step(const struct step_graph *g, int *order, int from, int to)
-{
-        int at = from, step = order[from];
-        for (; at > to && !needs(g, step, order[at - 1]); at--)
-                order[at] = order[at - 1];
-        for (; at < to && !needs(g, order[at + 1], step); at++)
-                order[at] = order[at + 1];
-        order[at] = step;
-        return at != from;
-}
-
 /* Of orders with the same peak one may be planned better than another. From the best one on, a step
  * goes elsewhere, as long as less is in use at once than is planned so far. */
 static void walk_orders(struct arranging *a, struct arena *arena, int64_t enough)
@@ -428,7 +408,7 @@ static void walk_orders(struct arranging *a, struct arena *arena, int64_t enough
                 memcpy(a->order, kept, (size_t)count * sizeof *kept);
                 int from = (int)(random_next(&random) % count),
                     to = (int)(random_next(&random) % count);
-                if (!move_step(&a->g, a->order, from, to) ||
+                if (!step_move(&a->g, a->order, from, to) ||
                     arrange_peak(&a->g, a->order) >= a->size)
                         continue;
                 memcpy(kept, a->order, (size_t)count * sizeof *kept);

@@ -150,6 +150,25 @@ void step_graph_resident(struct step_graph *g, struct arena *arena, struct resid
         }
 }
 
+static bool needs(const struct step_graph *g, int step, int before)
+{
+        for (int i = 0; i < g->steps[step].before_count; i++)
+                if (g->steps[step].before[i] == before)
+                        return true;
+        return false;
+}
+
+bool step_move(const struct step_graph *g, int *order, int from, int to)
+{
+        int at = from, step = order[from];
+        for (; at > to && !needs(g, step, order[at - 1]); at--)
+                order[at] = order[at - 1];
+        for (; at < to && !needs(g, order[at + 1], step); at++)
+                order[at] = order[at + 1];
+        order[at] = step;
+        return at != from;
+}
+
 
 /* Of a whole order it is known when a resident is touched first and last, so one walk is enough. */
 int64_t arrange_peak(const struct step_graph *g, const int *order)

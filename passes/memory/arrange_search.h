@@ -35,6 +35,10 @@ struct step_graph {
 void step_before(struct step_graph *g, struct arena *arena, int step, int before);
 void step_graph_resident(struct step_graph *g, struct arena *arena, struct resident resident);
 
+/* The step at `from` of an order goes towards `to`, as far as those around it let it; false: it
+ * stays. */
+bool step_move(const struct step_graph *g, int *order, int from, int to);
+
 /* the most bytes in use at once; order NULL: 0, 1, 2, ... */
 int64_t arrange_peak(const struct step_graph *g, const int *order);
 

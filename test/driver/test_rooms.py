@@ -66,6 +66,16 @@ def test_files_call_one_way(folder):
     assert not calls, {file: sorted(called & calls.keys()) for file, called in calls.items()}
 
 
+def test_folders_of_codegen_point_one_way():
+    """what machines share knows no machine, and printers include that alone"""
+    arrows = {(path.parent.name, pathlib.Path(to).parent.name) for path in sorted((TOP / "codegen").rglob("*.[ch]"))
+              for to in re.findall(r'^#include "(codegen/[^"]+)"', path.read_text(), re.MULTILINE)}
+    assert ("vta", "machines") in arrows
+    order = ("targets", "codegen", "sections", "unified", "vta", "machines")
+    wrong = [arrow for arrow in arrows if order.index(arrow[0]) > order.index(arrow[1])]
+    assert not wrong, wrong
+
+
 # Who asks which kind of machine it is, rather than for a fact of its engine (ir/target/engine.h).
 KIND = (r"target_gpu\(|target_accelerator\(|target_commands\(|target_begins_early\(|multiply_in_warps\(|multiply_by_warp_group\(|multiply_registers\(|"
         r"target_tile_shapes\(|SOURCE_(TILE|WARP|WARP_GROUP)\b|engine_(scalar|vector|tile|grid|stream|commands)\b")
