@@ -48,9 +48,9 @@ struct import_options {
         struct model_facts *facts;      /* to be filled; NULL: nobody asks for them */
 };
 
-/* bytes: the whole file, in which constants of the module lie. m->source becomes the digest of
- * these bytes and of external data. dependency(dependency_context, path) is called for each file
- * that is read besides the model. Returns NULL after errors were reported. */
+/* Returns bytes: the whole file, in which constants of the module lie. m->source becomes the
+ * digest of these bytes and of external data. dependency(dependency_context, path) is called for
+ * each file that is read besides the model. Returns NULL after errors were reported. */
 struct module *onnx_import(const unsigned char *bytes, size_t length,
                            const struct import_options *options, struct pass_context *context,
                            void (*dependency)(void *context, const char *path),

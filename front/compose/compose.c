@@ -110,7 +110,8 @@ bool compose_broadcast(struct compose *c, struct value **values, int count)
         return true;
 }
 
-/* x over the shape of a numpy broadcast with `other`, which is known to fit */
+/* Returns x broadcast to the shape that it and `other` have together, as numpy broadcasts; that
+ * they fit is known. */
 static struct value *broadcast_to_fit(struct compose *c, struct value *x, const struct type *other)
 {
         dim_t dims[RANK_MAX];

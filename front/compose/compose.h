@@ -69,42 +69,44 @@ bool compose_broadcast(struct compose *c, struct value **values, int count);
 struct value *compose_unary(struct compose *c, enum opcode code, struct value *x);
 /* Broadcasts x and y to each other first. That their shapes fit, the caller has checked. */
 struct value *compose_binary(struct compose *c, enum opcode code, struct value *x, struct value *y);
-/* x op number */
+/* Returns x op number. */
 struct value *compose_with(struct compose *c, enum opcode code, struct value *x, double number);
-/* number op x */
+/* Returns number op x. */
 struct value *compose_from(struct compose *c, enum opcode code, double number, struct value *x);
-/* x where the condition holds, else y; all three are broadcast to each other */
+/* Returns x where the condition holds, else y; all three are broadcast to each other. */
 struct value *compose_select(struct compose *c, struct value *condition, struct value *x,
                              struct value *y);
-/* x, but y where x is less than 0 */
+/* Returns x, but y where x is less than 0. */
 struct value *compose_below_zero(struct compose *c, struct value *x, struct value *y);
-/* a scalar of element e with this value, exact for every integer */
+/* Returns a scalar of element e with this value, exact for every integer. */
 struct value *compose_integer(struct compose *c, enum element e, int64_t number);
 
 /* ---- shapes (compose.c) ---- */
 
 struct value *compose_reshape(struct compose *c, struct value *x, int rank, const dim_t *dims);
 struct value *compose_transpose(struct compose *c, struct value *x, const int64_t *perm);
-/* what x has at one index of the axis, which vanishes */
+/* Returns what x has at one index of the axis, which vanishes. */
 struct value *compose_pick(struct compose *c, struct value *x, int axis, int64_t index);
-/* v broadcast to the shape of `to`, in which dimension k of v becomes dims[k]; v keeps its
- * element */
+/* Returns v broadcast to the shape of `to`, in which dimension k of v becomes dims[k]; v keeps
+ * its element. */
 struct value *compose_spread(struct compose *c, struct value *v, const struct type *to,
                              const int64_t *dims);
-/* v, one number or one for each index of the axis, broadcast to the shape of `to` */
+/* Returns v, one number or one for each index of the axis, broadcast to the shape of `to`. */
 struct value *compose_along(struct compose *c, struct value *v, const struct type *to, int axis);
-/* v over the matrix, or matrices, `to`: one number, one for each index of dimension `line` (-1:
- * none), or of a shape that broadcasts to it. The error's text begins with `what`: "the bias
- * is". */
+/* Returns v broadcast to the matrix, or matrices, `to`. v is one number, one for each index of
+ * dimension `line` (-1: none), or of a shape that broadcasts to it. The error's text begins with
+ * `what`: "the bias is". */
 struct value *compose_per_line(struct compose *c, const char *what, struct value *v,
                                const struct type *to, int line);
-/* v, of one element, as a scalar of element e; the error's text begins with `what`: "the scale" */
+/* Returns v, of one element, as a scalar of element e; the error's text begins with `what`: "the
+ * scale". */
 struct value *compose_one_number(struct compose *c, const char *what, struct value *v,
                                  enum element e);
-/* the `extent` elements of x along the axis from `start` on, and all along the other axes */
+/* Returns the `extent` elements of x along the axis from `start` on, and all along the other
+ * axes. */
 struct value *compose_part(struct compose *c, struct value *x, int axis, int64_t start,
                            int64_t extent);
-/* x, cut to `extent` along the axis, or filled up with zeros behind its end */
+/* Returns x, cut to `extent` along the axis, or filled up with zeros behind its end. */
 struct value *compose_fitted(struct compose *c, struct value *x, int axis, int64_t extent);
 /* 0, 1, ..., count - 1 */
 struct value *compose_iota(struct compose *c, enum element e, int64_t count);
@@ -124,7 +126,7 @@ struct value *compose_unreduce(struct compose *c, struct value *reduced, const s
                                const int64_t *axes, int count);
 struct value *compose_keep(struct compose *c, struct value *reduced, const struct type *full,
                            const int64_t *axes, int count);
-/* the mean over the axes, in the wide type of x */
+/* Returns the mean over the axes, in the wide type of x. */
 struct value *compose_mean(struct compose *c, struct value *x, const int64_t *axes, int count);
 /* Sets axes to first, ..., rank - 1, and returns how many these are. */
 int compose_axes_from(int first, int rank, int64_t *axes);
@@ -142,9 +144,9 @@ struct value *compose_matmul_as(struct compose *c, struct value *a, struct value
 
 /* ---- conversions, also to and from types that nothing computes in (compose_convert.c) ---- */
 
-/* to narrow floats: saturates */
+/* Returns x converted to e; a number that is too large for a narrow float becomes the largest. */
 struct value *compose_cast(struct compose *c, struct value *x, enum element e);
-/* f16 and bf16 as f32: what chains of operations are computed in */
+/* The type that chains of operations are computed in: f32 for f16 and bf16, else e. */
 enum element compose_wide_element(enum element e);
 struct value *compose_wide(struct compose *c, struct value *x);
 
@@ -159,7 +161,7 @@ struct value *compose_convert(struct compose *c, struct value *x, enum element t
 /* The type that operations compute in to which e converts without loss: f32, i8 or u8 for types
  * that none computes in, else e. */
 enum element compose_plain_element(enum element e);
-/* x's bits as another type of equal size */
+/* Returns x's bits as another type of equal size. */
 struct value *compose_as_bits(struct compose *c, struct value *x, enum element to);
 /* The bits of a number. One of less than 8 bits has a byte of its own in memory, while a model
  * packs as many as fit into a byte. */

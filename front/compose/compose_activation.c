@@ -4,9 +4,10 @@
 
 #include "front/compose/compose_arithmetic.h"
 
-/* x / 2 * (1 + erf(x / sqrt 2)), or the approximation of it by 1 + tanh u (Hendrycks and Gimpel), u
- * = sqrt(2 / pi) (x + 0.044715 x^3), which is 2 sigmoid(2 u). x comes last, so that nothing is
- * infinite before the result is, and 1 + tanh u does not cancel. */
+/* Returns x / 2 * (1 + erf(x / sqrt 2)), or its approximation by 1 + tanh u, u = sqrt(2 / pi) (x
+ * + 0.044715 x^3), which is 2 sigmoid(2 u) (D. Hendrycks and K. Gimpel, Gaussian Error Linear
+ * Units, 2016). The factor x comes last, so that nothing is infinite before the result is, and 1
+ * + tanh u does not cancel. */
 static struct value *gelu(struct compose *c, struct value *x, bool approximate)
 {
         static const double root = 1.59576912160573071176; /* 2 sqrt(2 / pi) */

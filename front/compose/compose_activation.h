@@ -34,7 +34,7 @@ struct compose_activation {
 struct value *compose_activate(struct compose *c, const struct compose_activation *a,
                                struct value *x);
 
-/* the number that a normal variable is below with probability x */
+/* Returns the number that a normal variable is below with probability x. */
 struct value *compose_probit(struct compose *c, struct value *x);
 
 #endif

@@ -16,7 +16,7 @@ static struct value *transposed(struct compose *c, struct value *x, int p0, int 
         return compose_transpose(c, x, (const int64_t[]){ p0, p1, p2, p3 });
 }
 
-/* [batch, length, heads * size] as [batch, heads, length, size]; 4-D ones are so already */
+/* Returns x, [batch, length, heads * size] or of rank 4, as [batch, heads, length, size]. */
 static struct value *by_heads(struct compose *c, const char *what, struct value *x, int64_t heads)
 {
         if (value_rank(x) == 4)
@@ -32,7 +32,7 @@ static struct value *by_heads(struct compose *c, const char *what, struct value 
         return transposed(c, x, 0, 2, 1, 3);
 }
 
-/* the cache, if there is one, then the new part along the sequence */
+/* Returns the new keys or values behind those of the cache, where there is one. */
 static struct value *with_past(struct compose *c, const char *what, struct value *past,
                                struct value *x)
 {
@@ -51,7 +51,8 @@ static struct value *with_past(struct compose *c, const char *what, struct value
         return build_concat(c->b, v, 2, 2);
 }
 
-/* what is added to the scores: 0 where `shown`, -inf elsewhere; of the other kind: `hidden` */
+/* Returns the bias that leaves out scores: 0 where `shown`, -inf elsewhere; or 0 where not
+ * `hidden`. */
 static struct value *bias_of(struct compose *c, enum element e, struct value *shown,
                              struct value *hidden)
 {
@@ -104,7 +105,8 @@ static struct value *with_bias(struct compose *c, struct value *x, struct value 
         return x && bias ? add(c, x, bias) : x ? x : bias;
 }
 
-/* the keys that count of each sequence, [batch x 1 x 1 x 1]; NULL without error: all do */
+/* Finds how many keys of each sequence count, [batch x 1 x 1 x 1]; NULL, without an error, where
+ * all do. */
 static bool key_counts(struct compose *c, struct value *lengths, int64_t batch,
                        struct value **counts)
 {
@@ -146,8 +148,8 @@ static struct value *look_ahead(struct compose *c, const struct type *t, int64_t
                             : NULL;
 }
 
-/* the scores where neither the mask, nor looking ahead, nor a sequence's length forbids them, -inf
- * elsewhere */
+/* Returns the scores, but -inf where the mask, the order of keys or a length of a sequence
+ * forbids them. */
 static struct value *masked(struct compose *c, const struct compose_attention *a,
                             struct value *scores, int64_t past)
 {
@@ -177,7 +179,7 @@ static struct value *shares_of(struct compose *c, const struct compose_attention
         const int64_t keys[1] = { 3 };
         bool may_be_hidden = a->mask || a->lengths;
         if (a->sink)
-                return compose_softmax_beside(c, scores, a->sink);
+                return compose_softmax_with_sink(c, scores, a->sink);
         return may_be_hidden && !c->exact ? compose_masked_softmax(c, scores, keys, 1)
                                           : compose_softmax(c, scores, keys, 1, false);
 }
@@ -195,7 +197,7 @@ struct value *compose_for_heads(struct compose *c, struct value *x, int64_t head
                                4, all);
 }
 
-/* the scale is shared between q and k, as the standard says */
+/* Multiplies q and k by the root of the scale each, as the standard says. */
 struct value *compose_attention_scores(struct compose *c, struct value *q, struct value *k,
                                        double scale)
 {
@@ -224,7 +226,7 @@ bool compose_attention_fits(struct compose *c, const struct value *q, const stru
         return true;
 }
 
-/* the scores on their way to shares; false after an error */
+/* Makes the scores at each of their stages. False after an error. */
 static bool scores_made(struct compose *c, const struct compose_attention *a, struct value *q,
                         struct value *k, struct value **scores)
 {
@@ -272,8 +274,8 @@ bool compose_attention(struct compose *c, const struct compose_attention *a,
 
 /* ---- rotary embeddings ---- */
 
-/* cos or sin [positions, half] picked by position_ids, or [B, L, half] as given: over x [B, L, H,
- * half] */
+/* Returns cosines or sines over x [B, L, H, half]. They are rows of [positions, half] that
+ * position_ids pick, or stated as [B, L, half]. */
 static struct value *angles(struct compose *c, struct value *cache, struct value *ids,
                             const struct type *x)
 {
@@ -301,7 +303,7 @@ static struct value *angles(struct compose *c, struct value *cache, struct value
                               (const int64_t[]){ 0, 1, 3 });
 }
 
-/* count elements of the last dimension from `start` on, each `step` */
+/* Returns `count` elements of the last dimension, from `start` on, `step` apart. */
 static struct value *columns(struct compose *c, struct value *x, int64_t start, int64_t step,
                              int64_t count)
 {

@@ -68,8 +68,8 @@ struct compose_attention_quantized {
 bool compose_attention_quantized(struct compose *c, const struct compose_attention_quantized *in,
                                  struct value **y, struct value **kept);
 
-/* What such a mask of keys adds to scores, f32 [batch, 1, steps, keys]: `filter` where a key does not
- * count, else 0; NULL where it hides none. False after an error. */
+/* What such a mask of keys adds to scores, f32 [batch, 1, steps, keys]: `filter` where a key
+ * does not count, else 0; NULL where it hides none. False after an error. */
 bool compose_attention_filter(struct compose *c, struct value *mask, int64_t batch, int64_t steps,
                               int64_t keys, double filter, struct value **added);
 /* Keys and values, [batch, heads, keys, size] each, as one value of element e that goes into the

@@ -2,7 +2,8 @@
 /* Linear attention: a state <depth x width> for each head instead of all keys and values, one step
  * after the other:
  *
- *   state = exp(decay) state + k write,   write = v, or beta (v - state' k)        output = scale q state
+ *   state = exp(decay) state + k write      where write = v, or beta (v - state' k)
+ *   output = scale q state
  *  */
 #include "front/compose/compose_attention.h"
 
@@ -27,7 +28,8 @@ struct linear {
         double scale;
 };
 
-/* whether x is [batch, steps, columns], columns one of two numbers */
+/* Returns whether x is [batch, steps, columns], where columns is one of two numbers. An error if
+ * not. */
 static bool want_columns(struct compose *c, const struct linear *l, const char *what,
                          const struct value *x, int64_t columns, int64_t other)
 {
@@ -64,7 +66,7 @@ static bool linear_new(struct compose *c, const struct compose_linear_attention 
                (l->depth || compose_invalid(c, "heads of 0 columns"));
 }
 
-/* [batch, steps, heads * size] as [steps, batch, heads, size] */
+/* Returns x, [batch, steps, heads * size], as [steps, batch, heads, size]. */
 static struct value *by_steps(struct compose *c, const struct linear *l, struct value *x,
                               int64_t heads)
 {
@@ -74,7 +76,7 @@ static struct value *by_steps(struct compose *c, const struct linear *l, struct 
         return compose_transpose(c, x, (const int64_t[]){ 1, 0, 2, 3 });
 }
 
-/* [batch, heads, size] as rows or columns of products */
+/* Returns x, [batch, heads, size], as a row or a column of a product of matrices. */
 static struct value *as_matrix(struct compose *c, struct value *x, bool row)
 {
         const dim_t *d = x ? x->type->dims : NULL;

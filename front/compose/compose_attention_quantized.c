@@ -42,8 +42,8 @@ static bool operands_fit(struct compose *c, const struct compose_attention_quant
         return compose_type(c, E_F32, 4, scores) != NULL;
 }
 
-/* part 0 to 2 of the projection, [batch, steps, 3 * heads * size], as [batch, heads, steps,
- * size] */
+/* Returns part 0 (queries), 1 (keys) or 2 (values) of the projection y, [batch, steps, 3 * heads
+ * * size], as [batch, heads, steps, size]. */
 static struct value *part_by_heads(struct compose *c, const struct attention *a, struct value *y,
                                    int part)
 {
@@ -59,7 +59,7 @@ static struct value *part_by_heads(struct compose *c, const struct attention *a,
         return compose_transpose(c, y, perm);
 }
 
-/* x behind the keys (part 0) or the values (part 1) of the past */
+/* Returns x behind the past keys (part 0) or values (part 1). */
 static struct value *behind_past(struct compose *c, const struct attention *a, struct value *x,
                                  int part)
 {
@@ -134,7 +134,8 @@ bool compose_attention_filter(struct compose *c, struct value *mask, int64_t bat
         return *added != NULL;
 }
 
-/* what is added to scores, over [batch, heads, steps, keys]; *mask: NULL where nothing is */
+/* Makes what is added to scores, over [batch, heads, steps, keys]. *mask is NULL where nothing
+ * is. */
 static bool mask_of(struct compose *c, const struct attention *a, struct value **mask)
 {
         const dim_t dims[4] = { dim_of(a->batch), dim_of(a->in->heads), dim_of(a->steps),

@@ -14,7 +14,8 @@ struct product {
         struct block_weights w; /* scales and zeros: set once by_outputs has seen them */
 };
 
-/* whether v has these extents; an error's text begins with `what`: "the bias is" */
+/* Returns whether v has these extents. If not, the text of the error begins with `what`: "the
+ * bias is". */
 static bool want_dims(struct compose *c, const char *what, const struct value *v, int rank,
                       const dim_t *dims)
 {
@@ -27,7 +28,8 @@ static bool want_dims(struct compose *c, const char *what, const struct value *v
                                compose_text(c, type_tensor(c->m, value_element(v), rank, dims)));
 }
 
-/* v, [outputs, width], or the same numbers in one dimension (as models once had them) */
+/* Returns v, [outputs, width], or the same numbers in one dimension (as older models have them),
+ * as [outputs, width]. */
 static struct value *by_outputs(struct compose *c, const char *what, struct value *v,
                                 const struct product *p, int64_t width)
 {
@@ -68,7 +70,7 @@ static bool read_groups(struct compose *c, struct product *p)
         return p->w.group != NULL;
 }
 
-/* scales, and zero points in the bits of the weights or as floats */
+/* Reads the scales, and the zero points in the bits of the weights or as floats. */
 static bool read_scales(struct compose *c, struct product *p)
 {
         struct value *zeros = p->in->zeros;
@@ -145,7 +147,7 @@ struct table {
         int rank, gather, quantize; /* of data; axes */
 };
 
-/* constant numbers of 4 bits, two of a row in a byte again */
+/* Returns constant numbers of 4 bits, each in a byte, with two neighbours of a row in a byte. */
 static struct value *packed_rows(struct module *m, const struct constant *c)
 {
         const struct type *t = c->value.type;
@@ -186,7 +188,7 @@ static void table_new(struct compose *c, const struct compose_gather_blocks *in,
         }
 }
 
-/* whether the scales, or zero points in `bits` bits, fit the table */
+/* Returns whether the scales, or zero points in `bits` bits, fit the table. */
 static bool fits_table(struct compose *c, const struct table *t, const char *what,
                        const struct value *v, int64_t bits)
 {
@@ -221,7 +223,7 @@ static bool table_indices(struct compose *c, struct table *t)
         return i != NULL;
 }
 
-/* numbers of `bits` bits along the last dimension, `width` of them, from the bytes x */
+/* Returns the numbers of `bits` bits in the bytes x, `width` of them along the last dimension. */
 static struct value *unpacked_rows(struct compose *c, struct value *x, int64_t bits, int64_t width)
 {
         dim_t dims[RANK_MAX];
@@ -235,7 +237,7 @@ static struct value *unpacked_rows(struct compose *c, struct value *x, int64_t b
         return x ? compose_fitted(c, x, rank - 1, width) : NULL;
 }
 
-/* each index along axis `times` times, in the end `extent` of them */
+/* Returns v with each index along the axis repeated `times` times, cut to `extent` of them. */
 static struct value *repeated(struct compose *c, struct value *v, int axis, int64_t times,
                               int64_t extent)
 {
@@ -259,7 +261,8 @@ static struct value *repeated(struct compose *c, struct value *v, int axis, int6
         return v ? compose_fitted(c, v, axis, extent) : NULL;
 }
 
-/* the rows that the indices say, of v, which has the table's dimensions, or 1 instead */
+/* Returns the rows of v that the indices say. v has the dimensions of the table, or 1 in their
+ * place. */
 static struct value *rows(struct compose *c, const struct table *t, struct value *v)
 {
         const int more = value_rank(t->indices) - 1;
@@ -274,7 +277,8 @@ static struct value *rows(struct compose *c, const struct table *t, struct value
         return compose_reshape(c, v, t->rank + more, dims);
 }
 
-/* the scales or zero points v, in `bits` bits, of the rows: over the result `to`, as f32 */
+/* Returns the scales or zero points v, of `bits` bits, of the gathered rows: f32, over the
+ * result `to`. */
 static struct value *over_rows(struct compose *c, const struct table *t, struct value *v,
                                int64_t bits, const struct type *to)
 {
@@ -295,7 +299,7 @@ static struct value *over_rows(struct compose *c, const struct table *t, struct 
         return v ? build_broadcast_numpy(c->b, v, to->rank, to->dims) : NULL;
 }
 
-/* the numbers of the rows as f32, less their zero points, times their scales */
+/* Returns the numbers of the rows as f32, less their zero points, times their scales. */
 static struct value *decoded_rows(struct compose *c, const struct table *t, const struct type *to)
 {
         struct value *x = rows(c, t, t->data), *zero = t->in->zeros;

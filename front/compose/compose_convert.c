@@ -70,7 +70,8 @@ static struct value *like(struct compose *c, struct value *x, double number)
         return x ? build_like(c->b, x, number) : NULL;
 }
 
-/* an integer of 8 bits as its lowest bits say, as integers wrap */
+/* Returns an integer of 8 bits with the value that its lowest bits have, as integers of fewer
+ * bits wrap. */
 static struct value *wrapped(struct compose *c, struct value *x, enum element e)
 {
         int unused = 8 - compose_narrow_bits(e);
@@ -79,7 +80,7 @@ static struct value *wrapped(struct compose *c, struct value *x, enum element e)
 
 /* ---- to numbers ---- */
 
-/* u: the codes as u32 */
+/* Returns the numbers that codes u, in u32, stand for. */
 static struct value *decode_float(struct compose *c, const struct format *f, struct value *u)
 {
         unsigned sign = 1u << (f->exponent + f->fraction);
@@ -102,7 +103,7 @@ static struct value *decode_float(struct compose *c, const struct format *f, str
         return compose_select(c, nan, like(c, x, NAN), x);
 }
 
-/* powers of two; u: their exponents */
+/* Returns the powers of two whose exponents u has. */
 static struct value *decode_exponent(struct compose *c, struct value *u)
 {
         struct value *x = compose_with(c, OP_shl, u, F32_FRACTION);
@@ -111,7 +112,7 @@ static struct value *decode_exponent(struct compose *c, struct value *u)
         return compose_select(c, compose_with(c, OP_eq, u, 0xff), like(c, x, NAN), x);
 }
 
-/* as compose_plain_element has it */
+/* Returns x in the type compose_plain_element says. */
 static struct value *decode(struct compose *c, struct value *x)
 {
         enum element e = value_element(x), storage = element_storage(e);

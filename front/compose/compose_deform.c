@@ -8,7 +8,7 @@
 
 enum { CORNERS_MAX = 64 };
 
-/* what follows from the placed window */
+/* What follows from the placed window. */
 struct deformed {
         const struct compose_deformed *in;
         int dims; /* spatial dimensions */
@@ -19,13 +19,13 @@ struct deformed {
         enum element index; /* the type of pixels' numbers */
 };
 
-/* the samples of all points along one dimension, left and right */
+/* Samples of all points along one dimension lie between a left and a right neighbour. */
 struct side {
         struct value *index[2], *inside[2], *weight[2];
 };
 
-/* index times step plus first, along dimension d of a grid, row-major, over dimension `onto` of
- * the points */
+/* Returns index * step + first, along dimension d of a grid, whose points, row by row, lie along
+ * dimension `onto` of the samples. */
 static struct value *grid(struct compose *c, const struct deformed *g, const int64_t *extents,
                           int d, int onto, int64_t step, int64_t first)
 {
@@ -37,7 +37,8 @@ static struct value *grid(struct compose *c, const struct deformed *g, const int
         return compose_spread(c, at, g->points, (const int64_t[]){ onto });
 }
 
-/* offsets <dims x N x positions x shared x taps>; where the samples lie along dimension d */
+/* Returns where samples lie along dimension d, by the offsets <dims x N x positions x shared x
+ * taps>. */
 static struct value *places(struct compose *c, const struct deformed *g, struct value *offsets,
                             int d)
 {
@@ -92,8 +93,8 @@ static struct value *corner(struct compose *c, const struct deformed *g, struct 
                               build_like(c->b, found, 0));
 }
 
-/* v [N, shared * taps * parts, spatial] as <parts x N x positions x shared x taps> of the wide
- * type */
+/* Returns v, [N, shared * taps * parts, spatial], as <parts x N x positions x shared x taps> of
+ * the wide type. */
 static struct value *by_point(struct compose *c, const struct deformed *g, struct value *v,
                               int64_t parts)
 {
@@ -104,8 +105,8 @@ static struct value *by_point(struct compose *c, const struct deformed *g, struc
         return compose_transpose(c, v, (const int64_t[]){ 3, 0, 4, 1, 2 });
 }
 
-/* <N x positions x shared x taps x channels of one that shares>: what the weights are multiplied
- * by */
+/* Returns the samples that the weights are multiplied by: <N x positions x shared x taps x
+ * channels of a group that shares offsets>. */
 static struct value *columns(struct compose *c, const struct deformed *g)
 {
         struct value *x = g->in->x, *mask = g->in->mask, *sum = NULL;
@@ -184,7 +185,7 @@ static struct value *product(struct compose *c, const struct deformed *g, struct
                 (const dim_t[]){ dim_of(images), dim_of(groups * outputs), dim_of(g->positions) });
 }
 
-/* offsets, or a mask: [N, shared * taps * parts, spatial] */
+/* Checks that offsets, or a mask, are [N, shared * taps * parts, spatial]. */
 static bool per_point(struct compose *c, const struct deformed *g, const struct value *v,
                       const char *what, int64_t parts)
 {

@@ -5,7 +5,7 @@
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
 
-/* v over x's dimensions but `without` */
+/* Returns v broadcast over x's dimensions, of which it lacks dimension `without`. */
 static struct value *over(struct compose *c, struct value *v, const struct value *x, int without)
 {
         return v && x ? compose_spread(c, v, x->type, (const int64_t[]){ 0, without == 1 ? 2 : 1 })
@@ -43,7 +43,7 @@ static struct value *eliminated(struct compose *c, struct value *x, struct value
         struct value *here = compose_binary(c, OP_eq, number,
                                             compose_spread(c, best, index, (const int64_t[]){ 0 }));
         x = compose_select(c, here, over(c, compose_pick(c, x, 1, 0), x, 1), x);
-        /* a pivot of 0: all below it is 0, and so is the determinant */
+        /* Where the pivot is 0, so is all below it, and the determinant. */
         pivot = compose_select(c, compose_with(c, OP_eq, pivot, 0), build_like(c->b, pivot, 1),
                                pivot);
         struct value *share = compose_pick(c, x, 2, 0);
@@ -58,8 +58,8 @@ static struct value *eliminated(struct compose *c, struct value *x, struct value
                  : NULL;
 }
 
-/* the steps as a loop: what is left lies in the corner of a matrix of the same extents, the rest
- * is 0 */
+/* Returns the product of all pivots, which a loop finds. The matrix that is left lies in the
+ * corner of one of the same extents, which is 0 elsewhere. */
 static struct value *in_loop(struct compose *c, struct value *x, struct value *one)
 {
         const int64_t steps = value_extent(x, 1);

@@ -26,7 +26,7 @@ static int letter(int c)
         return c >= 'a' && c <= 'z' ? c - 'a' : c >= 'A' && c <= 'Z' ? 26 + c - 'A' : -1;
 }
 
-/* one term, up to a comma, an arrow or the end; spaces do not count */
+/* Reads one term, up to a comma, an arrow or the end. Spaces do not count. */
 static bool term_parse(struct compose *c, const char **at, const char *end, struct term *t)
 {
         const char *p = *at;
@@ -50,8 +50,8 @@ static bool term_parse(struct compose *c, const char **at, const char *end, stru
         return true;
 }
 
-/* "..." as labels: the last dimension it stands for has the first of its labels, so that shorter
- * ones align at the right */
+/* Puts labels in the place of "...". The last dimension that it stands for has the first of
+ * these labels, so that shorter ones align at the right. */
 static bool ellipsis_expand(struct compose *c, struct term *t, int dims)
 {
         if (t->ellipsis < 0)
@@ -132,7 +132,8 @@ static bool equation_parse(struct compose *c, const struct compose_einsum *in, s
         return ellipsis_expand(c, out, e->ellipsis_rank);
 }
 
-/* extents of all labels; the result's labels differ and occur in some term */
+/* Finds the extents of all labels, and checks that the labels of the result differ and occur in
+ * some term. */
 static bool labels_check(struct compose *c, const struct compose_einsum *in, struct einsum *e,
                          const struct term *terms, const struct term *out)
 {
@@ -169,7 +170,7 @@ static struct value *sum_over(struct compose *c, struct value *x, struct term *t
         return x;
 }
 
-/* dimensions d < k have one label: their diagonal takes the place of d */
+/* Puts the diagonal of dimensions d < k, which have one label, in the place of d. */
 static struct value *diagonal(struct compose *c, struct value *x, struct term *t, int d, int k)
 {
         const struct type *type = x->type;
@@ -199,8 +200,8 @@ static struct value *diagonal(struct compose *c, struct value *x, struct term *t
         return compose_transpose(c, x, back);
 }
 
-/* dimensions of extent 1 whose label is longer elsewhere are spread, doubled labels become
- * diagonals, labels of no further use are summed */
+/* Broadcasts dimensions of extent 1 whose label is longer elsewhere, takes diagonals for labels
+ * that stand twice, and sums over labels that nobody needs further on. */
 static struct value *operand_prepare(struct compose *c, const struct einsum *e, struct value *x,
                                      struct term *t, const struct term *later, int later_count)
 {
@@ -224,8 +225,8 @@ static struct value *operand_prepare(struct compose *c, const struct einsum *e, 
         return x;
 }
 
-/* a product of two operands: their dimensions that are shared and stay, and those that are summed
- * over; the labels of what comes out */
+/* A product of two operands has batch dimensions, which are shared and stay, and contracted
+ * ones, which are summed over. */
 struct pairing {
         int64_t batch_a[RANK_MAX], batch_b[RANK_MAX], contract_a[RANK_MAX], contract_b[RANK_MAX];
         int batches, contracted;
@@ -241,8 +242,8 @@ static bool is_used(const struct einsum *e, int label, const struct term *later,
         return used;
 }
 
-/* batch labels come first in the result, then the free ones of a, then those of b; false: too
- * many */
+/* Labels of the batch come first in the result, then the free ones of a, then those of b. False:
+ * there are too many. */
 static bool pair_labels(const struct einsum *e, const struct term *ta, const struct term *tb,
                         const struct term *later, int later_count, struct pairing *p)
 {

@@ -20,7 +20,8 @@ static struct value *also(struct compose *c, struct value *so_far, struct value 
         return so_far ? compose_binary(c, OP_and, so_far, test) : test;
 }
 
-/* at * extent + more: the next digit of a row-major number; NULL has no digits yet */
+/* Returns at * extent + more, the position with the next digit of a row-major number; where `at`
+ * is NULL, `more` is the first digit. */
 static struct value *digit(struct compose *c, struct value *at, int64_t extent, struct value *more)
 {
         return at ? add(c, times(c, at, (double)extent), more) : more;
@@ -141,7 +142,7 @@ struct value *compose_fold(struct compose *c, const struct compose_fold *in)
                 f.padded[d] = in->image[d] + f.w.pads[d] + f.w.pads[d + rank];
         if (!(in->kernel_stated ? place_open : place_known)(c, &f))
                 return NULL;
-        /* images last: an update is a pixel of all of them */
+        /* Images lie last, so that an update is one pixel of all of them. */
         int64_t pads[RANK_MAX] = { 0 }, ones[RANK_MAX] = { 1, 1 };
         dim_t dims[RANK_MAX] = { dim_of(value_extent(x, 0)), dim_of(value_extent(x, 1) / f.taps) };
         const dim_t images = dim_of(dim_extent(dims[0]) * dim_extent(dims[1])),

@@ -92,7 +92,7 @@ static void simplify(struct compose_tree_node *node)
         node->mode = others[node->mode];
 }
 
-/* numbers of the type e; which: of a node, leaves have 0 */
+/* A table has a number for each node and leaf. Leaves have 0, but lead to themselves. */
 enum column { FEATURE, SPLIT, MISSING, MODE, FALSE_WAY, TRUE_WAY };
 
 static struct value *column(struct compose *c, const struct compose_forest *f, enum element e,
@@ -122,7 +122,7 @@ static struct value *column(struct compose *c, const struct compose_forest *f, e
         return constant_dense(c->m, t, data, NULL);
 }
 
-/* whether x goes where true goes */
+/* Returns whether x goes where true goes. */
 static struct value *holds(struct compose *c, const struct walk *w, struct value *x,
                            struct value *split, struct value *at)
 {
@@ -145,7 +145,7 @@ static struct value *holds(struct compose *c, const struct walk *w, struct value
         return compose_binary(c, OP_or, so_far, nan);
 }
 
-/* the children of nodes `at`, <N x trees> */
+/* Returns the children of the nodes `at`, <N x trees>, to which the walk goes. */
 static struct value *step(struct compose *c, const struct walk *w, struct value *at)
 {
         struct value *feature = at ? build_gather(c->b, w->feature, at, 0) : NULL;
@@ -189,7 +189,7 @@ static bool are_single(const struct compose_forest *f)
         return true;
 }
 
-/* whether a leaf may not speak of some target */
+/* Returns whether some leaf has no vote for some target. */
 static bool are_partial(const struct compose_forest *f)
 {
         for (int64_t k = 0; k < f->leaf_count; k++)
@@ -198,7 +198,8 @@ static bool are_partial(const struct compose_forest *f)
         return f->targets > 1;
 }
 
-/* one: a vote is 1, whatever it weighs; none: where there is no vote */
+/* Returns the weight of each leaf's vote, or `none` where it has none. one: a vote is 1,
+ * whatever its weight. */
 static struct value *single_weights(struct compose *c, const struct compose_forest *f,
                                     enum element e, bool one, double none)
 {
@@ -246,7 +247,8 @@ static struct value *all_weights(struct compose *c, const struct compose_forest 
         return constant_dense(c->m, type_tensor(c->m, e, 2, dims), data, NULL);
 }
 
-/* leaves <N x trees>: of what they say (one: of 1), `kind` over the trees, <N x targets> */
+/* Returns the votes of leaves <N x trees>, combined over the trees by `kind`: <N x targets>.
+ * one: a vote is 1, whatever its weight. */
 static struct value *combined(struct compose *c, const struct compose_forest *f,
                               struct value *leaves, enum element e, enum reducer kind, bool one,
                               double none)
@@ -278,7 +280,7 @@ static struct value *combined(struct compose *c, const struct compose_forest *f,
         return compose_reduce(c, kind, said, (const int64_t[]){ 1 }, 1, E_COMPUTE);
 }
 
-/* whether there is a vote for a target */
+/* Returns whether there is a vote for a target. */
 static struct value *spoken(struct compose *c, const struct compose_forest *f, struct value *leaves,
                             enum element e)
 {
@@ -302,7 +304,7 @@ static struct value *aggregated(struct compose *c, const struct compose_forest *
                 y = combined(c, f, leaves, e, REDUCE_max, false, -(double)INFINITY);
         if (!are_partial(f) || !y)
                 return y;
-        /* a target that no leaf speaks of has 0 */
+        /* A target without a vote has 0. */
         return compose_select(c, spoken(c, f, leaves, e), y, build_like(c->b, y, 0));
 }
 

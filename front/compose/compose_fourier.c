@@ -9,7 +9,7 @@
 
 static const double turn = 6.283185307179586477; /* 2 pi */
 
-/* cos(turn * (i k / period + quarters / 4)) */
+/* Returns cos(turn * (i k / period + quarters / 4)). */
 static struct value *cosines(struct compose *c, struct value *i, struct value *k,
                              struct value *quarters, int64_t period)
 {
@@ -20,8 +20,8 @@ static struct value *cosines(struct compose *c, struct value *i, struct value *k
                              times(c, compose_cast(c, at, E_F64), turn / (4 * (double)period)));
 }
 
-/* <in x in_parts x out x out_parts x f64>: part 1 is the imaginary one, a quarter turn away; the
- * inverse turns the other way */
+/* Returns the matrix of the transform, <in x in_parts x out x out_parts x f64>. Part 1 is the
+ * imaginary one, a quarter turn away; the inverse turns the other way. */
 static struct value *roots(struct compose *c, const struct compose_transform *t)
 {
         const dim_t dims[4] = { dim_of(t->in), dim_of(t->in_parts), dim_of(t->out),
@@ -44,7 +44,7 @@ static struct value *roots(struct compose *c, const struct compose_transform *t)
 
 /* ---- in steps ---- */
 
-/* of the first step; n itself: there is but one */
+/* Returns the factor of n that the first step transforms; n itself where one step does all. */
 static int64_t factor_of(int64_t n)
 {
         enum { ONE_STEP = 32, FACTOR_MAX = 16 };
@@ -55,8 +55,8 @@ static int64_t factor_of(int64_t n)
         return n;
 }
 
-/* y <rows x q x 2 x p> times exp(-turn i (row of q) (column of p) / (p q)); the inverse turns the
- * other way */
+/* Returns y <rows x q x 2 x p> times exp(-turn i (row of q) (column of p) / (p q)). The inverse
+ * turns the other way. */
 static struct value *twiddled(struct compose *c, struct value *y, bool inverse)
 {
         const int64_t onto[3] = { 1, 2, 3 }, starts[4] = { 0, 0, 1, 0 }, steps[4] = { 1, 1, -1, 1 };
@@ -121,7 +121,7 @@ static struct value *spectrum(struct compose *c, struct value *x, bool inverse)
         return compose_reshape(c, x, 3, (const dim_t[]){ dim_of(rows), dim_of(2), dim_of(length) });
 }
 
-/* x, whose last dimension is the parts, transformed along axis in steps */
+/* Returns x, whose last dimension is the parts, transformed along the axis in several steps. */
 static struct value *in_steps(struct compose *c, struct value *x, int axis,
                               const struct compose_transform *t)
 {

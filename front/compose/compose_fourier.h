@@ -18,7 +18,7 @@ struct compose_transform {
  * the spectrum that follows from the other one. False, without a message, where there is none. */
 bool compose_transform_of(const struct type *x, int axis, int64_t length, bool inverse,
                           bool onesided, struct compose_transform *t);
-/* x, of a wide type, transformed along the axis */
+/* Returns x, of a wide type, transformed along the axis. */
 struct value *compose_transform(struct compose *c, struct value *x, int axis,
                                 const struct compose_transform *t);
 
@@ -38,8 +38,8 @@ struct value *compose_frames(struct compose *c, const struct compose_frames *f, 
  * that of two lengths. */
 struct value *compose_frames_open(struct compose *c, const struct compose_frames *f, int64_t bins);
 
-/* a[0] - a[1] cos x + a[2] cos 2x at `size` points of a period, whose end is the first point again
- * where it is periodic, else the last one; of f64 */
+/* Returns a[0] - a[1] cos x + a[2] cos 2x at `size` points of a period, whose end is the first
+ * point again where it is periodic, else the last one; of f64. */
 struct value *compose_cosine_window(struct compose *c, const double a[3], int64_t size,
                                     bool periodic);
 

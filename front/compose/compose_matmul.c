@@ -20,7 +20,7 @@ struct value *compose_dot(struct compose *c, struct value *a, struct value *b, i
         return value_build(c->b, OP_dot, (struct value *[]){ a, b }, 2, attrs, NULL);
 }
 
-/* x's batch dimensions (all but the last two) over `dims` */
+/* Returns x with its batch dimensions (all but the last two) broadcast to `dims`. */
 static struct value *over_batch(struct compose *c, struct value *x, int batch, const dim_t *dims)
 {
         dim_t full[RANK_MAX];
@@ -91,7 +91,7 @@ struct value *compose_matmul_as(struct compose *c, struct value *a, struct value
                 return NULL;
         struct value *y;
         if (all_one(b)) {
-                /* one matrix on the right: the rows of all batches by it */
+                /* b is one matrix: the rows of all batches are multiplied by it. */
                 a = over_batch(c, a, batches, batch);
                 y = compose_dot(
                         c, a,

@@ -68,7 +68,7 @@ struct value *compose_matmul_quantized(struct compose *c, const struct compose_q
         return zero ? compose_requantize(c, real, zero, value_element(zero)) : NULL;
 }
 
-/* the sum times the scales of both sides, and alpha, divided by `divisor` unless NULL */
+/* Returns the sum times both scales and alpha, divided by `divisor` unless that is NULL. */
 static struct value *rescaled(struct compose *c, struct value *sum, struct value *a_scale,
                               struct value *b_scale, double alpha, struct value *divisor)
 {
@@ -81,7 +81,7 @@ static struct value *rescaled(struct compose *c, struct value *sum, struct value
         return mul(c, compose_cast(c, sum, E_F32), factor);
 }
 
-/* the product of a, which is centered, by b, in f32 */
+/* Returns the product of a, which is centered, by b, in f32. */
 static struct value *to_float(struct compose *c, struct value *a, struct value *a_scale,
                               const struct compose_quantized *b, struct value *bias)
 {
@@ -117,7 +117,7 @@ struct value *compose_matmul_dynamic(struct compose *c, struct value *x,
         return to_float(c, compose_centered(c, q.numbers, q.zero, E_I32), q.scale, b, bias);
 }
 
-/* whether v is one number, or one for each index of dimension `line` of the matrix `to` */
+/* Returns whether v is one number, or one for each index of dimension `line` of the matrix `to`. */
 static bool is_along(struct compose *c, const char *what, const struct value *v,
                      const struct type *to, int line)
 {

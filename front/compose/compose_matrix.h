@@ -5,7 +5,8 @@
 
 #include "front/compose/compose.h"
 
-/* of the square matrices in the last two dimensions of x; that of none by none is 1 */
+/* Returns the determinants of the square matrices in the last two dimensions of x. That of a matrix
+ * without elements is 1. */
 struct value *compose_determinant(struct compose *c, struct value *x);
 
 /* Einstein's summation as numpy writes it: "ij,jk->ik", also with "..." and without a result. */

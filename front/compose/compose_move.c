@@ -44,7 +44,7 @@ struct value *compose_concat(struct compose *c, struct value *const *items, int 
                        : NULL;
 }
 
-/* the items with an axis of extent 1 put in, at `axis` */
+/* Returns the items with an axis of extent 1 inserted at `axis`. */
 static struct value **with_axis(struct compose *c, struct value *const *items, int count, int axis)
 {
         struct value **rows = arena_array(c->arena, (size_t)count, sizeof *rows);

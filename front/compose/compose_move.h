@@ -10,7 +10,7 @@
  * of one type); count > 0. */
 struct value *compose_concat(struct compose *c, struct value *const *items, int count, int axis);
 struct value *compose_stack(struct compose *c, struct value *const *items, int count, int axis);
-/* the first item whose type is not that of the first; count: there is none */
+/* Returns the first item whose type is not that of the first; count: there is none. */
 int compose_first_unlike(struct value *const *items, int count);
 
 /* Elements along some axes as in Python: negative positions count from the end, and what lies
@@ -22,13 +22,13 @@ struct compose_slice {
         int64_t steps[RANK_MAX];        /* not 0; negative: backward, from starts to ends */
 };
 struct value *compose_slice(struct compose *c, struct value *x, const struct compose_slice *s);
-/* x from the last element along the axis to the first */
+/* Returns x from the last element along the axis to the first. */
 struct value *compose_reverse(struct compose *c, struct value *x, int axis);
 
 /* what lies outside of a padded tensor, in the order of the operation pad */
 enum compose_pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP };
-/* x with low[d] (i64) elements in front of each dimension, which become those of `to`; a negative
- * number crops. value: a scalar, of PAD_CONSTANT. */
+/* Returns x with low[d] (i64) elements in front of each dimension, which become those of `to`; a
+ * negative number crops. value: a scalar, of PAD_CONSTANT. */
 struct value *compose_pad(struct compose *c, struct value *x, struct value *value,
                           struct value *low, int mode, const struct type *to);
 
@@ -41,7 +41,7 @@ struct value *compose_space_to_depth(struct compose *c, struct value *x, int64_t
 struct value *compose_reverse_sequence(struct compose *c, struct value *x, struct value *lengths,
                                        int batch);
 
-/* x at the indices `at`, which count along the axis and have x's extents elsewhere */
+/* Returns x at the indices `at`, which count along the axis and have x's extents elsewhere. */
 struct value *compose_gather_elements(struct compose *c, struct value *x, struct value *at,
                                       int axis);
 /* x with updates put at indices along the axis, or (axis -1) at tuples of indices, which lie in the

@@ -41,8 +41,8 @@ static struct value *inverse_root(struct compose *c, struct value *x, double eps
         return compose_unary(c, OP_reciprocal, compose_unary(c, OP_sqrt, sum));
 }
 
-/* x - mean, and the mean. In units, the rounding error of the mean is subtracted, too: it would
- * be as large as deviations from a mean that is 2^24 times theirs. */
+/* Returns x - mean, and the mean. In units, the rounding error of the mean is subtracted, too:
+ * it would be as large as deviations from a mean that is 2^24 times theirs. */
 static struct value *deviations(struct compose *c, struct value *x, const int64_t *axes, int count,
                                 const struct value *unit, struct value **mean)
 {
@@ -73,7 +73,7 @@ static struct value *standardize(struct compose *c, struct value *x, const int64
         return y;
 }
 
-/* x / sqrt(mean square + epsilon) along axes, and *inverse, the factor of x */
+/* Returns x / sqrt(mean square + epsilon) along axes, and *inverse, the factor of x. */
 static struct value *scale_to_one(struct compose *c, struct value *x, const int64_t *axes,
                                   int count, double epsilon, struct value **inverse)
 {
@@ -87,7 +87,7 @@ static struct value *scale_to_one(struct compose *c, struct value *x, const int6
         return y;
 }
 
-/* the dimensions from axis on side by side, as one */
+/* Returns x with the dimensions from the axis on side by side, as one. */
 static struct value *as_rows(struct compose *c, struct value *x, int axis)
 {
         dim_t dims[2] = { dim_of(1), dim_of(1) };
@@ -100,7 +100,7 @@ static struct value *as_rows(struct compose *c, struct value *x, int axis)
 
 /* ---- batches ---- */
 
-/* a parameter of x's channels (or of every element but the batch) */
+/* Checks a parameter of x's channels, or of every element but the batch. */
 static bool parameter_fits(struct compose *c, const char *what, const struct type *t,
                            const struct type *x, bool each)
 {
@@ -181,7 +181,7 @@ struct value *compose_batch_norm(struct compose *c, struct value *x,
 
 /* ---- layers ---- */
 
-/* v over x's shape, to which it broadcasts from the right; NULL after an error */
+/* Returns v broadcast, from the right, to x's shape. NULL after an error. */
 static struct value *parameter(struct compose *c, const char *what, struct value *v,
                                const struct type *x, enum element e)
 {
@@ -312,7 +312,7 @@ struct value *compose_lp_norm(struct compose *c, struct value *x, int axis, int 
         struct value *norm = p == 1 ? compose_unary(c, OP_abs, x) : square(c, x);
         norm = compose_reduce(c, REDUCE_sum, norm, axes, 1, E_COMPUTE);
         norm = p == 2 ? compose_unary(c, OP_sqrt, norm) : norm;
-        /* 0 / 0 is 0 here */
+        /* A quotient of 0 / 0 is 0 here. */
         norm = compose_select(c, compose_with(c, OP_eq, norm, 0),
                               norm ? build_like(c->b, norm, 1) : NULL, norm);
         norm = compose_unreduce(c, norm, x->type, axes, 1);

@@ -15,7 +15,7 @@ struct compose_batch_norm {
                                          * variance follow by 1 - momentum */
         float epsilon, momentum;
 };
-/* running: in training, the new mean and variance */
+/* In training, running[] are set to the new mean and variance. */
 struct value *compose_batch_norm(struct compose *c, struct value *x,
                                  const struct compose_batch_norm *b, struct value *running[2]);
 
@@ -52,9 +52,9 @@ struct value *compose_group_norm(struct compose *c, struct value *x,
 /* (x - mean) / (standard deviation + 1e-9) over axes */
 struct value *compose_mean_variance_norm(struct compose *c, struct value *x, const int64_t *axes,
                                          int count);
-/* x / its p-norm along the axis, where p is 1 or 2; 0 where the norm is 0 */
+/* Returns x / its p-norm along the axis, where p is 1 or 2; 0 where the norm is 0. */
 struct value *compose_lp_norm(struct compose *c, struct value *x, int axis, int p);
-/* x / (bias + alpha / size * sum of squares over size neighbouring channels) ^ beta */
+/* Returns x / (bias + alpha / size * sum of squares over size neighbouring channels) ^ beta. */
 struct value *compose_local_response_norm(struct compose *c, struct value *x, int64_t size,
                                           double alpha, double beta, double bias);
 

@@ -5,7 +5,7 @@
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
 
-/* what a window is, over x in full rank, from the spatial window */
+/* Returns a number for each dimension of x from those of the spatial window. */
 static struct attr *window_attrs(struct compose *c, enum opcode code,
                                  const struct compose_window *w)
 {
@@ -37,7 +37,7 @@ static struct value *window_reduce(struct compose *c, enum reducer kind, struct 
         return x ? value_build(c->b, OP_reduce_window, &x, 1, attrs, NULL) : NULL;
 }
 
-/* the window placed over x; every pad is smaller than the window */
+/* Places the window over x, and checks that every pad is smaller than the window. */
 static bool pool_place(struct compose *c, const struct value *x, struct compose_pool *pool)
 {
         struct compose_window *w = &pool->window;

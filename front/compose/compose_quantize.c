@@ -33,7 +33,7 @@ struct value *compose_centered(struct compose *c, struct value *x, struct value 
 {
         if (!x || !zero_point || element_is_integer(value_element(x)))
                 return build_centered(c->b, x, zero_point, as);
-        /* of constants of several numbers in a byte passes want to see the numbers */
+        /* Constants of several numbers in a byte are not folded: passes want to see them. */
         struct value *(*fold)(struct builder *, struct op *, void *) = c->b->fold;
         c->b->fold = value_is_constant(x) && x->type->rank > 1 ? NULL : fold;
         struct value *right = compose_cast(c, zero_point, as);
@@ -63,7 +63,7 @@ struct value *compose_dequantize(struct compose *c, struct value *x, struct valu
         if (element_is_integer(value_element(x)) && to == computed)
                 return build_dequantize(c->b, x, scale, zero);
         struct value *(*fold)(struct builder *, struct op *, void *) = c->b->fold;
-        if (value_is_constant(x) && x->type->rank > 1) /* passes want to see the numbers */
+        if (value_is_constant(x) && x->type->rank > 1) /* passes want to see them */
                 c->b->fold = NULL;
         x = compose_centered(c, x, zero, element_info[plain].bytes < 4 ? E_I32 : plain);
         struct value *real = compose_cast(c, mul(c, compose_cast(c, x, computed), scale), to);
@@ -82,7 +82,7 @@ struct compose_quantized compose_quantize_dynamic(struct compose *c, struct valu
         struct compose_quantized q;
 
         q.scale = compose_with(c, OP_div, sub(c, most, least), 255);
-        /* of nothing but zeros the text's formula is 0 / 0; onnxruntime scales by 1 */
+        /* For nothing but zeros the standard's formula is 0 / 0; onnxruntime scales by 1. */
         q.scale = compose_select(c, compose_with(c, OP_eq, q.scale, 0),
                                  q.scale ? build_like(c->b, q.scale, 1) : NULL, q.scale);
         q.zero = compose_unary(c, OP_neg, divide(c, least, q.scale));

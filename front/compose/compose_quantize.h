@@ -21,17 +21,17 @@ struct compose_quantization {
         enum element computed;          /* the float type in which x is divided by the scale */
         bool saturate;                  /* to floats of 8 bits: as in struct compose_conversion */
 };
-/* saturate(round_half_even(x / scale) + zero) */
+/* Returns saturate(round_half_even(x / scale) + zero). */
 struct value *compose_quantize(struct compose *c, struct value *x,
                                const struct compose_quantization *q);
 /* (x - zero) * scale as the float `to` */
 struct value *compose_dequantize(struct compose *c, struct value *x, struct value *scale,
                                  struct value *zero, enum element to);
 
-/* saturate(round_half_even(real) + zero) as `to` */
+/* Returns saturate(round_half_even(real) + zero) as `to`. */
 struct value *compose_requantize(struct compose *c, struct value *real, struct value *zero,
                                  enum element to);
-/* x - zero in the type `as`, or x itself where that is 0 */
+/* Returns x - zero in the type `as`, or x itself where that is 0. */
 struct value *compose_centered(struct compose *c, struct value *x, struct value *zero,
                                enum element as);
 /* x as u8. The scale and the zero point, which are scalars, follow from its range, widened to
@@ -58,7 +58,7 @@ struct compose_conv_integer {
         struct compose_window window;
         int64_t groups;
 };
-/* the sums of products, in i32; the window is placed; scales are not read */
+/* Returns the sums of products, in i32; the window is placed; scales are not read. */
 struct value *compose_conv_integer(struct compose *c, struct compose_conv_integer *v);
 /* The sums plus bias (i32 <channels>, or NULL) times the scales of x and w, divided by that of y,
  * rounded half to even, plus y's zero point, whose type the result has. Scales are f32 and one
@@ -71,7 +71,7 @@ struct value *compose_conv_quantized(struct compose *c, struct compose_conv_inte
 /* Operands are of 8 bits. A zero point is one number, one for each row of a or each column of b, or
  * of a shape that broadcasts to the operand. */
 
-/* the sums of products, in i32; scales are not read */
+/* Returns the sums of products, in i32; scales are not read. */
 struct value *compose_matmul_integer(struct compose *c, const struct compose_quantized *a,
                                      const struct compose_quantized *b);
 /* The sums times the scales of a and b, divided by that of y, rounded half to even, plus y's zero
@@ -84,7 +84,7 @@ struct value *compose_matmul_quantized(struct compose *c, const struct compose_q
  * (<columns>, or NULL), in f32. a's zero point may be one number for each column. */
 struct value *compose_matmul_to_float(struct compose *c, const struct compose_quantized *a,
                                       const struct compose_quantized *b, struct value *bias);
-/* the same of x, f32, which is quantized by its range before */
+/* The same for x, f32, which is quantized by its range first. */
 struct value *compose_matmul_dynamic(struct compose *c, struct value *x,
                                      const struct compose_quantized *b, struct value *bias);
 

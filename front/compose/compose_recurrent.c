@@ -29,7 +29,8 @@ static bool want_shape(struct compose *c, const char *what, const struct value *
                                compose_text(c, type_tensor(c->m, value_element(v), rank, dims)));
 }
 
-/* scales and zero points: one number, or one per gate and hidden unit, for each direction */
+/* Checks that scales and zero points are one number, or one for each gate and hidden unit, in
+ * each direction. */
 static bool quantization_fits(struct compose *c, const struct recurrent *r)
 {
         const struct compose_recurrent *in = r->in;
@@ -104,14 +105,14 @@ static bool recurrent_new(struct compose *c, const struct compose_recurrent *in,
                                              dim_of(r->batch), dim_of(r->hidden) }) != NULL;
 }
 
-/* direction d of a weight operand, without that dimension, in the wide type; NULL when the operand
- * is absent */
+/* Returns direction d of a weight operand, without that dimension, in the wide type. NULL where
+ * the operand is absent. */
 static struct value *weights(struct compose *c, struct value *v, int d)
 {
         return compose_wide(c, compose_pick(c, v, 0, d));
 }
 
-/* the initial state of direction d: <batch x hidden> */
+/* Returns the initial state of direction d: <batch x hidden>. */
 static struct value *initial(struct compose *c, const struct recurrent *r, struct value *v, int d)
 {
         if (!v)
@@ -130,14 +131,14 @@ static struct value *clipped(struct compose *c, const struct recurrent *r, struc
         return r->in->clip > 0 && x ? clamp(c, x, -r->in->clip, r->in->clip) : x;
 }
 
-/* activation `use` of a gate, whose input is clipped */
+/* Returns activation `use` of a gate, whose input is clipped. */
 static struct value *activate(struct compose *c, const struct recurrent *r,
                               const struct compose_activation *use, struct value *x)
 {
         return compose_activate(c, use, clipped(c, r, x));
 }
 
-/* what one direction computes with, and its state; all = gates * hidden */
+/* What one direction computes with, and its state; all = gates * hidden. */
 struct direction {
         const struct compose_activation *act;
         struct value *gates;            /* <steps x batch x all>: inputs and biases */
@@ -149,7 +150,7 @@ struct direction {
         struct value *h, *c;
 };
 
-/* x, quantized here, times integers that are centered, as floats */
+/* Returns, in floats, the product of x, which is quantized here, by integers that are centered. */
 static struct value *dynamic_product(struct compose *c, struct value *x, struct value *w,
                                      struct value *scale)
 {
@@ -161,7 +162,8 @@ static struct value *dynamic_product(struct compose *c, struct value *x, struct 
         return mul(c, compose_cast(c, sum, E_F32), mul(c, q.scale, scale));
 }
 
-/* x times rows [from, from + count) of the recurrence; quantized: all */
+/* Returns x times rows [from, from + count) of the recurrence weights; of quantized ones, times
+ * all. */
 static struct value *recur(struct compose *c, const struct direction *d, struct value *x,
                            int64_t from, int64_t count)
 {
@@ -179,7 +181,7 @@ static struct value *gate(struct compose *c, const struct recurrent *r, struct v
         return compose_part(c, gates, 1, k * r->hidden, r->hidden);
 }
 
-/* gate k of an LSTM, with what its peephole adds of the cell's state */
+/* Returns gate k of an LSTM, with the product of the cell's state by the peephole weights added. */
 static struct value *peep(struct compose *c, const struct recurrent *r, const struct direction *d,
                           struct value *gates, int k, struct value *cell)
 {
@@ -226,7 +228,7 @@ static void gru_step(struct compose *c, const struct recurrent *r, const struct 
         *h = add(c, mul(c, compose_from(c, OP_sub, 1, update), candidate), mul(c, update, d->h));
 }
 
-/* advances the state by step t, whose row of gates is x; gives the step's output */
+/* Advances the state by step t, whose row of gates is x. Returns the output of the step. */
 static struct value *step(struct compose *c, const struct recurrent *r, struct direction *d,
                           struct value *t, struct value *x)
 {
@@ -265,7 +267,8 @@ static struct value *counted_inputs(struct compose *c, const struct recurrent *r
         return compose_select(c, runs, r->x, build_like(c->b, r->x, 0));
 }
 
-/* what the inputs and weights of a direction make, and the recurrence: both of integers */
+/* Makes the gates of all steps, as far as inputs make them, and the recurrence weights, of
+ * weights that are integers. */
 static void quantized_new(struct compose *c, const struct recurrent *r, int number,
                           struct direction *d)
 {
@@ -323,7 +326,7 @@ static bool direction_new(struct compose *c, const struct recurrent *r, int numb
         return d->gates != NULL;
 }
 
-/* values[] of shape t stacked along a new first dimension */
+/* Returns values[] of type t, stacked along a new first dimension. */
 static struct value *stacked(struct compose *c, struct value **values, int64_t count,
                              const struct type *t)
 {

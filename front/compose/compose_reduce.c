@@ -49,7 +49,7 @@ struct value *compose_keep(struct compose *c, struct value *reduced, const struc
         return compose_reshape(c, reduced, full->rank, dims);
 }
 
-/* elements along axes */
+/* Returns how many elements lie along the axes. */
 static int64_t count_along(const struct type *t, const int64_t *axes, int count)
 {
         int64_t product = 1;
@@ -159,7 +159,7 @@ static struct value *magnitude(struct compose *c, struct value *x)
                        : compose_unary(c, OP_abs, x);
 }
 
-/* the maximum along the axes, spread over x's shape again */
+/* Returns the maximum along the axes, broadcast to x's shape again. */
 static struct value *spread_maximum(struct compose *c, const struct reduction *r, struct value *x)
 {
         if (!r->in->stated)
@@ -178,8 +178,8 @@ static struct value *spread_maximum(struct compose *c, const struct reduction *r
         return x;
 }
 
-/* log(sum(exp(x))) with the maximum taken out; a set of -inf gives -inf, one with +inf gives
- * +inf */
+/* Returns log(sum(exp(x))), computed as the maximum plus the logarithm of what is left. A set of
+ * -inf gives -inf, a set with +inf gives +inf. */
 static struct value *log_sum_exp(struct compose *c, const struct reduction *r, struct value *x)
 {
         if (type_elements(r->full) == 0) /* an empty set has no maximum */
@@ -197,8 +197,9 @@ static struct value *log_sum_exp(struct compose *c, const struct reduction *r, s
         return add(c, compose_unary(c, OP_log, sum), offset);
 }
 
-/* sqrt(sum(x * x)), of elements divided by the largest of their set, so that no square overflows or
- * underflows where the root does not; a set of zeros or with an infinity is divided by 1 */
+/* Returns sqrt(sum(x * x)). Elements are divided by the largest of their set first, so that no
+ * square overflows or underflows where the root does not; those of a set of zeros, or with an
+ * infinity, by 1. */
 static struct value *euclidean(struct compose *c, const struct reduction *r, struct value *x)
 {
         if (type_elements(r->full) == 0)
@@ -234,7 +235,7 @@ static struct value *compute(struct compose *c, const struct reduction *r, int v
         }
 }
 
-/* of an integer operand, the roots and logarithms are computed in f64 */
+/* Whether integer operands are converted to f64, as roots and logarithms need. */
 static bool wants_float(int variant)
 {
         return variant == REDUCE_OP_L2 || variant == REDUCE_OP_LOG_SUM ||

@@ -5,9 +5,9 @@
 
 #include "front/compose/compose.h"
 
-/* axes <count x i64> that may count from the end, made positive */
+/* Returns axes <count x i64> that may count from the end, made positive. */
 struct value *compose_axes_wrap(struct compose *c, struct value *axes, int rank);
-/* <rank x i64>: entry axes[i] is values[i], the others are preset */
+/* Returns <rank x i64>: entry axes[i] is values[i], the others are preset. */
 struct value *compose_axes_scatter(struct compose *c, struct value *axes, struct value *values,
                                    int rank, int64_t preset);
 
@@ -35,8 +35,8 @@ struct compose_reduction {
                                          * NULL */
         const struct type *result;      /* of these: the result's shape */
 };
-/* x's element; the axes vanish, or, of stated ones, are what the result's shape says. f16 and bf16
- * are computed in f32; roots and logarithms of integers in f64. */
+/* Returns x's element; the axes vanish, or, of stated ones, are what the result's shape says.
+ * f16 and bf16 are computed in f32; roots and logarithms of integers in f64. */
 struct value *compose_reduce_as(struct compose *c, const struct compose_reduction *r,
                                 struct value *x);
 

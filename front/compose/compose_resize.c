@@ -9,7 +9,7 @@
 
 #include "front/compose/compose_arithmetic.h"
 
-/* the scale of axis number i, f64 */
+/* Returns the scale of axis number i, f64. */
 static struct value *scale_of(struct compose *c, const struct compose_resize *r, int i)
 {
         return r->scales ? compose_pick(c, r->scales, 0, i)
@@ -33,7 +33,8 @@ static enum element coordinate_element(const struct compose *c, const struct com
         return decides && !c->exact ? E_F32 : E_F64;
 }
 
-/* of the part roi[start], roi[end] of the input; *outside: which are not in the input */
+/* Returns coordinates for the region roi[start], roi[end] of the input. *outside says which are
+ * not in the input. */
 static struct value *cropped(struct compose *c, const struct compose_resize *r, int i, int64_t in,
                              struct value *y, struct value **outside)
 {
@@ -56,9 +57,10 @@ static struct value *cropped(struct compose *c, const struct compose_resize *r, 
         return x;
 }
 
-/* where output y of axis number i lies in the input: <out x f64>. *outside: for a cropped region,
- * which lie outside the input. The text's length_resized is the extent of the result; the
- * standard's reference has scale times length there, which onnxruntime and PyTorch have not. */
+/* Returns where elements of the result lie along axis number i of the input. *outside, of a
+ * region: which lie outside the input. What the standard calls length_resized is the extent of
+ * the result here, as in onnxruntime and PyTorch; the standard's reference has scale times
+ * length. */
 static struct value *coordinates(struct compose *c, const struct compose_resize *r, int i,
                                  int64_t in, struct value **outside)
 {
@@ -88,14 +90,14 @@ static struct value *coordinates(struct compose *c, const struct compose_resize 
         }
 }
 
-/* a coordinate as an index into [0, in) */
+/* Returns a coordinate as an index into [0, in). */
 static struct value *index_at(struct compose *c, struct value *x, int64_t in)
 {
         return compose_cast(
                 c, compose_with(c, OP_min, compose_with(c, OP_max, x, 0), (double)in - 1), E_I64);
 }
 
-/* of a smaller result the next, of a larger one the one before */
+/* Returns the next element for a smaller result, the one before for a larger result. */
 static struct value *nearest_simple(struct compose *c, const struct compose_resize *r, int i,
                                     struct value *x)
 {
@@ -117,7 +119,8 @@ static struct value *nearest(struct compose *c, const struct compose_resize *r, 
 
 /* ---- weights ---- */
 
-/* the interpolation kernel at distance d >= 0: a tent of width 1, or Keys' cubic of width 2 */
+/* Returns the interpolation kernel at distance d >= 0: a tent of width 1, or Keys' cubic of
+ * width 2. */
 static struct value *kernel(struct compose *c, const struct compose_resize *r, struct value *d)
 {
         double a = r->cubic;
@@ -133,7 +136,7 @@ static struct value *kernel(struct compose *c, const struct compose_resize *r, s
         return compose_select(c, compose_with(c, OP_le, d, 1), near, otherwise);
 }
 
-/* elements to each side that the kernel of axis i reaches */
+/* Returns how many elements the kernel of axis i reaches to each side. */
 static int64_t kernel_reach(const struct compose_resize *r, int i, int64_t in)
 {
         double width = r->mode == RESIZE_LINEAR ? 1 : 2, scale = r->scale[i];
@@ -148,14 +151,14 @@ static int64_t kernel_reach(const struct compose_resize *r, int i, int64_t in)
 
 /* ---- one axis ---- */
 
-/* y over to's shape, where y's two dimensions are axis and axis + 1 */
+/* Returns v broadcast to the shape of `to`, in which v's two dimensions are axis and axis + 1. */
 static struct value *spread_taps(struct compose *c, struct value *v, const struct type *to,
                                  int axis)
 {
         return compose_spread(c, v, to, (const int64_t[]){ axis, axis + 1 });
 }
 
-/* the sum of many neighbours: all picked at once */
+/* Returns the sum of many neighbours, which are gathered at once. */
 static struct value *sum_picked(struct compose *c, struct value *data, int axis,
                                 struct value *index, struct value *weight)
 {
@@ -173,7 +176,7 @@ static struct value *sum_picked(struct compose *c, struct value *data, int axis,
                       : NULL;
 }
 
-/* the sum of a few neighbours: one product for each */
+/* Returns the sum of a few neighbours, with one product for each. */
 static struct value *sum_taps(struct compose *c, struct value *data, int axis, struct value *index,
                               struct value *weight)
 {
@@ -192,7 +195,7 @@ static struct value *sum_taps(struct compose *c, struct value *data, int axis, s
         return sum;
 }
 
-/* weights of the neighbours `at` of x along axis i, which are `distance` from it */
+/* Returns weights of the neighbours `at` of x along axis i, which are `distance` from it. */
 static struct value *tap_weights(struct compose *c, const struct compose_resize *r, int i,
                                  int64_t in, struct value *at, struct value *distance)
 {
@@ -225,7 +228,7 @@ static struct value *interpolate(struct compose *c, const struct compose_resize 
 
         if (!table || !base)
                 return NULL;
-        /* neighbours base + 1 - reach, ..., base + reach, and their distances from x */
+        /* The neighbours are base + 1 - reach, ..., base + reach. */
         struct value *offset = plus(c, compose_iota(c, E_F64, taps), 1 - (double)reach);
         struct value *right = compose_spread(c, offset, table, (const int64_t[]){ 1 });
         struct value *at = add(c, compose_spread(c, base, table, (const int64_t[]){ 0 }), right);

@@ -6,8 +6,8 @@
 
 #include "front/compose/compose_arithmetic.h"
 
-/* the points of one dimension, <regions x bins * samples>: the pixels on both sides of each, and
- * their shares, 0 outside the image; which are samples of the bin, NULL: all */
+/* The points of one dimension, <regions x bins * samples>, have a pixel on both sides, with
+ * shares, which are 0 outside the image. Not all of them need be samples of their bin. */
 struct points {
         struct value *index[2], *weight[2], *counts;
 };
@@ -48,15 +48,15 @@ static struct value *between(struct compose *c, struct value *x, struct value *l
         return compose_binary(c, OP_min, compose_binary(c, OP_max, x, low), high);
 }
 
-/* the number of the last sample at or before `limit`, of bins that begin at base with samples
- * `step` apart */
+/* Returns the number of the last sample at or before `limit`, of bins that begin at base with
+ * samples `step` apart. */
 static struct value *sample_before(struct compose *c, double limit, struct value *base,
                                    struct value *step)
 {
         return whole_down(c, plus(c, divide(c, compose_from(c, OP_sub, limit, base), step), -0.5));
 }
 
-/* s->count, from, to and blocks, where a region says how many samples it has */
+/* Sets s->count, from, to and blocks, where the size of a region says how many samples it has. */
 static bool count_samples(struct compose *c, struct samples *s)
 {
         const int64_t along[2] = { 0, 1 }, regions[1] = { 0 };
@@ -86,7 +86,7 @@ static bool count_samples(struct compose *c, struct samples *s)
         return s->blocks != NULL;
 }
 
-/* the points of block number `turn` */
+/* Makes the points of block number `turn`. */
 static void points_read(struct compose *c, const struct samples *s, struct value *turn,
                         struct points *p)
 {
@@ -128,8 +128,8 @@ static void points_read(struct compose *c, const struct samples *s, struct value
         p->counts = flattened(c, p->counts);
 }
 
-/* <regions x rows x columns x channels>: pixels (low or high ones in either dimension) times their
- * shares */
+/* Returns pixels (the low or the high ones in either dimension) times their shares: <regions x
+ * rows x columns x channels>. */
 static struct value *corner(struct compose *c, struct value *pixels, struct value *image,
                             const dim_t *extents, const struct points *p, int row, int column)
 {
@@ -155,7 +155,7 @@ static struct value *corner(struct compose *c, struct value *pixels, struct valu
         return found ? mul(c, found, compose_spread(c, weight, found->type, all)) : NULL;
 }
 
-/* the samples along dimension d (0: rows, 1: columns) of all regions */
+/* Makes the samples of all regions along dimension d (0: rows, 1: columns). */
 static bool roi_samples(struct compose *c, const struct compose_roi_align *r, int d,
                         struct samples *s)
 {
@@ -179,8 +179,8 @@ static bool roi_samples(struct compose *c, const struct compose_roi_align *r, in
         return count_samples(c, s);
 }
 
-/* what the bins [regions, rows, columns, channels] have of one block of samples in each
- * dimension */
+/* Returns the sum, or the largest, of one block of samples in each dimension for each bin:
+ * [regions, rows, columns, channels]. */
 static struct value *block_of_samples(struct compose *c, const struct compose_roi_align *r,
                                       const struct samples *s, struct value *const *turn)
 {
@@ -221,7 +221,7 @@ static struct value *block_of_samples(struct compose *c, const struct compose_ro
                               E_COMPUTE);
 }
 
-/* all blocks of samples, one after the other */
+/* Combines all blocks of samples, one after the other. */
 static struct value *all_samples(struct compose *c, const struct compose_roi_align *r,
                                  const struct samples *s)
 {
@@ -249,8 +249,8 @@ static struct value *all_samples(struct compose *c, const struct compose_roi_ali
         return compose_loop_close(c, &loop, &next) ? &loop.op->results[0] : NULL;
 }
 
-/* x <regions x bins> of each dimension multiplied: for each bin of the result y [regions, rows,
- * columns, channels] */
+/* Returns the products of both x <regions x bins>, for each bin of the result y [regions, rows,
+ * columns, channels]. */
 static struct value *product_of_bins(struct compose *c, struct value *const *x,
                                      const struct value *y)
 {
@@ -260,8 +260,8 @@ static struct value *product_of_bins(struct compose *c, struct value *const *x,
         return mul(c, by_rows, compose_spread(c, x[1], t, columns));
 }
 
-/* the mean of all samples, or the largest of them: samples outside the image, which were left out,
- * are 0 */
+/* Returns the mean of all samples, or the largest of them. Samples outside the image, which were
+ * left out so far, are 0. */
 static struct value *finished(struct compose *c, const struct compose_roi_align *r,
                               const struct samples *s, struct value *y)
 {

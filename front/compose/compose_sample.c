@@ -16,7 +16,7 @@ struct sample {
         dim_t result[RANK_MAX];
 };
 
-/* the neighbours of all points along one spatial dimension: <batch x points> each */
+/* Each point has a neighbour along one spatial dimension: <batch x points> each. */
 struct neighbour {
         struct value *index, *inside, *weight;
 };
@@ -27,7 +27,7 @@ static struct value *beyond(struct compose *c, struct value *x, double low, doub
         return compose_binary(c, OP_or, compose_with(c, OP_lt, x, low), right);
 }
 
-/* x mirrored at low and high until it lies between them */
+/* Returns x mirrored at low and high until it lies between them. */
 static struct value *reflected(struct compose *c, struct value *x, double low, double high)
 {
         double range = high - low;
@@ -47,9 +47,9 @@ static struct value *reflected(struct compose *c, struct value *x, double low, d
         return compose_select(c, beyond(c, x, low, high), back, x);
 }
 
-/* where a coordinate of [-1, 1] lies along an extent, brought to the image as far as the padding
- * does so. Of cubic interpolation with a border each neighbour is clamped by itself, as in PyTorch
- * and onnxruntime; the standard's reference clamps the point between them, too. */
+/* Returns where a coordinate of [-1, 1] lies along an extent, moved into the image where the
+ * padding does so. For cubic interpolation with a border each neighbour is clamped by itself, as
+ * in PyTorch and onnxruntime; the standard's reference clamps the point between them as well. */
 static struct value *denormalized(struct compose *c, const struct sample *s, struct value *x,
                                   int64_t extent, double low, double high)
 {
@@ -67,7 +67,7 @@ static struct value *denormalized(struct compose *c, const struct sample *s, str
         return s->in->padding == PADDING_REFLECTION ? reflected(c, x, low, high) : x;
 }
 
-/* the weight of neighbour number k at fraction t past the one on the left */
+/* Returns the weight of neighbour number k at fraction t past the one on the left. */
 static struct value *tap_weight(struct compose *c, const struct sample *s, struct value *t, int k)
 {
         static const double a = -0.75;
@@ -111,7 +111,8 @@ static bool neighbours(struct compose *c, const struct sample *s, struct value *
         return true;
 }
 
-/* image <N x C x pixels>; one neighbour of every point: its pixel times its weight */
+/* Returns one neighbour of every point, as its pixel of the image <N x C x pixels> times its
+ * weight. */
 static struct value *combination(struct compose *c, struct value *image, const struct sample *s,
                                  struct neighbour (*taps)[TAPS_MAX], int dims, int number,
                                  const dim_t *extents)
@@ -172,7 +173,7 @@ static bool sample_place(struct compose *c, const struct value *x, const struct 
                compose_unsupported(c, "interpolation of %s", element_info[value_element(x)].text);
 }
 
-/* the sum over all neighbours of each point, <N x C x points> */
+/* Returns the sum over all neighbours of each point, <N x C x points>. */
 static struct value *sampled(struct compose *c, const struct sample *s, struct value *x,
                              struct value *grid)
 {

@@ -45,7 +45,7 @@ struct value *compose_masked_softmax(struct compose *c, struct value *x, const i
         return divide(c, e, compose_unreduce(c, sum, t, axes, count));
 }
 
-struct value *compose_softmax_beside(struct compose *c, struct value *x, struct value *sink)
+struct value *compose_softmax_with_sink(struct compose *c, struct value *x, struct value *sink)
 {
         if (!x || !sink)
                 return NULL;
@@ -64,7 +64,7 @@ struct value *compose_softmax_beside(struct compose *c, struct value *x, struct 
 
 /* ---- losses: the class picked by target, weighted, ignored where target is ignore_index ---- */
 
-/* <N x 1 x ...>: the elements of x <N x C x ...> at these indices */
+/* Returns the elements of x <N x C x ...> at these indices: <N x 1 x ...>. */
 static struct value *pick(struct compose *c, struct value *x, struct value *indices)
 {
         struct attr *attrs = attrs_new(c->m, OP_gather_elements);
@@ -79,7 +79,8 @@ static struct value *or_zero(struct compose *c, struct value *ignored, struct va
         return ignored && x ? compose_select(c, ignored, build_like(c->b, x, 0), x) : x;
 }
 
-/* log_probabilities <N x C x ...> of the wide type, where they were of e; the loss is, too */
+/* Returns the loss of logarithms of probabilities <N x C x ...>, of the wide type, in type e,
+ * which these had before. */
 static struct value *likelihood_loss(struct compose *c, struct value *log_probabilities,
                                      enum element e, const struct compose_loss *in)
 {

@@ -14,11 +14,11 @@ struct value *compose_masked_softmax(struct compose *c, struct value *x, const i
 
 /* The shares of x [.., heads, rows, keys] in its rows beside a further element of each row, which is
  * sink[head], of any float type. */
-struct value *compose_softmax_beside(struct compose *c, struct value *x, struct value *sink);
+struct value *compose_softmax_with_sink(struct compose *c, struct value *x, struct value *sink);
 
 /* 1 at the first maximum along the axis, else 0 */
 struct value *compose_hardmax(struct compose *c, struct value *x, int axis);
-/* the softmax along dimension 1 of what is not 0, which stays 0 */
+/* Returns the softmax along dimension 1 of what is not 0, which stays 0. */
 struct value *compose_softmax_nonzero(struct compose *c, struct value *x);
 
 enum compose_loss_reduction { LOSS_NONE, LOSS_SUM, LOSS_MEAN };
@@ -30,7 +30,7 @@ struct compose_loss {
         bool ignores;                   /* targets of class ignore_index have no loss */
         int64_t ignore_index;
 };
-/* -x at the target's class, where x <N x classes x ...> are logarithms of probabilities */
+/* Returns -x at the target's class, where x <N x classes x ...> are logarithms of probabilities. */
 struct value *compose_likelihood_loss(struct compose *c, struct value *x,
                                       const struct compose_loss *loss);
 /* The likelihood loss of the log softmax of x over classes, which is stored in *logarithms unless

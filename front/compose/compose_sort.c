@@ -41,7 +41,8 @@ struct value *compose_positions(struct compose *c, struct value *flags, int64_t 
 
 /* ---- boxes that stay ---- */
 
-/* <batch x classes x boxes>, or, of the best ones, <batch x classes x 1> */
+/* Boxes have the shape <batch x classes x boxes>; the best ones of classes <batch x classes x
+ * 1>. */
 struct boxes {
         struct value *low[2], *high[2]; /* corners, along both dimensions */
         struct value *area;
@@ -53,8 +54,8 @@ static struct value *areas(struct compose *c, const struct boxes *b)
         return mul(c, sub(c, b->high[0], b->low[0]), right);
 }
 
-/* boxes <batch x boxes x 4>, two corners, in any order, or a center and extents, for each of the
- * classes of `to` */
+/* Reads boxes <batch x boxes x 4>, which are two corners in any order, or a center and extents,
+ * for each of the classes of `to`. */
 static void boxes_read(struct compose *c, struct value *boxes, const struct type *to, bool center,
                        struct boxes *b)
 {
@@ -73,7 +74,7 @@ static void boxes_read(struct compose *c, struct value *boxes, const struct type
         b->area = areas(c, b);
 }
 
-/* which boxes share more than that part of their union with the best one */
+/* Returns which boxes share more than `threshold` of their union with the best one. */
 static struct value *overlapping(struct compose *c, const struct boxes *all,
                                  const struct boxes *best, struct value *threshold)
 {
@@ -94,8 +95,9 @@ static struct value *overlapping(struct compose *c, const struct boxes *all,
         return compose_binary(c, OP_and, some, compose_binary(c, OP_gt, part, threshold));
 }
 
-/* <batch x classes x room x i64>: the boxes that stay, by falling score, then -1. Each turn takes
- * the best box of every class that is left, and leaves out what overlaps it. */
+/* Returns the boxes that stay, by falling score, then -1: <batch x classes x room x i64>. Each
+ * iteration takes the best box that is left of every class, and leaves out those that overlap
+ * it. */
 static struct value *suppressed(struct compose *c, const struct compose_suppression *s,
                                 struct value *alive, const struct boxes *all)
 {

@@ -5,11 +5,11 @@
 
 #include "front/compose/compose.h"
 
-/* the first `count` of the i64 indices along the axis that bring x into order */
+/* Returns the first `count` of the i64 indices along the axis that bring x into order. */
 struct value *compose_argsort(struct compose *c, struct value *x, int axis, int64_t descending,
                               int64_t count);
-/* <count x i64>: the positions of the true ones of flags <n x bool>. Code that finds another number
- * of them at run time fails, by a slice that begins at -1. */
+/* Returns <count x i64>: the positions of the true ones of flags <n x bool>. Code that finds
+ * another number of them at run time fails, by a slice that begins at -1. */
 struct value *compose_positions(struct compose *c, struct value *flags, int64_t count);
 
 /* Boxes of a class in the order of their scores, without those that overlap a better one (non-max
@@ -23,9 +23,9 @@ struct compose_suppression {
         struct value *threshold;        /* f32: which part of their union two boxes may share */
         struct value *low;              /* f32: scores must be greater; NULL: any number will do */
 };
-/* <batch * classes * room x i64>: the boxes that stay, by falling score, then -1 */
+/* Returns <batch * classes * room x i64>: the boxes that stay, by falling score, then -1. */
 struct value *compose_suppress(struct compose *c, const struct compose_suppression *s);
-/* rows [batch, class, box] of those of `taken` that flags mark, which are `count` */
+/* Returns rows [batch, class, box] of those of `taken` that flags mark, which are `count`. */
 struct value *compose_suppressed_rows(struct compose *c, const struct compose_suppression *s,
                                       struct value *taken, struct value *flags, int64_t count);
 

@@ -187,7 +187,7 @@ struct value *compose_causal_conv(struct compose *c, struct value *x, struct val
  * The gradient of a convolution: the input is spread out by the strides, padded by the window's
  * reach less the pads, and convolved with the kernel mirrored and its channels exchanged. */
 
-/* w [C, M / groups, window] as [M, C / groups, mirrored window] */
+/* Returns w [C, M / groups, window] as [M, C / groups, mirrored window]. */
 static struct value *mirrored(struct compose *c, struct value *w, int64_t groups)
 {
         int rank = value_rank(w);

@@ -23,7 +23,7 @@ struct compose_window {
  * after an error. */
 bool compose_window_place(struct compose *c, struct compose_window *w, const dim_t *in,
                           bool ceil_mode);
-/* the extent of the dilated kernel */
+/* Returns the extent of the dilated kernel. */
 static inline int64_t compose_window_extent(const struct compose_window *w, int d)
 {
         return (w->kernel[d] - 1) * w->dilations[d] + 1;

@@ -24,7 +24,7 @@ static bool usage(struct onnx_import *im, const char *format, ...)
         return false;
 }
 
-/* an option NAME=VALUE for messages */
+/* Returns an option NAME=VALUE as it can be printed. */
 static const char *safe(struct onnx_import *im, const char *option)
 {
         return text_argument(im->arena, option);
@@ -74,7 +74,7 @@ bool onnx_read_options(struct onnx_import *im)
         return true;
 }
 
-/* "1x3x224x224", or "scalar"; false when malformed */
+/* Reads "1x3x224x224", or "scalar". False where the text is neither. */
 static bool shape_parse(struct arena *arena, const char *text, int64_t *dims, int *rank)
 {
         *rank = 0;
@@ -246,7 +246,7 @@ bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
 
 /* ---- graph inputs ---- */
 
-/* the --input option of this name, or NULL */
+/* Returns the --input option of this name, or NULL. */
 static const char *option_of(struct onnx_import *im, bytes_t name)
 {
         return name.len ? map_get(im->model->shapes, (const char *)name.data, name.len) : NULL;
@@ -444,7 +444,7 @@ const char *onnx_kind_text(const Onnx__TypeProto *t)
         }
 }
 
-/* d's type; NULL after an error: it is too large */
+/* Returns the type that d declares. NULL after an error: it is too large. */
 static const struct type *bounded_type(struct onnx_import *im, const char *what,
                                        const struct onnx_declaration *d)
 {
@@ -508,7 +508,7 @@ static bool check_initializer(struct onnx_import *im, const struct onnx_entry *e
                onnx_check_declared(im, "initializer", v->name, &d, e->value->type);
 }
 
-/* symbols that are bound are used; all are known */
+/* Marks bound symbols as used, and adds all to those that are known. */
 static void note_symbols(struct onnx_import *im, Onnx__ValueInfoProto *const *values, size_t count,
                          struct map *seen, struct suggest *known)
 {
@@ -543,7 +543,7 @@ static void note_all_symbols(struct onnx_import *im, const Onnx__GraphProto *g,
         note_symbols(im, g->value_info, g->n_value_info, seen, known);
 }
 
-/* of an option NAME=VALUE */
+/* Starts suggestions for the name in an option NAME=VALUE. */
 static struct suggest suggest_for(struct onnx_import *im, const char *option)
 {
         return suggest_new(im->arena, option, (size_t)(strrchr(option, '=') - option));

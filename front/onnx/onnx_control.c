@@ -41,10 +41,10 @@ static bool check_branches(struct onnx_import *im, struct onnx_node *n, struct o
 
 /* ---- branches for other shapes ---- */
 
-/* what a branch said instead of being imported */
+/* What a branch reported instead of being imported. */
 struct refusal { char *text; bool misfit; };
 
-/* its first error */
+/* Returns the first error of a branch. */
 static const char *reason(struct onnx_import *im, const struct refusal *refusal)
 {
         static const char word[] = "error: ";

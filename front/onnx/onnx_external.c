@@ -35,7 +35,7 @@ static bool key_is(const Onnx__StringStringEntryProto *e, const char *key)
         return e->key.len == strlen(key) && !memcmp(e->key.data, key, e->key.len);
 }
 
-/* decimal digits and nothing else */
+/* Reads a number that consists of decimal digits alone. */
 static bool read_number(struct onnx_import *im, const char *what,
                         const Onnx__StringStringEntryProto *e, int64_t *number)
 {
@@ -121,7 +121,7 @@ static bool cannot(struct onnx_import *im, const char *what, const struct place 
         return false;
 }
 
-/* the folder that locations are relative to; NULL: none allowed */
+/* Returns the folder that locations are relative to; NULL: none is allowed. */
 static const char *base_folder(struct onnx_import *im)
 {
         const struct import_options *o = im->options;

@@ -48,7 +48,7 @@ bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetI
 
 /* ---- the table ---- */
 
-/* domain NUL name NUL overload */
+/* Returns the key of a function: domain NUL name NUL overload. */
 static const char *function_key(struct onnx_import *im, char *room, size_t size, bytes_t domain,
                                 bytes_t name, bytes_t overload, size_t *length)
 {
@@ -103,7 +103,7 @@ static bool collect(struct onnx_import *im, struct onnx_function *all)
 
 typedef void (*node_visitor)(void *context, const Onnx__NodeProto *node);
 
-/* nodes of subgraphs too; their depth is bounded by the wire scan */
+/* Visits all nodes, those of subgraphs included, whose depth is bounded by the wire scan. */
 static void each_node(Onnx__NodeProto *const *nodes, size_t count, node_visitor visit,
                       void *context)
 {

@@ -80,7 +80,7 @@ static void survey_nodes(struct onnx_import *im, Onnx__NodeProto *const *nodes, 
         }
 }
 
-/* lists the unsupported nodes of a node's subgraphs and of the function it calls */
+/* Lists the unsupported nodes of a node's subgraphs, and of the function that it calls. */
 static void survey_node(struct onnx_import *im, const Onnx__NodeProto *node)
 {
         for (size_t i = 0; i < node->n_attribute; i++) {
@@ -393,7 +393,8 @@ bool onnx_nodes(struct onnx_import *im, Onnx__NodeProto *const *nodes, const int
 
 /* ---- subgraphs ---- */
 
-/* outputs[i]: values that g's outputs name; false with skip when one is unknown */
+/* Sets outputs[i] to the values that g's outputs name. False, and skip is set, where one is
+ * unknown. */
 static bool find_outputs(struct onnx_import *im, const Onnx__GraphProto *g, struct value **outputs)
 {
         for (size_t i = 0; i < g->n_output; i++) {

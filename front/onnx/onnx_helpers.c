@@ -11,7 +11,8 @@
 
 /* ---- operands and results ---- */
 
-/* the declared type of an output, or an error that says what to add */
+/* Returns the declared type of an output, or reports an error that says what to add to the
+ * model. */
 static const struct type *onnx_declared(struct onnx_import *im, const struct onnx_node *n,
                                         int output)
 {

@@ -107,7 +107,7 @@ bool onnx_window_read(struct onnx_import *im, struct onnx_node *n, int rank, con
 /* Reads the window over x, whose weights are w, and the groups (onnx_op_conv.c). */
 bool onnx_conv_read(struct onnx_import *im, struct onnx_node *n, const struct value *x,
                     const struct value *w, struct compose_window *window, int64_t *groups);
-/* x pooled as the attributes of AveragePool say (onnx_op_pool.c). */
+/* Returns x pooled as the attributes of AveragePool say (onnx_op_pool.c). */
 struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x);
 
 /* ---- quantized tensors ---- */

@@ -10,7 +10,7 @@
 
 /* ---- bodies ---- */
 
-/* a loop whose region a graph fills, node by node; what it has is charged by itself */
+/* A loop whose region a graph fills, node by node. The operations in it are charged apart. */
 struct body {
         struct compose_loop loop;
         struct op *counted; /* outside, model->counted */
@@ -26,14 +26,14 @@ static bool body_open(struct onnx_import *im, const struct compose_loop_parts *p
         return true;
 }
 
-/* as compose_loop_close */
+/* Closes the loop as compose_loop_close does. */
 static bool body_close(struct onnx_import *im, struct body *body, struct value *const *yielded)
 {
         im->model->counted = body->counted;
         return compose_loop_close(im->c, &body->loop, yielded);
 }
 
-/* the rank a body declares for an input; -1: none */
+/* Returns the rank that a body declares for an input; -1: none is declared. */
 static int declared_rank(const Onnx__GraphProto *body, size_t input)
 {
         const Onnx__TypeProto *t = input < body->n_input ? body->input[input]->type : NULL;
@@ -43,7 +43,8 @@ static int declared_rank(const Onnx__GraphProto *body, size_t input)
                                                        : RANK_MAX;
 }
 
-/* scalars of a loop are <T>, or <1 x T> where the body says so */
+/* Returns a scalar of the loop as the body reads it: <T>, or <1 x T> where the body declares
+ * that. */
 static struct value *as_declared(struct onnx_import *im, struct value *v,
                                  const Onnx__GraphProto *body, size_t input)
 {
@@ -52,7 +53,7 @@ static struct value *as_declared(struct onnx_import *im, struct value *v,
                        : v;
 }
 
-/* one element as a scalar; NULL after an error */
+/* Returns a value of one element as a scalar. NULL after an error. */
 static struct value *scalar_of(struct onnx_import *im, struct onnx_node *n, struct value *v,
                                enum element e, const char *what)
 {
@@ -187,7 +188,7 @@ static bool finish_looping(struct onnx_import *im, struct onnx_node *n, const st
         return go || (*op = op_loop_keep(*op, &kept, im->diag)) != NULL;
 }
 
-/* the body, between onnx_loop_open and onnx_loop_close; yielded: go, carried, rows */
+/* Imports the body, between opening and closing the loop. yielded: go, carried values, rows. */
 static bool import_body(struct onnx_import *im, struct onnx_node *n, const struct looping *l,
                         const struct compose_loop *loop, struct value **yielded)
 {
@@ -245,7 +246,7 @@ static bool unroll_step(struct onnx_import *im, struct onnx_node *n, const struc
                        "it carries a sequence or an optional, and ends when only a run can tell");
 }
 
-/* rows of one stack, `apart` places apart */
+/* Returns the rows of one stack, which lie `apart` places apart. */
 static struct value *unrolled_stack(struct onnx_import *im, struct onnx_node *n, int output,
                                     struct value *const *rows, int count, int apart)
 {
@@ -338,7 +339,7 @@ struct scanning {
         int64_t steps;
 };
 
-/* a list of `count` numbers; zeros when absent */
+/* Reads a list of `count` numbers; an absent one has zeros. */
 static int64_t *list_attribute(struct onnx_import *im, struct onnx_node *n, const char *name,
                                int count)
 {
@@ -367,7 +368,7 @@ static int64_t *directions(struct onnx_import *im, struct onnx_node *n, const ch
         return list;
 }
 
-/* first: the number of the first state */
+/* Reads what a Scan says of its sequences. first: the input that is the first state. */
 static bool scanning_read(struct onnx_import *im, struct onnx_node *n, int first,
                           struct scanning *s)
 {
@@ -389,7 +390,7 @@ static bool scanning_read(struct onnx_import *im, struct onnx_node *n, int first
         return true;
 }
 
-/* dimension `axis` of x outermost, or the outermost one there */
+/* Returns x with dimension `axis` moved to the front, or the first dimension moved there. */
 static struct value *move_axis(struct onnx_import *im, struct value *x, int axis, bool outermost)
 {
         int64_t perm[RANK_MAX];

@@ -51,7 +51,7 @@ bool onnx_ml_floats(struct onnx_import *im, struct onnx_node *n, const char *nam
  * *count set to it. */
 bool onnx_ml_integers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *count,
                       const int64_t **values);
-/* a constant <rows x columns x f32>, into which the values are copied */
+/* Returns a constant <rows x columns x f32>, into which the values are copied. */
 struct value *onnx_ml_matrix(struct onnx_import *im, int64_t rows, int64_t columns,
                              const float *values);
 

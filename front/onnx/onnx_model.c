@@ -114,7 +114,7 @@ static bool collect_outputs(struct onnx_import *im, struct wanted *w)
         return w->count || onnx_error(im, "the graph has no outputs");
 }
 
-/* the values of the graph, and what a node of that name makes */
+/* Suggests values of the graph with a similar name, and the results of a node of that name. */
 static const char *suggest_value(struct onnx_import *im, bytes_t wanted)
 {
         const Onnx__GraphProto *g = im->model->proto->graph;
@@ -168,7 +168,7 @@ static bool check_outputs(struct onnx_import *im, const struct wanted *w,
         return ok;
 }
 
-/* what main yields, a port for each */
+/* The values that main yields, with a port for each. */
 struct yields { struct value **values; struct port *ports; int count; };
 
 static void yield_one(struct onnx_import *im, struct yields *y, struct value *v, const char *port)
@@ -179,7 +179,8 @@ static void yield_one(struct onnx_import *im, struct yields *y, struct value *v,
         y->ports[y->count++].name = port;
 }
 
-/* a sequence of maps, as ZipMap gives: it is the tensor that its scores are */
+/* Whether the type is a sequence of maps, as ZipMap gives; the output is then the tensor of
+ * scores. */
 static bool is_zipped(const Onnx__TypeProto *t)
 {
         const Onnx__TypeProto *item = t->sequence_type->elem_type;
@@ -319,7 +320,7 @@ static bool import_model(struct onnx_import *im, const unsigned char *bytes, siz
         return true;
 }
 
-/* of what a node means (front/compose): an error of that node */
+/* Turns an error of front/compose into one of the node at hand. */
 static void composing_error(void *caller, enum exit_code code, const char *text)
 {
         struct onnx_import *im = caller;

@@ -136,7 +136,7 @@ int onnx_opset(const struct onnx_import *im, bytes_t domain);
 
 /* The rows of one operator, for all opsets. */
 struct onnx_row_list { const struct onnx_row *row; struct onnx_row_list *next; };
-/* domain NUL operator -> struct onnx_row_list */
+/* Returns a map: domain NUL operator -> struct onnx_row_list. */
 struct map *onnx_rows_map(struct arena *arena, const struct onnx_row *rows, int count);
 const struct onnx_row_list *onnx_rows_of(const struct onnx_import *im, const Onnx__NodeProto *node);
 /* The row whose importer makes the node, or NULL. */

@@ -33,7 +33,7 @@ int onnx_opset(const struct onnx_import *im, bytes_t domain)
 
 enum { KEY_ROOM = 256 };
 
-/* domain NUL operator; NULL when it is longer than any row's */
+/* Returns the key domain NUL operator; NULL where it is longer than that of any row. */
 static const char *row_key(char room[KEY_ROOM], bytes_t domain, bytes_t op, size_t *length)
 {
         *length = domain.len + 1 + op.len;

@@ -5,7 +5,7 @@
 #include "front/compose/compose_activation.h"
 #include "front/compose/compose_arithmetic.h"
 
-/* of operand 0 in its wide type; the result back in the operand's */
+/* Applies the function to operand 0 in its wide type; the result has the operand's type. */
 static bool activated(struct onnx_import *im, struct onnx_node *n, int kind, double alpha,
                       double beta)
 {
@@ -19,7 +19,7 @@ static bool activated(struct onnx_import *im, struct onnx_node *n, int kind, dou
                                         value_element(x)));
 }
 
-/* the same, of an attribute alpha */
+/* Does the same with a parameter from the attribute alpha. */
 static bool with_alpha(struct onnx_import *im, struct onnx_node *n, int kind, float preset)
 {
         float alpha;
@@ -123,7 +123,7 @@ bool onnx_import_swish(struct onnx_import *im, struct onnx_node *n)
         return with_alpha(im, n, ACT_SWISH, 1);
 }
 
-/* lambd cuts a hole around 0, bias moves what is left towards it; also of integers */
+/* lambd cuts a hole around 0, and bias moves what is left towards 0, also for integers. */
 bool onnx_import_shrink(struct onnx_import *im, struct onnx_node *n)
 {
         const enum element e = value_element(n->inputs[0]);
@@ -146,8 +146,8 @@ bool onnx_import_gelu(struct onnx_import *im, struct onnx_node *n)
                activated(im, n, form == 1 ? ACT_GELU_TANH : ACT_GELU, 0, 0);
 }
 
-/* com.microsoft: Gelu and BiasGelu (variant 0, erf), FastGelu (1, tanh); an optional bias along the
- * last axis */
+/* com.microsoft: Gelu and BiasGelu (variant 0, by erf), FastGelu (variant 1, by tanh). An
+ * optional bias lies along the last axis. */
 bool onnx_import_bias_gelu(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *v[2] = { compose_wide(im->c, n->inputs[0]),

@@ -71,7 +71,7 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- FlexAttention: what is done to scores and to shares is given as graphs ---- */
 
-/* x after the graph of this name, if there is one; NULL after an error */
+/* Returns x after the node's graph of this name, if it has that. NULL after an error. */
 static struct value *modified(struct onnx_import *im, struct onnx_node *n, const char *name,
                               struct value *x)
 {

@@ -33,7 +33,7 @@ bool onnx_import_conv(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, conv(im, n));
 }
 
-/* com.microsoft: Conv, then + Z, then an activation */
+/* com.microsoft: Conv, whose result Z is added to, before an activation. */
 bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const activations[] = {
@@ -131,7 +131,7 @@ bool onnx_import_qlinear_conv(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- ConvTranspose ---- */
 
-/* output_padding and output_shape, which may have the result's first two extents in front */
+/* Reads output_padding and output_shape, which may have the result's first two extents in front. */
 static bool transposed_read(struct onnx_import *im, struct onnx_node *n,
                             struct compose_transposed *t)
 {

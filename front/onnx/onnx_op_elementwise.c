@@ -5,7 +5,7 @@
 
 #include "front/onnx/onnx_helpers.h"
 
-/* one operand, one operation */
+/* Operators that are one operation on one operand. */
 bool onnx_import_unary(struct onnx_import *im, struct onnx_node *n)
 {
         if (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs"))
@@ -49,7 +49,7 @@ static bool broadcast_legacy(struct onnx_import *im, struct onnx_node *n, struct
         return *y != NULL;
 }
 
-/* the operands of a binary operator under one shape and element type */
+/* Brings the operands of a binary operator to one shape and element type. */
 static bool binary_operands(struct onnx_import *im, struct onnx_node *n, struct value *v[2])
 {
         v[0] = n->inputs[0];
@@ -208,8 +208,8 @@ bool onnx_import_where(struct onnx_import *im, struct onnx_node *n)
                onnx_output(n, 0, build_select(&im->b, v[0], v[1], v[2]));
 }
 
-/* low where x < low, then high where that is greater: when low > high, the result is high; a NaN
- * among the bounds is none */
+/* x becomes low where it is less, then high where that is greater; so where low > high, the
+ * result is high. A bound that is NaN is no bound. */
 bool onnx_import_clip(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *bound[2] = { NULL, NULL };

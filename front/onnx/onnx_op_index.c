@@ -99,8 +99,8 @@ bool onnx_import_gather_nd(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- masks out of indices ---- */
 
-/* on where the class is the index (negative ones wrap), else off; an index out of range is off
- * everywhere */
+/* The result is on where the class is the index (a negative one counts from the end), else off.
+ * An index out of range is off everywhere. */
 bool onnx_import_one_hot(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *indices = n->inputs[0], *values = n->inputs[2];
@@ -144,7 +144,8 @@ bool onnx_import_one_hot(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_select(im->c, hit, on, off));
 }
 
-/* column - row of the last two dimensions of t, as i64 */
+/* Returns the number of the column less that of the row, in the last two dimensions of t, as
+ * i64. */
 static struct value *diagonal(struct onnx_import *im, const struct type *t)
 {
         const struct type *index = type_with_element(im->m, t, E_I64);
@@ -208,7 +209,7 @@ bool onnx_import_likelihood_loss(struct onnx_import *im, struct onnx_node *n)
                onnx_output(n, 0, compose_likelihood_loss(im->c, n->inputs[0], &loss));
 }
 
-/* the second output: the log softmax */
+/* The second output is the log softmax. */
 bool onnx_import_cross_entropy_loss(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *logarithms = NULL;

@@ -50,8 +50,8 @@ bool onnx_import_concat(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- Split ---- */
 
-/* extents along the axis of every output; the last chunk of an uneven num_outputs is the smaller
- * one */
+/* Finds the extent of every output along the axis. Where num_outputs does not divide it, the
+ * last part is smaller. */
 static bool split_sizes(struct onnx_import *im, struct onnx_node *n, int64_t extent, int axis,
                         int64_t *sizes, int outputs)
 {
@@ -129,7 +129,7 @@ bool onnx_import_split(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- Slice ---- */
 
-/* all numbers known: every axis once, no step of 0 */
+/* All numbers are known. Checks that every axis is there once, and that no step is 0. */
 static bool slice_static(struct onnx_import *im, struct onnx_node *n, const int64_t *axes,
                          struct compose_slice *s)
 {
@@ -239,10 +239,10 @@ bool onnx_import_slice(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- Pad, CenterCropPad ---- */
 
-/* in the order of enum compose_pad_mode */
+/* The modes, in the order of enum compose_pad_mode. */
 static const char *const pad_modes[] = { "constant", "reflect", "edge", "wrap", NULL };
 
-/* the scalar that mode constant fills with */
+/* Returns the scalar with which mode constant fills. */
 static struct value *pad_value(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *v[2] = { n->inputs[0], onnx_input(n, 2) };
@@ -280,7 +280,7 @@ static bool pad_dynamic(struct onnx_import *im, struct onnx_node *n, int mode, s
         return onnx_output(n, 0, compose_pad(im->c, x, value, low, mode, to));
 }
 
-/* pads: all low, then all high, one per axis */
+/* pads has all low ones, then all high ones, one for each axis. */
 static bool pad_static(struct onnx_import *im, struct onnx_node *n, int mode, struct value *value,
                        const int64_t *pads, int count, const struct onnx_axes *axes)
 {
@@ -302,7 +302,7 @@ static bool pad_static(struct onnx_import *im, struct onnx_node *n, int mode, st
                         return onnx_invalid(im, n, "pads %lld and %lld of an extent of %lld",
                                             (long long)before, (long long)behind,
                                             (long long)extent);
-                /* negative ones crop first */
+                /* Negative pads crop first. */
                 extent += (before < 0 ? before : 0) + (behind < 0 ? behind : 0);
                 if (mode != PAD_CONSTANT && extent < 1 && extents[d] > 0)
                         return onnx_invalid(im, n, "mode %s of an extent of %lld", pad_modes[mode],

@@ -11,7 +11,8 @@ bool onnx_import_matmul(struct onnx_import *im, struct onnx_node *n)
                onnx_output(n, 0, compose_matmul(im->c, n->inputs[0], n->inputs[1]));
 }
 
-/* x times a number that an attribute states as a float; exact for integers when it is whole */
+/* Returns x times a factor that an attribute states as a float. Integers are multiplied exactly
+ * by a whole factor. */
 static struct value *scaled(struct onnx_import *im, const struct onnx_node *n, struct value *x,
                             float factor, const char *name)
 {
@@ -72,7 +73,7 @@ static struct value *transposed_last(struct onnx_import *im, struct value *x)
         return rank < 2 ? x : compose_transpose(im->c, x, perm);
 }
 
-/* com.microsoft FusedMatMul: MatMul with transposed operands and a factor */
+/* com.microsoft FusedMatMul is MatMul with transposed operands and a factor. */
 bool onnx_import_fused_matmul(struct onnx_import *im, struct onnx_node *n)
 {
         float alpha;

@@ -19,7 +19,8 @@ static struct value *mel_of(struct onnx_import *im, struct value *hertz)
 static struct value *edges(struct onnx_import *im, const struct onnx_node *n, int64_t bands)
 {
         struct value *size = onnx_scalar(im, n, 1), *rate = size ? onnx_scalar(im, n, 2) : NULL,
-                     *low = rate ? onnx_scalar(im, n, 3) : NULL, *high = low ? onnx_scalar(im, n, 4) : NULL;
+                     *low = rate ? onnx_scalar(im, n, 3) : NULL,
+                     *high = low ? onnx_scalar(im, n, 4) : NULL;
 
         if (!high)
                 return NULL;
@@ -35,7 +36,7 @@ static struct value *edges(struct onnx_import *im, const struct onnx_node *n, in
                              divide(im->c, bins, compose_cast(im->c, rate, E_F64)));
 }
 
-/* edge number k of each band, over <bins x bands> */
+/* Returns edge number k of each band, over <bins x bands>. */
 static struct value *edge(struct onnx_import *im, struct value *all, struct value *shift,
                           const struct type *to, int k)
 {
@@ -98,7 +99,7 @@ bool onnx_import_mel_weight_matrix(struct onnx_import *im, struct onnx_node *n)
         struct value *left = edge(im, all, shift, to, 0), *peak = edge(im, all, shift, to, 1),
                      *right = edge(im, all, shift, to, 2);
         struct value *at = build_iota(&im->b, to, 0), *none = at ? build_like(&im->b, at, 0) : NULL;
-        /* a band that begins at its peak has that alone */
+        /* A band that begins at its peak has no rising side. */
         struct value *up = sub(im->c, at, left);
         up = divide(im->c, up, sub(im->c, peak, left));
         struct value *alone = compose_binary(im->c, OP_eq, left, peak);

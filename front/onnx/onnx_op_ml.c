@@ -78,14 +78,14 @@ bool onnx_import_array_feature_extractor(struct onnx_import *im, struct onnx_nod
 
 /* ---- LabelEncoder ---- */
 
-/* a list of numbers that attributes give */
+/* A list of numbers that attributes give. */
 struct list {
         enum element element;
         int64_t count;
         union scalar *numbers;          /* NULL: none is given */
 };
 
-/* what LabelEncoder has as attributes: X_floats, X_int64s, X_strings, X_tensor */
+/* Reads a list that LabelEncoder has as attribute X_floats, X_int64s, X_strings or X_tensor. */
 static bool list_read(struct onnx_import *im, struct onnx_node *n, const char *what, bool *strings,
                       struct list *list)
 {
@@ -133,7 +133,7 @@ static bool list_read(struct onnx_import *im, struct onnx_node *n, const char *w
         return true;
 }
 
-/* numbers of an element type as a constant vector */
+/* Returns numbers of an element type as a constant vector. */
 static struct value *table(struct onnx_import *im, enum element e, const union scalar *numbers,
                            int64_t count)
 {
@@ -187,7 +187,8 @@ static int64_t pairs_sort(const struct list *keys, const struct list *values, bo
         return kept;
 }
 
-/* x looked up by bisection: the position of the last key that is not above it, 0 where all are */
+/* Looks x up by bisection. Returns the position of the last key that is not above it; 0 where
+ * all are. */
 static struct value *position(struct onnx_import *im, struct value *x, struct value *keys)
 {
         int64_t count = value_extent(keys, 0), step = 1;
@@ -204,7 +205,7 @@ static struct value *position(struct onnx_import *im, struct value *x, struct va
         return at;
 }
 
-/* the number for all that no key is */
+/* Reads the number that stands for operands which are no key. */
 static bool preset_read(struct onnx_import *im, struct onnx_node *n, const struct list *values,
                         union scalar *preset)
 {

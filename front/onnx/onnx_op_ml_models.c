@@ -7,8 +7,8 @@
 #include "front/onnx/onnx_ml.h"
 #include "front/compose/compose_arithmetic.h"
 
-/* rows times the transposed matrix of `outputs` rows of values, which has as many columns as x
- * features; plus bias, unless NULL */
+/* Returns the rows of x times the transposed matrix of values, which has `outputs` rows of as
+ * many columns as x has features; plus bias, unless NULL. */
 static struct value *scores_of(struct onnx_import *im, struct value *x, int64_t outputs,
                                const float *values, struct value *bias)
 {
@@ -21,8 +21,8 @@ static struct value *scores_of(struct onnx_import *im, struct value *x, int64_t 
 
 /* ---- linear models ---- */
 
-/* x W + b for `outputs` of them, as the attributes coefficients and intercepts say; NULL after
- * an error */
+/* Returns x W + b, `outputs` columns, as the attributes coefficients and intercepts say. NULL
+ * after an error. */
 static struct value *linear(struct onnx_import *im, struct onnx_node *n, int64_t outputs,
                             const float *intercepts, int intercept_count)
 {
@@ -113,7 +113,7 @@ static bool vectors_read(struct onnx_import *im, struct onnx_node *n, struct mac
         return true;
 }
 
-/* exp(-gamma |x - v|^2) for each row x and vector v */
+/* Returns exp(-gamma |x - v|^2) for each row x and vector v. */
 static struct value *radial(struct onnx_import *im, struct value *x, struct value *vectors,
                             float gamma)
 {
@@ -126,7 +126,8 @@ static struct value *radial(struct onnx_import *im, struct value *x, struct valu
         return compose_unary(im->c, OP_exp, times(im->c, sum, -(double)gamma));
 }
 
-/* how like each row of x each of `count` vectors is, <N x count>; NULL after an error */
+/* Returns the kernel function of each row of x and each of `count` vectors, <N x count>. NULL
+ * after an error. */
 static struct value *kernels_of(struct onnx_import *im, const struct onnx_node *n,
                                 const struct machine_of_vectors *m, struct value *x, int64_t count)
 {
@@ -183,9 +184,9 @@ bool onnx_import_svm_regressor(struct onnx_import *im, struct onnx_node *n)
  * for i. Row j - 1 of the coefficients has those of the vectors of class i that speak for it
  * against j, row i those of class j against i.
  *
- *     vectors of     A   A   B   C   C            a column of the product's matrix for each pair:
- *     row 0         BA  BA  AB  AC  AC            AB: row 0 of A and of B
- *     row 1         CA  CA  CB  BC  BC            AC: row 1 of A, row 0 of C      BC: row 1 of B and of C */
+ *     vectors of     A   A   B   C   C      a column of the product's matrix for each pair:
+ *     row 0         BA  BA  AB  AC  AC      AB: row 0 of A and of B
+ *     row 1         CA  CA  CB  BC  BC      AC: row 1 of A, row 0 of C    BC: row 1 of B, C */
 struct pairs {
         int classes, count;
         int64_t vectors, *first;        /* of each class; first[classes]: all */
@@ -207,7 +208,8 @@ static struct value *pair_scores(struct onnx_import *im, const struct machine_of
         return scores_of(im, like, p->count, rows, onnx_ml_matrix(im, 1, p->count, m->rho));
 }
 
-/* how many pairs each class wins, as floats: of each pair i has 1 where it wins, else j */
+/* Returns how many pairs each class wins, as floats. Of a pair i, j, i has 1 where it wins, else
+ * j. */
 static struct value *votes(struct onnx_import *im, const struct pairs *p, struct value *scores)
 {
         float *rows = arena_array(im->arena, (size_t)p->classes * (size_t)p->count, sizeof *rows),
@@ -224,7 +226,7 @@ static struct value *votes(struct onnx_import *im, const struct pairs *p, struct
                    : NULL;
 }
 
-/* column k of x <N x many>, as <N x 1> */
+/* Returns column k of x <N x many>, as <N x 1>. */
 static struct value *column(struct onnx_import *im, struct value *x, int64_t k)
 {
         return compose_part(im->c, x, 1, k, 1);
@@ -325,7 +327,8 @@ static struct value *coupled(struct onnx_import *im, const struct pairs *pairs, 
         return compose_loop_close(im->c, &loop, yielded) ? &loop.op->results[0] : NULL;
 }
 
-/* of pairs, by Platt's sigmoid: 1 / (1 + exp(a s + b)), neither 0 nor 1 */
+/* Returns the probabilities of pairs, by Platt's sigmoid 1 / (1 + exp(a s + b)), kept from 0 and
+ * 1. */
 static struct value *pair_probabilities(struct onnx_import *im, const struct pairs *p,
                                         struct value *scores, const float *a, const float *b)
 {
@@ -335,7 +338,7 @@ static struct value *pair_probabilities(struct onnx_import *im, const struct pai
                      1e-7, 1 - 1e-7);
 }
 
-/* without vectors: a score for each class */
+/* A machine without vectors has a linear score for each class. */
 static bool linear_machine(struct onnx_import *im, struct onnx_node *n,
                            const struct machine_of_vectors *m, struct value *x,
                            const struct ml_labels *labels, int post, bool probable)
@@ -363,7 +366,7 @@ static bool linear_machine(struct onnx_import *im, struct onnx_node *n,
                onnx_output(n, 1, onnx_post_transform(im, y, post));
 }
 
-/* classes and where the vectors of each begin; false after an error */
+/* Reads the classes, and where the vectors of each begin. False after an error. */
 static bool pairs_read(struct onnx_import *im, struct onnx_node *n, int classes, struct pairs *p)
 {
         enum {

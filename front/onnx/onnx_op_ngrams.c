@@ -19,7 +19,7 @@ struct pool {
         int64_t outputs;
 };
 
-/* n-grams of `length` tokens: where they begin, and how many */
+/* Returns where the n-grams of `length` tokens begin in the pool, and how many there are. */
 static int64_t grams_of(const struct pool *p, int length, int64_t *begin)
 {
         *begin = p->starts[length - 1];
@@ -123,8 +123,9 @@ static bool pool_check(struct onnx_import *im, const struct onnx_node *n, struct
         return true;
 }
 
-/* x <rows x tokens x i64>: how often n-grams of `length` are there, <rows x n-grams x i32>.
- * Where they may begin and how far apart their tokens are, 1 to `gaps`, are two dimensions. */
+/* Returns how often the n-grams of `length` are in x <rows x tokens x i64>: <rows x n-grams x
+ * i32>. Where they may begin, and how far apart their tokens are (1 to `gaps`), are two
+ * dimensions. */
 static struct value *counted(struct onnx_import *im, const struct pool *p, struct value *x,
                              int length)
 {
@@ -175,7 +176,7 @@ static struct value *counted(struct onnx_import *im, const struct pool *p, struc
                               (const int64_t[]){ 1, 2 }, 2, E_COMPUTE);
 }
 
-/* counts <rows x n-grams x i32> weighed */
+/* Returns counts <rows x n-grams x i32> times the weights of the n-grams. */
 static struct value *weighed(struct onnx_import *im, const struct pool *p, struct value *counts)
 {
         if (p->mode == INVERSE)
@@ -192,7 +193,7 @@ static struct value *weighed(struct onnx_import *im, const struct pool *p, struc
                    compose_spread(im->c, weights, counts->type, (const int64_t[]){ 1 }));
 }
 
-/* x [tokens], or [rows, tokens] */
+/* The operand is [tokens], or [rows, tokens]. */
 bool onnx_import_tf_idf_vectorizer(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *parts[RANK_MAX * 16], *y;

@@ -131,8 +131,8 @@ bool onnx_import_rms_normalization(struct onnx_import *im, struct onnx_node *n)
         return layer_norm(im, n, n->inputs[0], &form);
 }
 
-/* com.microsoft: x + skip (+ bias), then normalized. Variant 0: Skip: gamma, beta, bias; 1:
- * SkipSimplified: gamma, bias, no mean */
+/* com.microsoft: x + skip (+ bias), which is then normalized. Variant 0, Skip, has gamma, beta
+ * and bias; variant 1, SkipSimplified, gamma and bias, and subtracts no mean. */
 bool onnx_import_skip_layer_normalization(struct onnx_import *im, struct onnx_node *n)
 {
         bool simplified = onnx_variant(n) == 1;

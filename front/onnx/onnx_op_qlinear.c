@@ -49,7 +49,7 @@ bool onnx_import_qlinear_where(struct onnx_import *im, struct onnx_node *n)
                          value_element(n->inputs[1]));
 }
 
-/* what operators of one operand have: x, x_scale, x_zero, y_scale, y_zero */
+/* Checks the operands of operators of one: x, x_scale, x_zero, y_scale, y_zero. */
 static bool want_unary(struct onnx_import *im, const struct onnx_node *n)
 {
         return onnx_want_inputs(im, n, 1 << 0 | 1 << 1 | 1 << 3) && onnx_want_8_bit(im, n, 0);

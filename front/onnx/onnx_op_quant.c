@@ -25,7 +25,7 @@ static bool block_size(struct onnx_import *im, struct onnx_node *n, int64_t *blo
                onnx_int_range(im, n, "block_size", 0, 0, NUMBER_MAX, block);
 }
 
-/* integers, and floats of 8 or 4 bits that are no scales */
+/* Whether numbers are quantized to e: integers, and floats of 8 or 4 bits that are no scales. */
 static bool is_quantized(enum element e)
 {
         enum element plain = compose_plain_element(e);
@@ -108,7 +108,7 @@ bool onnx_import_dequantize_linear(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_dequantize(im->c, x, scale, zero, to));
 }
 
-/* y, y_scale, y_zero_point */
+/* The results are y, y_scale, y_zero_point. */
 bool onnx_import_dynamic_quantize_linear(struct onnx_import *im, struct onnx_node *n)
 {
         if (!onnx_want_element(im, n, 0, E_F32))

@@ -20,7 +20,7 @@ static bool resize_declared(struct onnx_import *im, struct onnx_node *n, struct 
         return to != NULL;
 }
 
-/* an extent that a product of floats makes */
+/* Returns the extent that a product of floats makes. */
 static int64_t whole_extent(double product)
 {
         return product < 9e18 ? (int64_t)product : INT64_MAX;
@@ -44,7 +44,7 @@ static bool resize_by(struct onnx_import *im, struct onnx_node *n, struct compos
         return true;
 }
 
-/* scales from operand `input` */
+/* Reads scales from operand `input`. */
 static bool resize_scales(struct onnx_import *im, struct onnx_node *n, struct compose_resize *r,
                           int input)
 {
@@ -66,7 +66,7 @@ static bool resize_scales(struct onnx_import *im, struct onnx_node *n, struct co
         return resize_declared(im, n, r);
 }
 
-/* sizes that only a run knows, over the extents of x */
+/* Divides sizes that only a run knows by the extents of x. */
 static bool resize_to_value(struct onnx_import *im, struct onnx_node *n, struct compose_resize *r,
                             struct value *sizes, int policy)
 {
@@ -129,7 +129,7 @@ static bool present(const struct onnx_node *n, int input)
         return onnx_input(n, input) && type_elements(n->inputs[input]->type) > 0;
 }
 
-/* the axes in the order that the operands count them */
+/* Reads the axes, in the order in which the operands count them. */
 static bool resize_axes(struct onnx_import *im, struct onnx_node *n, struct compose_resize *r)
 {
         const int64_t *given = NULL;

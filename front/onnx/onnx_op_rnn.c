@@ -28,7 +28,7 @@ enum { KINDS = sizeof activation_info / sizeof *activation_info };
 
 /* ---- attributes ---- */
 
-/* a list of strings: as indices into activation_info */
+/* Reads a list of names as indices into activation_info. */
 static bool activation_names(struct onnx_import *im, struct onnx_node *n, int *kinds, int *count)
 {
         const Onnx__AttributeProto *a = onnx_attribute(n, "activations");

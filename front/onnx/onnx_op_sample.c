@@ -28,7 +28,8 @@ bool onnx_import_grid_sample(struct onnx_import *im, struct onnx_node *n)
                onnx_output(n, 0, compose_grid_sample(im->c, n->inputs[0], n->inputs[1], &s));
 }
 
-/* theta [N, d, d + 1] applied to the points of a regular grid over [-1, 1]: [N, size, d] */
+/* The result is the grid [N, size, d] that theta [N, d, d + 1] makes of a regular one over [-1,
+ * 1]. */
 bool onnx_import_affine_grid(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *theta = n->inputs[0];

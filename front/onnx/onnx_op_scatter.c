@@ -3,8 +3,8 @@
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_move.h"
 
-/* what both forms say: x, integer indices, updates like x, how they are combined; *kind: of
- * OP_scatter */
+/* Reads what both forms say: x, integer indices, updates like x, and how they are combined.
+ * *kind is that of OP_scatter. */
 static bool scatter_read(struct onnx_import *im, struct onnx_node *n, int64_t *kind)
 {
         static const char *const names[] = { "none", "add", "mul", "max", "min", NULL };

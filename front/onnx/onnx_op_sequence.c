@@ -8,7 +8,7 @@
 #include "front/onnx/onnx_sequence.h"
 #include "front/compose/compose_move.h"
 
-/* input i as a sequence; NULL after an error */
+/* Returns input i as a sequence. NULL after an error. */
 static struct onnx_sequence *sequence(struct onnx_import *im, const struct onnx_node *n, int i)
 {
         struct value *v = n->inputs[i];
@@ -187,7 +187,7 @@ static bool check_map(struct onnx_import *im, struct onnx_node *n, const Onnx__G
                        "the sequence is empty, and of what element the results are is not stated");
 }
 
-/* what output `which` of the body was for each item */
+/* Returns the sequence of the results that output `which` of the body had, one for each item. */
 static struct value *mapped(struct onnx_import *im, struct onnx_node *n, struct value *const *made,
                             int which, int outputs, int items)
 {

@@ -93,7 +93,7 @@ bool onnx_import_flatten(struct onnx_import *im, struct onnx_node *n)
                onnx_output(n, 0, compose_reshape(im->c, x, 2, dims));
 }
 
-/* the declared shape for x's elements, where run-time axes say what it is */
+/* Gives x's elements the declared shape, which run-time axes cannot say. */
 static bool reshape_declared(struct onnx_import *im, struct onnx_node *n, int rank)
 {
         struct value *x = n->inputs[0];
@@ -149,7 +149,7 @@ bool onnx_import_unsqueeze(struct onnx_import *im, struct onnx_node *n)
                         return onnx_invalid(im, n, "operand 1 (axes) is missing");
                 count = type_elements(n->inputs[1]->type);
         }
-        /* axes count in the result */
+        /* The axes count dimensions of the result. */
         if (count > RANK_MAX - value_rank(x))
                 return onnx_unsupported(im, n, "a result of more than %d dimensions", RANK_MAX);
         int rank = value_rank(x) + (int)count;
@@ -212,9 +212,9 @@ bool onnx_import_expand(struct onnx_import *im, struct onnx_node *n)
                onnx_output(n, 0, build_broadcast_numpy(&im->b, x, rank, dims));
 }
 
-/* x repeated along up to TILED_MAX of the dimensions that `repeats` still names, which it then no
- * longer does: a dimension that is becomes [times, extent], those between lie together; all are
- * broadcast at once. */
+/* Returns x repeated along up to TILED_MAX of the dimensions that `repeats` still names, and
+ * takes these out of it. A dimension that is repeated becomes [times, extent], those between lie
+ * together, and all are broadcast at once. */
 static struct value *tile_some(struct onnx_import *im, struct value *x, int64_t *repeats)
 {
         enum { TILED_MAX = RANK_MAX / 2 - 1 };

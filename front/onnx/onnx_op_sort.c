@@ -46,8 +46,8 @@ static int64_t count_true(const struct value *flags)
         return count;
 }
 
-/* how many there are: of constant flags; else what the model declares for that dimension of its
- * result */
+/* Finds how many flags are true: of constant flags by counting, else from the extent that the
+ * model declares for that dimension of the result. */
 static bool how_many(struct onnx_import *im, struct onnx_node *n, const struct value *flags,
                      enum element e, int rank, int dimension, int64_t *count)
 {
@@ -64,7 +64,7 @@ static bool how_many(struct onnx_import *im, struct onnx_node *n, const struct v
                             compose_text(im->c, declared), (long long)value_extent(flags, 0));
 }
 
-/* <rank x n>: a column for each element that is not 0 */
+/* The result <rank x n> has a column for each element that is not 0. */
 bool onnx_import_non_zero(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *rows[RANK_MAX];
@@ -91,8 +91,8 @@ bool onnx_import_non_zero(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, build_concat(&im->b, rows, rank, 0));
 }
 
-/* slices of x along axis, or elements of all of it, where condition <at most so many x bool>
- * holds */
+/* The result has the slices of x along the axis, or the elements of all of x, for which the
+ * condition, <at most so many x bool>, holds. */
 bool onnx_import_compress(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *flags = n->inputs[1];

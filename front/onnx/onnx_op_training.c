@@ -43,7 +43,7 @@ static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct 
         }
 }
 
-/* rate R and count T: what the rate is now */
+/* Finds the learning rate after T updates, whose first is R. */
 static bool learning_rate(struct onnx_import *im, const struct onnx_node *n, struct optimizer *o)
 {
         struct value *rate = onnx_scalar(im, n, 0), *updates = rate ? onnx_scalar(im, n, 1) : NULL;
@@ -67,7 +67,7 @@ static bool learning_rate(struct onnx_import *im, const struct onnx_node *n, str
         return o->first && o->rate;
 }
 
-/* v: tensor, gradient, states; made from them: tensor, states */
+/* Makes of v (a tensor, its gradient, its states) the new tensor and its new states. */
 static bool update(struct onnx_import *im, const struct optimizer *o, struct value *const *v,
                    struct value **made)
 {

@@ -184,7 +184,8 @@ bool onnx_import_fused_attention(struct onnx_import *im, struct onnx_node *n)
             !compose_attention(im->c, &a, &result))
                 return false;
         if (onnx_wants(n, 1) &&
-            !onnx_output(n, 1, compose_attention_present(im->c, result.k, result.v, value_element(x))))
+            !onnx_output(n, 1,
+                         compose_attention_present(im->c, result.k, result.v, value_element(x))))
                 return false;
         return onnx_output(n, 0, result.y);
 }
@@ -377,7 +378,8 @@ bool onnx_import_embed_layer_normalization(struct onnx_import *im, struct onnx_n
         if (!segments != !kinds)
                 return onnx_invalid(im, n, "segment_ids and segment_embedding go together");
         if (value_extent(places, 1) != value_extent(words, 1) ||
-            (kinds && (value_rank(kinds) != 2 || value_extent(kinds, 1) != value_extent(words, 1))) ||
+            (kinds &&
+             (value_rank(kinds) != 2 || value_extent(kinds, 1) != value_extent(words, 1))) ||
             (mask && mask->type != ids->type) || (segments && segments->type != ids->type) ||
             (!given && value_extent(places, 0) < value_extent(ids, 1)))
                 return onnx_invalid(im, n, "tables %s and %s do not fit ids %s",

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* as onnx_ml_integers has them, in [least, most] */
+/* Reads integers as onnx_ml_integers does, and checks that they are in [least, most]. */
 static bool integers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *count,
                      int64_t least, int64_t most, const int64_t **values)
 {
@@ -20,7 +20,8 @@ static bool integers(struct onnx_import *im, struct onnx_node *n, const char *na
         return true;
 }
 
-/* a tensor of `count` numbers (-1: any) of type e; NULL where it is absent and need not be there */
+/* Reads a tensor of `count` numbers (-1: any) of type e. *values is NULL where it is absent and
+ * not required. */
 static bool numbers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t count,
                     enum element e, bool required, struct value **values)
 {
@@ -35,7 +36,7 @@ static bool numbers(struct onnx_import *im, struct onnx_node *n, const char *nam
                             element_info[e].text);
 }
 
-/* what the attributes hold */
+/* What the attributes hold. */
 struct said {
         int64_t nodes, leaves, trees, targets;
         const int64_t *features, *ways[2], *is_leaf[2], *missing, *target_ids, *roots;
@@ -71,7 +72,7 @@ static bool said_read(struct onnx_import *im, struct onnx_node *n, struct said *
         return s->trees > 0 || onnx_invalid(im, n, "tree_roots is empty");
 }
 
-/* behind enum compose_tree_mode: is the feature one of several numbers? */
+/* A mode behind those of enum compose_tree_mode: is the feature one of several numbers? */
 enum { TREE_MEMBER = TREE_NEQ + 1 };
 
 static double number(const struct value *v, int64_t k)

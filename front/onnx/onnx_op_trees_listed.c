@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* a node's name, and where it is listed */
+/* A node's name, and where it is listed. */
 struct named {
         int64_t tree, node, at;
 };
@@ -74,7 +74,7 @@ static bool numbers(struct onnx_import *im, struct onnx_node *n, const char *nam
         return true;
 }
 
-/* behind enum compose_tree_mode */
+/* A mode behind those of enum compose_tree_mode. */
 enum { LEAF = TREE_NEQ + 1 };
 
 static bool modes_read(struct onnx_import *im, struct onnx_node *n, struct listed *l)
@@ -116,7 +116,7 @@ static bool one_voted(struct onnx_import *im, struct onnx_node *n, struct listed
         return true;
 }
 
-/* votes: what names of attributes about them begin with */
+/* Reads the lists. votes: how the names of attributes about votes begin. */
 static bool listed_read(struct onnx_import *im, struct onnx_node *n, const char *votes,
                         struct listed *l)
 {
@@ -163,8 +163,8 @@ static bool listed_read(struct onnx_import *im, struct onnx_node *n, const char 
         return true;
 }
 
-/* numbers[k]: node k of the list in the forest, or ~ of its leaf; the first listed of a tree is
- * its root */
+/* Sets numbers[k] to the node of the forest that node k of the list is, or to ~ of its leaf. The
+ * first node that is listed of a tree is its root. */
 static bool nodes_read(struct onnx_import *im, const struct onnx_node *n, const struct listed *l,
                        int64_t *numbers, struct compose_forest *f)
 {
@@ -201,7 +201,7 @@ static bool nodes_read(struct onnx_import *im, const struct onnx_node *n, const 
         return true;
 }
 
-/* votes by leaf: counted, then each to its place */
+/* Sorts votes by their leaf: counts them, then puts each in its place. */
 static bool votes_read(struct onnx_import *im, const struct onnx_node *n, const struct listed *l,
                        const int64_t *numbers, struct compose_forest *f)
 {
@@ -239,7 +239,8 @@ static bool votes_read(struct onnx_import *im, const struct onnx_node *n, const 
         return true;
 }
 
-/* x as what trees compute in, the forest, and what is added in the end; NULL after an error */
+/* Returns x in the type that trees compute in; reads the forest, and the base values. NULL after
+ * an error. */
 static struct value *forest_read(struct onnx_import *im, struct onnx_node *n, const char *votes,
                                  struct listed *l, struct compose_forest *f)
 {
@@ -297,7 +298,8 @@ bool onnx_import_tree_ensemble_regressor(struct onnx_import *im, struct onnx_nod
 
 /* ---- classes ---- */
 
-/* whether each class has a vote whatever x is: some tree has one for it in each of its leaves */
+/* Returns whether each class has a vote whatever x is: some tree has one for it in each of its
+ * leaves. */
 static bool are_spoken_of(struct onnx_import *im, const struct listed *l,
                           const struct compose_forest *f)
 {

@@ -21,7 +21,7 @@ struct onnx_reads {
         size_t count, room, own;
 };
 
-/* names that a subgraph defines, and the subgraph around it; NULL: the node's own graph */
+/* The names that a subgraph defines, and the subgraph around it; NULL: the node's own graph. */
 struct definitions {
         const struct definitions *around;
         struct map *names;
@@ -99,7 +99,7 @@ static void read_node(struct arena *arena, struct onnx_reads *r, const Onnx__Nod
 
 typedef bool (*visitor)(void *context, bytes_t name, bool inner);
 
-/* inner: the name is one that a subgraph reads */
+/* Visits the names that a node reads. inner: a subgraph reads the name. */
 static bool each_read(const struct onnx_reads *r, visitor visit, void *context)
 {
         for (size_t i = 0; i < r->count; i++)
@@ -126,7 +126,10 @@ struct onnx_wiring *onnx_wiring_new(struct onnx_import *im, Onnx__NodeProto *con
         }
         struct arena *arena = arena_new();
         struct onnx_wiring *w = ARENA_NEW(arena, struct onnx_wiring);
-        *w = (struct onnx_wiring){ .arena = arena, .nodes = nodes, .count = (int)count, .producers = map_new(arena) };
+        *w = (struct onnx_wiring){ .arena = arena,
+                                   .nodes = nodes,
+                                   .count = (int)count,
+                                   .producers = map_new(arena) };
         struct onnx_producer *producers = arena_array(arena, count, sizeof *producers);
         w->reads = arena_array(arena, count, sizeof *w->reads);
         for (int i = 0; i < w->count; i++) {

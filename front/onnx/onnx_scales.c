@@ -17,7 +17,7 @@ static const struct scaled {
 #include "front/onnx/onnx_scales.def"
 };
 
-/* elements to look at: of a splat, one */
+/* Returns how many elements are to be looked at; of a splat, one. */
 static int64_t different_elements(const struct value *v)
 {
         int64_t count = type_elements(v->type);

@@ -28,7 +28,7 @@ struct onnx_sequence {
         struct onnx_room *room;         /* NULL: an optional without a value */
 };
 
-/* the first `count` items of the room as a sequence of that type */
+/* Returns the first `count` items of the room as a sequence of that type. */
 struct onnx_sequence *onnx_sequence_share(struct onnx_import *im, const struct type *type,
                                           struct onnx_room *room, int count);
 /* A room with copies of `count` items, and as many free places. The copies are charged against the

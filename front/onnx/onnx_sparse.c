@@ -55,7 +55,7 @@ static bool shape_check(const struct sparse *s, int64_t *bytes)
                                "tensor_bytes", s->im->context->limits.tensor_bytes);
 }
 
-/* the number of the element that entry i is; -1: there is none */
+/* Returns the number of the element that entry i is; -1: there is none. */
 static int64_t place_of(const struct sparse *s, int64_t i)
 {
         int parts = s->places->type->rank == 1 ? 1 : s->rank;

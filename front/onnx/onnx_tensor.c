@@ -73,7 +73,7 @@ static size_t field_count(const Onnx__TensorProto *t, enum field field)
         }
 }
 
-/* bits per element as stored in a file */
+/* Returns how many bits an element has in a file. */
 static int element_bits(enum element e)
 {
         switch (e) {
@@ -85,7 +85,7 @@ static int element_bits(enum element e)
         }
 }
 
-/* entries of the typed list */
+/* Returns how many entries the typed list has. */
 static size_t list_length(const struct reading *r)
 {
         int bits = element_bits(r->element);
@@ -96,7 +96,7 @@ static size_t list_length(const struct reading *r)
 
 /* ---- values ---- */
 
-/* int32_data and uint64_data to narrower elements; bool: any but 0 is true */
+/* Narrows int32_data or uint64_data to smaller elements. For bool, any number but 0 is true. */
 static void *narrow(const struct reading *r)
 {
         static const struct { int64_t least, most;
@@ -143,7 +143,7 @@ static const void *unpacked(const struct reading *r, const unsigned char *packed
         return out;
 }
 
-/* the bytes of int32_data; NULL after an error */
+/* Returns the bytes that int32_data lists. NULL after an error. */
 static const unsigned char *listed_bytes(const struct reading *r)
 {
         unsigned char *bytes = arena_alloc(r->im->arena, r->bytes + 1);
@@ -294,7 +294,8 @@ bool onnx_tensor_read(struct onnx_import *im, const Onnx__TensorProto *t, const 
         if (!data)
                 return false;
         const struct type *type = type_static(im->m, r.element, (int)t->n_dims, t->dims);
-        *value = constant_dense(im->m, type, data, t->name.len ? onnx_string(im->arena, t->name) : NULL);
+        const char *name = t->name.len ? onnx_string(im->arena, t->name) : NULL;
+        *value = constant_dense(im->m, type, data, name);
         return true;
 }
 

@@ -20,7 +20,7 @@ enum { DEPTH_MAX = 256 }; /* of messages: as in onnx_wire.c, whatever the option
 
 /* ---- types and tensors ---- */
 
-/* the number of an element type; 0: it is none */
+/* Returns the number of an element type; 0 where the word is none. */
 static int element_of(bytes_t w)
 {
         const ProtobufCEnumDescriptor *types = &onnx__tensor_proto__data_type__descriptor;
@@ -58,7 +58,7 @@ static bool dimension(struct reader *r)
         return field_close(r, &dim);
 }
 
-/* float: a scalar; float[]: of unknown rank */
+/* Reads a type of tensors: `float` is a scalar, `float[]` of unknown rank. */
 static bool tensor_type(struct reader *r, int element)
 {
         struct part shape;
@@ -78,7 +78,7 @@ static bool tensor_type(struct reader *r, int element)
 
 static bool type(struct reader *r, const char *field);
 
-/* key, value, element: within the parentheses of map(..), seq(..) and so on */
+/* Reads the types within the parentheses of map(..), seq(..) and so on. */
 static bool inner_type(struct reader *r, bytes_t kind, int *key)
 {
         *key = word_is(kind, "map") || word_is(kind, "sparse_tensor")
@@ -114,7 +114,7 @@ static bool type(struct reader *r, const char *field)
                field_close(r, &part) && field_close(r, &whole);
 }
 
-/* the field that elements of a type are in, and how they are written */
+/* Returns the field that elements of a type are in, and how these are written. */
 static const char *data_field(int element, int *wire)
 {
         *wire = WIRE_VARINT;
@@ -176,7 +176,7 @@ static bool entries(struct reader *r, const char *field, bool opsets)
         return fine;
 }
 
-/* "{1, 2}" or ["location": "file", ..], or nothing */
+/* Reads the data of a tensor: "{1, 2}", ["location": "file", ..], or nothing. */
 static bool tensor_data(struct reader *r, int element)
 {
         int wire;
@@ -197,7 +197,7 @@ static bool tensor_data(struct reader *r, int element)
         return word_want(r, '}') && (wire == WIRE_BYTES || field_close(r, &part));
 }
 
-/* type [name] [=] data, as a field */
+/* Reads a tensor, type [name] [=] data, as a field. */
 static bool tensor(struct reader *r, const char *field)
 {
         struct part part;
@@ -229,7 +229,7 @@ static bool tensor(struct reader *r, const char *field)
 
 static bool graph(struct reader *r, const char *field);
 
-/* where the type of an attribute's value ends: with data behind it, it is a tensor */
+/* Whether data stand behind the type of an attribute's value, which is then a tensor. */
 static bool is_tensor(struct reader *r)
 {
         const char *at = r->at;
@@ -263,7 +263,7 @@ enum {
                   A_FLOAT /* FLOATS is behind FLOAT as INTS is behind INT */
 };
 
-/* of what type the value that stands here is, by its first letters */
+/* Returns the type of the value that stands here, by its first letters. */
 static int value_type(struct reader *r)
 {
         char c = word_peek(r);
@@ -335,7 +335,8 @@ static bool attribute_list(struct reader *r, int stated)
         return word_want(r, ']');
 }
 
-/* name: type = value, name = [values], name: type = @parameter; the name has been read */
+/* Reads an attribute, name: type = value, name = [values], or name: type = @parameter. The name
+ * has been read. */
 static bool attribute(struct reader *r, const char *field, bytes_t called)
 {
         struct part part;
@@ -366,7 +367,8 @@ static bool attribute(struct reader *r, const char *field, bytes_t called)
         return field_close(r, &part);
 }
 
-/* <a = 1, b: ints = []>; of a function also plain names: parameters that have no default */
+/* Reads attributes, <a = 1, b: ints = []>. A function also has plain names: parameters without a
+ * preset. */
 static bool attributes(struct reader *r, bool of_function)
 {
         bytes_t called;
@@ -386,7 +388,7 @@ static bool attributes(struct reader *r, bool of_function)
 
 /* ---- nodes, graphs ---- */
 
-/* "x, , z": names that may be empty; none at all is none */
+/* Reads names, "x, , z", which may be empty. */
 static bool names(struct reader *r, const char *field)
 {
         for (;;) {
@@ -498,7 +500,7 @@ static bool graph(struct reader *r, const char *field)
                field_close(r, &part);
 }
 
-/* parameters of a function: names, with types or without */
+/* Reads the parameters of a function: names, with types or without. */
 static bool parameters(struct reader *r, const char *field)
 {
         bytes_t called;
@@ -517,8 +519,8 @@ static bool parameters(struct reader *r, const char *field)
 
 /* ---- heads ---- */
 
-/* <ir_version: 8, opset_import: ["" : 17], doc_string: "..">: fields of the message by their
- * names */
+/* Reads fields of the message by their names: <ir_version: 8, opset_import: ["" : 17],
+ * doc_string: "..">. */
 static bool head(struct reader *r)
 {
         static const struct { const char *field; char kind;

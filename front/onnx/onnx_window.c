@@ -2,7 +2,8 @@
 /* The windows of convolutions and pools, as attributes say them. */
 #include "front/onnx/onnx_helpers.h"
 
-/* an INTS attribute of exactly `want` entries in [least, NUMBER_MAX]; absent: `preset` in each */
+/* Reads an attribute of exactly `want` integers in [least, NUMBER_MAX]. An absent one gives
+ * `preset` for each. */
 static bool numbers_read(struct onnx_import *im, struct onnx_node *n, const char *name, int want,
                          int64_t least, int64_t preset, int64_t *values)
 {

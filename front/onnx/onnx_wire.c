@@ -234,7 +234,7 @@ static bool is_long_data(const struct level *level, const ProtobufCFieldDescript
                length >= CONSTANT_LARGE && !strcmp(field->name, "raw_data");
 }
 
-/* the field from `tag` to s->at, whose value is the last `length` bytes of it */
+/* Leaves the field from `tag` to s->at in the file. Its value is its last `length` bytes. */
 static void leave_in_file(struct scan *s, const unsigned char *tag, uint64_t length)
 {
         struct onnx_image *image = s->image;
@@ -369,7 +369,12 @@ bool onnx_wire_check(const unsigned char *bytes, size_t length,
                 return false;
         }
         struct scan *s = memory_alloc(sizeof *s);
-        *s = (struct scan){ .start = bytes, .at = bytes, .copied = bytes, .image = image, .diag = diag, .limits = limits };
+        *s = (struct scan){ .start = bytes,
+                            .at = bytes,
+                            .copied = bytes,
+                            .image = image,
+                            .diag = diag,
+                            .limits = limits };
         s->levels[0] = (struct level){ .message = message, .end = bytes + length };
         bool ok = true;
         while (ok) {

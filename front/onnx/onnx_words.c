@@ -54,7 +54,8 @@ bool word_want(struct reader *r, char c)
         return word_take(r, c) || word_wanted(r, arena_printf(r->arena, "'%c'", c));
 }
 
-/* behind an item: another one follows; else the list is closed, or *fine is false */
+/* Behind an item, another one follows, or the list is closed; *fine is false where neither is
+ * so. */
 bool word_more(struct reader *r, char close, bool *fine)
 {
         if (word_take(r, ','))
@@ -71,7 +72,7 @@ bool word_want_arrow(struct reader *r)
         return true;
 }
 
-/* an identifier; of length 0: there is none */
+/* Reads an identifier; its length is 0 where there is none. */
 bytes_t word_take_identifier(struct reader *r)
 {
         skip(r);
@@ -114,7 +115,7 @@ bool word_string(struct reader *r, bytes_t *s)
         return true;
 }
 
-/* an identifier, or a string that stands for one */
+/* Reads an identifier, or a string that stands for one. */
 bool word_name(struct reader *r, bytes_t *s)
 {
         if (word_peek(r) == '"')
@@ -123,7 +124,8 @@ bool word_name(struct reader *r, bytes_t *s)
         return s->len || word_wanted(r, "a name");
 }
 
-/* what a number may consist of; *is_float: with a point, an exponent, or of letters (inf, nan) */
+/* Reads the characters that a number may consist of. *is_float: it has a point, an exponent, or
+ * letters (inf, nan). */
 static bool number_text(struct reader *r, char text[NUMBER_LENGTH_MAX + 1], bool *is_float)
 {
         skip(r);
