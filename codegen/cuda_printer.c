@@ -35,7 +35,7 @@ static void reserve(struct c_writer *w)
                 "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "shared_memory", "shared_bytes", "launch", "launch_clusters", "cluster_barrier", "cluster_leave", "cluster_at", "prepared",
                 "is_prepared", "check", "arguments", "dim3", "uint3", "min", "max", "atomicMin", "CUDA_CPU",
                 "launch_dependents", "launch_wait", "bring_share", "bring", "load_own", "attributes", "profiled", "events", "microseconds", "graph", "exec", "copy_async", "copy_commit", "copy_wait", "load_matrices", "mma_f16", "mma_bf16", "mma_s8", "mma_u8", "mma_tf32", "mma_f32", "pair_f16", "pair_bf16", "high_part", "low_part",
-                "runs", "runs_begin", "runs_copy", "runs_commit", "runs_wait", "runs_thread", "RUN_GROUPS", "barrier_begin", "barrier_expect", "barrier_wait",
+                "bulk", "bulk_copies", "bulk_begin", "bulk_copy", "bulk_commit", "bulk_wait", "bulk_thread", "BULK_GROUPS", "barrier_begin", "barrier_expect", "barrier_wait",
                 "copy_bulk", "shared_to_units", "move_words", "units_begin", "units_commit", "units_wait", "matrix_at", "matrix_across_at", "sums_settled", "whole_sums_settled", "pairs_settled", "give_pairs_f16", "give_pairs_bf16",
         };
         static const char *const functions[] = { "prepare", "load", "status", "profile", "launch", "launches" };

@@ -617,12 +617,12 @@ void cuda_product(struct c_writer *w, const struct loop_stmt *s)
         case STMT_COMMIT:
                 c_line(w, "copy_commit();");
                 if (w->cuda->phase->copies_bulk)
-                        c_line(w, "runs_commit(&runs);");
+                        c_line(w, "bulk_commit(&bulk);");
                 break;
         case STMT_WAIT:                 /* the barrier makes copies of other warps visible, too */
                 c_line(w, "copy_wait(%d);", s->code);
                 if (w->cuda->phase->copies_bulk)
-                        c_line(w, "runs_wait(&runs, %d);", s->code);
+                        c_line(w, "bulk_wait(&bulk, %d);", s->code);
                 if (w->cuda->phase->warp_group)
                         c_line(w, "shared_to_units();");
                 c_line(w, "__syncthreads();");

@@ -3,11 +3,11 @@
  * multiply as one, and read their operands from shared memory, where bulk copies arrive at barriers
  * (mbarrier).
  *
- *     struct runs runs;
- *     runs_begin(&runs, shared_memory() + 203008);                     a barrier for each batch of copies that may be under way
- *     runs_copy(&runs, ws + .., w + .., 32768);                        one thread starts the copy
- *     runs_commit(&runs);
- *     runs_wait(&runs, 1);
+ *     struct bulk_copies bulk;
+ *     bulk_begin(&bulk, shared_memory() + 203008);                     a barrier for each batch of copies that may be under way
+ *     bulk_copy(&bulk, ws + .., w + .., 32768);                        one thread starts the copy
+ *     bulk_commit(&bulk);
+ *     bulk_wait(&bulk, 1);
  *     multiply_bf16_together_32(acc[0], xs + .., ws + ..);
  *     units_wait(1);
  *     sums_settled(acc[0], 4);                                         from here on a lane may use the sums
@@ -28,7 +28,7 @@ static const char fence[] =
         "static __device__ __forceinline__ void shared_to_units(void) { asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\"); }\n"
         "#endif\n";
 
-static const char runs[] =
+static const char bulk_copies[] =
         "\n"
         "#ifndef CUDA_CPU\n"
         "static __device__ __forceinline__ void barrier_begin(uint64_t *b, unsigned arrivals)\n"
@@ -57,39 +57,39 @@ static const char runs[] =
         "}\n"
         "#endif\n"
         "\n"
-        "/* Copies of runs: a barrier for each group that may be under way, in turn. */\n"
-        "enum { RUN_GROUPS = 16 };\n"
-        "struct runs { uint64_t *arrivals; unsigned copied, arrived, bytes; };\n"
-        "static __device__ __forceinline__ bool runs_thread(void) { return threadIdx.x + threadIdx.y == 0; }\n"
-        "static __device__ __forceinline__ void runs_begin(struct runs *r, void *shared)\n"
+        "/* Bulk copies: a barrier for each group that may be under way, in turn. */\n"
+        "enum { BULK_GROUPS = 16 };\n"
+        "struct bulk_copies { uint64_t *arrivals; unsigned copied, arrived, bytes; };\n"
+        "static __device__ __forceinline__ bool bulk_thread(void) { return threadIdx.x + threadIdx.y == 0; }\n"
+        "static __device__ __forceinline__ void bulk_begin(struct bulk_copies *r, void *shared)\n"
         "{\n"
         "        r->arrivals = (uint64_t *)shared;\n"
         "        r->copied = r->arrived = r->bytes = 0;\n"
-        "        if (runs_thread()) {\n"
-        "                for (int i = 0; i < RUN_GROUPS; i++)\n"
+        "        if (bulk_thread()) {\n"
+        "                for (int i = 0; i < BULK_GROUPS; i++)\n"
         "                        barrier_begin(r->arrivals + i, 1);\n"
         "                shared_to_units();\n"
         "        }\n"
         "        __syncthreads();\n"
         "}\n"
-        "static __device__ __forceinline__ void runs_copy(struct runs *r, void *shared, const void *global, unsigned bytes)\n"
+        "static __device__ __forceinline__ void bulk_copy(struct bulk_copies *r, void *shared, const void *global, unsigned bytes)\n"
         "{\n"
-        "        if (runs_thread())\n"
-        "                copy_bulk(shared, global, bytes, r->arrivals + r->copied % RUN_GROUPS);\n"
+        "        if (bulk_thread())\n"
+        "                copy_bulk(shared, global, bytes, r->arrivals + r->copied % BULK_GROUPS);\n"
         "        r->bytes += bytes;\n"
         "}\n"
-        "static __device__ __forceinline__ void runs_commit(struct runs *r)\n"
+        "static __device__ __forceinline__ void bulk_commit(struct bulk_copies *r)\n"
         "{\n"
-        "        if (runs_thread())\n"
-        "                barrier_expect(r->arrivals + r->copied % RUN_GROUPS, r->bytes);\n"
+        "        if (bulk_thread())\n"
+        "                barrier_expect(r->arrivals + r->copied % BULK_GROUPS, r->bytes);\n"
         "        r->copied++;\n"
         "        r->bytes = 0;\n"
         "}\n"
         "/* until so many groups are under way */\n"
-        "static __device__ __forceinline__ void runs_wait(struct runs *r, unsigned left)\n"
+        "static __device__ __forceinline__ void bulk_wait(struct bulk_copies *r, unsigned left)\n"
         "{\n"
         "        for (; r->copied - r->arrived > left; r->arrived++)\n"
-        "                barrier_wait(r->arrivals + r->arrived % RUN_GROUPS, r->arrived / RUN_GROUPS % 2);\n"
+        "                barrier_wait(r->arrivals + r->arrived % BULK_GROUPS, r->arrived / BULK_GROUPS % 2);\n"
         "}\n";
 
 static const char units[] =
@@ -275,7 +275,7 @@ void cuda_warp_group_top(struct c_writer *w, struct text *out)
                 whole |= together && p->sum != E_F32;
                 of_sums |= together && p->of_sums;
         }
-        text_add(out, "%s%s%s", any || cuda->copies_bulk ? fence : "", cuda->copies_bulk ? runs : "", any ? units : "");
+        text_add(out, "%s%s%s", any || cuda->copies_bulk ? fence : "", cuda->copies_bulk ? bulk_copies : "", any ? units : "");
         text_add(out, "%s%s%s%s", floats ? settled_floats : "", whole ? settled_whole : "", of_sums ? settled_pairs : "", of_sums ? across : "");
         for (int k = 0; k < cuda->product_count; k++) {
                 const struct cuda_product *p = &cuda->products[k];
@@ -320,15 +320,15 @@ void cuda_warp_group_begin(struct c_writer *w)
         if (!phase->copies_bulk)
                 return;
         w->cuda->copies_bulk = w->cuda->shares = true;
-        c_line(w, "struct runs runs;");
-        c_line(w, "runs_begin(&runs, shared_memory());");
-        phase->shared += GRID_RUNS_BYTES;
+        c_line(w, "struct bulk_copies bulk;");
+        c_line(w, "bulk_begin(&bulk, shared_memory());");
+        phase->shared += GRID_BULK_BYTES;
 }
 
 void cuda_bulk_copy(struct c_writer *w, const struct loop_stmt *s)
 {
         cuda_needs(w, s->source, COPY_BYTES);
-        c_put(w, "runs_copy(&runs," C_SOFT);
+        c_put(w, "bulk_copy(&bulk," C_SOFT);
         cuda_place(w, s->buffer, s->a);
         c_put(w, "," C_SOFT);
         cuda_place(w, s->source, s->b);

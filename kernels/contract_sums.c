@@ -169,7 +169,7 @@ struct partial_sums { int loop; int64_t share; };
 static struct partial_sums partial_sums_of(const struct tile *t, const struct sum_loop *loops, int count)
 {
         struct partial_sums partial = { .loop = count };
-        int64_t room = t->s->multiply->join ? t->s->multiply->run : 0;
+        int64_t room = t->s->multiply->join ? t->s->multiply->partial : 0;
         while (room && partial.loop > 0) {
                 int64_t extent = loops[--partial.loop].extent, unroll = partial.loop == count - 1 ? t->s->schedule.unroll : 1;
                 int64_t most = room > unroll ? room - room % unroll : unroll;

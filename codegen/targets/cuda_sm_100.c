@@ -18,7 +18,7 @@ static const struct gpu gpu = {
         .cluster_rate = 2.65e12,
         .launch = 1.3e-6,
         .capability = 100,
-        .runs = true,
+        .bulk_copies = true,
         .early = true,
 };
 

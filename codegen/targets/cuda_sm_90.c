@@ -21,7 +21,7 @@ static const struct gpu gpu = {
         .cluster_rate = 3.33e12,
         .launch = 0.9e-6,
         .capability = 90,
-        .runs = true,
+        .bulk_copies = true,
         .early = true,
 };
 

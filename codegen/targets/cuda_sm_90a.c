@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Hopper with what it alone has: products of four warps that read shared memory themselves, copies of whole runs. */
+/* Hopper with what it alone has: products of four warps that read shared memory themselves, bulk copies. */
 #include "codegen/targets/cuda.h"
 #include "ir/target/rates.h"
 

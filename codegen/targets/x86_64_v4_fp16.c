@@ -9,8 +9,8 @@
 extern const struct target target_x86_64_v4_bf16, target_x86_64_v4_fp16;
 
 static const struct multiply multiplies[] = {
-        X86_GROUPS("fp16_runs", 16, 2, F16, F16, F32, .body = "add_pair", .order = ORDER_RUNS, .instructions = 1,
-                   .join = "join_pair", .run = 72),
+        X86_GROUPS("fp16_partial", 16, 2, F16, F16, F32, .body = "add_pair", .order = ORDER_PARTIAL, .instructions = 1,
+                   .join = "join_pair", .partial = 72),
         { 0 }
 };
 

@@ -67,8 +67,8 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
                                  .group = m->group / MULTIPLY_LINE,
                                  .bytes = element_info[x->element].bytes,
                                  .together = true,
-                                 .runs = s->bulk && op_int(op, "crossed") &&
-                                         target_gpu(target)->runs };
+                                 .bulk = s->bulk && op_int(op, "crossed") &&
+                                         target_gpu(target)->bulk_copies };
         t->cluster = t->positions > 0 && warp_tile_clusters(t, target, group_tile_shared(t));
         return s->depth == m->group && s->panels == 1 && t->positions > 0 && t->positions % m->positions == 0 &&
                t->positions == t->warps * t->rows && turns % t->parts == 0 && t->stages >= STAGES &&
@@ -80,11 +80,11 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
 static void copy_turn(struct warps *w, struct loop_expr *turn)
 {
         struct emit *e = w->s.e;
-        if (w->tile.runs)
+        if (w->tile.bulk)
                 warps_run_w(w, turn);
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
         warps_copy_x(w, warp, turn);
-        if (!w->tile.runs)
+        if (!w->tile.bulk)
                 warps_copy_w(w, warp, turn);
         emit_end(e);
 }

@@ -120,7 +120,7 @@ int64_t warp_tile_shared(const struct warp_tile *t)
 {
         enum { ROW_SUMS = 1024 };       /* bytes for each warp, for what the epilogue keeps of a row besides */
         int warps = t->warps * t->panels;
-        int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + (t->runs ? GRID_RUNS_BYTES : 0);
+        int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + (t->bulk ? GRID_BULK_BYTES : 0);
         stages += round_up(t->positions * warp_tile_added_row(t) * t->added, STORAGE_ALIGN);
         if (t->row_clusters)
                 stages += warps * (warps_row_length(t) * SUM_BYTES + ROW_SUMS);
@@ -207,7 +207,7 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                                  .bytes = bytes,
                                  .across = 1 };
         const int64_t panels = type_extent(w, 0) / op_int(op, "groups");
-        t->runs = s->bulk && target_gpu(target)->runs && panels % t->panels == 0;
+        t->bulk = s->bulk && target_gpu(target)->bulk_copies && panels % t->panels == 0;
         t->added = t->parts > 1 || s->row_clusters ? 0 : added_bytes(op, t);       /* with parts or whole rows another phase adds it, which has other shared memory */
         if (t->positions > 0)
                 warp_tile_apart(t, target);
@@ -309,15 +309,15 @@ void warps_copy_first(struct warps *w, int64_t count)
         struct emit *e = w->s.e;
         const bool early = target_begins_early(w->s.target) && value_is_constant(op_operand(w->s.op, 1));
         for (int both = !early; both < 2; both++) {
-                const bool of_w = !both || !early, runs = of_w && w->tile.runs;
+                const bool of_w = !both || !early, bulk = of_w && w->tile.bulk;
                 struct loop_expr *turn = warps_turn(w, emit_for(e, "stage", number(e, 0), number(e, count)));
-                if (runs)
+                if (bulk)
                         warps_run_w(w, turn);
-                if (both || !runs) {
+                if (both || !bulk) {
                         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
                         if (both)
                                 warps_copy_x(w, warp, turn);
-                        if (of_w && !runs)
+                        if (of_w && !bulk)
                                 warps_copy_w(w, warp, turn);
                         emit_end(e);
                 }
@@ -346,7 +346,7 @@ static void add_up(struct warps *w)
         struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns)), *of_all = warps_turn(w, turn);
         /* Copies for a later iteration are under way while this one is multiplied. */
         struct loop_expr *next = turns > ahead ? emit_let(e, "next", plus(e, turn, number(e, ahead))) : NULL;
-        if (next && w->tile.runs) {
+        if (next && w->tile.bulk) {
                 emit_if(e, warps_less(w, next, turns));
                 warps_run_w(w, warps_turn(w, next));
                 emit_end(e);
@@ -356,7 +356,7 @@ static void add_up(struct warps *w)
                 emit_if(e, warps_less(w, next, turns));
                 next = warps_turn(w, next);
                 warps_copy_x(w, warp, next);
-                if (!w->tile.runs)
+                if (!w->tile.bulk)
                         warps_copy_w(w, warp, next);
                 emit_end(e);
         }

@@ -26,7 +26,7 @@ struct warp_tile {
         bool cluster;                   /* blocks of all parts, and those across, are a cluster, which keeps their sums in distributed shared memory */
         bool row_clusters;              /* a cluster has whole rows of the results, and goes on with them */
         bool fused_pool;                /* a reduction over all positions of an image is stored in place of the results */
-        bool runs;                      /* weights come by bulk copies */
+        bool bulk;                      /* weights come by bulk copies */
 };
 
 /* The tile that the schedule asks for; false: the target has no such multiply, or the tile does not

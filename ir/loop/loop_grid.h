@@ -167,7 +167,7 @@
 /* of a grid: blocks, those of a cluster, warps of one, bytes of its shared memory (verified; a target may have less) */
 enum { GRID_BLOCKS_MAX = INT32_MAX, GRID_CLUSTER_MAX = 8, GRID_WARPS_MAX = 32, GRID_LANES = 32, GRID_SHARED_MAX = 232448 };
 enum { COPY_BYTES = 16, COPY_GROUPS_MAX = 16, PRODUCTS_MAX = 16 };
-enum { GRID_RUNS_BYTES = 8 * COPY_GROUPS_MAX };           /* of shared memory, beside all else, that groups of runs arrive at */
+enum { GRID_BULK_BYTES = 8 * COPY_GROUPS_MAX };           /* of shared memory, beside all else, that groups of bulk copies arrive at */
 enum { GRID_BLOCK_SHARED = 1024 };                       /* that every block takes of a multiprocessor beside its own (CUDA C Programming Guide, compute capability 8.0 on) */
 /* rows and lanes of tiles that lanes have parts of, the lanes that share a row, and what each has of a vector */
 enum { TILE_OWN_ROWS = 16, TILE_OWN_LANES = 8, TILE_ROW_LANES = 4, TILE_OWN = 4 };

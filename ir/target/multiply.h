@@ -52,7 +52,7 @@ enum { MULTIPLY_LANES = 4 };
 enum multiply_order {
         ORDER_EXACT,                    /* integers, which wrap: any order is the same */
         ORDER_SEQUENCE,                 /* one product after the other, as body says */
-        ORDER_RUNS,                     /* the same, in runs, which are rounded to fewer bits than sums */
+        ORDER_PARTIAL,                  /* the same, in partial sums, which are rounded to fewer bits than sums */
         ORDER_APART                     /* channels of a group apart, all depths, then joined */
 };
 
@@ -74,10 +74,10 @@ struct multiply {
         const char *body;               /* function(sum, x.word, w.word); NULL: sum + x * w, in one
                                          * rounding where the target has fma */
         enum multiply_order order;
-        const char *join;               /* NULL: body adds to sums. Else a run of so many words at most is added
-                                         * up in words of its own, of x's type, from zeros on: body is of
-                                         * such, and function(sum, run word) adds that to a sum */
-        int run;
+        const char *join;               /* NULL: body adds to sums. Else body adds `partial` words at most to a
+                                         * partial sum of x's type, which begins as zeros, and
+                                         * function(sum, partial) adds that to a sum */
+        int partial;                    /* words of a partial sum at most */
         bool flushes;                   /* subnormal operands and sums are zeros */
         int instructions;               /* that it takes */
         int registers;                  /* of hardware tiles, or vector registers that each hold a small

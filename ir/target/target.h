@@ -57,7 +57,7 @@ struct gpu {
         double cluster_rate;            /* bytes a second that all blocks read of others' shared memory */
         double launch;                  /* seconds that a launch in a graph takes */
         int capability;                 /* compute capability that the code asks for: 80 is 8.0 */
-        bool runs;                      /* it copies runs of bytes into shared memory by itself */
+        bool bulk_copies;               /* it copies runs of bytes into shared memory by itself (cp.async.bulk) */
         bool early;                     /* a launch may begin before the one in front of it has ended, and waits inside */
 };
 

@@ -63,7 +63,7 @@ def test_schedules(tmp_path):
     shapes = [SHAPES[1]] * len(SCHEDULES)
     paths = [scheduled(SHAPES[1], words, tmp_path, f"m{i}") for i, words in enumerate(SCHEDULES)]
     for path, words in zip(paths, SCHEDULES):
-        assert bool(re.search(r"copy_async\(ws\b", path.read_text())) != ("bulk=1" in words) == ("runs_copy(&runs, ws" in path.read_text())
+        assert bool(re.search(r"copy_async\(ws\b", path.read_text())) != ("bulk=1" in words) == ("bulk_copy(&bulk, ws" in path.read_text())
     run(paths, shapes, tmp_path, cuda.SIX)
 
 
@@ -95,7 +95,7 @@ MISTAKES = {
     "a barrier dropped": (r"(shared_to_units\(\);)\n +__syncthreads\(\);", r"\1"),
     "a stage off by one": (r"turn % 4", "(turn + 1) % 4"),
     "words in order": (r"\((n\d*) \^\s+\(row\d* % 8\)\)", r"\1"),
-    "arrivals not waited for": (r"runs_wait\(&runs, 1\);", ""),
+    "arrivals not waited for": (r"bulk_wait\(&bulk, 1\);", ""),
     "another group's rows": (r"threadIdx\.y, 0\) / 4 \* 4096", "threadIdx.y, 0) / 8 * 4096"),
     "half of the words": (r"word < 8; word \+= 2", "word < 4; word += 2"),
 }
@@ -198,15 +198,15 @@ def in_lines(w):
 
 RUN_MISTAKES = {
     None: (r"^", ""),
-    "a parity turned": (r"r->arrived / RUN_GROUPS % 2", "(r->arrived / RUN_GROUPS + 1) % 2"),
+    "a parity turned": (r"r->arrived / BULK_GROUPS % 2", "(r->arrived / BULK_GROUPS + 1) % 2"),
     "half of the bytes expected": (r"r->bytes \+= bytes", "r->bytes += bytes / 2"),
-    "arrivals not waited for": (r"\n +runs_wait\(&runs, 1\);", ""),
+    "arrivals not waited for": (r"\n +bulk_wait\(&bulk, 1\);", ""),
 }
 
 
 @pytest.mark.parametrize("what", RUN_MISTAKES)
 def test_runs(what, tmp_path):
-    """copies of whole runs, that arrive at barriers in shared memory; and mistakes, which are noticed"""
+    """bulk copies, that arrive at barriers in shared memory; and mistakes, which are noticed"""
     path = runs_model(tmp_path)
     changed = re.sub(*RUN_MISTAKES[what], path.read_text(), count=1)
     path.write_text(changed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Weights of products as whole runs, which the machine copies by itself (`bulk=1` of a schedule, from cuda-sm_90 on): the bits of lanes' copies."""
+"""Weights of products by bulk copies, which the hardware makes by itself (`bulk=1` of a schedule, from cuda-sm_90 on): the bits of lanes' copies."""
 import pathlib
 import re
 import sys
@@ -20,7 +20,7 @@ CASES = [((200, 256, 320, "Relu"), "tile=64 panels=2 stages=4"), ((33, 80, 100, 
 
 
 def copies(path):
-    return path.read_text().count("runs_copy(&runs,")
+    return path.read_text().count("bulk_copy(&bulk,")
 
 
 def test_products(tmp_path):
@@ -70,13 +70,13 @@ def test_elsewhere(tmp_path):
 
 
 MISTAKES = {
-    "no copies of runs behind the first": (r"if \(next < \d+\) \{\n +for \(int panel2[^}]*\}\n +\}", ""),
+    "no bulk copies behind the first": (r"if \(next < \d+\) \{\n +for \(int panel2[^}]*\}\n +\}", ""),
     "a stage off by one": (r"ws \+ \(next % 4", "ws + ((next + 1) % 4"),
     "the panel beside": (r"first_panel \+ panel2\)", "first_panel + 1 - panel2)"),
     "half of a run": (r"(\* 1024\), )2048", r"\g<1>1024"),
-    "arrivals not waited for": (r"runs_wait\(&runs, 2\);", ""),
-    "a wait one less": (r"runs_wait\(&runs, 2\);", "runs_wait(&runs, 3);"),
-    "a barrier dropped": (r"(runs_wait\(&runs, 2\);)\n +__syncthreads\(\);(?=\n +\})", r"\1"),
+    "arrivals not waited for": (r"bulk_wait\(&bulk, 2\);", ""),
+    "a wait one less": (r"bulk_wait\(&bulk, 2\);", "bulk_wait(&bulk, 3);"),
+    "a barrier dropped": (r"(bulk_wait\(&bulk, 2\);)\n +__syncthreads\(\);(?=\n +\})", r"\1"),
 }
 
 
