@@ -35,7 +35,7 @@ void cuda_prefetch(struct c_writer *w, const struct loop_stmt *s)
         c_end(w);
 }
 
-bool cuda_launches_early(const struct c_writer *w)
+bool cuda_launches_dependent(const struct c_writer *w)
 {
         bool all = w->cuda->phase_count > 0;
         for (int i = 0; i < w->cuda->phase_count; i++)

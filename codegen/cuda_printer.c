@@ -95,7 +95,7 @@ static const char attributes[] =
         "        cudaLaunchAttribute attributes[2];\n"
         "        memset((void *)attributes, 0, sizeof attributes);\n"
         "        config.attrs = attributes;\n";
-static const char early[] =             /* a kernel that waits itself (launch_wait) */
+static const char dependent[] =         /* a kernel that waits itself (launch_wait) */
         "        attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;    /* before the launch in front has ended */\n"
         "        attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;\n";
 static const char clustered[] =
@@ -113,13 +113,13 @@ static const char without_clusters[] =
 
 static void put_launch(struct c_writer *w, struct text *out)
 {
-        const bool begins_early = cuda_launches_early(w), clusters = w->cuda->clusters;
+        const bool is_dependent = cuda_launches_dependent(w), clusters = w->cuda->clusters;
         const char *const error = c_macro(w, "ERROR_LAUNCH");
         bool other = false;
         for (int i = 0; i < w->cuda->phase_count; i++)
                 other |= !w->cuda->phases[i].cluster;
         text_add(out, launch, clusters ? ", in clusters of so many" : "", clusters ? "_clusters" : "", clusters ? "unsigned cluster, " : "",
-                 arena_printf(w->arena, "%s%s%s", begins_early || clusters ? attributes : "", begins_early ? early : "", clusters ? clustered : ""),
+                 arena_printf(w->arena, "%s%s%s", is_dependent || clusters ? attributes : "", is_dependent ? dependent : "", clusters ? clustered : ""),
                  w->options->profile ? arena_printf(w->arena, recorded, error) : "", error);
         if (clusters && other)
                 text_add(out, "%s", without_clusters);

@@ -83,7 +83,7 @@ void cuda_launch_wait(struct c_writer *w);
 void cuda_prefetch(struct c_writer *w, const struct loop_stmt *s);
 /* Does every phase wait itself, so that it may be launched before the one in front has ended? All
  * phases are printed. */
-bool cuda_launches_early(const struct c_writer *w);
+bool cuda_launches_dependent(const struct c_writer *w);
 void cuda_dependent_launch_top(struct c_writer *w, struct text *out);
 
 /* ---- cuda_products.c ---- */

@@ -19,7 +19,7 @@ static const struct gpu gpu = {
         .launch = 1.3e-6,
         .capability = 100,
         .bulk_copies = true,
-        .early = true,
+        .dependent_launch = true,
 };
 
 const struct target target_cuda_sm_100 = {

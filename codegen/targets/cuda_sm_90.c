@@ -22,7 +22,7 @@ static const struct gpu gpu = {
         .launch = 0.9e-6,
         .capability = 90,
         .bulk_copies = true,
-        .early = true,
+        .dependent_launch = true,
 };
 
 static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 2.3 }, { "mma_bf16", 2.3 }, { "mma_s8", 2.3 }, { "mma_u8", 2.3 }, { "mma_tf32", 2.3 }, { "mma_f32", 6.9 }, { 0 } } };

@@ -307,9 +307,9 @@ struct loop_expr *warps_turn(struct warps *w, struct loop_expr *i)
 void warps_copy_first(struct warps *w, int64_t count)
 {
         struct emit *e = w->s.e;
-        const bool early = target_begins_early(w->s.target) && value_is_constant(op_operand(w->s.op, 1));
-        for (int both = !early; both < 2; both++) {
-                const bool of_w = !both || !early, bulk = of_w && w->tile.bulk;
+        const bool dependent = target_has_dependent_launch(w->s.target) && value_is_constant(op_operand(w->s.op, 1));
+        for (int both = !dependent; both < 2; both++) {
+                const bool of_w = !both || !dependent, bulk = of_w && w->tile.bulk;
                 struct loop_expr *turn = warps_turn(w, emit_for(e, "stage", number(e, 0), number(e, count)));
                 if (bulk)
                         warps_run_w(w, turn);

@@ -272,7 +272,7 @@ static void set_alias_classes(const struct launching *l)
 int pass_dependent_launch(struct loop_program *p, struct pass_context *context)
 {
         struct launching l = { .p = p, .target = context->target, .scratch = arena_new() };
-        if (target_begins_early(context->target))
+        if (target_has_dependent_launch(context->target))
                 for (l.f = p->kernels; l.f; l.f = l.f->next) {
                         if (!loop_is_grid(l.f))
                                 continue;

@@ -317,7 +317,7 @@ int64_t grid_shared_asked(const struct target *t, int64_t blocks, int64_t cluste
         const struct gpu *g = target_gpu(t);
         const int64_t there = divide_up(blocks, cluster > 2 ? g->clustered : g->multiprocessors), all = g->shared_bytes + GRID_BLOCK_SHARED;
         const int64_t asked = round_up(all / (there + 1) - GRID_BLOCK_SHARED + 1, SHARED_ALIGN);
-        return g->early && shared >= rate_grid_crowding(t) && asked > shared ? asked : shared;
+        return g->dependent_launch && shared >= rate_grid_crowding(t) && asked > shared ? asked : shared;
 }
 
 /* Copies and instructions that are of no turn come in front of the first, or behind the last. */

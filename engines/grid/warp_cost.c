@@ -119,7 +119,7 @@ double warps_cluster_cost(const struct target *t, const struct warp_work *work, 
 static double wave_cost(const struct target *t, const struct warp_work *work, double multiply, double blocks)
 {
         const struct gpu *g = target_gpu(t);
-        const bool is_late = work->cold && g->early, is_far = work->cold && !g->early;
+        const bool is_late = work->cold && g->dependent_launch, is_far = work->cold && !g->dependent_launch;
         /* until a copy is there, and what meeting costs an iteration, where operands come from L2,
          * from memory, or from memory while other launches overlap with this one */
         const double arrival = is_late ? rate_grid_arrival_overlapped(t) : is_far ? rate_grid_arrival_memory(t) : rate_grid_arrival(t);
@@ -136,7 +136,7 @@ static double wave_cost(const struct target *t, const struct warp_work *work, do
         const double turns = ahead * larger(turn, rate_grid_arrival(t) / under_way) + (work->turns - ahead) * larger(turn, arrival / under_way);
         /* A dependent launch copies the weights of all stages before it waits, and the first x
          * after it. */
-        const double first = g->early ? rate_grid_first_waited(t) * (by_cache + (fmin(work->stages - 1, work->turns) - 1) * work->copied_w) : by_cache;
+        const double first = g->dependent_launch ? rate_grid_first_waited(t) * (by_cache + (fmin(work->stages - 1, work->turns) - 1) * work->copied_w) : by_cache;
         double crowd = blocks * work->warps / (2 * rate_grid_issue(t));   /* so many warps write their rows in the time of one */
         double results = work->rows * rate_grid_row(t) * (work->partial ? 0.5 : 1) * larger(1, crowd);
         return rate_grid_fill(t) + blocks * first * share + turns + results + warps_cluster_cost(t, work, blocks) + pool_cost(t, work);

@@ -58,7 +58,8 @@ struct gpu {
         double launch;                  /* seconds that a launch in a graph takes */
         int capability;                 /* compute capability that the code asks for: 80 is 8.0 */
         bool bulk_copies;               /* it copies runs of bytes into shared memory by itself (cp.async.bulk) */
-        bool early;                     /* a launch may begin before the one in front of it has ended, and waits inside */
+        bool dependent_launch;          /* a launch may begin before the one in front of it has ended, and waits
+                                         * inside (programmatic dependent launch) */
 };
 
 struct target {
@@ -168,7 +169,7 @@ static inline const struct target *target_widest(const struct target *t) { retur
 /* what a kernel is written for, whose schedule is so */
 static inline const struct target *target_of_width(const struct target *t, bool wide) { return wide ? target_widest(t) : t; }
 
-static inline bool target_begins_early(const struct target *t) { return target_gpu(t) && target_gpu(t)->early; }
+static inline bool target_has_dependent_launch(const struct target *t) { return target_gpu(t) && target_gpu(t)->dependent_launch; }
 
 /* Elements of type e that a native vector computes with at a time: f32, i32, u32, and what is
  * converted to them (i8, f16, ..., bool) one for every four bytes, 64-bit types one for every

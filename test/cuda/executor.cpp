@@ -71,7 +71,7 @@ static void on_signal(int, siginfo_t *info, void *)
 {
         if (const struct executor_block *b = executor_self ? executor_neighbour(info->si_addr) : NULL)
                 executor_found("access to shared memory of block %u of its cluster, which has ended", b->index.x % launch->cluster);
-        executor_found("access to %s%s", executor_where(info->si_addr), executor_self && launch->early && !waited ? ", before the launch in front of it was waited for" : "");
+        executor_found("access to %s%s", executor_where(info->si_addr), executor_self && launch->dependent && !waited ? ", before the launch in front of it was waited for" : "");
 }
 __attribute__((constructor)) static void catch_signals(void)
 {
@@ -444,12 +444,12 @@ static void run_blocks(void)
         }
 }
 
-/* ---- launches that begin early ---- */
+/* ---- dependent launches ---- */
 
 void launch_dependents(void) {}
 void launch_wait(void)
 {
-        if (launch->early && !waited)
+        if (launch->dependent && !waited)
                 executor_reach(true);
         waited = true;
 }
@@ -478,7 +478,7 @@ void executor_run(const struct executor_launch *of)
         gridDim = of->grid;
         blockDim = of->block;
         waited = false;
-        if (of->early)
+        if (of->dependent)
                 executor_reach(false);
         if (executor_hooks.launch)
                 executor_hooks.launch(of);
@@ -503,7 +503,7 @@ void executor_run(const struct executor_launch *of)
                         take_shared(&blocks[b]);
                 }
         }
-        if (of->early && !waited)
+        if (of->dependent && !waited)
                 executor_found("%s began before the launch in front of it had ended, and did not wait for that", of->kernel.name);
         executor.counts.launches++;
         executor.counts.blocks += (int64_t)(count * each);

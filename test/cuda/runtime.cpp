@@ -470,7 +470,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
         return cudaSuccess;
 }
 static cudaError_t start(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream, bool cooperative,
-                         bool early = false, dim3 cluster = {})
+                         bool dependent = false, dim3 cluster = {})
 {
         auto k = kernels().find(function);
         REFUSE(k == kernels().end(), cudaErrorInvalidDeviceFunction);
@@ -491,7 +491,7 @@ static cudaError_t start(const void *function, dim3 grid, dim3 block, void **arg
                 for (auto &v : *values)
                         at.push_back(v.data());
                 at.push_back(NULL);
-                struct executor_launch launch = { kernel, function, at.data(), grid, block, shared, cooperative, early, cluster.x };
+                struct executor_launch launch = { kernel, function, at.data(), grid, block, shared, cooperative, dependent, cluster.x };
                 executor_run(&launch);
                 return cudaSuccess;
         });
@@ -499,17 +499,17 @@ static cudaError_t start(const void *function, dim3 grid, dim3 block, void **arg
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **arguments)
 {
         CALL();
-        bool cooperative = false, early = false;
+        bool cooperative = false, dependent = false;
         dim3 cluster;
         for (unsigned i = 0; i < config->numAttrs; i++)
                 cooperative |= config->attrs[i].id == cudaLaunchAttributeCooperative && config->attrs[i].val.cooperative;
         for (unsigned i = 0; i < config->numAttrs; i++)
-                early |= config->attrs[i].id == cudaLaunchAttributeProgrammaticStreamSerialization &&
+                dependent |= config->attrs[i].id == cudaLaunchAttributeProgrammaticStreamSerialization &&
                          config->attrs[i].val.programmaticStreamSerializationAllowed;
         for (unsigned i = 0; i < config->numAttrs; i++)
                 if (const auto &c = config->attrs[i].val.clusterDim; config->attrs[i].id == cudaLaunchAttributeClusterDimension)
                         cluster = { c.x, c.y, c.z };
-        return start(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream, cooperative, early, cluster);
+        return start(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream, cooperative, dependent, cluster);
 }
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream)
 {

@@ -187,6 +187,6 @@ void executor_check_guards(void);       /* ends the program when bytes beside a 
 void executor_fail(const char *function, int call, cudaError_t error);
 void executor_device(const char *properties);   /* as EXECUTOR_DEVICE */
 /* the launch that executor.cpp runs */
-struct executor_launch { struct executor_kernel kernel; const void *function; void *const *arguments; dim3 grid, block; size_t shared; bool cooperative, early; unsigned cluster; };
+struct executor_launch { struct executor_kernel kernel; const void *function; void *const *arguments; dim3 grid, block; size_t shared; bool cooperative, dependent; unsigned cluster; };
 void executor_run(const struct executor_launch *launch);
 #endif

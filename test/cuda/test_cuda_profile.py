@@ -10,7 +10,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import cuda  # noqa: E402
 import dnncc  # noqa: E402
-from test_early_launches import chain, given, wanted  # noqa: E402
+from test_dependent_launches import chain, given, wanted  # noqa: E402
 
 MAIN = r"""
 #include <stdio.h>

@@ -77,7 +77,7 @@ def test_folders_of_codegen_point_one_way():
 
 
 # Who asks which kind of machine it is, rather than for a fact of its engine (ir/target/engine.h).
-KIND = (r"target_gpu\(|target_accelerator\(|target_commands\(|target_begins_early\(|multiply_in_warps\(|multiply_by_warp_group\(|multiply_registers\(|"
+KIND = (r"target_gpu\(|target_accelerator\(|target_commands\(|target_has_dependent_launch\(|multiply_in_warps\(|multiply_by_warp_group\(|multiply_registers\(|"
         r"target_tile_shapes\(|SOURCE_(TILE|WARP|WARP_GROUP)\b|engine_(scalar|vector|tile|grid|stream|commands)\b")
 DEFINED = ("ir/target/target.h", "ir/target/multiply.h", "ir/target/multiply.c", "ir/target/engine.h")        # where these are defined
 KINDS_MOST = 25

@@ -2,7 +2,7 @@
 /* What struct grid_machine (ir/target/target.h), engines/grid/warp_cost.c and docs/measurements/gpu.md say of a GPU, measured on one:
  *
  *      launch          a phase of a chain, whose blocks read what their neighbours of the phase before wrote: as a launch in a graph
- *      early           the same where each launch may begin before the one in front has ended (from sm_90 on)
+ *      dependent       the same where each launch may begin before the one in front has ended (from sm_90 on)
  *      barrier         the same in one cooperative launch, with a barrier of the grid behind each phase
  *      cluster n       cycles of a barrier of a cluster, and bytes a second that all blocks read of their neighbours' shared memory
  *      lanes, run      cycles until 4 KB are in shared memory, copied 16 bytes a lane, and as one run; from memory, and again from the
@@ -35,7 +35,7 @@ static __device__ void phase(const float *in, float *out)
 
 static __global__ void launched(const float *in, float *out) { phase(in, out); }
 
-static __global__ void early(const float *in, float *out)
+static __global__ void dependent(const float *in, float *out)
 {
 #if __CUDA_ARCH__ >= 900
         asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
@@ -116,7 +116,7 @@ static void launch(const void *kernel, int blocks, cudaStream_t stream, cudaLaun
         check(cudaLaunchKernelExC(&config, kernel, arguments), "a launch");
 }
 
-static void measure_phases(int blocks, bool has_early)
+static void measure_phases(int blocks, bool has_dependent)
 {
         float *a, *b;
         unsigned *count;
@@ -139,8 +139,8 @@ static void measure_phases(int blocks, bool has_early)
                 });
         };
         printf("launch: %.3f us\n", chain((const void *)launched, NULL) / PHASES);
-        if (has_early)
-                printf("early: %.3f us\n", chain((const void *)early, &programmatic) / PHASES);
+        if (has_dependent)
+                printf("dependent: %.3f us\n", chain((const void *)dependent, &programmatic) / PHASES);
         void *arguments[] = { &a, &b, &count };
         printf("barrier: %.3f us\n", timed([&](cudaStream_t stream) { launch((const void *)together, blocks, stream, &cooperative, 1, 0, arguments); }) / PHASES);
 }
