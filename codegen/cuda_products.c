@@ -178,8 +178,8 @@ static bool in_rows(const struct cuda_product *p) { return p->multiply->position
 const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p)
 {
         if (p->multiply && multiply_by_warp_group(p->multiply))
-                return p->of_sums ? arena_printf(w->arena, "multiply_%s_together_of_sums_%dx%d", p->multiply->name + strlen("wgmma_"), p->vectors, p->depth)
-                                  : arena_printf(w->arena, "multiply_%s_together_%d", p->multiply->name + strlen("wgmma_"), p->vectors);
+                return p->of_sums ? arena_printf(w->arena, "multiply_%s_warp_group_of_sums_%dx%d", p->multiply->name + strlen("wgmma_"), p->vectors, p->depth)
+                                  : arena_printf(w->arena, "multiply_%s_warp_group_%d", p->multiply->name + strlen("wgmma_"), p->vectors);
         return p->multiply ? arena_printf(w->arena, "multiply_%s_%dx%dx%d%s%s", p->multiply->name + (in_rows(p) ? 0 : strlen("mma_")), p->rows, p->vectors, p->depth,
                                           p->across ? "_across" : "", p->of_sums ? "_of_sums" : "")
                            : arena_printf(w->arena, "%s_%s%s_%d", p->scales ? "scale" : "unload", p->row ? "row_" : "", element_info[p->sum].text,
@@ -628,7 +628,7 @@ void cuda_product(struct c_writer *w, const struct loop_stmt *s)
                 c_line(w, "__syncthreads();");
                 break;
         case STMT_SETTLE: cuda_settle(w, s); break;
-        case STMT_MULTIPLY: (s->tiles.together ? cuda_warp_group_multiply : put_multiply)(w, s); break;
+        case STMT_MULTIPLY: (s->tiles.warp_group ? cuda_warp_group_multiply : put_multiply)(w, s); break;
         case STMT_UNLOAD: put_unloading(w, s); break;
         case STMT_SCALE: put_scaling(w, s); break;
         case STMT_TAKE: case STMT_GIVE: put_own(w, s); break;

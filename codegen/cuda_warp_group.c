@@ -8,7 +8,7 @@
  *     bulk_copy(&bulk, ws + .., w + .., 32768);                        one thread starts the copy
  *     bulk_commit(&bulk);
  *     bulk_wait(&bulk, 1);
- *     multiply_bf16_together_32(acc[0], xs + .., ws + ..);
+ *     multiply_bf16_warp_group_32(acc[0], xs + .., ws + ..);
  *     units_wait(1);
  *     sums_settled(acc[0], 4);                                         from here on a lane may use the sums
  *
@@ -16,7 +16,7 @@
  * the instruction reads them:
  *
  *     give_pairs_f16(shares, own, 16);
- *     multiply_f16_together_of_sums_16x8(acc[0], shares, vs + ..); */
+ *     multiply_f16_warp_group_of_sums_16x8(acc[0], shares, vs + ..); */
 #include "codegen/cuda_writer.h"
 
 #include <string.h>
@@ -201,7 +201,7 @@ static void put_unit(struct text *out, const struct cuda_product *p)
 }
 
 /* The function of an iteration: an instruction for every two words of a line. */
-static void put_together(struct c_writer *w, struct text *out, const struct cuda_product *p)
+static void put_warp_group(struct c_writer *w, struct text *out, const struct cuda_product *p)
 {
         const struct multiply *m = p->multiply;
         text_add(out,
@@ -220,7 +220,7 @@ static void put_together(struct c_writer *w, struct text *out, const struct cuda
                  m->positions * m->group, MULTIPLY_LINE, m->name, p->vectors * m->outputs);
 }
 
-static void put_together_of_sums(struct c_writer *w, struct text *out, const struct cuda_product *p)
+static void put_warp_group_of_sums(struct c_writer *w, struct text *out, const struct cuda_product *p)
 {
         const struct multiply *m = p->multiply;
         const char *element = element_info[m->w.memory].c_type;
@@ -269,11 +269,11 @@ void cuda_warp_group_top(struct c_writer *w, struct text *out)
         bool any = false, floats = false, whole = false, of_sums = false;
         for (int k = 0; k < cuda->product_count; k++) {
                 const struct cuda_product *p = &cuda->products[k];
-                const bool together = p->multiply && multiply_by_warp_group(p->multiply);
-                any |= together;
-                floats |= together && p->sum == E_F32;
-                whole |= together && p->sum != E_F32;
-                of_sums |= together && p->of_sums;
+                const bool warp_group = p->multiply && multiply_by_warp_group(p->multiply);
+                any |= warp_group;
+                floats |= warp_group && p->sum == E_F32;
+                whole |= warp_group && p->sum != E_F32;
+                of_sums |= warp_group && p->of_sums;
         }
         text_add(out, "%s%s%s", any || cuda->copies_bulk ? fence : "", cuda->copies_bulk ? bulk_copies : "", any ? units : "");
         text_add(out, "%s%s%s%s", floats ? settled_floats : "", whole ? settled_whole : "", of_sums ? settled_pairs : "", of_sums ? across : "");
@@ -285,7 +285,7 @@ void cuda_warp_group_top(struct c_writer *w, struct text *out)
                         put_give(out, p->multiply->x.memory);
                 if (!is_known(cuda, k, false))
                         put_unit(out, p);
-                (p->of_sums ? put_together_of_sums : put_together)(w, out, p);
+                (p->of_sums ? put_warp_group_of_sums : put_warp_group)(w, out, p);
         }
 }
 
@@ -295,10 +295,10 @@ static void find_run(struct loop_stmt *s, void *found) { *(bool *)found |= s->ki
 
 struct finding { struct arena *arena; struct cuda_phase *phase; };
 
-static void find_together(struct loop_stmt *s, void *context)
+static void find_warp_group(struct loop_stmt *s, void *context)
 {
         struct finding *f = context;
-        if (s->kind != STMT_MULTIPLY || !s->tiles.together)
+        if (s->kind != STMT_MULTIPLY || !s->tiles.warp_group)
                 return;
         f->phase->warp_group = true;
         if (s->buffer)
@@ -311,7 +311,7 @@ void cuda_warp_group_find(struct c_writer *w, struct cuda_phase *phase, struct l
 {
         struct finding finding = { w->arena, phase };
         loop_block_walk(block, find_run, NULL, &phase->copies_bulk);
-        loop_block_walk(block, find_together, NULL, &finding);
+        loop_block_walk(block, find_warp_group, NULL, &finding);
 }
 
 void cuda_warp_group_begin(struct c_writer *w)
@@ -356,7 +356,7 @@ void cuda_warp_group_multiply(struct c_writer *w, const struct loop_stmt *s)
         struct cuda_phase *phase = w->cuda->phase;
         const struct multiply *m = multiply_of(w, s);
         if (!m) {
-                c_fail(w, EXIT_UNSUPPORTED, "target %s has no such product of warps together", w->target->name);
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no such product of a warp group", w->target->name);
                 return;
         }
         const struct cuda_product p = { .multiply = m, .sum = m->sum, .rows = 1, .vectors = s->tiles.vectors, .of_sums = !s->buffer,
@@ -425,7 +425,7 @@ bool cuda_give_pairs(struct c_writer *w, const struct loop_stmt *s)
         if (e == E_F32)
                 return false;
         if (s->kind != STMT_GIVE) {
-                c_fail(w, EXIT_UNSUPPORTED, "target %s: of what warps multiply together lanes give all, and nothing else touches it", w->target->name);
+                c_fail(w, EXIT_UNSUPPORTED, "target %s: of what warp groups multiply lanes give all, and nothing else touches it", w->target->name);
                 return true;
         }
         c_line(w, "give_pairs_%s(%s, %s, %d);", element_info[e].text, c_use(w, s->variable), c_use(w, s->buffer), s->variable->columns);

@@ -23,7 +23,7 @@ struct block {
         struct loop_buffer *best, *factor, *parts, *part_sums;      /* of each warp's rows */
         struct loop_buffer *joined;     /* of each warp's rows, the sums of values: where warps share keys */
         struct loop_variable *acc, *tile;
-        struct loop_variable *shares;   /* of warps together: what they multiply by values; else it is tile that they multiply */
+        struct loop_variable *shares;   /* of warp groups: what they multiply by values; else it is tile that they multiply */
         struct loop_expr *group, *first, *warp;   /* first: row of the block */
         struct loop_expr *number, *key_at;        /* of the turn; the warp's first column of it */
 };
@@ -74,7 +74,7 @@ struct loop_stmt *attention_multiply(struct block *b, struct loop_variable *sums
 /* sums of all warps, zeros */
 struct loop_variable *attention_new_tile(struct block *b, const char *name, int outputs);
 
-/* attention_warp_groups.c: warps that multiply together */
+/* attention_warp_groups.c: attention by warp groups */
 
 /* NULL: the target has none for it */
 const struct multiply *attention_group_multiply(const struct attention *a, const struct target *target);
@@ -106,7 +106,7 @@ bool attention_operands(struct block *b, const struct region *region);
 /* Within a loop over warps, opens loops over all that has such extents (of which there are at most SHARE_RANK), shared by the lanes of the block:
  * those of neighbours in the last dimensions are neighbours. Returns what emit_end is to be called for. */
 int attention_share(struct block *b, int rank, const int64_t *extents, struct loop_expr **index);
-/* Copies by the lanes of a block, within a loop over its warps: the block's queries; keys, values of a turn. Where warps multiply together, all
+/* Copies by the lanes of a block, within a loop over its warps: the block's queries; keys, values of a turn. Where warp groups multiply, all
  * of them lie in lines (ir/loop/loop_tiles.h), those of the first channels in front. */
 void attention_copy_queries(struct block *b);
 void attention_copy_keys(struct block *b, struct loop_expr *turn);

@@ -122,7 +122,7 @@ void attention_copy_queries(struct block *b)
 {
         struct emit *e = b->e;
         const struct attention_tile *t = &b->t;
-        if (t->together) {
+        if (t->warp_group) {
                 copy_query_lines(b);
                 return;
         }
@@ -158,7 +158,7 @@ void attention_copy_keys(struct block *b, struct loop_expr *turn)
 {
         struct emit *e = b->e;
         const struct attention_tile *t = &b->t;
-        if (t->together) {
+        if (t->warp_group) {
                 copy_column_lines(b, b->ks, b->key, &b->k, turn, t->depth);
                 return;
         }
@@ -174,7 +174,7 @@ void attention_copy_values(struct block *b, struct loop_expr *turn)
 {
         struct emit *e = b->e;
         const struct attention_tile *t = &b->t;
-        if (t->together) {
+        if (t->warp_group) {
                 copy_column_lines(b, b->vs, b->value, &b->v, turn, t->width);
                 return;
         }

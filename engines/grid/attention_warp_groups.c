@@ -53,7 +53,7 @@ bool attention_group_of(const struct attention *a, const struct target *target, 
                                       .group = m->group / MULTIPLY_LINE,
                                       .bytes = element_info[x->element].bytes,
                                       .turns = divide_up(type_extent(scores, COLUMN), s->keys),
-                                      .together = true };
+                                      .warp_group = true };
         return t->rows > 0 && t->rows == t->warps * t->fragment && t->warps % MULTIPLY_WARPS == 0 && t->warps <= GRID_WARPS_MAX && t->turns > 1 &&
                t->keys % MULTIPLY_ACROSS == 0 && t->keys <= MULTIPLY_WIDE && t->width <= MULTIPLY_WIDE && t->depth % m->group == 0 && t->width % m->group == 0 &&
                attention_group_shared(t) <= GRID_SHARED_MAX;
@@ -72,7 +72,7 @@ int64_t attention_group_shared(const struct attention_tile *t)
 static void make_lines(struct loop_stmt *s)
 {
         s->tiles.line = MULTIPLY_LINE;
-        s->tiles.together = true;
+        s->tiles.warp_group = true;
 }
 
 /* Multiplies the queries by the keys of an iteration, one line of channels after the other. */

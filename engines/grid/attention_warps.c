@@ -66,13 +66,13 @@ bool attention_tile_of(const struct attention *a, const struct target *target, c
 
 const struct multiply *attention_tile_multiply(const struct attention *a, const struct target *target, const struct attention_tile *t)
 {
-        return t->together ? attention_group_multiply(a, target) : multiply_of(a->first, target);
+        return t->warp_group ? attention_group_multiply(a, target) : multiply_of(a->first, target);
 }
 
 int64_t attention_tile_shared(const struct attention_tile *t)
 {
         enum { ALLOCATIONS = 9, ALIGN = 128, OF_ROW = 3 + 2 * TILE_ROW_LANES };
-        if (t->together)
+        if (t->warp_group)
                 return attention_group_shared(t);
         const int64_t operands = t->rows * query_row(t) + (int64_t)attention_tile_stages(t) * attention_tile_keys(t) * (t->depth + t->width), rows = (int64_t)t->rows * t->parts;
         return operands * t->bytes + rows * (OF_ROW + (t->parts > 1 ? joined_row(t) : 0)) * 4 + ALLOCATIONS * ALIGN;
@@ -236,7 +236,7 @@ static void find_memory(struct block *b)
 {
         const struct attention_tile *t = &b->t;
         const enum element element = b->multiply->x.memory;
-        b->qs = shared(b, "qs", element, t->rows * (t->together ? t->depth : query_row(t)));
+        b->qs = shared(b, "qs", element, t->rows * (t->warp_group ? t->depth : query_row(t)));
         b->stages = attention_tile_stages(t);
         const int64_t keys = (int64_t)b->stages * attention_tile_keys(t), rows = (int64_t)t->rows * t->parts;
         b->ks = shared(b, "ks", element, keys * t->depth);
@@ -280,7 +280,7 @@ bool attention_warps_kernel(struct emit *e, const struct kernel_request *request
         b.acc = attention_new_tile(&b, "acc", b.t.width);
         find_memory(&b);
         find_turns(&b, &from, &to);
-        if (b.t.together) {
+        if (b.t.warp_group) {
                 attention_group_turns(&b, from, to);
         } else {
                 begin_block(&b, from, to);

@@ -12,8 +12,8 @@
  * iteration. parts: the block has parts * warps warps, of which those of different parts have the
  * same rows and other keys. depth, width: channels of queries and keys; of values. Fragments have
  * `fragment` rows by `lanes` outputs; words have `group` channels of `bytes` bytes each. turns:
- * iterations over the keys. together: warp-group MMA (attention_warp_groups.c). */
-struct attention_tile { int rows, warps, parts, keys, depth, width, fragment, lanes, group, bytes; int64_t turns; bool together; };
+ * iterations over the keys. warp_group: warp-group MMA (attention_warp_groups.c). */
+struct attention_tile { int rows, warps, parts, keys, depth, width, fragment, lanes, group, bytes; int64_t turns; bool warp_group; };
 
 static inline int attention_tile_warps(const struct attention_tile *t) { return t->warps * t->parts; }
 /* Keys of an iteration, of all parts. */

@@ -105,7 +105,7 @@ struct choice {
         int registers;
 };
 
-static void try_tile(struct choice *c, int rows, int warps, int parts, int keys, bool together)
+static void try_tile(struct choice *c, int rows, int warps, int parts, int keys, bool warp_group)
 {
         struct schedule_grid s = schedule_preset(SCHEDULE_grid).grid;
         struct attention_tile t;
@@ -113,14 +113,14 @@ static void try_tile(struct choice *c, int rows, int warps, int parts, int keys,
         s.warps = warps;
         s.parts = parts;
         s.keys = keys;
-        s.warp_group = together;
+        s.warp_group = warp_group;
         if (!attention_tile_of(c->attention, c->target, &s, &t))
                 return;
         const struct multiply *m = attention_tile_multiply(c->attention, c->target, &t);
         const struct attention_work work = work_of(c->attention, c->band, &t, m);
         if (!warps_resident(target_gpu(c->target), &work.of))
                 return;
-        const double seconds = (together ? groups_attention_cost : warps_attention_cost)(c->target, m, &work);
+        const double seconds = (warp_group ? groups_attention_cost : warps_attention_cost)(c->target, m, &work);
         if (seconds >= c->least)
                 return;
         c->least = seconds;

@@ -66,7 +66,7 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
                                  .lanes = m->outputs,
                                  .group = m->group / MULTIPLY_LINE,
                                  .bytes = element_info[x->element].bytes,
-                                 .together = true,
+                                 .warp_group = true,
                                  .bulk = s->bulk && op_int(op, "crossed") &&
                                          target_gpu(target)->bulk_copies };
         t->cluster = t->positions > 0 && warp_tile_clusters(t, target, group_tile_shared(t));
@@ -93,7 +93,7 @@ static void add_product(struct warps *w, struct loop_expr *turn)
 {
         struct loop_tiles *t = &warps_add_product(w, NULL, turn)->tiles;
         t->line = MULTIPLY_LINE;
-        t->together = true;
+        t->warp_group = true;
 }
 
 void groups_add_up(struct warps *w)

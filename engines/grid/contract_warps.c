@@ -40,7 +40,7 @@
 
 /* ---- what fits ---- */
 
-int64_t warp_tile_row(const struct warp_tile *t) { return (t->words + !t->together) * t->group; }
+int64_t warp_tile_row(const struct warp_tile *t) { return (t->words + !t->warp_group) * t->group; }
 
 int64_t warps_x_stage(const struct warp_tile *t) { return t->positions * warp_tile_row(t); }
 int64_t warps_w_panel(const struct warp_tile *t)
@@ -52,7 +52,7 @@ int64_t warps_w_stage(const struct warp_tile *t) { return t->panels * warps_w_pa
 int64_t warp_tile_out(const struct warp_tile *t)
 {
         enum { PAD = 8 };               /* elements that pad a row, so that four rows of a fragment lie in different banks */
-        return t->together ? group_tile_out(t) : (int64_t)t->vectors * t->lanes + PAD;
+        return t->warp_group ? group_tile_out(t) : (int64_t)t->vectors * t->lanes + PAD;
 }
 
 enum { SUM_BYTES = 4, PART_ALIGN = 1024 };      /* bytes: a sum; the alignment of what stands behind a block's sums */
@@ -558,8 +558,8 @@ static bool write_blocks(struct kernel_state *s)
         }
         if (t->parts == 1 && !t->row_clusters && !t->fused_pool)
                 w->out = warps_shared(w, "sums", s->multiply->sum, warps_count(w) * t->rows * warp_tile_out(t));
-        (t->together ? groups_add_up : add_up)(w);
-        (t->cluster || t->fused_pool ? warps_leave_part : t->parts > 1 ? warps_write_partial : t->together ? groups_write_results : warps_write_results)(w);
+        (t->warp_group ? groups_add_up : add_up)(w);
+        (t->cluster || t->fused_pool ? warps_leave_part : t->parts > 1 ? warps_write_partial : t->warp_group ? groups_write_results : warps_write_results)(w);
         write_behind(w, tile);
         return move_values_in(e->scope->block, t->row_clusters);
 }
@@ -583,7 +583,7 @@ struct kernel_state *warps_prepare(const struct kernel_state *common)
         state_spatial(&w->s, 2);
         w->groups = op_int(op, "groups");
         w->blocks = type_extent(wt, 1);
-        w->inner = (w->tile.together ? type_extent(wt, wt->rank - 3) : inner_words(op)) *
+        w->inner = (w->tile.warp_group ? type_extent(wt, wt->rank - 3) : inner_words(op)) *
                    packed_group(x, wt) / w->tile.group;
         w->outputs = type_extent(op_result(op)->type, 1) / w->groups * op_int(op, "block");
         w->panel_size = type_elements(wt) / type_extent(wt, 0);

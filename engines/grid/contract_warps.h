@@ -22,7 +22,7 @@ struct warp_tile {
         int across;                     /* blocks side by side in a cluster that has whole rows; else 1 */
         int added;                      /* bytes of an element of the residual that is copied into shared memory for the epilogue; 0: none is */
         int64_t length;                 /* elements of a whole row */
-        bool together;                  /* the block's warps multiply by warp-group MMA */
+        bool warp_group;                /* the block's warps multiply by warp-group MMA */
         bool cluster;                   /* blocks of all parts, and those across, are a cluster, which keeps their sums in distributed shared memory */
         bool row_clusters;              /* a cluster has whole rows of the results, and goes on with them */
         bool fused_pool;                /* a reduction over all positions of an image is stored in place of the results */

@@ -40,7 +40,7 @@ static int64_t panel(const struct target *target, const struct multiply *m, cons
         return multiply_by_warp_group(m) ? group_panel(target, m, p) : 0;
 }
 
-/* Warps together or each by itself. */
+/* By warp groups, or each warp by itself. */
 static const struct multiply *multiply(const struct target *target, const struct multiply *m, const struct schedule_product *p,
                                        int64_t percent)
 {

@@ -11,10 +11,10 @@
  * the schedule says. */
 struct kernel_state *row_warps_prepare(const struct kernel_state *common);
 struct kernel_state *warps_prepare(const struct kernel_state *common);
-/* its schedule: by warps, each by itself, or by four together */
+/* its schedule: by warps, each by itself, or by warp groups */
 struct schedule warps_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena);
 struct schedule groups_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena);
-/* Vectors of outputs of a panel where warps multiply together by m: those of least predicted time (choose_warp_groups.c). */
+/* Vectors of outputs of a panel where warp groups multiply by m: those of least predicted time (choose_warp_groups.c). */
 int64_t group_panel(const struct target *target, const struct multiply *m, const struct schedule_product *p);
 
 /* Attention: of many rows by fragments, of few by warps that each have keys of their own. */

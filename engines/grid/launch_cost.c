@@ -202,7 +202,7 @@ static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
         w->tile_columns = s->tiles.vectors;
         w->tile_lanes = positions * m->outputs / GRID_LANES;
         w->keys = s->buffer ? 0 : loop_multiplied(s)->columns * s->variable->type.lanes;
-        const double all = w->trips / w->turns * (t->together ? s->variable->warps : 1) * rows / m->positions * s->tiles.vectors * deep / multiply_row(m);
+        const double all = w->trips / w->turns * (t->warp_group ? s->variable->warps : 1) * rows / m->positions * s->tiles.vectors * deep / multiply_row(m);
         w->work.multiplies += all;
         w->scores += s->buffer ? all : 0;
         w->work.read += w->trips / w->turns * ((s->buffer ? rows : 0) + width) * deep * element_info[s->weights->element].bytes;

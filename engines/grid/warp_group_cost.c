@@ -26,14 +26,14 @@ double groups_cost(const struct target *t, const struct multiply *m, const struc
         const double resident = warps_resident(g, work), waves = warps_waves(g, work), share = g->clock * g->multiprocessors;
         if (resident < 1)
                 return 0;
-        const double together = larger(1, (double)divide_up((int64_t)work->blocks, g->multiprocessors) / waves);
+        const double blocks_each = larger(1, (double)divide_up((int64_t)work->blocks, g->multiprocessors) / waves);
         const double products = work->multiplies * rate_multiply(t, m);
-        double turn = larger(together * products, products + rate_grid_group_iteration(t));
-        turn = larger(turn, together * work->copied / rate_grid_group_l2(t));
+        double turn = larger(blocks_each * products, products + rate_grid_group_iteration(t));
+        turn = larger(turn, blocks_each * work->copied / rate_grid_group_l2(t));
         turn = larger(turn, rate_grid_load(t) / (double)(work->stages - 2));
         const double stored = work->partial ? work->partial : work->results;
-        const double results = stored / work->blocks * together * share / g->l2_rate;
-        const double cycles = waves * (2 * rate_grid_load(t) + work->turns * turn + results + warps_cluster_cost(t, work, together));
+        const double results = stored / work->blocks * blocks_each * share / g->l2_rate;
+        const double cycles = waves * (2 * rate_grid_load(t) + work->turns * turn + results + warps_cluster_cost(t, work, blocks_each));
         return warps_launch_cost(g, work, cycles);
 }
 

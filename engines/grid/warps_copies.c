@@ -150,7 +150,7 @@ static void share_words(struct warps *w, struct loop_expr *warp, int64_t count, 
 static struct loop_expr *place_in_line(struct warps *w, struct loop_expr *n, struct loop_expr *row)
 {
         struct emit *e = w->s.e;
-        if (w->tile.together)
+        if (w->tile.warp_group)
                 n = emit_op(e, LOOP_XOR, n, emit_op_int(e, LOOP_REM, row, MULTIPLY_LINE));
         return times(e, n, w->tile.group);
 }
@@ -227,7 +227,7 @@ static void copy_w(struct warps *w, const struct shared_word *word, struct loop_
         struct loop_expr *panel = emit_let(e, "from_panel", plus(e, w->panel, number_in));
         struct loop_expr *from = plus(e, place_in_w(w, panel, turn), k);
         struct loop_expr *to = times(e, word->number, t->group);
-        if (t->together && !op_int(w->s.op, "crossed"))         /* a unit is a swizzle line */
+        if (t->warp_group && !op_int(w->s.op, "crossed"))       /* a unit is a swizzle line */
                 to = plus(e, times(e, word->unit, warp_tile_row(t)), place_in_line(w, word->within, word->unit));
         emit_copy(e, w->ws, plus(e, warps_stage(w, turn, warps_w_stage(t)), to), w->s.ws, from,
                   w->s.panels % t->panels ? warps_less(w, panel, w->s.panels) : NULL, t->group);
@@ -236,7 +236,7 @@ static void copy_w(struct warps *w, const struct shared_word *word, struct loop_
 void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
 {
         const int all = warps_count(w) * GRID_LANES, words = w->tile.words;
-        if (all % (w->tile.together ? words * MULTIPLY_LINE : words) == 0 && are_in_order(w))
+        if (all % (w->tile.warp_group ? words * MULTIPLY_LINE : words) == 0 && are_in_order(w))
                 copy_rows(w, warp, turn);
         else
                 share_words(w, warp, (int64_t)w->tile.positions * words, words, copy_x, turn);
@@ -245,7 +245,7 @@ void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *tur
 void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
 {
         const struct warp_tile *t = &w->tile;
-        share_words(w, warp, warps_w_stage(t) / t->group, t->together ? t->words : warps_w_panel(t) / t->group, copy_w, turn);
+        share_words(w, warp, warps_w_stage(t) / t->group, t->warp_group ? t->words : warps_w_panel(t) / t->group, copy_w, turn);
 }
 
 static void copy_added(struct warps *w, const struct shared_word *word, struct loop_expr *turn)

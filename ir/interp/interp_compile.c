@@ -322,7 +322,7 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
         case STMT_COMMIT: case STMT_WAIT: compile_copies(c, s); break;
         case STMT_SETTLE: compile_block(c, loop_products_expand(c->late_products, c->p->arena, s)); break;
         case STMT_MULTIPLY:
-                if (s->tiles.together) {
+                if (s->tiles.warp_group) {
                         compile_block(c, loop_products_expand(c->late_products, c->p->arena, s));
                         break;
                 }

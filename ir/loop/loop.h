@@ -225,7 +225,7 @@ enum loop_stmt_kind {
                                          * the mask c, or NULL, does not say so */
         STMT_COMMIT,                    /* what was copied since the last one is a group */
         STMT_WAIT,                      /* for all but the last `code` groups */
-        STMT_SETTLE,                    /* all but the last `code` products of warps together are done */
+        STMT_SETTLE,                    /* all but the last `code` products of warp groups are done */
         STMT_LAUNCH_WAIT,               /* until the launch before this one has ended and its stores are seen */
         STMT_LAUNCH_DEPENDENTS,         /* the launch behind this one may begin */
         /* of streams alone: ir/loop/stream.h */

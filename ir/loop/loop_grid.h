@@ -117,13 +117,13 @@
  *
  *     copy %s[%stage * 8192] = %w[%turn * 8192] of 8192
  *
- * ---- products of warps together ----
+ * ---- products of warp groups ----
  *
  * Where all warps of a block multiply as one, a multiply stands outside of their loops; the positions of a
  * warp's sums follow those of the warp before it.
  *
  *     var %acc : f32x8tile[16][32] warps 8
- *     multiply %acc += %xs[%i] * %ws[%k] by add_product rows 16 .. line 8 together
+ *     multiply %acc += %xs[%i] * %ws[%k] by add_product rows 16 .. line 8 warp_group
  *     settle 1
  *     settle 0
  *     for %w = 0 to 8 gpu_warp {
@@ -137,7 +137,7 @@
  *
  * x may be sums of another tile here, too, where words of w lie across in lines:
  *
- *     multiply %acc += %shares * %vs[%k] by add_product rows 16 depth 16 group 8 line 8 together across
+ *     multiply %acc += %shares * %vs[%k] by add_product rows 16 depth 16 group 8 line 8 warp_group across
  *
  * ---- programmatic dependent launch ----
  *
@@ -199,7 +199,7 @@ struct loop_copies *loop_copies_late(struct arena *arena, const struct loop_func
 struct loop_block *loop_copies_begin(const struct loop_copies *late);
 struct loop_block *loop_copies_expand(const struct loop_copies *late, struct arena *arena,
                                       const struct loop_stmt *s);
-/* A MULTIPLY of warps together, and SETTLE, in statements of each warp and others (loop_groups.c).
+/* A MULTIPLY of a warp group, and SETTLE, in statements of each warp and others (loop_groups.c).
  * late: as above */
 struct loop_products;
 struct loop_products *loop_products_late(struct arena *arena, const struct loop_function *f);      /* NULL: no such */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What products of warps together mean, in plain statements: each warp multiplies its own positions,
+/* What products of warp groups mean, in plain statements: each warp multiplies its own positions,
  * either at once, or as late as may be. A kernel that settles as it must computes the same in both.
  *
  * Late: places of operands are put aside in a circular buffer until a settle, or until it is full, so that what
@@ -38,7 +38,7 @@ static void multiply(struct arena *arena, struct loop_block *block, const struct
         struct loop_stmt *each = loop_append(arena, loop->body, STMT_MULTIPLY), *next = each->next;
         *each = *s;
         each->next = next;
-        each->tiles.together = false;
+        each->tiles.warp_group = false;
         if (own)
                 each->a = loop_op(arena, LOOP_ADD, a, loop_op(arena, LOOP_MUL, loop_use(arena, loop->variable), loop_index(arena, own), NULL), NULL);
         each->b = b;
@@ -54,7 +54,7 @@ static void find(struct loop_products *l, const struct loop_block *block, const 
                         *inner = (struct scope){ s->variable, scope };
                         scope = inner;
                 }
-                if (s->kind == STMT_MULTIPLY && s->tiles.together) {
+                if (s->kind == STMT_MULTIPLY && s->tiles.warp_group) {
                         struct product *p = ARENA_NEW(l->arena, struct product);
                         *p = (struct product){ s, scope, l->count++, l->products };
                         l->products = p;

@@ -46,14 +46,14 @@ static bool parse_part(struct loop_parser *p, struct loop_stmt *s)
                loop_lex_int(p, "a step", 1, EXTENT_MAX, &s->tiles.step);
 }
 
-/* MULTIPLY: "line N together", each of which may be missing */
+/* MULTIPLY: "line N warp_group", each of which may be missing */
 static bool parse_line(struct loop_parser *p, struct loop_stmt *s)
 {
         int64_t words = 0;
         if (loop_lex_accept(p, "line") && !loop_lex_int(p, "words of a line", 1, TILE_MAX, &words))
                 return false;
         s->tiles.line = (int)words;
-        s->tiles.together = loop_lex_accept(p, "together");
+        s->tiles.warp_group = loop_lex_accept(p, "warp_group");
         return true;
 }
 

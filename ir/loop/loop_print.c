@@ -191,8 +191,8 @@ static void print_tiles(struct loop_printer *p, const struct loop_stmt *s)
                 text_add(p->out, " step %lld jump %lld", (long long)t->step, (long long)t->jump);
         if (s->kind == STMT_MULTIPLY && t->line)
                 text_add(p->out, " line %d", t->line);
-        if (s->kind == STMT_MULTIPLY && t->together)
-                text_add(p->out, " together");
+        if (s->kind == STMT_MULTIPLY && t->warp_group)
+                text_add(p->out, " warp_group");
         if (t->across)
                 text_add(p->out, " across");
         if (t->prefetched)

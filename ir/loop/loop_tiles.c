@@ -262,5 +262,5 @@ const struct multiply *loop_tile_multiply(const struct loop_stmt *s, const struc
         const enum element x = loop_multiplied_element(s), w = s->weights->element;
         const int lanes = s->variable->type.lanes;
         const struct multiply *row = t->rows == 1 ? multiply_find_rows(target, x, w, lanes, t->group) : NULL;
-        return row ? row : multiply_find(target, x, w, true, lanes, t->group * (t->together ? t->line : 1), 0);
+        return row ? row : multiply_find(target, x, w, true, lanes, t->group * (t->warp_group ? t->line : 1), 0);
 }

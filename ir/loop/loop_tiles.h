@@ -63,7 +63,7 @@ struct loop_tiles {
         int64_t step, jump;             /* UNLOAD has a step: elements from a position to the next, 0:
                                          * they lie side by side */
         int line;                       /* words of a line, which a position of x, and an output, has; 0: there are none */
-        bool together;                  /* all warps of the block do it, as one */
+        bool warp_group;                /* all warps of the block do it, as warp groups */
         bool prefetched;                /* MULTIPLY: w is in registers, by the PREFETCH in front of it */
         struct tile_range sums, x, w;   /* TILES; x and w: MULTIPLY */
 };

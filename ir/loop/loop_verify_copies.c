@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verifier of Loop IR: asynchronous copies, and products of warps together. On every way through
+/* The verifier of Loop IR: asynchronous copies, and products of warp groups. On every way through
  * a kernel, what is copied into a buffer is committed and waited for before the buffer is read, and all
  * of it has arrived before the buffer is stored to or ends. Sums are touched, and end, when the products of them that were made last are
  * done; operands are stored to, and end, when all are; an operand is copied into after a settle.
@@ -157,7 +157,7 @@ static enum state waited(enum state s, int left)
         return s == COMMITTED || s == ARRIVED_IN_PART ? (left ? ARRIVED_IN_PART : ARRIVED) : s;
 }
 
-/* of warps together: what it reads is under way from here on */
+/* of a warp group: what it reads is under way from here on */
 static void check_multiply(struct copies *c, const struct loop_stmt *s)
 {
         const struct loop_buffer *const operands[] = { s->buffer, s->weights };
@@ -166,12 +166,12 @@ static void check_multiply(struct copies *c, const struct loop_stmt *s)
         else
                 check_sums(c, loop_multiplied(s));
         check_read(c, s->weights);
-        for (int i = s->buffer ? 0 : 1; i < 2 && s->tiles.together; i++)
+        for (int i = s->buffer ? 0 : 1; i < 2 && s->tiles.warp_group; i++)
                 if (find(c, operands[i]) < 0)
-                        verify_error(c->v, "an operand of warps together is not shared, or one of more than %d buffers", BUFFERS_MAX);
+                        verify_error(c->v, "an operand of a warp group is not shared, or one of more than %d buffers", BUFFERS_MAX);
                 else
                         c->readings[find(c, operands[i])] = MULTIPLIED;
-        if (!s->tiles.together) {
+        if (!s->tiles.warp_group) {
                 check_sums(c, s->variable);
                 return;
         }

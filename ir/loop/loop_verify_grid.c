@@ -150,7 +150,7 @@ static bool check_statement(struct grid *g, const struct loop_stmt *s, const str
         if (own && (!lane || s->a->variable != lane->variable || lane->b->literal.i != GRID_LANES))
                 return verify_error(g->v, "a part of sums is not that of one of %d lanes", GRID_LANES);
         if (s->kind == STMT_COMMIT || s->kind == STMT_WAIT || s->kind == STMT_SETTLE || s->kind == STMT_LAUNCH_WAIT ||
-            s->kind == STMT_LAUNCH_DEPENDENTS || (s->kind == STMT_MULTIPLY && s->tiles.together))
+            s->kind == STMT_LAUNCH_DEPENDENTS || (s->kind == STMT_MULTIPLY && s->tiles.warp_group))
                 return verify_error(g->v, "this is for all warps to do alike");
         if (!serial)
                 return lane ? verify_error(g->v, "a lane has serial loops only") : check_lanes(g, s);
@@ -242,7 +242,7 @@ static bool check_block(struct grid *g, const struct loop_block *block)
                 case STMT_LAUNCH_WAIT: case STMT_LAUNCH_DEPENDENTS:
                         good = block == g->block->body || verify_error(g->v, "a block waits for launches outside of its loops and conditions");
                         break;
-                case STMT_MULTIPLY: good = s->tiles.together || verify_error(g->v, "this is for a warp to do"); break;
+                case STMT_MULTIPLY: good = s->tiles.warp_group || verify_error(g->v, "this is for a warp to do"); break;
                 default: return verify_error(g->v, "this is for a warp to do");
                 }
                 if (!good || !check_block(g, s->body) || !check_block(g, s->other))
@@ -352,7 +352,7 @@ static void find_grid(struct loop_stmt *s, void *found)
         *(bool *)found |= (s->kind == STMT_FOR && loop_for_is_grid(s->for_kind)) ||
                           (s->kind == STMT_ALLOC && (loop_space_is_shared(s->buffer->space) || is_of_lanes(s->buffer))) ||
                           (s->kind == STMT_VAR && s->variable->warps) || s->kind == STMT_COPY || s->kind == STMT_COMMIT || s->kind == STMT_WAIT || s->kind == STMT_SETTLE ||
-                          (s->kind == STMT_MULTIPLY && s->tiles.together) || s->kind == STMT_TAKE || s->kind == STMT_GIVE ||
+                          (s->kind == STMT_MULTIPLY && s->tiles.warp_group) || s->kind == STMT_TAKE || s->kind == STMT_GIVE ||
                           s->kind == STMT_LAUNCH_WAIT || s->kind == STMT_LAUNCH_DEPENDENTS;
 }
 

@@ -127,8 +127,8 @@ static bool check_product(struct verifier *v, const struct loop_stmt *s)
                                     element_info[sum.element].text);
 }
 
-/* MULTIPLY of warps together: of sums that each of them has, and all at once */
-static bool check_together(struct verifier *v, const struct loop_variable *x)
+/* MULTIPLY of a warp group: of sums that each of them has, and all at once */
+static bool check_warp_group(struct verifier *v, const struct loop_variable *x)
 {
         return (x->warps && !v->warp) || verify_error(v, "%%%s is not of all warps, which multiply together", x->name);
 }
@@ -139,11 +139,11 @@ static bool check_multiplied(struct verifier *v, const struct loop_stmt *s)
         if (s->buffer)
                 return verify_buffer(v, s->buffer, ACCESS_IN) && verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place");
         const struct loop_variable *x = s->a && s->a->op == LOOP_VARIABLE ? s->a->variable : NULL, *sums = s->variable;
-        if (!x || x->kind != VARIABLE_VAR || !verify_live(v, x->name, x) || !(s->tiles.together ? check_together(v, x) : verify_own(v, x)) || x == sums || !loop_type_same(x->type, sums->type) ||
+        if (!x || x->kind != VARIABLE_VAR || !verify_live(v, x->name, x) || !(s->tiles.warp_group ? check_warp_group(v, x) : verify_own(v, x)) || x == sums || !loop_type_same(x->type, sums->type) ||
             x->type.element != E_F32 || x->rows != sums->rows || x->columns * x->type.lanes != s->tiles.depth * s->tiles.group)
                 return verify_error(v, "what is multiplied are no sums of f32 of the same positions, with an output for each channel");
-        return ((!s->tiles.line && !s->tiles.together && !x->registers.count) || (s->tiles.line && s->tiles.together && s->tiles.across)) ||
-               verify_error(v, "sums are multiplied by a warp, without lines or numbered tiles, or by warps together, in lines across");
+        return ((!s->tiles.line && !s->tiles.warp_group && !x->registers.count) || (s->tiles.line && s->tiles.warp_group && s->tiles.across)) ||
+               verify_error(v, "sums are multiplied by a warp, without lines or numbered tiles, or by a warp group, in lines across");
 }
 
 /* TAKE, GIVE: what a lane has of sums */
@@ -185,7 +185,7 @@ static bool check_tiles(struct verifier *v, const struct loop_stmt *s, int depth
                                   s->tiles.first % s->tiles.rows) ||
             x->columns != s->tiles.vectors)
                 return verify_error(v, "sums are no tiles of f32 or i32 of their shape");
-        bool own = multiplies && s->tiles.together ? check_together(v, x) : verify_own(v, x);
+        bool own = multiplies && s->tiles.warp_group ? check_warp_group(v, x) : verify_own(v, x);
         if (!own || !check_shape(v, &s->tiles, multiplies) || !check_registers(v, s) ||
             !(multiplies ? check_multiplied(v, s)
                          : verify_buffer(v, s->buffer, reads ? ACCESS_IN : ACCESS_OUT) && verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place")))

@@ -89,7 +89,7 @@ struct value *layout_slice(struct builder *b, struct value *x, const int64_t *st
                            const int64_t *steps, const dim_t *dims);
 /* from 0 in steps of 1 */
 struct value *layout_slice_to(struct builder *b, struct value *x, const dim_t *dims);
-/* Constant panels w of a convolve_packed, for m of warps together, in the order in which it reads lines, which its attributes say from here on;
+/* Constant panels w of a convolve_packed, for m of a warp group, in the order in which it reads lines, which its attributes say from here on;
  * else w as it is. */
 struct value *layout_crossed(struct layout *l, struct value *w, const struct multiply *m, struct attr *attrs);
 /* dimension `at` of x as blocks, the lanes becoming the last dimension */

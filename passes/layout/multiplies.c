@@ -135,7 +135,7 @@ int64_t multiply_panel(const struct target *target, const struct multiply *m, co
 const struct multiply *multiply_of_product(const struct pass_context *context, const struct multiply *m, const struct schedule_product *p)
 {
         const struct engine *engine = target_engine(context->target);
-        return m && engine->multiply ? engine->multiply(context->target, m, p, context->limits.together_percent) : m;
+        return m && engine->multiply ? engine->multiply(context->target, m, p, context->limits.warp_group_percent) : m;
 }
 
 int64_t multiply_few(const struct target *target, const struct multiply *m, int64_t outputs,

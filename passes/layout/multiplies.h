@@ -28,7 +28,7 @@ enum element multiply_reads(const struct pass_context *context, const struct mul
 /* Of bytes that are multiplied by bytes with a sign: with or without one themselves (E_I8, E_U8), as
  * words of more of them are; E_BOOL: the target does not mind. */
 enum element multiply_sign(const struct pass_context *context);
-/* of a product, m, or where that is of warps together and slower for it, that of each warp for itself */
+/* of a product, m, or where that is of a warp group and slower for it, that of each warp for itself */
 const struct multiply *multiply_of_product(const struct pass_context *context, const struct multiply *m, const struct schedule_product *p);
 /* vectors of a panel of the product's weights */
 int64_t multiply_panel(const struct target *target, const struct multiply *m, const struct schedule_product *p);

@@ -51,7 +51,7 @@ def test_cases(tmp_path):
             assert cuda.counts[f"one{i}"]["conflicts"] == 0
 
 
-def test_together(tmp_path):
+def test_warp_group(tmp_path):
     """products of four warps"""
     words = ["tile=64 warps=4 stages=4 depth=64 parts=4", "tile=128 warps=8 stages=3 depth=64 parts=2"]
     paths = [groups.scheduled(groups.SHAPES[1], w, tmp_path, f"m{i}") for i, w in enumerate(words)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products of four warps together (engines/grid/contract_warp_groups.c, target cuda-sm_90a): run by the executor, looked at by nvcc."""
+"""Products of warp groups (engines/grid/contract_warp_groups.c, target cuda-sm_90a): run by the executor, looked at by nvcc."""
 import re
 import pathlib
 import sys
@@ -14,7 +14,7 @@ import test_warp_convolutions as convolutions  # noqa: E402
 import test_warp_products as products  # noqa: E402
 
 TARGET = "cuda-sm_90a"
-ALWAYS = "--limit=together_percent=1000000"          # small ones, too, which are faster otherwise
+ALWAYS = "--limit=warp_group_percent=1000000"          # small ones, too, which are faster otherwise
 # rows, channels, outputs; what stands behind the product
 SHAPES = [(64, 64, 64, "Relu"), (200, 256, 320, "Relu"), (192, 512, 40, "Relu"), (256, 192, 512, "Sigmoid"), (128, 1024, 1000, "Relu"), (100, 256, 321, "Relu")]
 CASES = {
@@ -35,7 +35,7 @@ def scheduled(shape, words, folder, name="model", precision="bf16"):
     if words:
         written.write_text(re.sub(r'schedule="tile=[^"]*"', f'schedule="{words}"', text))
     path = cuda.compile_model(written, folder, [f"--precision={precision}"], name=name, target=TARGET)
-    assert re.search(rf"\n +multiply_{precision}_together_\d+\(", path.read_text()), shape
+    assert re.search(rf"\n +multiply_{precision}_warp_group_\d+\(", path.read_text()), shape
     return path
 
 
@@ -83,7 +83,7 @@ def test_convolutions(kind, tmp_path):
     cases = {k: c for k, c in CASES.items() if kind == "f16" or c[1][1] == 128}
     convolutions.check(cases, tmp_path, kind, TARGET, more=[ALWAYS])
     texts = [p.read_text() for p in sorted(tmp_path.glob("m*.cu"))]
-    assert all(f"multiply_{kind}_together_" in text for text in texts), kind
+    assert all(f"multiply_{kind}_warp_group_" in text for text in texts), kind
 
 
 MISTAKES = {
@@ -117,7 +117,7 @@ def test_nvcc(tmp_path):
         pytest.skip("no nvcc that knows sm_90a: make cuda")
     shape = (4096, 1024, 4096, "Relu")
     path = cuda.compile_model(products.model(shape, tmp_path / "m.onnx"), tmp_path, ["--precision=bf16", ALWAYS], target=TARGET)
-    assert "multiply_bf16_together_32" in path.read_text()
+    assert "multiply_bf16_warp_group_32" in path.read_text()
     done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", f"--target={TARGET}", "--precision=bf16", ALWAYS, "--emit=ir", "-o", "-"])
     counted = int(re.search(r"(\d+) registers", done.stdout)[1])
     used = cuda.ptxas(path, "sm_90a", tmp_path / "k.o")
@@ -131,14 +131,14 @@ def test_nvcc(tmp_path):
         assert not re.search(r"\b(STL|LDL)\b", sass)
 
 
-@pytest.mark.parametrize("shape, together", [((2048, 2048, 2048), True), ((64, 1024, 1024), False), ((32, 1024, 1024), False), ((4096, 32, 256), False)])
-def test_which_row(shape, together, tmp_path):
+@pytest.mark.parametrize("shape, warp_group", [((2048, 2048, 2048), True), ((64, 1024, 1024), False), ((32, 1024, 1024), False), ((4096, 32, 256), False)])
+def test_which_row(shape, warp_group, tmp_path):
     """few positions, few tiles, or few channels, are for each warp alone; and none together where no time is allowed"""
     onnx_file = products.model((*shape, "Relu"), tmp_path / "m.onnx")
     path = cuda.compile_model(onnx_file, tmp_path, ["--precision=f16"], target=TARGET)
-    assert ("multiply_f16_together_" in path.read_text()) == together
-    path = cuda.compile_model(onnx_file, tmp_path, ["--precision=f16", "--limit=together_percent=0"], target=TARGET)
-    assert "multiply_f16_together_" not in path.read_text()
+    assert ("multiply_f16_warp_group_" in path.read_text()) == together
+    path = cuda.compile_model(onnx_file, tmp_path, ["--precision=f16", "--limit=warp_group_percent=0"], target=TARGET)
+    assert "multiply_f16_warp_group_" not in path.read_text()
 
 
 # y = x w: turns of 64 channels through 4 stages; w comes as runs of what a stage holds, in the order of ir/loop/loop_tiles.h
@@ -155,7 +155,7 @@ kernel @k(%x: in f16[32768], %w: in f16[32768], %y: out f32[4096]) {
     for %t = 0 to 10 {
       wait 1
       if %t > 1 {
-        multiply %acc += %xs[(%t - 2) % 4 * 4096] * %ws[(%t - 2) % 4 * 4096] by add_product rows 16 depth 8 group 8 step 64 jump 1024 line 8 together
+        multiply %acc += %xs[(%t - 2) % 4 * 4096] * %ws[(%t - 2) % 4 * 4096] by add_product rows 16 depth 8 group 8 step 64 jump 1024 line 8 warp_group
         settle 1
       }
       if %t < 8 {

@@ -31,6 +31,7 @@ REMOVED = {
     "group": (r"\bwinograd_groups\b|WORD_group\b|schedule(?:\.|->)group\b", None),
     "runs": (r"\bruns=1\b(?! vec)|\bruns_(?:begin|copy|commit|wait|thread)\b|GRID_RUNS|\bORDER_RUNS\b|\bstruct runs\b", r"test/bench/"),
     "early": (r"\bbegins_early\b|launches_early\b|test_early_launches|(?:->|\.)early\b", None),
+    "together": (r"\btogether=1|\btogether_percent\b|(?:->|\.)together\b|_together_|\bwarps together\b", None),
 }
 OWN = {"docs/glossary.md", "test/driver/test_glossary.py", "CHANGELOG.md"}      # which speak of them
 

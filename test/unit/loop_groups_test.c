@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Products of warps together: their text, what the verifier demands of them, and that a kernel which settles as it must computes
+/* Products of warp groups: their text, what the verifier demands of them, and that a kernel which settles as it must computes
  * the same whether they are done at once or as late as may be. */
 #include "test/unit/interp_harness.h"
 
@@ -33,7 +33,7 @@ static void kernel(struct text *text, const char *settle, const char *last)
                  "      wait 1\n"
                  "      if %%t > 0 {\n"
                  "        multiply %%acc += %%xs[(%%t - 1) %% 3 * 4096] * %%ws[(%%t - 1) %% 3 * 1024] by add_product rows 16 depth 8 group 8 "
-                 "step 64 jump 1024 line 8 together\n"
+                 "step 64 jump 1024 line 8 warp_group\n"
                  "        %s\n"
                  "      }\n"
                  "    }\n"
@@ -120,7 +120,7 @@ static void test_text(void **state)
                 fail_msg("%s", harness_said(&h));
         loop_print(&second, p, NULL);
         assert_string_equal(first.data, second.data);
-        assert_non_null(strstr(first.data, "step 64 jump 1024 line 8 together\n"));
+        assert_non_null(strstr(first.data, "step 64 jump 1024 line 8 warp_group\n"));
         assert_non_null(strstr(first.data, "copy %ws[%t % 3 * 1024] = %w[%t * 1024] of 1024\n"));
         assert_non_null(strstr(first.data, "rows 16 columns 1 to 2 step 16\n"));
         assert_non_null(strstr(first.data, "settle 1\n"));
@@ -160,7 +160,7 @@ static void test_digest(void **state)
         }
 }
 
-/* what stands in a block of 4 warps, with %acc, %xs and %ws; M: a product of warps together, U: loads of its sums */
+/* what stands in a block of 4 warps, with %acc, %xs and %ws; M: a product of a warp group, U: loads of its sums */
 static const struct { const char *body, *message; } wrong[] = {
         { "M", "under way at its end" },
         { "M settle 1", "under way at its end" },
@@ -186,9 +186,9 @@ static void put_body(struct text *text, const char *body)
                 if (*body == 'W' && alone)
                         text_add(text, "for %%v%d = 0 to 4 gpu_warp {\n", warps++);
                 else if (*body == 'M' && alone)
-                        text_add(text, "%s together\n", multiply);
+                        text_add(text, "%s warp_group\n", multiply);
                 else if (*body == 'L' && alone)
-                        text_add(text, "%.*s4 together\n", (int)sizeof multiply - 2, multiply);
+                        text_add(text, "%.*s4 warp_group\n", (int)sizeof multiply - 2, multiply);
                 else if (*body == 'N' && alone)
                         text_add(text, "%s\n", multiply);
                 else if (*body == 'C' && alone)

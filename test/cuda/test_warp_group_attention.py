@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Attention by warps that multiply together (engines/grid/attention_warp_groups.c): run by the executor, looked at by nvcc."""
+"""Attention by warp groups (engines/grid/attention_warp_groups.c): run by the executor, looked at by nvcc."""
 import pathlib
 import re
 import sys
@@ -23,7 +23,7 @@ CASES = [((2, 64, 256, 128, 128, None), "keys=128 tile=64 warps=4 warp_group=1")
 def compile_case(i, folder, precision="f16"):
     case, words = CASES[i]
     path = compile_schedule(model(case, folder / f"g{i}.onnx"), folder, f"g{i}", "keys=", words, TARGET, [f"--precision={precision}"])
-    assert "_together_of_sums_" in path.read_text(), words
+    assert "_warp_group_of_sums_" in path.read_text(), words
     return path
 
 
@@ -55,7 +55,7 @@ def test_races(tmp_path):
 def test_one_barrier_a_turn(tmp_path):
     """rows are the warp's own: warps wait for each other where copies have come, and nowhere else"""
     kernel = re.search(r"(?s)static __global__[^\n]*MatMul_blocks\(.*", compile_case(1, tmp_path).read_text())[0]
-    turns = kernel[kernel.index("for (int turn"):kernel.rindex("multiply_f16_together_of_sums")]
+    turns = kernel[kernel.index("for (int turn"):kernel.rindex("multiply_f16_warp_group_of_sums")]
     assert turns.count("__syncthreads();") == 1 and turns.count("units_wait(1);") == turns.count("units_wait(0);") == 1
 
 
@@ -80,7 +80,7 @@ MISTAKES = {
     "scores are not waited for": (r"units_wait\(1\);", "units_wait(3);"),
     "sums are not waited for": (r"units_wait\(0\);\n( +sums_settled\(acc)", r"\n\1"),
     "the stage of values off by one": (r"(together_of_sums_\w+\(acc\[0\], shares, vs \+ \(\(turn) - 1\)", r"\1)"),
-    "the stage of keys off by one": (r"(multiply_f16_together_8\(scores2\[0\], qs \+ [^;]*?turn) % 2", r"\1 % 2 * 0"),
+    "the stage of keys off by one": (r"(multiply_f16_warp_group_8\(scores2\[0\], qs \+ [^;]*?turn) % 2", r"\1 % 2 * 0"),
     "sums are not brought to the largest score": (r"\n +scale_f32_\d+\([^;]*;", ""),
     "lanes do not wait": (r"__syncwarp\(\);", ""),
     "words of keys lie straight": (r"(copy_async\(ks \+[^;]*?)\((own\d*) \^\s+\([^;]*? % 8\)\)", r"\1\2"),
@@ -118,7 +118,7 @@ def test_schedules_that_cannot_be(tmp_path):
     for case, words in ((2, 64, 128, 64, 64, None), "keys=128 tile=64 warps=4 warp_group=1"), ((2, 130, 300, 96, 64, None), "keys=64 tile=64 warps=4 warp_group=1"), \
                        ((2, 130, 300, 64, 64, None), "keys=64 tile=64 warps=8 warp_group=1"), ((2, 130, 300, 64, 64, None), "keys=40 tile=64 warps=4 warp_group=1"):
         path = compile_schedule(model(case, tmp_path / "m.onnx"), tmp_path, "m", "keys=", words, TARGET, ["--precision=f16"])
-        assert "_together_of_sums_" not in path.read_text(), words
+        assert "_warp_group_of_sums_" not in path.read_text(), words
 
 
 def test_nvcc(tmp_path):
