@@ -45,11 +45,11 @@ static const char load[] =
         "}\n"
         "#endif\n";
 
-static const char load_across[] =
+static const char load_transposed[] =
         "\n"
         "#ifndef CUDA_CPU\n"
         "/* the same of 16-bit elements, rows and columns exchanged: lane l gets elements l / 4 of rows l % 4 * 2 and the next */\n"
-        "static __device__ __forceinline__ void load_matrices_across(uint32_t r[4], const void *row)\n"
+        "static __device__ __forceinline__ void load_matrices_transposed(uint32_t r[4], const void *row)\n"
         "{\n"
         "        asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\"\n"
         "                     : \"=r\"(r[0]), \"=r\"(r[1]), \"=r\"(r[2]), \"=r\"(r[3])\n"
@@ -165,7 +165,7 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
         bool fits = m && (s->tiles.rows == 1 || leaf_of(m)) && !s->tiles.line && s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
                     s->tiles.positions % m->positions == 0;
         if (fits && !s->buffer)         /* x that are sums: channels of floats are taken in another order, in which transposed words can be loaded */
-                fits = m->positions > 1 && (element_info[x].bytes == 2 || s->tiles.across);
+                fits = m->positions > 1 && (element_info[x].bytes == 2 || s->tiles.transposed);
         return fits ? m : NULL;
 }
 
@@ -181,7 +181,7 @@ const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p)
                 return p->of_sums ? arena_printf(w->arena, "multiply_%s_warp_group_of_sums_%dx%d", p->multiply->name + strlen("wgmma_"), p->vectors, p->depth)
                                   : arena_printf(w->arena, "multiply_%s_warp_group_%d", p->multiply->name + strlen("wgmma_"), p->vectors);
         return p->multiply ? arena_printf(w->arena, "multiply_%s_%dx%dx%d%s%s", p->multiply->name + (in_rows(p) ? 0 : strlen("mma_")), p->rows, p->vectors, p->depth,
-                                          p->across ? "_across" : "", p->of_sums ? "_of_sums" : "")
+                                          p->transposed ? "_transposed" : "", p->of_sums ? "_of_sums" : "")
                            : arena_printf(w->arena, "%s_%s%s_%d", p->scales ? "scale" : "unload", p->row ? "row_" : "", element_info[p->sum].text,
                                           p->vectors);
 }
@@ -191,7 +191,7 @@ const char *cuda_product_use(struct c_writer *w, struct cuda_product p)
         struct cuda_writer *cuda = w->cuda;
         for (int i = 0; i < cuda->product_count; i++)
                 if (cuda->products[i].multiply == p.multiply && cuda->products[i].sum == p.sum && cuda->products[i].rows == p.rows &&
-                    cuda->products[i].vectors == p.vectors && cuda->products[i].depth == p.depth && cuda->products[i].across == p.across &&
+                    cuda->products[i].vectors == p.vectors && cuda->products[i].depth == p.depth && cuda->products[i].transposed == p.transposed &&
                     cuda->products[i].scales == p.scales && cuda->products[i].row == p.row && cuda->products[i].of_sums == p.of_sums)
                         return cuda_product_name(w, &p);
         ARENA_GROW(w->arena, cuda->products, cuda->product_count);
@@ -199,13 +199,13 @@ const char *cuda_product_use(struct c_writer *w, struct cuda_product p)
         return cuda_product_name(w, &p);
 }
 
-static bool loads_across(const struct cuda_product *p) { return p->across && element_info[p->multiply->w.memory].bytes == 2; }
+static bool loads_transposed(const struct cuda_product *p) { return p->transposed && element_info[p->multiply->w.memory].bytes == 2; }
 
 /* Loads words of w for vectors j and j + 1 of outputs, if there is a next one. */
 static void put_words(struct text *out, const struct cuda_product *p)
 {
         const int group = p->multiply->group;
-        if (p->across && !loads_across(p)) {
+        if (p->transposed && !loads_transposed(p)) {
                 text_add(out,
                          "#pragma unroll\n"
                          "                        for (int i = 0; i < 4; i++) {\n"
@@ -220,7 +220,7 @@ static void put_words(struct text *out, const struct cuda_product *p)
         else
                 text_add(out, "                        const int vector = j + lane / 16;\n");
         text_add(out, "                        load_matrices%s(b, w + ((k * 2 + lane / 8 %% 2) * %d + vector) * %d + lane %% 8 * %d);\n",
-                 p->across ? "_across" : "", p->vectors, 8 * group, group);
+                 p->transposed ? "_transposed" : "", p->vectors, 8 * group, group);
 }
 
 /* Loads x of MMA number k for all rows into a: from memory, or from sums, whose fragments have the
@@ -256,7 +256,7 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
         const int row = multiply_row(m), group = m->group, most = m->instructions > 1 && !p->of_sums ? 2 : p->depth;        /* a loop is unrolled as far as registers have room for its operands */
         text_add(out, "\n/* sums of %d positions and %d outputs: x %s; w [%d][%d][%d][%d] */\n", p->rows * 16, p->vectors * 8,
                  p->of_sums ? "other sums" : arena_printf(w->arena, "rows of %d channels, so many elements apart", p->depth * row), p->depth * 2,
-                 p->vectors, p->across ? group : 8, p->across ? 8 : group);
+                 p->vectors, p->transposed ? group : 8, p->transposed ? 8 : group);
         text_add(out, "static __device__ __forceinline__ void %s(%s sums[%d][%d][4], ", cuda_product_name(w, p), element_info[m->sum].c_type, p->rows, p->vectors);
         if (p->of_sums)
                 text_add(out, "const float x[%d][%d][4], const %s *w)\n", p->rows, p->depth * row / m->outputs, by);
@@ -426,7 +426,7 @@ static void put_function_of(struct c_writer *w, struct text *out, const struct c
 void cuda_products_top(struct c_writer *w, struct text *out)
 {
         const struct cuda_writer *cuda = w->cuda;
-        bool loads = false, across = false;
+        bool loads = false, transposed = false;
         if (cuda->copies)
                 text_add(out, "%s", copies);
         for (int i = 0; i < LEAVES; i++) {
@@ -437,8 +437,8 @@ void cuda_products_top(struct c_writer *w, struct text *out)
                 loads = true;
         }
         for (int k = 0; k < cuda->product_count; k++)
-                across |= cuda->products[k].multiply && loads_across(&cuda->products[k]);
-        text_add(out, "%s", across ? load_across : "");
+                transposed |= cuda->products[k].multiply && loads_transposed(&cuda->products[k]);
+        text_add(out, "%s", transposed ? load_transposed : "");
         for (int i = 0; i < PAIRS; i++)
                 for (int k = 0; k < cuda->product_count; k++)
                         if (cuda->products[k].of_sums && cuda->products[k].multiply->x.memory == pairs[i].e) {
@@ -507,7 +507,7 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
                                         .rows = s->tiles.positions / s->tiles.rows,
                                         .vectors = s->tiles.vectors,
                                         .depth = s->tiles.depth / m->depth,
-                                        .across = s->tiles.across,
+                                        .transposed = s->tiles.transposed,
                                         .of_sums = !s->buffer };
         if (in_rows(&p) && !s->tiles.prefetched)
                 cuda_load_weights(w, s->weights, s->b, (int64_t)s->tiles.depth * m->group * m->outputs * element_info[m->w.memory].bytes);

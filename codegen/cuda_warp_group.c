@@ -122,7 +122,7 @@ static const char settled_floats[] = SETTLED("sums_settled", "float", "4", "\"+f
 static const char settled_whole[] = SETTLED("whole_sums_settled", "int32_t", "4", "\"+r\"(x[j][0]), \"+r\"(x[j][1]), \"+r\"(x[j][2]), \"+r\"(x[j][3])");
 static const char settled_pairs[] = SETTLED("pairs_settled", "uint32_t", "2", "\"+r\"(x[j][0]), \"+r\"(x[j][1])");
 
-static const char across[] =
+static const char transposed[] =
         "\n"
         "#ifndef CUDA_CPU\n"
         "/* lines of 64 outputs, one for each channel, from a multiple of 8 of them on; those of the next outputs lie so many bytes behind */\n"
@@ -180,7 +180,7 @@ static void put_unit(struct text *out, const struct cuda_product *p)
         if (p->of_sums)
                 text_add(out,
                          "\n#ifndef CUDA_CPU\n"
-                         "/* sums += x w: 64 positions by %d outputs of %s, 16 channels; x in pairs, w across */\n"
+                         "/* sums += x w: 64 positions by %d outputs of %s, 16 channels; x in pairs, w transposed */\n"
                          "static __device__ __forceinline__ void %s_across_%d(%s sums[%d][4], const uint32_t x[2][2], const void *w, unsigned next)\n{\n",
                          outputs, u->about, u->name, outputs, sum, p->vectors);
         else
@@ -234,9 +234,9 @@ static void put_warp_group_of_sums(struct c_writer *w, struct text *out, const s
                  "                %s_across_%d(sums, x + k * 2, w + k * %d, %d);\n"
                  "        units_commit();\n"
                  "}\n",
-                 m->positions, p->vectors * m->outputs, m->group, p->depth * MULTIPLY_ACROSS, cuda_product_name(w, p), element_info[m->sum].c_type, p->vectors,
-                 p->depth * 2, element, p->depth, m->name, p->vectors * m->outputs, MULTIPLY_ACROSS * m->group,
-                 p->depth * MULTIPLY_ACROSS * m->group * element_info[m->w.memory].bytes);
+                 m->positions, p->vectors * m->outputs, m->group, p->depth * MULTIPLY_TRANSPOSED, cuda_product_name(w, p), element_info[m->sum].c_type, p->vectors,
+                 p->depth * 2, element, p->depth, m->name, p->vectors * m->outputs, MULTIPLY_TRANSPOSED * m->group,
+                 p->depth * MULTIPLY_TRANSPOSED * m->group * element_info[m->w.memory].bytes);
 }
 
 static void put_give(struct text *out, enum element e)
@@ -276,7 +276,7 @@ void cuda_warp_group_top(struct c_writer *w, struct text *out)
                 of_sums |= warp_group && p->of_sums;
         }
         text_add(out, "%s%s%s", any || cuda->copies_bulk ? fence : "", cuda->copies_bulk ? bulk_copies : "", any ? units : "");
-        text_add(out, "%s%s%s%s", floats ? settled_floats : "", whole ? settled_whole : "", of_sums ? settled_pairs : "", of_sums ? across : "");
+        text_add(out, "%s%s%s%s", floats ? settled_floats : "", whole ? settled_whole : "", of_sums ? settled_pairs : "", of_sums ? transposed : "");
         for (int k = 0; k < cuda->product_count; k++) {
                 const struct cuda_product *p = &cuda->products[k];
                 if (!p->multiply || !multiply_by_warp_group(p->multiply))
@@ -345,9 +345,9 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
                     t->positions == t->rows && t->rows * MULTIPLY_WARPS == m->positions && s->variable->warps % MULTIPLY_WARPS == 0 &&
                     t->vectors * m->outputs <= MULTIPLY_WIDE;
         if (fits && s->buffer)
-                fits = !t->across && t->step == m->group && t->jump == t->rows * t->step;
+                fits = !t->transposed && t->step == m->group && t->jump == t->rows * t->step;
         else if (fits)                  /* w of bytes cannot be transposed */
-                fits = element_info[m->x.memory].bytes == 2 && t->depth * t->group % MULTIPLY_ACROSS == 0;
+                fits = element_info[m->x.memory].bytes == 2 && t->depth * t->group % MULTIPLY_TRANSPOSED == 0;
         return fits ? m : NULL;
 }
 
@@ -360,7 +360,7 @@ void cuda_warp_group_multiply(struct c_writer *w, const struct loop_stmt *s)
                 return;
         }
         const struct cuda_product p = { .multiply = m, .sum = m->sum, .rows = 1, .vectors = s->tiles.vectors, .of_sums = !s->buffer,
-                                        .depth = s->buffer ? 1 : s->tiles.depth * s->tiles.group / MULTIPLY_ACROSS };
+                                        .depth = s->buffer ? 1 : s->tiles.depth * s->tiles.group / MULTIPLY_TRANSPOSED };
         c_put(w, "%s(%s[0]," C_SOFT, cuda_product_use(w, p), c_use(w, s->variable));
         if (s->buffer)
                 cuda_place(w, s->buffer, s->a);

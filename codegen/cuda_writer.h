@@ -26,7 +26,7 @@ struct cuda_product {
         const struct multiply *multiply;        /* NULL: it unloads sums, or scales them */
         enum element sum;
         int rows, vectors, depth;       /* fragments of positions; fragments of outputs; MMA of channels */
-        bool across;                    /* words of w are outputs of one channel (transposed) */
+        bool transposed;                /* words of w are outputs of one channel */
         bool scales;                    /* it scales sums */
         bool row;                       /* its sums are those of one row, of which lanes have parts */
         bool of_sums;                   /* x are sums in fragments, not memory */

@@ -55,7 +55,7 @@ bool attention_group_of(const struct attention *a, const struct target *target, 
                                       .turns = divide_up(type_extent(scores, COLUMN), s->keys),
                                       .warp_group = true };
         return t->rows > 0 && t->rows == t->warps * t->fragment && t->warps % MULTIPLY_WARPS == 0 && t->warps <= GRID_WARPS_MAX && t->turns > 1 &&
-               t->keys % MULTIPLY_ACROSS == 0 && t->keys <= MULTIPLY_WIDE && t->width <= MULTIPLY_WIDE && t->depth % m->group == 0 && t->width % m->group == 0 &&
+               t->keys % MULTIPLY_TRANSPOSED == 0 && t->keys <= MULTIPLY_WIDE && t->width <= MULTIPLY_WIDE && t->depth % m->group == 0 && t->width % m->group == 0 &&
                attention_group_shared(t) <= GRID_SHARED_MAX;
 }
 
@@ -95,7 +95,7 @@ static void multiply_values(struct block *b, struct loop_expr *turn)
 {
         b->number = turn;
         struct loop_stmt *s = attention_multiply(b, b->acc, NULL, loop_use(b->e->arena, b->shares), b->vs, b->t.keys);
-        s->tiles.across = true;
+        s->tiles.transposed = true;
         make_lines(s);
 }
 

@@ -110,7 +110,7 @@ static void multiply_keys(struct block *b)
 /* Multiplies the shares by the values of an iteration. */
 static void multiply_values(struct block *b)
 {
-        attention_multiply(b, b->acc, NULL, loop_use(b->e->arena, b->tile), b->vs, b->t.keys)->tiles.across = true;
+        attention_multiply(b, b->acc, NULL, loop_use(b->e->arena, b->tile), b->vs, b->t.keys)->tiles.transposed = true;
 }
 
 

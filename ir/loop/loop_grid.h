@@ -135,9 +135,9 @@
  * that lets their last product not stand out; an operand is copied into after a settle, and stored to, and
  * ends, after `settle 0` (verified).
  *
- * x may be sums of another tile here, too, where words of w lie across in lines:
+ * x may be sums of another tile here, too, where words of w lie transposed in lines:
  *
- *     multiply %acc += %shares * %vs[%k] by add_product rows 16 depth 16 group 8 line 8 warp_group across
+ *     multiply %acc += %shares * %vs[%k] by add_product rows 16 depth 16 group 8 line 8 warp_group transposed
  *
  * ---- programmatic dependent launch ----
  *

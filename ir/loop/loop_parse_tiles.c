@@ -78,7 +78,7 @@ bool loop_parse_tiles(struct loop_parser *p, struct loop_stmt *s)
                             !parse_line(p, s))) ||
             (shape && !loop_parse_registers(p, "sums", &s->tiles.sums)))
                 return false;
-        s->tiles.across = multiplies && loop_lex_accept(p, "across");
+        s->tiles.transposed = multiplies && loop_lex_accept(p, "transposed");
         s->tiles.prefetched = multiplies && loop_lex_accept(p, "prefetched");
         if (deep && (!loop_parse_registers(p, "x", &s->tiles.x) || !loop_parse_registers(p, "w", &s->tiles.w)))
                 return false;

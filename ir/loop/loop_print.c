@@ -193,8 +193,8 @@ static void print_tiles(struct loop_printer *p, const struct loop_stmt *s)
                 text_add(p->out, " line %d", t->line);
         if (s->kind == STMT_MULTIPLY && t->warp_group)
                 text_add(p->out, " warp_group");
-        if (t->across)
-                text_add(p->out, " across");
+        if (t->transposed)
+                text_add(p->out, " transposed");
         if (t->prefetched)
                 text_add(p->out, " prefetched");
         print_registers(p, "sums", t->sums);

@@ -41,7 +41,7 @@ static struct loop_expr *words_of_line(struct arena *arena, struct loop_expr *nu
         return loop_op(arena, LOOP_MUL, word, loop_splat(arena, lanes, loop_index(arena, group)), NULL);
 }
 
-/* of a lane's output, vector j, channel i of that group: lines of words across, of all channels, those of the first outputs in front */
+/* of a lane's output, vector j, channel i of that group: lines of transposed words, of all channels, those of the first outputs in front */
 static struct loop_expr *across_lines(struct arena *arena, const struct loop_stmt *s, struct loop_expr *number, int lanes, int i, int j)
 {
         const struct loop_tiles *t = &s->tiles;
@@ -68,10 +68,10 @@ static void load_weights(struct arena *arena, struct loop_block *block, const st
         for (int i = 0; i < group; i++)
                 for (int j = 0; j < t->vectors; j++) {
                         struct loop_expr *first =
-                                plus(arena, from, line * group * lanes * j + (t->across ? i * lanes : i));
+                                plus(arena, from, line * group * lanes * j + (t->transposed ? i * lanes : i));
                         struct loop_expr *every =
-                                loop_ramp(arena, lanes, first, loop_index(arena, t->across ? 1 : line * group));
-                        if (t->line && t->across)
+                                loop_ramp(arena, lanes, first, loop_index(arena, t->transposed ? 1 : line * group));
+                        if (t->line && t->transposed)
                                 every = across_lines(arena, s, number, lanes, i, j);
                         else if (t->line)
                                 every = loop_op(arena, LOOP_ADD, every, words_of_line(arena, number, lanes, group), NULL);
@@ -95,7 +95,7 @@ static void add_group(struct arena *arena, struct loop_block *block, const struc
         for (int k = 0; k < p.count * group; k++) {
                 int position = p.first + k / group, i = k % group;
                 struct loop_expr *word = number;
-                if (t->line && !t->across)
+                if (t->line && !t->transposed)
                         word = loop_op(arena, LOOP_XOR, number, loop_index(arena, position % t->line), NULL);
                 struct loop_expr *c = loop_op(arena, LOOP_MUL, word, loop_index(arena, group), NULL);
                 struct loop_expr *start = loop_op(arena, LOOP_ADD, s->a, c, NULL);

@@ -20,10 +20,10 @@
  * all of an output's lie side by side, too, and word n of position p, or of lane l, is word n ^ p % 8, or n ^
  * l, of its line, so that the same word of eight lines lies in eight banks.
  *
- * So may those across, `depth 16 group 8 line 8 across`: a line has a channel's words of outputs, word n of
+ * So may transposed ones, `depth 16 group 8 line 8 transposed`: a line has a channel's words of outputs, word n of
  * channel c at n ^ c % 8, and lines of the same outputs, one for each channel, follow each other.
  *
- * `multiply .. jump 448 across` has the words of w across: a block of `lanes` words of `group` channels holds
+ * `multiply .. jump 448 transposed` has the words of w transposed: a block of `lanes` words of `group` channels holds
  * channel by channel their lanes, w[k + (c / group * vectors + j) * lanes * group + c % group * lanes + l],
  * as rows of w that are channels are copied in pieces.
  *
@@ -32,7 +32,7 @@
  * x may be sums of another tile, as they are when they have been rounded to the element of w: then a channel
  * is an output of theirs, c being vector c / lanes, lane c % lanes, and there are no steps.
  *
- *     multiply %acc += %scores * %v[%k] by add_product rows 16 depth 8 group 8 across
+ *     multiply %acc += %scores * %v[%k] by add_product rows 16 depth 8 group 8 transposed
  *
  * Which tiles these are, the pass `registers` says:
  *
@@ -59,7 +59,7 @@ struct loop_tiles {
         int columns;                    /* UNLOAD: of the vectors, so many from `column` on; 0: all */
         int column;
         int group;                      /* MULTIPLY alone, as are: */
-        bool across;                    /* words of w are lanes of a channel */
+        bool transposed;                /* a word of w has outputs of one channel */
         int64_t step, jump;             /* UNLOAD has a step: elements from a position to the next, 0:
                                          * they lie side by side */
         int line;                       /* words of a line, which a position of x, and an output, has; 0: there are none */

@@ -142,8 +142,8 @@ static bool check_multiplied(struct verifier *v, const struct loop_stmt *s)
         if (!x || x->kind != VARIABLE_VAR || !verify_live(v, x->name, x) || !(s->tiles.warp_group ? check_warp_group(v, x) : verify_own(v, x)) || x == sums || !loop_type_same(x->type, sums->type) ||
             x->type.element != E_F32 || x->rows != sums->rows || x->columns * x->type.lanes != s->tiles.depth * s->tiles.group)
                 return verify_error(v, "what is multiplied are no sums of f32 of the same positions, with an output for each channel");
-        return ((!s->tiles.line && !s->tiles.warp_group && !x->registers.count) || (s->tiles.line && s->tiles.warp_group && s->tiles.across)) ||
-               verify_error(v, "sums are multiplied by a warp, without lines or numbered tiles, or by a warp group, in lines across");
+        return ((!s->tiles.line && !s->tiles.warp_group && !x->registers.count) || (s->tiles.line && s->tiles.warp_group && s->tiles.transposed)) ||
+               verify_error(v, "sums are multiplied by a warp, without lines or numbered tiles, or by a warp group, in transposed lines");
 }
 
 /* TAKE, GIVE: what a lane has of sums */
@@ -162,15 +162,15 @@ static bool check_lanes_own(struct verifier *v, const struct loop_stmt *s)
                verify_error(v, "a lane is no variable of a loop");
 }
 
-/* MULTIPLY: lines of words, of outputs, or across, of channels, by sums alone */
+/* MULTIPLY: lines of words, of outputs, or transposed, of channels, by sums alone */
 static bool check_lines(struct verifier *v, const struct loop_tiles *t, int lanes, const struct loop_buffer *x)
 {
         if (!t->line)
                 return true;
-        if (t->line != lanes || (!t->across && t->line != t->depth))
+        if (t->line != lanes || (!t->transposed && t->line != t->depth))
                 return verify_error(v, "lines of %d words, %d deep, for %d lanes", t->line, t->depth, lanes);
-        return !t->across || (!x && t->vectors % t->line == 0 && t->group % t->line == 0) ||
-               verify_error(v, "lines across, of %d words, for %d vectors, of %d channels", t->line, t->vectors, t->group);
+        return !t->transposed || (!x && t->vectors % t->line == 0 && t->group % t->line == 0) ||
+               verify_error(v, "transposed lines, of %d words, for %d vectors, of %d channels", t->line, t->vectors, t->group);
 }
 
 /* MULTIPLY, UNLOAD, SCALE: variable, buffers, places */

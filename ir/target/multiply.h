@@ -42,8 +42,8 @@ enum multiply_source {
                                          * the four warps of a warp group: lines of eight words
                                          * (ir/loop/loop_tiles.h) */
 };
-/* of such an instruction: warps, each with a quarter of the positions; words of a line; outputs at most; channels at a time where words lie across */
-enum { MULTIPLY_WARPS = 4, MULTIPLY_LINE = 8, MULTIPLY_WIDE = 256, MULTIPLY_ACROSS = 16 };
+/* of such an instruction: warps, each with a quarter of the positions; words of a line; outputs at most; channels at a time where words lie transposed */
+enum { MULTIPLY_WARPS = 4, MULTIPLY_LINE = 8, MULTIPLY_WIDE = 256, MULTIPLY_TRANSPOSED = 16 };
 
 /* as ARM's instructions have them, however long their vectors of sums are */
 enum { MULTIPLY_LANES = 4 };

@@ -146,7 +146,7 @@ void copy_commit(void);
 void copy_wait(int left);               /* until so many groups of this thread are under way */
 /* ldmatrix: four 8 x 8 matrices of 16-bit elements; lane l gives row l % 8 of matrix l / 8 */
 void load_matrices(uint32_t r[4], const void *row, EXECUTOR_LINE);
-void load_matrices_across(uint32_t r[4], const void *row, EXECUTOR_LINE);
+void load_matrices_transposed(uint32_t r[4], const void *row, EXECUTOR_LINE);
 /* m16n8k16, d += a b, row by column */
 void mma_f16(float d[4], const uint32_t a[4], const uint32_t b[2], EXECUTOR_LINE);
 void mma_s8(int32_t d[4], const uint32_t a[4], const uint32_t b[2], EXECUTOR_LINE);
@@ -177,12 +177,12 @@ void executor_multiply(enum executor_unit unit, int columns, void *d, const void
         EXECUTOR_WGMMA(wgmma_bf16, UNIT_BF16, float, n) \
         EXECUTOR_WGMMA(wgmma_s8, UNIT_S8, int32_t, n) \
         EXECUTOR_WGMMA(wgmma_u8, UNIT_U8, int32_t, n)
-/* the same of 16 channels, a lane's pairs by w across: a line of 128 bytes has 64 outputs of a channel, those of the next outputs are `next` bytes behind */
-void executor_multiply_across(enum executor_unit unit, int columns, void *d, const uint32_t (*x)[2], const void *w, unsigned next, int line);
+/* the same of 16 channels, a lane's pairs by w transposed: a line of 128 bytes has 64 outputs of a channel, those of the next outputs are `next` bytes behind */
+void executor_multiply_transposed(enum executor_unit unit, int columns, void *d, const uint32_t (*x)[2], const void *w, unsigned next, int line);
 #define EXECUTOR_WGMMA_ACROSS(name, unit, n) \
         static inline void name##_across_##n(float (*d)[4], const uint32_t (*x)[2], const void *w, unsigned next, EXECUTOR_LINE) \
         { \
-                executor_multiply_across(unit, n, d, x, w, next, line); \
+                executor_multiply_transposed(unit, n, d, x, w, next, line); \
         }
 #define EXECUTOR_WGMMAS_ACROSS(n) \
         EXECUTOR_WGMMA_ACROSS(wgmma_f16, UNIT_F16, n) \

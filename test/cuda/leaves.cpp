@@ -13,7 +13,7 @@ struct unit_product {                   /* of a warp's part of four warps' produ
         void *d;
         const void *x, *w;
         int line;
-        unsigned next;                  /* w across: bytes from 64 outputs to the next */
+        unsigned next;                  /* w transposed: bytes from 64 outputs to the next */
 };
 struct leaf_state {
         std::vector<std::vector<struct copy>> groups = std::vector<std::vector<struct copy>>(1);        /* the open one last */
@@ -138,7 +138,7 @@ void copy_wait(int left) { wait_groups(state(), (size_t)left); }
 /* ---- matrices ---- */
 
 struct load { uint32_t *r; const unsigned char *row; };
-template <bool across> static void load_work(void *const lanes[WARP])
+template <bool transposed> static void load_work(void *const lanes[WARP])
 {
         for (int l = 0; l < WARP; l++)
                 touch(executor_self->warp->lanes + l, ((struct load *)lanes[l])->row, 16, false);
@@ -149,7 +149,7 @@ template <bool across> static void load_work(void *const lanes[WARP])
                 executor.counts.conflicts += 8 - __builtin_popcount(banks);
                 for (int l = 0; l < WARP; l++)
                         for (int i = 0; i < 2; i++) {
-                                int row = across ? l % 4 * 2 + i : l / 4, column = across ? l / 4 : l % 4 * 2 + i;
+                                int row = transposed ? l % 4 * 2 + i : l / 4, column = transposed ? l / 4 : l % 4 * 2 + i;
                                 memcpy((uint16_t *)(((struct load *)lanes[l])->r + j) + i, ((struct load *)lanes[8 * j + row])->row + column * 2, 2);
                         }
         }
@@ -162,12 +162,12 @@ void load_matrices(uint32_t r[4], const void *row, int line)
                 executor_found("line %d: load_matrices of a row that is not at a multiple of 16", line);
         executor_warp("load_matrices", ~0u, &l, load_work<false>, line);
 }
-void load_matrices_across(uint32_t r[4], const void *row, int line)
+void load_matrices_transposed(uint32_t r[4], const void *row, int line)
 {
         struct load l = { r, (const unsigned char *)row };
         if ((uintptr_t)row % 16)
-                executor_found("line %d: load_matrices_across of a row that is not at a multiple of 16", line);
-        executor_warp("load_matrices_across", ~0u, &l, load_work<true>, line);
+                executor_found("line %d: load_matrices_transposed of a row that is not at a multiple of 16", line);
+        executor_warp("load_matrices_transposed", ~0u, &l, load_work<true>, line);
 }
 
 struct mma { float *d; const uint32_t *a, *b; };
@@ -411,7 +411,7 @@ template <class byte> static float add_byte_row(float d, const unsigned char *x,
         return executor_bits<float>(sum);
 }
 /* of 16 channels by lines of 64 outputs, turned */
-static void read_words_across(unsigned char (*to)[32], const struct unit_product *p)
+static void read_words_transposed(unsigned char (*to)[32], const struct unit_product *p)
 {
         for (int c = 0; c < 16; c++)
                 for (int n = 0; n < p->columns; n += 8) {
@@ -452,7 +452,7 @@ static void across_work(void *const lanes[WARP])
         }
         unsigned char x[16][32], w[256][32];
         read_pairs(x, lanes);
-        read_words_across(w, p);
+        read_words_transposed(w, p);
         add_up(lanes, p, x, w);
 }
 static void unit_work(void *const lanes[WARP])
@@ -482,10 +482,10 @@ void executor_multiply(enum executor_unit unit, int columns, void *d, const void
                 executor_found("line %d: a product of %d columns, or of matrices that are not at multiples of 32", line, columns);
         multiply({ unit_work, unit, columns, d, x, w, line, 0 }, line);
 }
-void executor_multiply_across(enum executor_unit unit, int columns, void *d, const uint32_t (*x)[2], const void *w, unsigned next, int line)
+void executor_multiply_transposed(enum executor_unit unit, int columns, void *d, const uint32_t (*x)[2], const void *w, unsigned next, int line)
 {
         if ((uintptr_t)w % 1024 || next % 1024 || columns % 64 || columns < 64 || columns > 256 || (unit != UNIT_F16 && unit != UNIT_BF16))
-                executor_found("line %d: a product of %d columns by words across, which are not at a multiple of 1024, or are no halves", line, columns);
+                executor_found("line %d: a product of %d columns by transposed words, which are not at a multiple of 1024, or are no halves", line, columns);
         multiply({ across_work, unit, columns, d, x, w, line, next }, line);
 }
 void wgmma_f16(float d[64], const void *x, const void *w, int line) { executor_multiply(UNIT_F16, 128, d, x, w, line); }

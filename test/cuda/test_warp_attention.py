@@ -205,9 +205,9 @@ def test_races(tmp_path):
 
 MISTAKES = {
     "no wait": (r"copy_wait\(0\);\n +__syncthreads\(\);", ""),
-    "the stage of values off by one": (r"(multiply_f16_\w+_across_of_sums\([^;]*?turn) % 2", r"\1 % 2 * 0"),
+    "the stage of values off by one": (r"(multiply_f16_\w+_transposed_of_sums\([^;]*?turn) % 2", r"\1 % 2 * 0"),
     "sums are not brought to the largest score": (r"\n +scale_f32_\d+\([^;]*;", ""),
-    "words are not across": (r"load_matrices_across\(b, w", "load_matrices(b, w"),
+    "words are not transposed": (r"load_matrices_transposed\(b, w", "load_matrices(b, w"),
     "warps do not wait": (r"__syncwarp\(\);", ""),
     "shares are not given back": (r"(?s)(memcpy\(tile, own\d*, sizeof tile\);.*?)memcpy\(tile, own\d*, sizeof tile\);", r"\1"),
     "sums of other rows": (r"(pair_f16\()two\[0\], two\[1\]", r"\1two[1], two[0]"),

@@ -98,7 +98,7 @@ static struct loop_program *read_back(struct harness *h, const char *source, str
         return p;
 }
 
-/* sums of two blocks of channels, the first ones scaled before the second are added; words of w across */
+/* sums of two blocks of channels, the first ones scaled before the second are added; words of w transposed */
 static const char scaled[] =
         "buffer @x : f16[256] input \"x\"\n"
         "buffer @w : f16[256] input \"w\"\n"
@@ -108,9 +108,9 @@ static const char scaled[] =
         "  for %b = 0 to 1 gpu_block {\n"
         "    var %acc : f32x8tile[16][2] warps 1\n"
         "    for %v = 0 to 1 gpu_warp {\n"
-        "      multiply %acc += %x[0] * %w[0] by add_product rows 16 depth 1 group 8 step 16 jump 256 across\n"
+        "      multiply %acc += %x[0] * %w[0] by add_product rows 16 depth 1 group 8 step 16 jump 256 transposed\n"
         "      scale %acc by %f[0] rows 16\n"
-        "      multiply %acc += %x[8] * %w[128] by add_product rows 16 depth 1 group 8 step 16 jump 256 across\n"
+        "      multiply %acc += %x[8] * %w[128] by add_product rows 16 depth 1 group 8 step 16 jump 256 transposed\n"
         "      unload %y[0] = %acc rows 16\n"
         "    }\n"
         "  }\n"
@@ -161,7 +161,7 @@ static const char owned[] =
         "    var %acc : f32x8tile[16][1] warps 2\n"
         "    var %tile : f32x8tile[16][2] warps 2\n"
         "    for %u = 0 to 2 gpu_warp {\n"
-        "      multiply %tile += %x[%u * 128] * %w[0] by add_product rows 16 depth 1 group 8 step 8 jump 128 across\n"
+        "      multiply %tile += %x[%u * 128] * %w[0] by add_product rows 16 depth 1 group 8 step 8 jump 128 transposed\n"
         "      for %l = 0 to 32 gpu_lane {\n"
         "        alloc %own : f32[8] stack\n"
         "        take %own = %tile lane %l rows 16\n"
@@ -174,7 +174,7 @@ static const char owned[] =
         "        }\n"
         "        give %tile = %own lane %l rows 16\n"
         "      }\n"
-        "      multiply %acc += %tile * %v[0] by add_product rows 16 depth 2 group 8 across\n"
+        "      multiply %acc += %tile * %v[0] by add_product rows 16 depth 2 group 8 transposed\n"
         "      unload %y[%u * 128] = %acc rows 16\n"
         "    }\n"
         "  }\n"
@@ -271,9 +271,9 @@ static const struct { const char *body, *message; } wrong[] = {
         { "A W for %l = 0 to 16 gpu_lane { alloc %o : f32[4] stack take %o = %acc lane %l rows 16 } }", "not that of one of 32 lanes" },
         { "A W L alloc %o : i32[4] stack give %acc = %o lane %l rows 16 } }", "not in memory of its own" },
         { "A W L give %acc = %acc lane %l rows 16 } }", "only memory holds" },
-        { "A W multiply %acc += %acc * %h[0] by add_product rows 16 depth 1 group 8 across }", "what is multiplied are no sums" },
-        { "A var %t : f32x8tile[16][2] warps 2 W multiply %acc += %t * %h[0] by add_product rows 16 depth 1 group 8 across } ", "what is multiplied are no sums" },
-        { "A var %t : f32x8tile[32][1] warps 2 W multiply %acc += %t * %h[0] by add_product rows 16 depth 1 group 8 across } ", "what is multiplied are no sums" },
+        { "A W multiply %acc += %acc * %h[0] by add_product rows 16 depth 1 group 8 transposed }", "what is multiplied are no sums" },
+        { "A var %t : f32x8tile[16][2] warps 2 W multiply %acc += %t * %h[0] by add_product rows 16 depth 1 group 8 transposed } ", "what is multiplied are no sums" },
+        { "A var %t : f32x8tile[32][1] warps 2 W multiply %acc += %t * %h[0] by add_product rows 16 depth 1 group 8 transposed } ", "what is multiplied are no sums" },
         { "A var %t : f32x8tile[16][1] warps 2 W multiply %acc += %t * %h[0] by add_product rows 16 depth 1 group 8 step 8 jump 8 } ", "" },
         { "A W multiply %acc += %h[0] * %h[0] by add_product rows 16 depth 2 group 2 step 8 jump 128 } "
           "let %z : f32x8 = %acc{0, 0}", "" },
