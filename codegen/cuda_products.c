@@ -162,7 +162,7 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
 {
         const enum element x = loop_multiplied_element(s);
         const struct multiply *m = loop_tile_multiply(s, w->target);
-        bool fits = m && (s->tiles.rows == 1 || leaf_of(m)) && !s->tiles.line && s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
+        bool fits = m && (s->tiles.rows == 1 || leaf_of(m)) && !s->tiles.swizzle && s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
                     s->tiles.positions % m->positions == 0;
         if (fits && !s->buffer)         /* x that are sums: channels of floats are taken in another order, in which transposed words can be loaded */
                 fits = m->positions > 1 && (element_info[x].bytes == 2 || s->tiles.transposed);

@@ -217,7 +217,7 @@ static void put_warp_group(struct c_writer *w, struct text *out, const struct cu
                  "}\n",
                  m->positions, p->vectors * m->outputs, m->group, cuda_product_name(w, p), element_info[m->sum].c_type, p->vectors,
                  element_info[m->x.memory].c_type, element_info[m->w.memory].c_type, element_info[m->x.memory].c_type, MULTIPLY_WARPS,
-                 m->positions * m->group, MULTIPLY_LINE, m->name, p->vectors * m->outputs);
+                 m->positions * m->group, MULTIPLY_SWIZZLE, m->name, p->vectors * m->outputs);
 }
 
 static void put_warp_group_of_sums(struct c_writer *w, struct text *out, const struct cuda_product *p)
@@ -341,7 +341,7 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
 {
         const struct loop_tiles *t = &s->tiles;
         const struct multiply *m = loop_tile_multiply(s, w->target);
-        bool fits = unit_of(m) && m->sum == s->variable->type.element && t->line == MULTIPLY_LINE &&
+        bool fits = unit_of(m) && m->sum == s->variable->type.element && t->swizzle == MULTIPLY_SWIZZLE &&
                     t->positions == t->rows && t->rows * MULTIPLY_WARPS == m->positions && s->variable->warps % MULTIPLY_WARPS == 0 &&
                     t->vectors * m->outputs <= MULTIPLY_WIDE;
         if (fits && s->buffer)

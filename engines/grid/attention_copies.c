@@ -91,14 +91,14 @@ static struct loop_expr *in_line(struct block *b, struct loop_expr *const *index
 {
         struct emit *e = b->e;
         struct loop_expr *line = plus(e, times(e, index[1], rows), index[0]);
-        struct loop_expr *word = emit_op(e, LOOP_XOR, index[2], emit_op_int(e, LOOP_REM, index[0], MULTIPLY_LINE));
-        return times(e, plus(e, times(e, line, MULTIPLY_LINE), word), b->t.group);
+        struct loop_expr *word = emit_op(e, LOOP_XOR, index[2], emit_op_int(e, LOOP_REM, index[0], MULTIPLY_SWIZZLE));
+        return times(e, plus(e, times(e, line, MULTIPLY_SWIZZLE), word), b->t.group);
 }
 
 /* its first channel */
 static struct loop_expr *channel_in_line(struct block *b, struct loop_expr *const *index)
 {
-        return times(b->e, plus(b->e, times(b->e, index[1], MULTIPLY_LINE), index[2]), b->t.group);
+        return times(b->e, plus(b->e, times(b->e, index[1], MULTIPLY_SWIZZLE), index[2]), b->t.group);
 }
 
 static struct loop_expr *query_at(struct block *b, struct loop_expr *r)
@@ -112,7 +112,7 @@ static void copy_query_lines(struct block *b)
         struct emit *e = b->e;
         const struct attention_tile *t = &b->t;
         struct loop_expr *index[3];
-        const int opened = attention_share(b, 3, (const int64_t[]){ t->rows, t->depth / (t->group * MULTIPLY_LINE), MULTIPLY_LINE }, index);
+        const int opened = attention_share(b, 3, (const int64_t[]){ t->rows, t->depth / (t->group * MULTIPLY_SWIZZLE), MULTIPLY_SWIZZLE }, index);
         struct loop_expr *r = emit_let(e, "r", plus(e, b->first, index[0]));
         copy(b, b->qs, in_line(b, index, t->rows), b->query, plus(e, query_at(b, r), channel_in_line(b, index)),
              rows_of(b) % t->rows ? emit_let(e, "there", less(b, r, rows_of(b))) : NULL, opened);
@@ -149,7 +149,7 @@ static void copy_column_lines(struct block *b, struct loop_buffer *to, struct lo
 {
         const struct attention_tile *t = &b->t;
         struct loop_expr *index[3];
-        const int opened = attention_share(b, 3, (const int64_t[]){ t->keys, channels / (t->group * MULTIPLY_LINE), MULTIPLY_LINE }, index);
+        const int opened = attention_share(b, 3, (const int64_t[]){ t->keys, channels / (t->group * MULTIPLY_SWIZZLE), MULTIPLY_SWIZZLE }, index);
         copy_column(b, to, in_line(b, index, t->keys), from, x, turn, index[0], channel_in_line(b, index), opened);
 }
 

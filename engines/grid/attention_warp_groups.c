@@ -21,7 +21,7 @@ const struct multiply *attention_group_multiply(const struct attention *a, const
 {
         const struct type *x = op_operand(a->first, 0)->type, *w = op_operand(a->first, 1)->type, *shares = op_operand(a->second, 0)->type,
                           *values = op_operand(a->second, 1)->type;
-        const int channels = MULTIPLY_LINE * COPY_BYTES / element_info[x->element].bytes;
+        const int channels = MULTIPLY_SWIZZLE * COPY_BYTES / element_info[x->element].bytes;
         const struct multiply *m = multiply_find(target, x->element, w->element, true, TILE_OWN_LANES, channels, 0);
         return m && multiply_by_warp_group(m) && shares->element == x->element && values->element == x->element ? m : NULL;
 }
@@ -50,7 +50,7 @@ bool attention_group_of(const struct attention *a, const struct target *target, 
                                       .width = (int)type_extent(op_result(a->second)->type, COLUMN),
                                       .fragment = m->positions / MULTIPLY_WARPS,
                                       .lanes = m->outputs,
-                                      .group = m->group / MULTIPLY_LINE,
+                                      .group = m->group / MULTIPLY_SWIZZLE,
                                       .bytes = element_info[x->element].bytes,
                                       .turns = divide_up(type_extent(scores, COLUMN), s->keys),
                                       .warp_group = true };
@@ -71,7 +71,7 @@ int64_t attention_group_shared(const struct attention_tile *t)
 
 static void make_lines(struct loop_stmt *s)
 {
-        s->tiles.line = MULTIPLY_LINE;
+        s->tiles.swizzle = MULTIPLY_SWIZZLE;
         s->tiles.warp_group = true;
 }
 
@@ -79,7 +79,7 @@ static void make_lines(struct loop_stmt *s)
 static void multiply_keys(struct block *b, struct loop_expr *turn)
 {
         const struct attention_tile *t = &b->t;
-        const int line = t->group * MULTIPLY_LINE;
+        const int line = t->group * MULTIPLY_SWIZZLE;
         b->number = turn;
         for (int i = 0; i < t->depth / line; i++) {
                 struct loop_stmt *s = attention_multiply(b, b->tile, b->qs, number(b->e, (int64_t)i * t->rows * line), b->ks, line);

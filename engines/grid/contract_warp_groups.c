@@ -58,13 +58,13 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
                                  .warps = s->warps,
                                  .panels = 1,
                                  .stages = s->stages,
-                                 .words = MULTIPLY_LINE,
+                                 .words = MULTIPLY_SWIZZLE,
                                  .parts = s->parts,
                                  .across = 1,
                                  .rows = m->positions / MULTIPLY_WARPS,
                                  .vectors = (int)type_extent(w, w->rank - 2),
                                  .lanes = m->outputs,
-                                 .group = m->group / MULTIPLY_LINE,
+                                 .group = m->group / MULTIPLY_SWIZZLE,
                                  .bytes = element_info[x->element].bytes,
                                  .warp_group = true,
                                  .bulk = s->bulk && op_int(op, "crossed") &&
@@ -92,7 +92,7 @@ static void copy_turn(struct warps *w, struct loop_expr *turn)
 static void add_product(struct warps *w, struct loop_expr *turn)
 {
         struct loop_tiles *t = &warps_add_product(w, NULL, turn)->tiles;
-        t->line = MULTIPLY_LINE;
+        t->swizzle = MULTIPLY_SWIZZLE;
         t->warp_group = true;
 }
 

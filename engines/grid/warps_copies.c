@@ -151,7 +151,7 @@ static struct loop_expr *place_in_line(struct warps *w, struct loop_expr *n, str
 {
         struct emit *e = w->s.e;
         if (w->tile.warp_group)
-                n = emit_op(e, LOOP_XOR, n, emit_op_int(e, LOOP_REM, row, MULTIPLY_LINE));
+                n = emit_op(e, LOOP_XOR, n, emit_op_int(e, LOOP_REM, row, MULTIPLY_SWIZZLE));
         return times(e, n, w->tile.group);
 }
 
@@ -236,7 +236,7 @@ static void copy_w(struct warps *w, const struct shared_word *word, struct loop_
 void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
 {
         const int all = warps_count(w) * GRID_LANES, words = w->tile.words;
-        if (all % (w->tile.warp_group ? words * MULTIPLY_LINE : words) == 0 && are_in_order(w))
+        if (all % (w->tile.warp_group ? words * MULTIPLY_SWIZZLE : words) == 0 && are_in_order(w))
                 copy_rows(w, warp, turn);
         else
                 share_words(w, warp, (int64_t)w->tile.positions * words, words, copy_x, turn);

@@ -71,7 +71,7 @@ static void digest_tiles(struct text *out, const struct loop_stmt *s)
         const struct loop_tiles *t = &s->tiles;
         add_small(out, t->positions, t->vectors, t->rows, t->depth);
         add_small(out, t->lanes, t->word, t->group, t->first);
-        add_small(out, t->column, t->columns, t->warp_group, t->line);
+        add_small(out, t->column, t->columns, t->warp_group, t->swizzle);
         add_small(out, t->transposed, t->prefetched, 0, 0);
         add_number(out, t->step);
         add_number(out, t->jump);

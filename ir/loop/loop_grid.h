@@ -123,7 +123,7 @@
  * warp's sums follow those of the warp before it.
  *
  *     var %acc : f32x8tile[16][32] warps 8
- *     multiply %acc += %xs[%i] * %ws[%k] by add_product rows 16 .. line 8 warp_group
+ *     multiply %acc += %xs[%i] * %ws[%k] by add_product rows 16 .. swizzle 8 warp_group
  *     settle 1
  *     settle 0
  *     for %w = 0 to 8 gpu_warp {
@@ -137,7 +137,7 @@
  *
  * x may be sums of another tile here, too, where words of w lie transposed in lines:
  *
- *     multiply %acc += %shares * %vs[%k] by add_product rows 16 depth 16 group 8 line 8 warp_group transposed
+ *     multiply %acc += %shares * %vs[%k] by add_product rows 16 depth 16 group 8 swizzle 8 warp_group transposed
  *
  * ---- programmatic dependent launch ----
  *

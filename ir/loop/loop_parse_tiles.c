@@ -46,13 +46,13 @@ static bool parse_part(struct loop_parser *p, struct loop_stmt *s)
                loop_lex_int(p, "a step", 1, EXTENT_MAX, &s->tiles.step);
 }
 
-/* MULTIPLY: "line N warp_group", each of which may be missing */
-static bool parse_line(struct loop_parser *p, struct loop_stmt *s)
+/* MULTIPLY: "swizzle N warp_group", each of which may be missing */
+static bool parse_swizzle(struct loop_parser *p, struct loop_stmt *s)
 {
         int64_t words = 0;
-        if (loop_lex_accept(p, "line") && !loop_lex_int(p, "words of a line", 1, TILE_MAX, &words))
+        if (loop_lex_accept(p, "swizzle") && !loop_lex_int(p, "words of a swizzle line", 1, TILE_MAX, &words))
                 return false;
-        s->tiles.line = (int)words;
+        s->tiles.swizzle = (int)words;
         s->tiles.warp_group = loop_lex_accept(p, "warp_group");
         return true;
 }
@@ -75,7 +75,7 @@ bool loop_parse_tiles(struct loop_parser *p, struct loop_stmt *s)
             (multiplies && (!parse_extent(p, "group", MULTIPLY_GROUP_MAX, &group) ||
                             (s->buffer && (!parse_extent(p, "step", EXTENT_MAX, &s->tiles.step) ||
                                            !parse_extent(p, "jump", EXTENT_MAX, &s->tiles.jump))) ||
-                            !parse_line(p, s))) ||
+                            !parse_swizzle(p, s))) ||
             (shape && !loop_parse_registers(p, "sums", &s->tiles.sums)))
                 return false;
         s->tiles.transposed = multiplies && loop_lex_accept(p, "transposed");

@@ -189,8 +189,8 @@ static void print_tiles(struct loop_printer *p, const struct loop_stmt *s)
                 text_add(p->out, " group %d", t->group);
         if (s->kind == STMT_MULTIPLY && s->buffer)
                 text_add(p->out, " step %lld jump %lld", (long long)t->step, (long long)t->jump);
-        if (s->kind == STMT_MULTIPLY && t->line)
-                text_add(p->out, " line %d", t->line);
+        if (s->kind == STMT_MULTIPLY && t->swizzle)
+                text_add(p->out, " swizzle %d", t->swizzle);
         if (s->kind == STMT_MULTIPLY && t->warp_group)
                 text_add(p->out, " warp_group");
         if (t->transposed)

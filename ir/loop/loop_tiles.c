@@ -45,10 +45,10 @@ static struct loop_expr *words_of_line(struct arena *arena, struct loop_expr *nu
 static struct loop_expr *across_lines(struct arena *arena, const struct loop_stmt *s, struct loop_expr *number, int lanes, int i, int j)
 {
         const struct loop_tiles *t = &s->tiles;
-        const int64_t line = (int64_t)t->line * lanes;
+        const int64_t line = (int64_t)t->swizzle * lanes;
         struct loop_expr *channel = plus(arena, loop_op(arena, LOOP_MUL, number, loop_index(arena, t->group), NULL), i);
         struct loop_expr *at = loop_op(arena, LOOP_ADD, s->b, loop_op(arena, LOOP_MUL, channel, loop_index(arena, line), NULL), NULL);
-        at = plus(arena, at, j / t->line * t->depth * t->group * line + (j % t->line ^ i % t->line) * lanes);
+        at = plus(arena, at, j / t->swizzle * t->depth * t->group * line + (j % t->swizzle ^ i % t->swizzle) * lanes);
         return loop_ramp(arena, lanes, at, loop_index(arena, 1));
 }
 
@@ -60,10 +60,10 @@ static void load_weights(struct arena *arena, struct loop_block *block, const st
 {
         const struct loop_tiles *t = &s->tiles;
         const int group = t->group, lanes = type.lanes;
-        const int64_t line = t->line ? t->line : 1;
+        const int64_t line = t->swizzle ? t->swizzle : 1;
         struct loop_expr *k =
                 loop_op(arena, LOOP_MUL, number,
-                        loop_index(arena, t->line ? 0 : (int64_t)group * lanes * t->vectors), NULL);
+                        loop_index(arena, t->swizzle ? 0 : (int64_t)group * lanes * t->vectors), NULL);
         struct loop_expr *from = loop_op(arena, LOOP_ADD, s->b, k, NULL);
         for (int i = 0; i < group; i++)
                 for (int j = 0; j < t->vectors; j++) {
@@ -71,9 +71,9 @@ static void load_weights(struct arena *arena, struct loop_block *block, const st
                                 plus(arena, from, line * group * lanes * j + (t->transposed ? i * lanes : i));
                         struct loop_expr *every =
                                 loop_ramp(arena, lanes, first, loop_index(arena, t->transposed ? 1 : line * group));
-                        if (t->line && t->transposed)
+                        if (t->swizzle && t->transposed)
                                 every = across_lines(arena, s, number, lanes, i, j);
-                        else if (t->line)
+                        else if (t->swizzle)
                                 every = loop_op(arena, LOOP_ADD, every, words_of_line(arena, number, lanes, group), NULL);
                         struct loop_expr *value =
                                 loop_cast(arena, type.element,
@@ -95,8 +95,8 @@ static void add_group(struct arena *arena, struct loop_block *block, const struc
         for (int k = 0; k < p.count * group; k++) {
                 int position = p.first + k / group, i = k % group;
                 struct loop_expr *word = number;
-                if (t->line && !t->transposed)
-                        word = loop_op(arena, LOOP_XOR, number, loop_index(arena, position % t->line), NULL);
+                if (t->swizzle && !t->transposed)
+                        word = loop_op(arena, LOOP_XOR, number, loop_index(arena, position % t->swizzle), NULL);
                 struct loop_expr *c = loop_op(arena, LOOP_MUL, word, loop_index(arena, group), NULL);
                 struct loop_expr *start = loop_op(arena, LOOP_ADD, s->a, c, NULL);
                 int64_t offset = position / t->rows * t->jump + position % t->rows * t->step;
@@ -262,5 +262,5 @@ const struct multiply *loop_tile_multiply(const struct loop_stmt *s, const struc
         const enum element x = loop_multiplied_element(s), w = s->weights->element;
         const int lanes = s->variable->type.lanes;
         const struct multiply *row = t->rows == 1 ? multiply_find_rows(target, x, w, lanes, t->group) : NULL;
-        return row ? row : multiply_find(target, x, w, true, lanes, t->group * (t->warp_group ? t->line : 1), 0);
+        return row ? row : multiply_find(target, x, w, true, lanes, t->group * (t->warp_group ? t->swizzle : 1), 0);
 }

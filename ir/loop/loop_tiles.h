@@ -16,11 +16,11 @@
  * it by the multiply (ir/target/multiply.h) that has such operands, sums, lanes, words and function in its hardware
  * tiles.
  *
- * Words may lie in lines, as many as the sums have lanes: `depth 8 group 8 step 64 jump 1024 line 8`. Then
+ * Words may lie in swizzle lines, as many as the sums have lanes: `depth 8 group 8 step 64 jump 1024 swizzle 8`. Then
  * all of an output's lie side by side, too, and word n of position p, or of lane l, is word n ^ p % 8, or n ^
  * l, of its line, so that the same word of eight lines lies in eight banks.
  *
- * So may transposed ones, `depth 16 group 8 line 8 transposed`: a line has a channel's words of outputs, word n of
+ * So may transposed ones, `depth 16 group 8 swizzle 8 transposed`: a line has a channel's words of outputs, word n of
  * channel c at n ^ c % 8, and lines of the same outputs, one for each channel, follow each other.
  *
  * `multiply .. jump 448 transposed` has the words of w transposed: a block of `lanes` words of `group` channels holds
@@ -62,7 +62,8 @@ struct loop_tiles {
         bool transposed;                /* a word of w has outputs of one channel */
         int64_t step, jump;             /* UNLOAD has a step: elements from a position to the next, 0:
                                          * they lie side by side */
-        int line;                       /* words of a line, which a position of x, and an output, has; 0: there are none */
+        int swizzle;                    /* words of a swizzle line, which a position of x, and an output, has; 0: there
+                                         * are no such lines */
         bool warp_group;                /* all warps of the block do it, as warp groups */
         bool prefetched;                /* MULTIPLY: w is in registers, by the PREFETCH in front of it */
         struct tile_range sums, x, w;   /* TILES; x and w: MULTIPLY */

@@ -142,7 +142,7 @@ static bool check_multiplied(struct verifier *v, const struct loop_stmt *s)
         if (!x || x->kind != VARIABLE_VAR || !verify_live(v, x->name, x) || !(s->tiles.warp_group ? check_warp_group(v, x) : verify_own(v, x)) || x == sums || !loop_type_same(x->type, sums->type) ||
             x->type.element != E_F32 || x->rows != sums->rows || x->columns * x->type.lanes != s->tiles.depth * s->tiles.group)
                 return verify_error(v, "what is multiplied are no sums of f32 of the same positions, with an output for each channel");
-        return ((!s->tiles.line && !s->tiles.warp_group && !x->registers.count) || (s->tiles.line && s->tiles.warp_group && s->tiles.transposed)) ||
+        return ((!s->tiles.swizzle && !s->tiles.warp_group && !x->registers.count) || (s->tiles.swizzle && s->tiles.warp_group && s->tiles.transposed)) ||
                verify_error(v, "sums are multiplied by a warp, without lines or numbered tiles, or by a warp group, in transposed lines");
 }
 
@@ -165,12 +165,12 @@ static bool check_lanes_own(struct verifier *v, const struct loop_stmt *s)
 /* MULTIPLY: lines of words, of outputs, or transposed, of channels, by sums alone */
 static bool check_lines(struct verifier *v, const struct loop_tiles *t, int lanes, const struct loop_buffer *x)
 {
-        if (!t->line)
+        if (!t->swizzle)
                 return true;
-        if (t->line != lanes || (!t->transposed && t->line != t->depth))
-                return verify_error(v, "lines of %d words, %d deep, for %d lanes", t->line, t->depth, lanes);
-        return !t->transposed || (!x && t->vectors % t->line == 0 && t->group % t->line == 0) ||
-               verify_error(v, "transposed lines, of %d words, for %d vectors, of %d channels", t->line, t->vectors, t->group);
+        if (t->swizzle != lanes || (!t->transposed && t->swizzle != t->depth))
+                return verify_error(v, "lines of %d words, %d deep, for %d lanes", t->swizzle, t->depth, lanes);
+        return !t->transposed || (!x && t->vectors % t->swizzle == 0 && t->group % t->swizzle == 0) ||
+               verify_error(v, "transposed lines, of %d words, for %d vectors, of %d channels", t->swizzle, t->vectors, t->group);
 }
 
 /* MULTIPLY, UNLOAD, SCALE: variable, buffers, places */

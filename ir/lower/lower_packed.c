@@ -85,9 +85,9 @@ struct loop_expr *element_convolve_packed(struct emit *e, const struct op *op, i
         if (pair > 1) {
                 struct loop_expr *in_word = emit_op_int(e, LOOP_REM, xi[x->rank - 1], pair);
                 if (op_int(op, "crossed")) {
-                        const int64_t eighth = pair / MULTIPLY_LINE;
+                        const int64_t eighth = pair / MULTIPLY_SWIZZLE;
                         struct loop_expr *n = emit_op(e, LOOP_XOR, emit_op_int(e, LOOP_DIV, in_word, eighth),
-                                                      emit_op_int(e, LOOP_REM, wi[w->rank - 1], MULTIPLY_LINE));
+                                                      emit_op_int(e, LOOP_REM, wi[w->rank - 1], MULTIPLY_SWIZZLE));
                         in_word = emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, n, eighth), emit_op_int(e, LOOP_REM, in_word, eighth));
                 }
                 wi[w->rank - 1] = emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, wi[w->rank - 1], pair), in_word);

@@ -43,7 +43,7 @@ enum multiply_source {
                                          * (ir/loop/loop_tiles.h) */
 };
 /* of such an instruction: warps, each with a quarter of the positions; words of a line; outputs at most; channels at a time where words lie transposed */
-enum { MULTIPLY_WARPS = 4, MULTIPLY_LINE = 8, MULTIPLY_WIDE = 256, MULTIPLY_TRANSPOSED = 16 };
+enum { MULTIPLY_WARPS = 4, MULTIPLY_SWIZZLE = 8, MULTIPLY_WIDE = 256, MULTIPLY_TRANSPOSED = 16 };
 
 /* as ARM's instructions have them, however long their vectors of sums are */
 enum { MULTIPLY_LANES = 4 };

@@ -83,9 +83,9 @@ bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
         if (channels < 1 || channels > type_extent(w, 1) * inner)
                 return rule_fail(op, diag, "channels is %lld, want 1 to %lld", (long long)channels,
                                  (long long)(type_extent(w, 1) * inner));
-        if (op_int(op, "crossed") && (lanes % MULTIPLY_LINE || packed_group(x, w) % MULTIPLY_LINE))
+        if (op_int(op, "crossed") && (lanes % MULTIPLY_SWIZZLE || packed_group(x, w) % MULTIPLY_SWIZZLE))
                 return rule_fail(op, diag, "words of %lld channels for %lld outputs are crossed, want multiples of %d",
-                                 (long long)packed_group(x, w), (long long)lanes, MULTIPLY_LINE);
+                                 (long long)packed_group(x, w), (long long)lanes, MULTIPLY_SWIZZLE);
         bool fits =
                 block >= 1 && block <= STEP_MAX && (block % lanes == 0 || block == outputs);
         if (outputs < 1 || outputs > STEP_MAX || !fits || (groups > 1 && outputs % block))

@@ -58,11 +58,11 @@ struct value *layout_crossed(struct layout *l, struct value *w, const struct mul
         attr_set(attrs, OP_convolve_packed, "crossed", 1);
         if (w->constant->kind == CONSTANT_SPLAT)
                 return w;
-        const size_t bytes = (size_t)type_bytes(w->type), eighth = (size_t)(m->group / MULTIPLY_LINE * element_info[w->type->element].bytes);
+        const size_t bytes = (size_t)type_bytes(w->type), eighth = (size_t)(m->group / MULTIPLY_SWIZZLE * element_info[w->type->element].bytes);
         const unsigned char *from = w->constant->data;
         unsigned char *to = constant_room(l->m, bytes);
         for (size_t i = 0; i < bytes / eighth; i++)     /* line i / 8 */
-                memcpy(to + (i ^ i / MULTIPLY_LINE % MULTIPLY_LINE) * eighth, from + i * eighth, eighth);
+                memcpy(to + (i ^ i / MULTIPLY_SWIZZLE % MULTIPLY_SWIZZLE) * eighth, from + i * eighth, eighth);
         struct value *crossed = constant_dense(l->m, w->type, to, NULL);
         crossed->constant->name = w->constant->name;
         return crossed;

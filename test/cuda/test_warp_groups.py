@@ -155,7 +155,7 @@ kernel @k(%x: in f16[32768], %w: in f16[32768], %y: out f32[4096]) {
     for %t = 0 to 10 {
       wait 1
       if %t > 1 {
-        multiply %acc += %xs[(%t - 2) % 4 * 4096] * %ws[(%t - 2) % 4 * 4096] by add_product rows 16 depth 8 group 8 step 64 jump 1024 line 8 warp_group
+        multiply %acc += %xs[(%t - 2) % 4 * 4096] * %ws[(%t - 2) % 4 * 4096] by add_product rows 16 depth 8 group 8 step 64 jump 1024 swizzle 8 warp_group
         settle 1
       }
       if %t < 8 {

@@ -33,6 +33,7 @@ REMOVED = {
     "early": (r"\bbegins_early\b|launches_early\b|test_early_launches|(?:->|\.)early\b", None),
     "together": (r"\btogether=1|\btogether_percent\b|(?:->|\.)together\b|_together_|\bwarps together\b", None),
     "across": (r"\bMULTIPLY_ACROSS\b|load_matrices_across|tiles\.across\b|\b(?:warp_group|jump \d+) across\b", None),
+    "line": (r"\bMULTIPLY_LINE\b|tiles\.line\b|\bjump \S+ line \d", None),
 }
 OWN = {"docs/glossary.md", "test/driver/test_glossary.py", "CHANGELOG.md"}      # which speak of them
 

@@ -8,7 +8,7 @@ enum { ROWS = 64, CHANNELS = 64, KEYS = 16, TURNS = 3, OUTPUTS = 64 };
 /* y = sum over turns of half(x k' + 1) v: the scores of a turn, while those of the turn before are multiplied; what stands for a settle may be changed */
 static void kernel(struct text *text, const char *settle, const char *last)
 {
-        static const char scores[] = "%%%s += %%xs[0] * %%ks[%s * 1024] by add_product rows 16 depth 8 group 8 step 64 jump 1024 line 8 warp_group\n";
+        static const char scores[] = "%%%s += %%xs[0] * %%ks[%s * 1024] by add_product rows 16 depth 8 group 8 step 64 jump 1024 swizzle 8 warp_group\n";
         static const char lanes[] = "for %%w%d = 0 to 4 gpu_warp {\nfor %%l%d = 0 to 32 gpu_lane {\nalloc %%own%d : f32[8] stack\n"
                                     "take %%own%d = %%%s lane %%l%d rows 16\nfor %%i%d = 0 to 8 unroll {\nstore %%own%d[%%i%d] = %%own%d[%%i%d] + %s\n}\n"
                                     "give %%%s = %%own%d lane %%l%d rows 16\n}\n}\n";
@@ -27,12 +27,12 @@ static void kernel(struct text *text, const char *settle, const char *last)
         text_add(text, lanes, 0, 0, 0, 0, "first", 0, 0, 0, 0, 0, 0, "1.0", "shares", 0, 0);
         text_add(text, "for %%t = 1 to 3 {\nvar %%scores : f32x8tile[16][2] warps 4\nmultiply ");
         text_add(text, scores, "scores", "%t");
-        text_add(text, "multiply %%acc += %%shares * %%vs[(%%t - 1) * 1024] by add_product rows 16 depth 2 group 8 line 8 warp_group transposed\n%s\n", settle);
+        text_add(text, "multiply %%acc += %%shares * %%vs[(%%t - 1) * 1024] by add_product rows 16 depth 2 group 8 swizzle 8 warp_group transposed\n%s\n", settle);
         text_add(text, lanes, 1, 1, 1, 1, "scores", 1, 1, 1, 1, 1, 1, "1.0", "scores", 1, 1);
         text_add(text, "%s\n", last);
         text_add(text, lanes, 2, 2, 2, 2, "scores", 2, 2, 2, 2, 2, 2, "0.0", "shares", 2, 2);
         text_add(text,
-                 "}\nmultiply %%acc += %%shares * %%vs[2048] by add_product rows 16 depth 2 group 8 line 8 warp_group transposed\nsettle 0\n"
+                 "}\nmultiply %%acc += %%shares * %%vs[2048] by add_product rows 16 depth 2 group 8 swizzle 8 warp_group transposed\nsettle 0\n"
                  "for %%u = 0 to 4 gpu_warp {\nunload %%y[%%u * 1024] = %%acc rows 16\n}\n}\n}\nmain {\n  call @a(@x, @k, @v, @y)\n}\n");
 }
 
@@ -104,7 +104,7 @@ static void test_text(void **state)
                 fail_msg("%s", harness_said(&h));
         loop_print(&second, p, NULL);
         assert_string_equal(first.data, second.data);
-        assert_non_null(strstr(first.data, "multiply %acc += %shares * %vs[2048] by add_product rows 16 depth 2 group 8 line 8 warp_group transposed\n"));
+        assert_non_null(strstr(first.data, "multiply %acc += %shares * %vs[2048] by add_product rows 16 depth 2 group 8 swizzle 8 warp_group transposed\n"));
         text_free(&text);
         text_free(&first);
         text_free(&second);
@@ -118,12 +118,12 @@ static const struct { const char *settle, *last, *from, *to, *message; } wrong[]
         { "settle 1", "", NULL, NULL, "%shares is touched before its products are settled" },
         { "", "settle 0", NULL, NULL, "%scores is touched before its products are settled" },
         { "settle 1", "settle 0", "multiply %acc += %shares * %vs[2048]", "multiply %acc += %first * %vs[2048]", NULL },
-        { "settle 1", "settle 0", "group 8 line 8 warp_group transposed\nsettle 0", "group 8 warp_group transposed\nsettle 0", "sums are multiplied by a warp, without lines" },
-        { "settle 1", "settle 0", "group 8 line 8 warp_group transposed\nsettle 0", "group 8 line 8 transposed\nsettle 0", "is of warps, and of none of them here" },
-        { "settle 1", "settle 0", "group 8 line 8 warp_group transposed\nsettle 0", "group 8 line 8 warp_group\nsettle 0", "by a warp group, in transposed lines" },
-        { "settle 1", "settle 0", "group 8 line 8 warp_group transposed\nsettle 0", "group 8 line 4 warp_group transposed\nsettle 0", "lines of 4 words, 2 deep, for 8 lanes" },
-        { "settle 1", "settle 0", "depth 2 group 8 line 8 warp_group transposed\nsettle 0", "depth 4 group 4 line 8 warp_group transposed\nsettle 0", "transposed lines, of 8 words" },
-        { "settle 1", "settle 0", "line 8 warp_group transposed\nsettle 0\nfor", "line 8 warp_group transposed\nfor", "%acc is touched before its products are settled" },
+        { "settle 1", "settle 0", "group 8 swizzle 8 warp_group transposed\nsettle 0", "group 8 warp_group transposed\nsettle 0", "sums are multiplied by a warp, without lines" },
+        { "settle 1", "settle 0", "group 8 swizzle 8 warp_group transposed\nsettle 0", "group 8 swizzle 8 transposed\nsettle 0", "is of warps, and of none of them here" },
+        { "settle 1", "settle 0", "group 8 swizzle 8 warp_group transposed\nsettle 0", "group 8 swizzle 8 warp_group\nsettle 0", "by a warp group, in transposed lines" },
+        { "settle 1", "settle 0", "group 8 swizzle 8 warp_group transposed\nsettle 0", "group 8 swizzle 4 warp_group transposed\nsettle 0", "lines of 4 words, 2 deep, for 8 lanes" },
+        { "settle 1", "settle 0", "depth 2 group 8 swizzle 8 warp_group transposed\nsettle 0", "depth 4 group 4 swizzle 8 warp_group transposed\nsettle 0", "transposed lines, of 8 words" },
+        { "settle 1", "settle 0", "swizzle 8 warp_group transposed\nsettle 0\nfor", "swizzle 8 warp_group transposed\nfor", "%acc is touched before its products are settled" },
 };
 
 static void test_wrong(void **state)

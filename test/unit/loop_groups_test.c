@@ -33,7 +33,7 @@ static void kernel(struct text *text, const char *settle, const char *last)
                  "      wait 1\n"
                  "      if %%t > 0 {\n"
                  "        multiply %%acc += %%xs[(%%t - 1) %% 3 * 4096] * %%ws[(%%t - 1) %% 3 * 1024] by add_product rows 16 depth 8 group 8 "
-                 "step 64 jump 1024 line 8 warp_group\n"
+                 "step 64 jump 1024 swizzle 8 warp_group\n"
                  "        %s\n"
                  "      }\n"
                  "    }\n"
@@ -120,7 +120,7 @@ static void test_text(void **state)
                 fail_msg("%s", harness_said(&h));
         loop_print(&second, p, NULL);
         assert_string_equal(first.data, second.data);
-        assert_non_null(strstr(first.data, "step 64 jump 1024 line 8 warp_group\n"));
+        assert_non_null(strstr(first.data, "step 64 jump 1024 swizzle 8 warp_group\n"));
         assert_non_null(strstr(first.data, "copy %ws[%t % 3 * 1024] = %w[%t * 1024] of 1024\n"));
         assert_non_null(strstr(first.data, "rows 16 columns 1 to 2 step 16\n"));
         assert_non_null(strstr(first.data, "settle 1\n"));
@@ -180,7 +180,7 @@ static const struct { const char *body, *message; } wrong[] = {
 
 static void put_body(struct text *text, const char *body)
 {
-        static const char multiply[] = "multiply %acc += %xs[0] * %ws[0] by add_product rows 16 depth 8 group 8 step 64 jump 1024 line 8";
+        static const char multiply[] = "multiply %acc += %xs[0] * %ws[0] by add_product rows 16 depth 8 group 8 step 64 jump 1024 swizzle 8";
         for (int warps = 0; *body; body++) {
                 bool alone = (body[1] == ' ' || !body[1]);
                 if (*body == 'W' && alone)

@@ -380,7 +380,7 @@ static void tiles_of_tables(void **state)
                                 continue;
                         if (multiply_in_warps(m)) {       /* a word is what a lane loads; a printer has the instruction */
                                 assert_true(target_gpu(t) && m->body);
-                                const int bytes = multiply_by_warp_group(m) ? 16 * MULTIPLY_LINE : 16;
+                                const int bytes = multiply_by_warp_group(m) ? 16 * MULTIPLY_SWIZZLE : 16;
                                 assert_int_equal(element_info[m->x.memory].bytes * m->group, bytes);
                                 assert_int_equal(element_info[m->w.memory].bytes * m->group, bytes);
                                 continue;
