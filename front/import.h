@@ -12,7 +12,8 @@ struct model_port { const char *name, *type; };           /* type: "f32 <N x 3>"
 struct model_operator {
         const char *name;               /* "Conv", "com.microsoft.Gelu" */
         int count;                      /* nodes of it, in all graphs and functions */
-        bool supported;                 /* by a row for its opset, or a function of the model */
+        bool supported;                 /* a row for its opset, or a function of the model, makes
+                                         * it */
 };
 /* A name that options may use. kind: "dim" (a symbolic dimension of an input), "input", "output",
  * "value" (the result of a node), "node". */
@@ -24,10 +25,10 @@ struct model_facts {
         int input_count, output_count;
         const char **opsets;            /* "ai.onnx 17" */
         int opset_count;
-        struct model_operator *operators;         /* in the order in which the model has them */
+        struct model_operator *operators; /* each once, in the model's order */
         int operator_count;
         int64_t parameters;             /* elements of initializers; INT64_MAX: that many or more */
-        struct model_name *names;       /* of the main graph, each once in its kind */
+        struct model_name *names;       /* names of the main graph, each once in its kind */
         int name_count;
         const char *command;            /* the command that would bind all open dimensions */
 };
@@ -45,7 +46,7 @@ struct import_options {
         const char *const *keep;        /* --keep: names of values that become outputs as well,
                                          * after the others */
         int keep_count;
-        struct model_facts *facts;      /* to be filled; NULL: nobody asks for them */
+        struct model_facts *facts;      /* is filled; NULL: nobody asks for facts */
 };
 
 /* Returns bytes: the whole file, in which constants of the module lie. m->source becomes the

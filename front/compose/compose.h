@@ -154,7 +154,7 @@ enum compose_round { ROUND_UP, ROUND_DOWN, ROUND_NEAREST };
 struct compose_conversion {
         bool saturate;                  /* to floats of 8 bits: a number that is too large becomes
                                          * the largest one, not infinity or NaN */
-        enum compose_round round;       /* to f8e8m0: to which power of 2 */
+        enum compose_round round;       /* the power of 2 that f8e8m0 takes */
 };
 struct value *compose_convert(struct compose *c, struct value *x, enum element to,
                               const struct compose_conversion *how);
@@ -187,7 +187,7 @@ struct compose_loop {
         struct op *op;
         /* arguments of the loop's region: the number of the step, the carried values, the rows */
         struct value *number, *held, *rows;
-        struct region *outer;           /* where the loop stands */
+        struct region *outer;           /* the region that the loop stands in */
 };
 /* Between the two, operations are built in the loop's region. yielded: `go` where the loop has
  * it, the next carried values, the rows of stacks. A NULL among them is an error that was

@@ -171,8 +171,8 @@ static struct value *masked(struct compose *c, const struct compose_attention *a
         return with_bias(c, scores, bias);
 }
 
-/* Shares of the scores. Where a mask, or the keys that count, may hide a whole row, that row is
- * 0. */
+/* Returns the softmax of the scores. Where a mask, or the keys that count, may hide a whole row,
+ * that row is 0. */
 static struct value *shares_of(struct compose *c, const struct compose_attention *a,
                                struct value *scores)
 {

@@ -28,7 +28,7 @@ struct compose_attention {
 /* Scores at each stage: products, capped, masked, after the softmax. */
 enum compose_scores { SCORES_PRODUCTS, SCORES_CAPPED, SCORES_MASKED, SCORES_SHARES, SCORES_COUNT };
 struct compose_attended {
-        struct value *y;                /* of q's rank */
+        struct value *y;                /* the result, of q's rank */
         struct value *k, *v;            /* of rank 4, with past keys and values in front */
         struct value *scores[SCORES_COUNT];
 };
@@ -60,7 +60,7 @@ struct compose_attention_quantized {
                                          * count, [batch, keys] or [batch, steps, keys]; or NULL */
         int64_t heads;
         bool causal;                    /* a query sees no later keys */
-        double scale;                   /* of the scores; 0: 1 / sqrt(size) */
+        double scale;                   /* the factor of scores; 0: 1 / sqrt(size) */
         double filter;                  /* what is added to scores of keys that do not count */
 };
 /* *y: [batch, steps, heads * size]. *kept, unless NULL: past, with the keys and values of this call
@@ -116,7 +116,7 @@ struct compose_linear_attention {
                                          * the state changes, [batch, steps, groups] or [.., 1];
                                          * NULL: values are added to the state */
         int64_t heads, groups;
-        double scale;                   /* of the result; 0: 1 / sqrt(depth) */
+        double scale;                   /* the factor of the result; 0: 1 / sqrt(depth) */
 };
 /* *y [batch, steps, heads * width], and the state after the last step; false after an error */
 bool compose_linear_attention(struct compose *c, const struct compose_linear_attention *in,

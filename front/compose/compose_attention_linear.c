@@ -22,9 +22,9 @@ enum {
 
 struct linear {
         const struct compose_linear_attention *in;
-        struct value *scanned[SCANS]; /* of each sequence, or NULL */
+        struct value *scanned[SCANS];   /* the sequences, or NULL */
         int64_t batch, steps;
-        int64_t depth, width; /* of a head's keys, of its values */
+        int64_t depth, width;           /* extents of a head's keys and values */
         double scale;
 };
 

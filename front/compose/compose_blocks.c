@@ -11,7 +11,7 @@
 
 struct product {
         const struct compose_matmul_blocks *in;
-        struct block_weights w; /* scales and zeros: set once by_outputs has seen them */
+        struct block_weights w;         /* scales and zeros: set once by_outputs has seen them */
 };
 
 /* Returns whether v has these extents. If not, the text of the error begins with `what`: "the
@@ -139,12 +139,12 @@ struct value *compose_matmul_blocks(struct compose *c, const struct compose_matm
 
 struct table {
         const struct compose_gather_blocks *in;
-        struct value *data; /* numbers, or bytes of several along the last dimension */
-        struct value *indices; /* in range, from 0 on */
-        struct value *outside; /* which of those given were not, or NULL */
-        enum element e; /* of the numbers, as the model says */
-        int64_t bits, block, length; /* length: of the quantized dimension, in numbers */
-        int rank, gather, quantize; /* of data; axes */
+        struct value *data;             /* numbers, or bytes of several along the last dimension */
+        struct value *indices;          /* the indices, from 0 on and in range */
+        struct value *outside;          /* which of the operand's are not in range, or NULL */
+        enum element e;                 /* the type of the numbers, as the model says */
+        int64_t bits, block, length;    /* length: of the quantized dimension, in numbers */
+        int rank, gather, quantize;     /* the rank of data; its two axes */
 };
 
 /* Returns constant numbers of 4 bits, each in a byte, with two neighbours of a row in a byte. */
@@ -331,7 +331,7 @@ struct value *compose_gather_blocks(struct compose *c, const struct compose_gath
             (in->zeros &&
              !fits_table(c, &t, "the zero points are", in->zeros, t.e == E_U8 ? t.bits : 8)))
                 return NULL;
-        if (data->rank + own->rank > RANK_MAX) { /* one more than the result has */
+        if (data->rank + own->rank > RANK_MAX) { /* the sum is one more than the result's rank */
                 compose_unsupported(c, "operands of ranks %d and %d", data->rank, own->rank);
                 return NULL;
         }

@@ -11,12 +11,12 @@ enum { CORNERS_MAX = 64 };
 /* What follows from the placed window. */
 struct deformed {
         const struct compose_deformed *in;
-        int dims; /* spatial dimensions */
-        int64_t taps; /* of a window */
-        int64_t positions; /* of the result */
-        int64_t pixels; /* of an image */
-        const struct type *points; /* the samples: <N x positions x shared x taps> */
-        enum element index; /* the type of pixels' numbers */
+        int dims;                       /* spatial dimensions */
+        int64_t taps;                   /* taps of a window */
+        int64_t positions;              /* positions of the result */
+        int64_t pixels;                 /* pixels of an image */
+        const struct type *points;      /* the samples: <N x positions x shared x taps> */
+        enum element index;             /* the type of pixels' numbers */
 };
 
 /* Samples of all points along one dimension lie between a left and a right neighbour. */
@@ -145,9 +145,9 @@ static struct value *columns(struct compose *c, const struct deformed *g)
         return mul(c, sum, compose_spread(c, mask, sum->type, (const int64_t[]){ 0, 1, 2, 3 }));
 }
 
-/* Columns times weights [M, channels of a group, window]: <N x M x positions>. Inner dimensions
- * are in the order of the columns, so that a row of channels moves as a whole, and of one group
- * nothing does. */
+/* Returns the product of columns by weights [M, channels of a group, window]: <N x M x
+ * positions>. Inner dimensions are in the order of the columns, so that a row of channels moves
+ * as a whole, and with one group nothing moves. */
 static struct value *product(struct compose *c, const struct deformed *g, struct value *x,
                              struct value *w)
 {

@@ -8,11 +8,11 @@
 struct fold {
         const struct compose_fold *in;
         struct compose_window w;
-        int64_t padded[RANK_MAX]; /* extents of an image with its pads */
-        int64_t taps; /* elements of a window */
-        int64_t positions; /* windows of an image */
-        int64_t pixels; /* of an image with its pads */
-        struct value *at; /* the pixel that each tap of each window lies on */
+        int64_t padded[RANK_MAX];       /* extents of an image with its pads */
+        int64_t taps;                   /* elements of a window */
+        int64_t positions;              /* windows of an image */
+        int64_t pixels;                 /* pixels of an image with its pads */
+        struct value *at;               /* the pixel that each tap of each window lies on */
 };
 
 static struct value *also(struct compose *c, struct value *so_far, struct value *test)
@@ -73,7 +73,8 @@ static bool place_known(struct compose *c, struct fold *f)
         return f->at != NULL;
 }
 
-/* Number `index`, of row-major order over run-time extents, as a subscript of each. */
+/* Splits number `index`, of row-major order over run-time extents, into a subscript for each of
+ * them. */
 static void subscripts(struct compose *c, struct value *index, struct value *const *extents,
                        int count, struct value **digits)
 {

@@ -179,8 +179,8 @@ static struct value *walked(struct compose *c, const struct walk *w, struct valu
 
 enum { TABLE_ELEMENTS = 1 << 22, TABLE_RATIO = 16 };
 
-/* Where each leaf has one vote, tables say for whom and how much; else one says what each leaf
- * gives each target. */
+/* Whether each leaf has one vote. Then tables say for which target it is and how much it weighs;
+ * else one table says what each leaf gives each target. */
 static bool are_single(const struct compose_forest *f)
 {
         for (int64_t k = 0; k < f->leaf_count; k++)

@@ -14,18 +14,18 @@ struct compose_tree_node {
         union scalar split;             /* f: what with */
         int mode;                       /* enum compose_tree_mode */
         bool missing;                   /* NaN goes where true goes */
-        int64_t next[2];                /* where false, where true: a node, or ~ of a leaf */
+        int64_t next[2];                /* the ways of false and true: a node, or ~ of a leaf */
 };
 
 struct compose_forest {
         struct compose_tree_node *nodes;
         int64_t node_count, leaf_count, tree_count;
-        int64_t targets;                /* of the votes: columns of the result */
+        int64_t targets;                /* how many targets votes have: columns of the result */
         int64_t *roots;                 /* [trees]: nodes, or ~ of leaves */
         int64_t *first;                 /* [leaves + 1]: the vote that a leaf's votes begin with */
         int64_t *target;                /* [votes]: the target of each */
         union scalar *weight;           /* [votes]: f */
-        int aggregate;                  /* of the votes for a target: enum compose_tree_aggregate */
+        int aggregate;                  /* how votes combine: enum compose_tree_aggregate */
         struct value *base;             /* [targets], added to the result; or NULL */
         bool wants_spoken;              /* asks for `spoken` */
         struct value *spoken;           /* result: <N x targets x bool>, whether there was a vote */

@@ -7,10 +7,10 @@
 #include "front/compose/compose.h"
 
 struct compose_transform {
-        int64_t period;                 /* of the transform */
+        int64_t period;                 /* the period of the transform */
         int64_t in;                     /* the extent that is read, along the axis */
         int64_t in_parts;               /* 1 real, 2 complex */
-        int64_t out, out_parts;         /* of the result */
+        int64_t out, out_parts;         /* the extents of the result */
         bool inverse;
         bool folded;                    /* the operand is half of a symmetric spectrum */
 };
@@ -23,10 +23,10 @@ struct value *compose_transform(struct compose *c, struct value *x, int axis,
                                 const struct compose_transform *t);
 
 struct compose_frames {
-        struct value *x;                /* of a wide type, [batch, length, parts] */
-        struct value *window;           /* of x's type, <length of a frame>; or NULL: 1 */
+        struct value *x;                /* the signal, of a wide type, [batch, length, parts] */
+        struct value *window;           /* factors, of x's type, <length of a frame>; NULL: 1 */
         struct value *step;             /* i64: from one frame to the next */
-        int64_t count;                  /* of frames */
+        int64_t count;                  /* how many frames there are */
         bool onesided;
         struct value *length;           /* i64: of a frame, where only a run knows it; else NULL */
 };

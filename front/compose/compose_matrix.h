@@ -12,8 +12,8 @@ struct value *compose_determinant(struct compose *c, struct value *x);
 /* Einstein's summation as numpy writes it: "ij,jk->ik", also with "..." and without a result. */
 struct compose_einsum {
         const char *equation, *end;     /* its bytes, up to `end` */
-        struct value *const *operands;  /* of one element type */
-        int count;                      /* of operands; positive */
+        struct value *const *operands;  /* the operands, of one element type */
+        int count;                      /* how many operands there are, at least 1 */
 };
 struct value *compose_einsum(struct compose *c, const struct compose_einsum *in);
 

@@ -16,9 +16,9 @@ int compose_first_unlike(struct value *const *items, int count);
 /* Elements along some axes as in Python: negative positions count from the end, and what lies
  * outside is left out. */
 struct compose_slice {
-        int count;                      /* of the axes that are cut */
+        int count;                      /* how many axes are cut */
         int axes[RANK_MAX];             /* each once */
-        int64_t starts[RANK_MAX], ends[RANK_MAX]; /* of each such axis; the end is left out */
+        int64_t starts[RANK_MAX], ends[RANK_MAX]; /* for each axis; the end is left out */
         int64_t steps[RANK_MAX];        /* not 0; negative: backward, from starts to ends */
 };
 struct value *compose_slice(struct compose *c, struct value *x, const struct compose_slice *s);

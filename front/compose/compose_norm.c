@@ -169,7 +169,7 @@ struct value *compose_batch_norm(struct compose *c, struct value *x,
         struct value *root = compose_unary(c, OP_sqrt, plus(c, p.variance, p.epsilon));
         struct value *a = divide(c, p.scale, root);
         struct value *b = sub(c, p.bias, mul(c, p.mean, a));
-        if (t->rank == 1) { /* one channel */
+        if (t->rank == 1) {             /* there is one channel */
                 a = compose_along(c, a, t, 0);
                 b = compose_along(c, b, t, 0);
         } else {
@@ -276,7 +276,7 @@ struct value *compose_group_norm(struct compose *c, struct value *x,
 struct value *compose_mean_variance_norm(struct compose *c, struct value *x, const int64_t *axes,
                                          int count)
 {
-        const double epsilon = 1e-9; /* added to the root */
+        const double epsilon = 1e-9;    /* added to the root */
         enum element e = value_element(x);
         struct value *unit, *mean;
 

@@ -57,7 +57,8 @@ static bool pool_place(struct compose *c, const struct value *x, struct compose_
         return compose_type(c, value_element(x), w->rank + 2, dims) != NULL;
 }
 
-/* A row-major position in x, as the position with each image stored column by column. */
+/* Turns a row-major position in x into the position that it has where each image is stored
+ * column by column. */
 static struct value *column_major(struct compose *c, struct value *at, const struct type *x)
 {
         int64_t image = 1, before = 1;
@@ -109,7 +110,7 @@ static struct value *window_counts(struct compose *c, const struct compose_windo
                 return NULL;
         struct value *start = times(c, compose_iota(c, E_I64, w->out[d]), (double)w->strides[d]);
         start = compose_with(c, OP_sub, start, (double)w->pads[d]);
-        struct value *bounds[2]; /* elements before from, before to */
+        struct value *bounds[2];        /* elements before from, before to */
         for (int i = 0; i < 2; i++) {
                 struct value *distance = compose_with(
                         c, OP_max, compose_from(c, OP_sub, (double)(i ? to : from), start), 0);

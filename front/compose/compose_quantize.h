@@ -91,7 +91,7 @@ struct value *compose_matmul_dynamic(struct compose *c, struct value *x,
 /* alpha times a (transposed where trans_a) times b (likewise) plus bias, of matrices */
 struct compose_gemm_quantized {
         struct compose_quantized a;     /* its scale and zero point are one number each */
-        struct compose_quantized b;     /* one number, or one for each column of the product */
+        struct compose_quantized b;     /* each one number, or one for each column */
         struct compose_quantized y;     /* one number each; both NULL: the result is f32 */
         struct value *bias;             /* i32, as the sums of products: counted in the product of
                                          * both scales; or NULL */
@@ -117,7 +117,7 @@ struct compose_matmul_blocks {
         int64_t inner, outputs;
         int64_t block;                  /* numbers of a block: a power of two of at least
                                          * BLOCK_LEAST (ir/tensor/block_weights.h) */
-        int bits;                       /* of a number: 2, 4 or 8 */
+        int bits;                       /* the bits of a number: 2, 4 or 8 */
         bool rounds;                    /* x may be rounded to 8 bits, each block of a row with a
                                          * step of its own, so that products are integers */
 };
@@ -135,7 +135,7 @@ struct compose_gather_blocks {
                                          * NULL: 2^(bits - 1) of u8, else 0 */
         int gather, quantize;           /* axes of data: that of the indices, that of the blocks */
         int64_t block;                  /* numbers of a block; 0: all of the axis */
-        int bits;                       /* of a number in data: 2, 4 or 8 */
+        int bits;                       /* the bits of a number in data: 2, 4 or 8 */
 };
 struct value *compose_gather_blocks(struct compose *c, const struct compose_gather_blocks *in);
 

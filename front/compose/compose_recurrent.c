@@ -12,9 +12,9 @@ struct recurrent {
         int gates;
         bool quantized;
         int64_t steps, batch, hidden;
-        enum element e; /* of x, as it was */
-        struct value *x; /* <steps x batch x inputs>, of the wide type */
-        struct value *lengths; /* <batch x i64>, or NULL */
+        enum element e;                 /* the type of the operand x */
+        struct value *x;                /* <steps x batch x inputs>, of the wide type */
+        struct value *lengths;          /* <batch x i64>, or NULL */
 };
 
 static bool want_shape(struct compose *c, const char *what, const struct value *v,
@@ -254,7 +254,7 @@ static struct value *step(struct compose *c, const struct recurrent *r, struct d
 
 /* ---- one direction, and the whole ---- */
 
-/* What of the sequences counts: steps that none of them has are 0, which is in any range. */
+/* Returns the inputs that count: steps that no sequence has are 0, which is in any range. */
 static struct value *counted_inputs(struct compose *c, const struct recurrent *r)
 {
         const struct type *t = type_with_element(c->m, r->x->type, E_I64);
@@ -367,7 +367,7 @@ static bool recurrent_outputs(struct compose *c, const struct recurrent *r, stru
         return true;
 }
 
-/* The steps one after the other, from the last when backward; *y all outputs. */
+/* Writes the steps one after the other, from the last one where backward. *y has all outputs. */
 static bool write_out(struct compose *c, const struct recurrent *r, struct direction *d,
                       bool backward, struct value **y)
 {
@@ -384,7 +384,7 @@ static bool write_out(struct compose *c, const struct recurrent *r, struct direc
         return (*y = stacked(c, out, r->steps, state)) != NULL;
 }
 
-/* The same as a loop that carries the state. */
+/* Writes the same as a loop that carries the state. */
 static bool write_loop(struct compose *c, const struct recurrent *r, struct direction *d,
                        bool backward, struct value **y)
 {
@@ -417,8 +417,8 @@ static bool write_loop(struct compose *c, const struct recurrent *r, struct dire
         return true;
 }
 
-/* A state at the end: of a sequence without steps 0, as in onnxruntime, where the text says
- * nothing. */
+/* Returns a state at the end. That of a sequence without steps is 0, as in onnxruntime; the
+ * standard says nothing of it. */
 static struct value *last_state(struct compose *c, const struct recurrent *r, struct value *state)
 {
         if (!state || !r->lengths)

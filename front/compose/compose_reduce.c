@@ -136,7 +136,7 @@ struct value *compose_norm_scale(struct compose *c, struct value *largest)
 
 struct reduction {
         const struct compose_reduction *in;
-        const struct type *full; /* of the operand */
+        const struct type *full;        /* the type of the operand */
 };
 
 static struct value *reduce(struct compose *c, const struct reduction *r, enum reducer kind,

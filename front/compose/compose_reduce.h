@@ -29,11 +29,11 @@ enum compose_reduction_kind {
 };
 struct compose_reduction {
         int kind;
-        int count;                      /* of axes */
+        int count;                      /* how many axes there are */
         int64_t axes[RANK_MAX];         /* sorted */
         struct value *stated;           /* axes that only a run knows, <count x i64>, instead; else
                                          * NULL */
-        const struct type *result;      /* of these: the result's shape */
+        const struct type *result;      /* for stated axes, the result's shape */
 };
 /* Returns x's element; the axes vanish, or, of stated ones, are what the result's shape says.
  * f16 and bf16 are computed in f32; roots and logarithms of integers in f64. */

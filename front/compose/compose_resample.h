@@ -15,7 +15,7 @@ enum compose_resize_transform {
         RESIZE_PYTORCH_HALF_PIXEL,      /* the same, but 0 where there is one output */
         RESIZE_ALIGN_CORNERS,           /* y * (in - 1) / (out - 1) */
         RESIZE_ASYMMETRIC,              /* y / s */
-        RESIZE_TF_CROP_AND_RESIZE,      /* of the region roi */
+        RESIZE_TF_CROP_AND_RESIZE,      /* y is a place in the region roi */
         RESIZE_HALF_PIXEL_SYMMETRIC,    /* half pixels about the centre, where out is less than
                                          * s * in */
         RESIZE_TF_HALF_PIXEL_FOR_NN     /* (y + 0.5) / s */

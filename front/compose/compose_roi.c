@@ -28,10 +28,10 @@ static struct value *flattened(struct compose *c, struct value *v)
  * which are at most 2 (extent + 4): their distance is above 0.5. */
 struct samples {
         int64_t extent, bins, block;
-        struct value *first, *bin; /* <regions>: where the region begins, the size of a bin */
-        struct value *count; /* <regions>, of each bin; NULL: block */
-        struct value *from, *to; /* <regions x bins>; NULL: all */
-        struct value *blocks; /* i64: of the bin that has most */
+        struct value *first, *bin;      /* <regions>: where the region begins, the size of a bin */
+        struct value *count;            /* <regions>, of each bin; NULL: block */
+        struct value *from, *to;        /* <regions x bins>; NULL: all */
+        struct value *blocks;           /* i64: of the bin that has most */
 };
 
 static struct value *whole_up(struct compose *c, struct value *x)

@@ -9,10 +9,10 @@ enum { TAPS_MAX = 4, COMBINATIONS_MAX = 64 };
 
 struct sample {
         const struct compose_sample *in;
-        int dims; /* spatial ones */
-        int taps; /* neighbours of a point along each */
-        int combinations; /* neighbours of a point */
-        int64_t points, pixels; /* per batch entry */
+        int dims;                       /* spatial ones */
+        int taps;                       /* neighbours of a point along each */
+        int combinations;               /* neighbours of a point */
+        int64_t points, pixels;         /* of each image of the batch */
         dim_t result[RANK_MAX];
 };
 

@@ -28,10 +28,10 @@ struct onnx_import {
                                          * the node at hand */
         struct onnx_node *node;         /* the node at hand, or NULL */
         struct diag *diag;
-        struct pass_context *context;   /* what the folder needs, and the limits */
+        struct pass_context *context;   /* the limits, and what folding needs */
         const struct import_options *options;
         struct map *unsupported;        /* the lines of the list of what is not supported */
-        int unsupported_count;          /* of these lines */
+        int unsupported_count;          /* how many lines the list has */
         struct arena *arena;            /* lives as long as the import */
         struct onnx_scope *scope;       /* the innermost scope of names */
         struct onnx_model *model;       /* the state of the walk: onnx_model.h */
@@ -42,7 +42,7 @@ struct onnx_import {
 struct onnx_node {
         const char *name, *op, *domain; /* after text_safe */
         int opset;                      /* the version of the domain that the model imports */
-        int input_count, output_count;  /* without absent ones at the end */
+        int input_count, output_count;  /* absent ones at the end are not counted */
         struct value **inputs;          /* [input_count]; NULL: absent ("") */
         struct value **outputs;         /* [output_count]; an output that stays NULL is not
                                          * supported: an error where a node reads it */

@@ -7,7 +7,7 @@
 
 #include "base/size.h"
 
-enum { DEPTH_MAX = 200 };               /* of graphs in graphs; files are checked for fewer */
+enum { DEPTH_MAX = 200 };               /* nested graphs; the scan of a file admits fewer */
 
 struct counting {
         struct onnx_import *im;

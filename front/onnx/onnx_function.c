@@ -11,7 +11,7 @@
 
 #include "base/size.h"
 
-enum { OPSET_NEWEST = 27 };             /* of ai.onnx */
+enum { OPSET_NEWEST = 27 };             /* the newest opset of ai.onnx */
 
 /* ---- operator sets ---- */
 
@@ -126,7 +126,7 @@ struct calls {
                                          * end */
         size_t *fill;
         int *callers;
-        int64_t nodes, depth;           /* of the main graph */
+        int64_t nodes, depth;           /* the work and the depth of the main graph */
         struct onnx_function *stuck;
 };
 

@@ -241,7 +241,7 @@ static bool define_outputs(struct onnx_import *im, const struct onnx_node *n, bo
                                             .value = known ? n->outputs[i] : NULL };
                 if (!n->wanted[i])
                         continue;
-                if (known && !entry.value) {            /* said where something needs it */
+                if (known && !entry.value) { /* the first use lists it */
                         entry.state = NAME_UNKNOWN;
                         entry.unsupported = onnx_unsupported_text(
                                 im, n->proto,

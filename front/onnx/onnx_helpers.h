@@ -74,7 +74,7 @@ struct value *onnx_operand_vector(struct onnx_import *im, const struct onnx_node
 enum onnx_axes_state { AXES_ABSENT, AXES_KNOWN, AXES_RUNTIME };
 struct onnx_axes {
         enum onnx_axes_state state;
-        int count;                      /* of the axes, also of those that only a run knows */
+        int count;                      /* how many axes there are, in any state */
         int64_t axes[RANK_MAX];         /* AXES_KNOWN: not negative, each once, sorted */
         struct value *operand;          /* AXES_RUNTIME: <count x i64>, as the model states them */
 };

@@ -13,7 +13,7 @@
 /* A loop whose region a graph fills, node by node. The operations in it are charged apart. */
 struct body {
         struct compose_loop loop;
-        struct op *counted; /* outside, model->counted */
+        struct op *counted;             /* outside, model->counted */
 };
 
 static bool body_open(struct onnx_import *im, const struct compose_loop_parts *parts,
@@ -100,10 +100,10 @@ static bool constant_number_of(const struct value *v, int64_t *number)
 
 struct looping {
         const Onnx__GraphProto *body;
-        struct value *trip, *go;        /* as the node gives them; NULL: none */
+        struct value *trip, *go;        /* the node's operands; NULL: absent */
         int carried, stacked;           /* stacked: those that are wanted, which[] among all */
         int *which;
-        int64_t trips;                  /* when known, or -1 */
+        int64_t trips;                  /* how often it runs; -1: unknown */
 };
 
 static bool looping_read(struct onnx_import *im, struct onnx_node *n, struct looping *l)

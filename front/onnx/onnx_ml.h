@@ -22,7 +22,7 @@ struct value *onnx_ml_two(struct onnx_import *im, const struct onnx_node *n, str
 /* ---- labels ---- */
 
 struct ml_labels {
-        int count;                      /* of classes */
+        int count;                      /* how many classes there are */
         const int64_t *numbers;         /* [count]; NULL: labels are strings, which are not kept */
 };
 /* Reads integer labels from the attribute `name`, or string labels from classlabels_strings. */

@@ -49,7 +49,7 @@ enum onnx_state {
 struct onnx_entry {
         enum onnx_state state;
         bool initializer;
-        struct value *value;            /* where NAME_KNOWN */
+        struct value *value;            /* the value of a known name */
         const char *unsupported;        /* where NAME_UNKNOWN: the line that the first use adds to
                                          * the list; NULL: the list has it already */
 };
@@ -68,8 +68,8 @@ struct onnx_function {
         struct map *opsets;             /* domain -> int */
         int64_t nodes;                  /* onnx_node_work of its body with all calls expanded, at
                                          * most INT64_MAX / 4 */
-        int depth;                      /* of the calls nested in its body */
-        int *order, count;              /* of its nodes; NULL before the first call */
+        int depth;                      /* how deep calls in its body nest */
+        int *order, count;              /* the order of its nodes; NULL before the first call */
         int waiting;                    /* calls in its body to functions whose size is unknown */
         bool surveyed;                  /* its unsupported nodes are listed */
 };
@@ -92,7 +92,7 @@ struct onnx_binding {
 /* The state of the walk over a model. */
 struct onnx_model {
         const Onnx__ModelProto *proto;
-        struct map *rows;               /* as onnx_rows_map makes it */
+        struct map *rows;               /* the rows, as onnx_rows_map maps them */
         struct map *functions;          /* domain NUL name NUL overload -> struct onnx_function */
         struct map *dims;               /* symbol -> struct onnx_binding */
         struct map *shapes;             /* input -> its --input option */
@@ -100,7 +100,7 @@ struct onnx_model {
         const char *command;            /* the command that would bind all open dimensions; NULL:
                                          * nobody asked for it yet */
         const struct onnx_frame *frame; /* innermost */
-        int nesting;                    /* of subgraphs and functions at the moment */
+        int nesting;                    /* how deep subgraphs and functions nest now */
         bool skip;                      /* the node at hand is not supported; without it, a failure
                                          * is an error of the model */
         bool contradicted;              /* some value is not what the file declares it to be */
@@ -117,7 +117,7 @@ struct onnx_model {
         int64_t nodes;                  /* onnx_node_work of the nodes imported so far, those of
                                          * expanded functions included */
         int64_t items;                  /* items of sequences that were copied so far */
-        struct sha256 sha;              /* of external data, then of the file */
+        struct sha256 sha;              /* the digest of external data, then of the file */
         const bytes_t *long_data;       /* data of large tensors, where they lie in the file */
         struct map *files;              /* files with external data: onnx_external.c */
         void (*dependency)(void *context, const char *path);
@@ -219,7 +219,7 @@ bool onnx_check_scales(struct onnx_import *im, const struct onnx_node *n);
 struct onnx_wiring {
         struct arena *arena;            /* its own, which onnx_wiring_free frees */
         Onnx__NodeProto *const *nodes;
-        int count;                      /* of nodes */
+        int count;                      /* how many nodes there are */
         struct map *producers;          /* name -> struct onnx_producer */
         struct onnx_reads *reads;       /* [count]: the names that a node and its subgraphs read */
         bool *needed;                   /* [count]; NULL: all nodes are needed */

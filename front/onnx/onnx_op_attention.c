@@ -9,7 +9,7 @@
 struct attention {
         int64_t causal, q_heads, kv_heads, output_mode;
         float softcap, scale;
-        enum element precision; /* of the softmax */
+        enum element precision;         /* the type of the softmax */
 };
 
 static bool attention_attributes(struct onnx_import *im, struct onnx_node *n, struct attention *a)

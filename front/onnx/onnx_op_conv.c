@@ -53,7 +53,7 @@ bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
                                     compose_text(im->c, sum->type), compose_text(im->c, y->type));
         if (sum)
                 y = add(im->c, y, sum);
-        enum { CLIP = 4, KINDS = 6 };   /* of activations */
+        enum { CLIP = 4, KINDS = 6 };   /* positions in the list of activations */
         static const int kinds[KINDS] = { ACT_RELU, ACT_TANH, ACT_SIGMOID, ACT_LEAKY_RELU,
                                           [CLIP + 1] = ACT_HARD_SIGMOID };
         int want = which == 3 ? 1 : which >= CLIP ? 2 : 0;

@@ -148,8 +148,8 @@ static bool slice_static(struct onnx_import *im, struct onnx_node *n, const int6
         return onnx_output(n, 0, compose_slice(im->c, x, s));
 }
 
-/* Something is a run-time value: the declared shape, and starts and steps computed as the standard
- * says. */
+/* Some number is a run-time value: the result has the declared shape, and starts and steps are
+ * computed as the standard says. */
 static bool slice_dynamic(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *starts = onnx_operand_vector(im, n, 1), *axes, *steps;

@@ -159,7 +159,8 @@ static int by_key(const void *a, const void *b)
         return keys ? keys : (x->order > y->order) - (x->order < y->order);
 }
 
-/* Sorted pairs without NaN, each key once; how many. NaN is told apart: its pair, or NULL. */
+/* Sorts the pairs, without NaN and each key once, and returns how many these are. The pair of
+ * NaN goes to *nan, where there is one. */
 static int64_t pairs_sort(const struct list *keys, const struct list *values, bool last,
                           struct pair *pairs, struct pair *nan, bool *has_nan)
 {

@@ -394,9 +394,9 @@ static bool pairs_read(struct onnx_import *im, struct onnx_node *n, int classes,
         return true;
 }
 
-/* Whoever wins most pairs, the first of such. Scores: probabilities of classes where the
- * sigmoids of pairs are given, else those of pairs; of two classes -s and s, or as onnx_ml_two
- * has them where they are transformed. */
+/* The label is that of the class which wins most pairs, the first of equal ones. Scores are
+ * probabilities of classes where the sigmoids of pairs are given, else the scores of pairs; for
+ * two classes, -s and s, or as onnx_ml_two has them where they are transformed. */
 bool onnx_import_svm_classifier(struct onnx_import *im, struct onnx_node *n)
 {
         struct machine_of_vectors m = { 0 };

@@ -5,7 +5,7 @@
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_recurrent.h"
 
-enum { VARIANT_QUANTIZED = 3 }; /* of rows, beside enum compose_cell: an LSTM */
+enum { VARIANT_QUANTIZED = 3 };         /* behind enum compose_cell, in rows: an LSTM */
 
 static const struct {
         const char *name;
@@ -56,8 +56,8 @@ static bool activation_names(struct onnx_import *im, struct onnx_node *n, int *k
         return true;
 }
 
-/* One function per gate group and direction: f; f, g; f, g, h. Parameters are listed for the
- * functions that have some. */
+/* Reads the functions of each direction: f; f and g; or f, g and h. Parameters are listed for
+ * those functions that have some. */
 static bool activations_read(struct onnx_import *im, struct onnx_node *n,
                              struct compose_recurrent *r)
 {

@@ -144,7 +144,7 @@ bool onnx_import_max_unpool(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_max_unpool(im->c, x, at, dims, result));
 }
 
-/* Both shapes are known. */
+/* Reads what follows from both shapes where they are known. */
 static bool fold_known(struct onnx_import *im, struct onnx_node *n, const int64_t *block,
                        int blocks, int count, struct compose_fold *f)
 {

@@ -16,16 +16,16 @@ struct named {
 
 struct listed {
         int64_t nodes, votes, targets;
-        int post; /* enum post_transform */
+        int post;                       /* enum post_transform */
         bool two;                       /* classes; all votes are for `voted` of them: one target */
         int64_t voted;
         const int64_t *trees, *names, *features, *ways[2],
-                *missing; /* of nodes; missing may be NULL */
+                *missing;               /* [nodes]; missing may be NULL */
         const int64_t *vote_trees, *vote_nodes, *vote_targets;
         union scalar *splits, *weights;
         int *modes;                     /* LEAF: -1 */
         struct named *sorted;
-        int64_t *places;                /* of nodes: in the forest, or ~ of leaves */
+        int64_t *places;                /* [nodes]: a node of the forest, or ~ of a leaf */
 };
 
 static int by_name(const void *a, const void *b)

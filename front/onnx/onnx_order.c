@@ -193,8 +193,8 @@ struct ordering {
         struct onnx_import *im;
         const struct onnx_wiring *w;
         const struct onnx_scope *scope;
-        int node;                       /* whose references are visited */
-        int *waiting;                   /* per node: references to nodes that are not placed yet */
+        int node;                       /* the node whose references are visited */
+        int *waiting;                   /* [nodes]: references to nodes without a place yet */
         size_t *first;                  /* per node: where its users begin in users; one more at the
                                          * end */
         int *users;

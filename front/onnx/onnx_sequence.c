@@ -18,7 +18,7 @@ struct onnx_sequence *onnx_sequence_share(struct onnx_import *im, const struct t
 
 struct onnx_room *onnx_room_new(struct onnx_import *im, struct value *const *items, int count)
 {
-        enum { PER_OPERATION = 32 }; /* so many copies cost no more than one */
+        enum { PER_OPERATION = 32 };    /* so many copies cost no more than one */
         im->model->items += count;
         if (!onnx_within_work(im, "items of sequences that are copied",
                               im->model->items / PER_OPERATION))

@@ -24,7 +24,7 @@ struct onnx_room {
 
 struct onnx_sequence {
         struct value value;             /* first, so that a value of such a type is its sequence */
-        int count;                      /* of items */
+        int count;                      /* how many items there are */
         struct onnx_room *room;         /* NULL: an optional without a value */
 };
 

@@ -38,7 +38,7 @@ struct reading {
         bytes_t raw;
         enum element element;
         int64_t count;                  /* elements */
-        size_t bytes;                   /* as raw data */
+        size_t bytes;                   /* the bytes that raw data would have */
 };
 
 static bool tensor_error(const struct reading *r, const char *text)
@@ -128,7 +128,8 @@ static void *narrow(const struct reading *r)
         return out;
 }
 
-/* Elements below 8 bits, several in a byte, the first one in its lowest bits: one a byte. */
+/* Unpacks elements of less than 8 bits, the first one in the lowest bits of its byte, into a
+ * byte each. */
 static const void *unpacked(const struct reading *r, const unsigned char *packed)
 {
         int bits = element_bits(r->element), each = 8 / bits;

@@ -16,7 +16,7 @@
 
 #include "front/onnx/onnx_words.h"
 
-enum { DEPTH_MAX = 256 }; /* of messages: as in onnx_wire.c, whatever the option says */
+enum { DEPTH_MAX = 256 };               /* nested messages, as in onnx_wire.c, for any option */
 
 /* ---- types and tensors ---- */
 

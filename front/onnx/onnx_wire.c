@@ -33,18 +33,18 @@ struct level {
         const unsigned char *end;
         uint64_t seen;                  /* bit per field of the descriptor */
         uint64_t members;
-        size_t length_at;               /* in the image */
+        size_t length_at;               /* the offset of its length in the image */
 };
 
 struct scan {
         const unsigned char *start, *at;
-        const unsigned char *copied;    /* what is before it is in the image, or left out of it */
+        const unsigned char *copied;    /* bytes before it are in the image, or left out */
         struct onnx_image *image;
         struct diag *diag;
         const struct limits *limits;
         uint64_t unpacked;              /* bytes protobuf-c will allocate */
         bool graph;                     /* the model's graph was seen */
-        int depth;                      /* of the innermost level */
+        int depth;                      /* the depth of the innermost level */
         struct level levels[DEPTH_MAX + 1];
 };
 
@@ -190,7 +190,7 @@ static bool check_packed(struct scan *s, const ProtobufCFieldDescriptor *field, 
 
 /* ---- the image ---- */
 
-enum { LENGTH_BYTES = 5 };              /* of a message in the image, whatever the length */
+enum { LENGTH_BYTES = 5 };              /* bytes that any length has in the image */
 
 static void add_number(struct text *image, uint64_t number)
 {

@@ -13,7 +13,7 @@ struct reader {
         struct diag *diag;
         const ProtobufCMessageDescriptor *message; /* the message that is being written */
         struct text out;                /* the protobuf, as far as it is written */
-        int64_t depth;                  /* of nested parts at the moment */
+        int64_t depth;                  /* how deep parts nest now */
         int64_t depth_most;             /* the limit of depth */
 };
 
