@@ -331,9 +331,9 @@ def test_scales(op, tmp_path):
 
 
 def test_all_with_scales_are_here():
-    table = (dnncc.ROOT / "compiler" / "import" / "onnx_scales.def").read_text()
+    table = (dnncc.ROOT / "front" / "onnx" / "onnx_scales.def").read_text()
     assert set(re.findall(r'^SCALED\("(\w+)"', table, re.M)) == {*SCALED, "ConvInteger", "MatMulInteger"}
-    rows = (dnncc.ROOT / "compiler" / "import" / "onnx_ops.def").read_text()
+    rows = (dnncc.ROOT / "front" / "onnx" / "onnx_ops.def").read_text()
     quantized = set(re.findall(r'"(\w*(?:QLinear|Quantize|QGemm|QAttention|NBits)\w*)"', rows))
     assert quantized - {"DynamicQuantizeLinear"} <= set(SCALED)
 
