@@ -138,7 +138,7 @@ static void put_tile_guard(const struct c_writer *w, struct text *out)
         const char *more = target_gcc_optimize(w->options->target);
         text_add(out,
                  "\n"
-                 "/* Register tiles stay as they are written: values that the compiler keeps from one turn of a loop for the\n"
+                 "/* Register tiles stay as they are written: values that the compiler keeps from one iteration of a loop for the\n"
                  " * next%s would take their registers. */\n"
                  "#if defined(__GNUC__) && !defined(__clang__)\n"
                  "#pragma GCC optimize (\"no-predictive-commoning%s%s%s\")\n"

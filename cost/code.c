@@ -5,7 +5,7 @@
  *      operations      each by its kind, loads and stores by how their lanes lie in memory;
  *                      arithmetic of subscripts hides in addresses
  *      calls           the function's body
- *      loops           what begins them, and their turns: as many as bounds say, else UNKNOWN_TRIP
+ *      loops           what begins them, and their iterations: as many as bounds say, else UNKNOWN_TRIP
  *
  * Set by hand, for a core that does two simple operations at a time; not fitted, for what is
  * compared differs by more than its errors: whole loops of vectors or of scalars, masks or single
@@ -69,10 +69,10 @@ static double trip(const struct code *c, const struct loop_stmt *s)
         return n > 0 ? n : 0;
 }
 
-static double cost_of_turns(const struct code *c, double turns, const struct loop_block *body,
-                            int depth)
+static double cost_of_iterations(const struct code *c, double iterations, const struct loop_block *body,
+                                 int depth)
 {
-        return turns * (rate_code_turn(c->target) + cost_of_block(c, body, depth));
+        return iterations * (rate_code_iteration(c->target) + cost_of_block(c, body, depth));
 }
 
 /* a loop around the task */
@@ -81,7 +81,7 @@ static double cost_of_launch(const struct code *c, const struct loop_stmt *s, in
         struct arena *scratch = arena_new();
         struct code inside = *c;
         inside.bounds = loop_bounds_launched(scratch, c->bounds, s);
-        double cost = cost_of_turns(&inside, trip(c, s), s->function->body, depth);
+        double cost = cost_of_iterations(&inside, trip(c, s), s->function->body, depth);
         arena_free(scratch);
         return cost;
 }
@@ -102,9 +102,9 @@ static double cost_of_stmt(const struct code *c, const struct loop_stmt *s, int 
                       cost_of_expr(c, s->c, depth);
         double begin = rate_code_loop(c->target);
         switch (s->kind) {
-        case STMT_FOR: return cost + begin + cost_of_turns(c, trip(c, s), s->body, depth);
+        case STMT_FOR: return cost + begin + cost_of_iterations(c, trip(c, s), s->body, depth);
         case STMT_LAUNCH: return cost + begin + cost_of_launch(c, s, depth);
-        case STMT_WHILE: return cost + cost_of_turns(c, UNKNOWN_TRIP, s->body, depth);
+        case STMT_WHILE: return cost + cost_of_iterations(c, UNKNOWN_TRIP, s->body, depth);
         case STMT_IF:
                 return cost + begin + cost_of_block(c, s->body, depth) +
                        (s->other ? cost_of_block(c, s->other, depth) : 0);

@@ -6,7 +6,7 @@
  *                 and hinder each other where they take equally long
  *                 words that are widened as they are loaded take an instruction more each; all instructions
  *                 of a step beside that, where a core starts few
- *      loops      turns of the innermost loop, and entries into it
+ *      loops      iterations of the innermost loop, and entries into it
  *      results    the epilogue and the store of each vector of sums
  *      weights    read from beyond the second cache once, or for every strip; and from the second
  *                 cache for every tile, where a panel does not stay in the first
@@ -78,10 +78,10 @@ double packed_weights_bytes(const struct packed_work *work)
                offsets(work);
 }
 
-int packed_lines_ahead(const struct packed_work *work, int64_t turn, const struct target *target)
+int packed_lines_ahead(const struct packed_work *work, int64_t iteration, const struct target *target)
 {
         int64_t most = work->weight < element_info[work->sum].bytes ? (int64_t)rate_packed_ahead(target) : 1;
-        return (int)(turn < most ? turn : most);
+        return (int)(iteration < most ? iteration : most);
 }
 
 int64_t packed_last_extent(const struct packed_work *work)
@@ -143,12 +143,12 @@ static struct tile_cost tile_cost(const struct packed_work *work, const struct s
         int64_t last = packed_last_extent(work);
         double entries =
                 (double)work->blocks * offsets(work) / (work->inner > 1 ? 1 : (double)last);
-        double turns = (double)(last / s->unroll + last % s->unroll);
+        double iterations = (double)(last / s->unroll + last % s->unroll);
         double panel = steps * (double)(work->panel * work->weight);
         bool streamed = panel > (double)target_l1_bytes(target) / 2;
         return (struct tile_cost){ .products = steps * step,
                                    .loops = entries * (rate_packed_entry(target) +
-                                                      (rate_packed_turn(target) + (s->ahead ? rate_load_wait(target) : 0)) * turns),
+                                                      (rate_packed_iteration(target) + (s->ahead ? rate_load_wait(target) : 0)) * iterations),
                                    .results = rate_packed_result(target) * sums,
                                    .weights = streamed ? (1 - rate_l2_hidden(target)) * steps *
                                                                  lines / rate_l2(target)

@@ -33,10 +33,10 @@ struct packed_work packed_work_of(const struct op *op, const struct target *targ
 /* of a group: of an image of x, as far as it is read; of w */
 double packed_operand_bytes(const struct packed_work *work);
 double packed_weights_bytes(const struct packed_work *work);
-/* lines of weights that a row alone fetches of the next panel, of `turn` lines that a turn reads: where weights
+/* lines of weights that a row alone fetches of the next panel, of `iteration` lines that an iteration reads: where weights
  * are widened, a line of them takes twice the instructions or more, and fewer lines may be on their way at a
  * time than memory could bring */
-int packed_lines_ahead(const struct packed_work *work, int64_t turn, const struct target *target);
+int packed_lines_ahead(const struct packed_work *work, int64_t iteration, const struct target *target);
 /* of the innermost loop of the sums: channels of a block, or columns of the window where a block is
  * one channel */
 int64_t packed_last_extent(const struct packed_work *work);

@@ -29,7 +29,7 @@ static double panels_bytes(const struct winograd_work *w)
         return 4 * w->f->size * w->f->size * w->channels * w->outputs;
 }
 
-/* one turn of the transforms of a vector of channels */
+/* one iteration of the transforms of a vector of channels */
 static double line_cycles(const struct winograd_line *line, const struct target *target)
 {
         return (line->count + line->results) * line->step_count /

@@ -72,7 +72,7 @@ static int64_t depth_of(const struct block *b)
 static bool rounds(const struct block *b) { return b->a.multiplied != b->a.shares; }
 
 /* channels of rounded shares that the second product reads at a time: a row of a hardware tile, or
- * whole turns of words */
+ * whole iterations of words */
 static int64_t read_at_once(const struct block *b)
 {
         const struct target *target = b->e->options->target;

@@ -53,7 +53,7 @@ bool tile_block_fits(const struct multiply *m, const struct tile_block *block, i
 /* ---- register tiles of vectors (contract_sums.c): of convolve_winograd, too ---- */
 
 /* One loop of a sum: window offsets, blocks or words of channels. number: of the word and offset in
- * the panel. total: where not 0, the extent in all turns of the outermost loop together (a last
+ * the panel. total: where not 0, the extent in all iterations of the outermost loop together (a last
  * block with fewer channels). count: where not NULL, the extent of the only loop, at most `extent`,
  * and a multiple of COUNTED_CHANNELS unless it is what remains of that. */
 enum { COUNTED_CHANNELS = 16 };

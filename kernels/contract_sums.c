@@ -56,7 +56,7 @@ static struct loop_expr *lane_of(const struct tile *t, struct loop_expr *words, 
 
 /* `count` channels in a row: where they begin in x and w, and from one to the next. lanes: words of x are loaded as whole vectors, of
  * which channels are lanes. */
-struct turn {
+struct iteration {
         struct loop_expr *x, *w;
         int64_t x_step, w_step;
         int count;
@@ -64,43 +64,43 @@ struct turn {
 };
 
 /* a vector of words of position number i, of channel u and those behind it */
-static struct loop_expr *load_lanes(const struct tile *t, const struct turn *turn, int u, int i)
+static struct loop_expr *load_lanes(const struct tile *t, const struct iteration *iteration, int u, int i)
 {
-        return load_x(t, plus(t->s->e, turn->x, number(t->s->e, u * turn->x_step + position_at(t, i))), MULTIPLY_LANES);
+        return load_x(t, plus(t->s->e, iteration->x, number(t->s->e, u * iteration->x_step + position_at(t, i))), MULTIPLY_LANES);
 }
 
 /* x of channel u, position i, in all lanes */
-static struct loop_expr *x_of(const struct tile *t, const struct turn *turn, struct loop_expr *const *words, int u, int i)
+static struct loop_expr *x_of(const struct tile *t, const struct iteration *iteration, struct loop_expr *const *words, int u, int i)
 {
         struct emit *e = t->s->e;
-        if (turn->lanes)
+        if (iteration->lanes)
                 return loop_splat(t->s->arena, t->s->lanes, lane_of(t, words[i], u % MULTIPLY_LANES));
-        return load_x(t, plus(e, turn->x, number(e, u * turn->x_step + position_at(t, i))), 1);
+        return load_x(t, plus(e, iteration->x, number(e, u * iteration->x_step + position_at(t, i))), 1);
 }
 
 /* The products of all channels, one after the other: position by position, or, where the schedule says `ahead`, vector by vector of
  * outputs, and what the next channel needs is loaded as soon as what is in its place has had its last product. set: which of the split
  * sums the first channel is for. */
-static void add_products(const struct tile *t, const struct turn *turn, int64_t set)
+static void add_products(const struct tile *t, const struct iteration *iteration, int64_t set)
 {
         const int positions = t->rows * t->columns, vectors = t->vectors, split = t->s->schedule.split;
         struct loop_expr *words[TILE_MAX], *w[TILE_MAX], *x[TILE_MAX];
         bool ahead = t->s->schedule.ahead;
-        for (int u = 0; u < turn->count; u++) {
-                bool first = !ahead || !u, next = ahead && u + 1 < turn->count;
-                for (int i = 0; i < positions && turn->lanes && first && u % MULTIPLY_LANES == 0; i++)
-                        words[i] = load_lanes(t, turn, u, i);
+        for (int u = 0; u < iteration->count; u++) {
+                bool first = !ahead || !u, next = ahead && u + 1 < iteration->count;
+                for (int i = 0; i < positions && iteration->lanes && first && u % MULTIPLY_LANES == 0; i++)
+                        words[i] = load_lanes(t, iteration, u, i);
                 for (int j = 0; j < vectors && first; j++)
-                        w[j] = load_w(t, turn->w, u * turn->w_step, j);
+                        w[j] = load_w(t, iteration->w, u * iteration->w_step, j);
                 for (int n = 0; n < positions * vectors; n++) {
                         int i = ahead ? n % positions : n / vectors, j = ahead ? n / positions : n % vectors;
                         if (!j)
-                                x[i] = x_of(t, turn, words, u, i);
+                                x[i] = x_of(t, iteration, words, u, i);
                         state_add(t->s, t->run ? t->run : t->sums, (int)((set + u) % split) * positions + i, j, x[i], w[j]);
                         if (next && i == positions - 1)
-                                w[j] = load_w(t, turn->w, (u + 1) * turn->w_step, j);
-                        if (next && j == vectors - 1 && turn->lanes && (u + 1) % MULTIPLY_LANES == 0)
-                                words[i] = load_lanes(t, turn, u + 1, i);
+                                w[j] = load_w(t, iteration->w, (u + 1) * iteration->w_step, j);
+                        if (next && j == vectors - 1 && iteration->lanes && (u + 1) % MULTIPLY_LANES == 0)
+                                words[i] = load_lanes(t, iteration, u + 1, i);
                 }
         }
 }
@@ -119,27 +119,27 @@ static void add_prefetch(const struct tile *t, struct loop_expr *done)
 /* where the innermost loop begins, in x and w, and its first number in the panel */
 struct run { const struct sum_loop *loop; struct loop_expr *x, *w, *number; };
 
-/* Are the words of x in a turn whole vectors, for a multiply that takes their lanes? */
-static bool has_lanes(const struct tile *t, const struct sum_loop *loop, int turn)
+/* Are the words of x in an iteration whole vectors, for a multiply that takes their lanes? */
+static bool has_lanes(const struct tile *t, const struct sum_loop *loop, int iteration)
 {
-        return multiply_takes_lanes(t->s->multiply) && turn % MULTIPLY_LANES == 0 && loop->x_step == group_of(t);
+        return multiply_takes_lanes(t->s->multiply) && iteration % MULTIPLY_LANES == 0 && loop->x_step == group_of(t);
 }
 
-/* `turn` channels from k on; set: which of the split sums the first one is for */
-static void add_turn(const struct tile *t, const struct run *run, struct loop_expr *k, int turn,
-                     int64_t set)
+/* `iteration` channels from k on; set: which of the split sums the first one is for */
+static void add_iteration(const struct tile *t, const struct run *run, struct loop_expr *k, int iteration,
+                          int64_t set)
 {
         struct emit *e = t->s->e;
         const struct schedule_registers *schedule = &t->s->schedule;
         const struct sum_loop *loop = run->loop;
         int64_t w_step = loop->number_step * t->width, each = schedule->prefetch * line_of(t->s);
-        struct turn channels = { .x_step = loop->x_step, .w_step = w_step, .count = turn, .lanes = has_lanes(t, loop, turn) };
+        struct iteration channels = { .x_step = loop->x_step, .w_step = w_step, .count = iteration, .lanes = has_lanes(t, loop, iteration) };
         channels.x = emit_let(e, "xk", plus(e, run->x, times(e, k, loop->x_step)));
         channels.w = emit_let(e, "wk", plus(e, run->w, times(e, k, w_step)));
         add_products(t, &channels, set);
-        if (turn == schedule->unroll && t->prefetch_base && loop->number_step == 1)
+        if (iteration == schedule->unroll && t->prefetch_base && loop->number_step == 1)
                 add_prefetch(t,
-                             plus(e, times(e, run->number, each / turn), times(e, k, each / turn)));
+                             plus(e, times(e, run->number, each / iteration), times(e, k, each / iteration)));
 }
 
 /* ---- runs of products, where the multiply has them ---- */
@@ -162,7 +162,7 @@ static void close_run(struct tile *t)
         t->run = NULL;
 }
 
-/* The loops of a sum from number `loop` on, `share` turns of that at a time, are a run. */
+/* The loops of a sum from number `loop` on, `share` iterations of that at a time, are a run. */
 struct partial_sums { int loop; int64_t share; };
 
 /* As many of the innermost loops as a run has room for, and shares of the next one that are as good as equal. */
@@ -220,11 +220,11 @@ static void add_counted(struct tile *t, const struct run *run, int64_t share)
         if (rest)
                 whole = emit_let(e, "whole",
                                  minus(e, count, emit_op_int(e, LOOP_REM, count, unroll)));
-        add_turn(t, run, open_shares(t, run->loop->name, number(e, 0), whole, unroll, share), unroll, 0);
+        add_iteration(t, run, open_shares(t, run->loop->name, number(e, 0), whole, unroll, share), unroll, 0);
         close_shares(t, share);
         if (!rest)
                 return;
-        add_turn(t, run, open_shares(t, run->loop->name, whole, count, 1, share), 1, 0);
+        add_iteration(t, run, open_shares(t, run->loop->name, whole, count, 1, share), 1, 0);
         close_shares(t, share);
 }
 
@@ -242,15 +242,15 @@ static void add_known(struct tile *t, const struct run *run, struct loop_expr *o
                 struct loop_expr *end = number(e, whole);
                 if (last->total)
                         end = minimum(e, end, emit_op(e, LOOP_SUB, number(e, last->total), times(e, outermost, whole)));
-                add_turn(t, run, open_shares(t, last->name, number(e, 0), end, unroll, one ? 0 : share), unroll, 0);
+                add_iteration(t, run, open_shares(t, last->name, number(e, 0), end, unroll, one ? 0 : share), unroll, 0);
                 close_shares(t, one ? 0 : share);
         } else if (whole) {
-                add_turn(t, run, number(e, 0), unroll, 0);
+                add_iteration(t, run, number(e, 0), unroll, 0);
         }
         if (share && !one && whole < last->extent)
                 open_run(t);
         for (int64_t from = whole; from < last->extent; from++)
-                add_turn(t, run, number(e, from), 1, from);
+                add_iteration(t, run, number(e, from), 1, from);
         if (share && t->run)
                 close_run(t);
 }

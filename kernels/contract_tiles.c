@@ -206,8 +206,8 @@ static int find_loops(const struct contract *c, struct product_loop loops[LOOPS_
         return n;
 }
 
-/* products of a turn of the innermost loop */
-static int turn_of(const struct contract *c, const struct product_loop *loop)
+/* products of an iteration of the innermost loop */
+static int iteration_of(const struct contract *c, const struct product_loop *loop)
 {
         int unroll = c->s.schedule.unroll;
         return loop->count || loop->extent % unroll ? 1 : unroll;
@@ -225,24 +225,24 @@ static void add_up(struct contract *c, struct loop_variable *sums, const struct 
                 base = plus(e, base, times(e, c->s.first_channel, c->s.panel_width));
         base = emit_let(e, "w_at", base);
         x = emit_let(e, "x_at", x);
-        const int turn = turn_of(c, &loops[n - 1]);
+        const int iteration = iteration_of(c, &loops[n - 1]);
         int64_t count = 1;
         for (int i = 0; i < n; i++)
                 count *= loops[i].extent;
         for (int i = 0; i < n; i++) {
                 count /= loops[i].extent;
-                if (loops[i].extent == (i == n - 1 ? turn : 1))
+                if (loops[i].extent == (i == n - 1 ? iteration : 1))
                         continue;
                 struct loop_expr *extent =
                         loops[i].count ? loops[i].count : number(e, loops[i].extent);
                 struct loop_expr *k = emit_for(e, loops[i].name, number(e, 0), extent);
                 if (i == n - 1)
-                        emit_loop(e, turn, false);
+                        emit_loop(e, iteration, false);
                 x = emit_let(e, "xi", plus(e, x, times(e, k, loops[i].x_step)));
                 step = plus(e, step, times(e, k, count));
                 opened++;
         }
-        for (int i = 0; i < turn; i++) {
+        for (int i = 0; i < iteration; i++) {
                 struct loop_stmt *s = loop_append(c->s.arena, e->scope->block, STMT_MULTIPLY);
                 s->variable = sums;
                 s->buffer = c->s.xs;

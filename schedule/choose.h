@@ -9,7 +9,7 @@
 /* The most positions of a register tile of so many vectors: sums and weights stay in registers, and
  * `inputs` of x; or one of every position, where the multiply takes lanes of them (choose_packed.c). */
 int schedule_positions(const struct target *target, const struct multiply *m, int vectors, int inputs);
-/* channels of a turn of the innermost loop of `extent` channels */
+/* channels of an iteration of the innermost loop of `extent` channels */
 int schedule_unroll(const struct schedule_registers *s, int64_t extent);
 
 /* convolve_packed: sums in vectors (choose_packed.c); the same by Winograd's algorithm (choose_winograd.c) */

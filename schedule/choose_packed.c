@@ -31,8 +31,8 @@ static int most_positions(const struct target *target, const struct multiply *m,
         return vectors == 1 && most < 1 ? 1 : most;
 }
 
-/* Turns of a few channels, longer where each begins with a wait for loads. Those of a window's row, where there is one channel, are not
- * joined: inside a strip compilers keep the sums of so long a turn in memory. */
+/* Iterations of a few channels, longer where each begins with a wait for loads. Those of a window's row, where there is one channel, are not
+ * joined: inside a strip compilers keep the sums of so long an iteration in memory. */
 int schedule_unroll(const struct schedule_registers *s, int64_t extent)
 {
         enum { CHANNELS = 4, MOST = 8, AHEAD = 8 };
@@ -119,10 +119,10 @@ static int choose_prefetch(const struct schedule_registers *s, const struct pack
         if (packed_last_extent(work) % s->unroll || work->panels * work->groups == 1)
                 return 0;
         tiles = tiles > s->row_tasks ? tiles / s->row_tasks : 1;
-        int64_t turn = divide_up(work->panel * s->unroll * work->weight, target_line_bytes(target)),
-                lines = divide_up(turn, tiles);
+        int64_t iteration = divide_up(work->panel * s->unroll * work->weight, target_line_bytes(target)),
+                lines = divide_up(iteration, tiles);
         if (tiles == 1)
-                return packed_lines_ahead(work, turn, target);
+                return packed_lines_ahead(work, iteration, target);
         return lines > MOST ? MOST : (int)lines;
 }
 
@@ -204,7 +204,7 @@ static void try_tiles(struct search *search, struct schedule_registers s)
 }
 
 /* loads between products, too, where a core waits for them */
-static void try_turns(struct search *search, struct schedule_registers s)
+static void try_iterations(struct search *search, struct schedule_registers s)
 {
         for (s.ahead = 0; s.ahead <= core_waits(search->target); s.ahead++) {
                 s.unroll = schedule_unroll(&s, packed_last_extent(search->work));
@@ -232,7 +232,7 @@ static void try_width(struct search *search, struct schedule_registers s, bool f
         for (s.flat = flattens; s.flat >= 0; s.flat--)
                 for (s.vectors = least; s.vectors <= most && s.vectors <= VECTORS_MOST; s.vectors++)
                         if (s.vectors % least == 0 && most % s.vectors == 0)
-                                try_turns(search, s);
+                                try_iterations(search, s);
 }
 
 struct schedule packed_choose(const struct op *op, const struct schedule_machine *machine,

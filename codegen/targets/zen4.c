@@ -16,7 +16,7 @@ static const struct rates rates = {
         .contention = .01,              /* these four: 1 % of the time of small layers; what is .01
                                          * hides behind products */
         .packed_entry = .01,
-        .packed_turn = .01,
+        .packed_iteration = .01,
         .packed_result = 1.7,
         .packed_ahead = 1,              /* its own prefetching reaches as far: 8 lines take 1.1 of the time of one */
         .multiplies = (const struct multiply_rate[]){

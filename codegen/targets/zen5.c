@@ -17,7 +17,7 @@ static const struct rates rates = {
         .contention = .01,              /* these four: 1 % of the time of small layers; what is .01
                                          * hides behind products */
         .packed_entry = .01,
-        .packed_turn = .01,
+        .packed_iteration = .01,
         .packed_result = .55,
         .multiplies = (const struct multiply_rate[]){ { "maddubs", 1 }, { "maddwd", .66 }, { 0 } },
 };

@@ -15,7 +15,7 @@ struct block {
         struct attention_tile t;
         const struct multiply *multiply;
         struct band band;
-        int stages;                     /* turns of keys and values that are in shared memory at a time */
+        int stages;                     /* iterations of keys and values that are in shared memory at a time */
         struct access q, k, v;          /* [.., group, row, channel]; k and v: [group, column, channel] */
         struct loop_buffer *query, *key, *value, *result;
         struct loop_buffer *qs, *ks, *vs;         /* in shared memory */
@@ -25,7 +25,7 @@ struct block {
         struct loop_variable *acc, *tile;
         struct loop_variable *shares;   /* of warp groups: what they multiply by values; else it is tile that they multiply */
         struct loop_expr *group, *first, *warp;   /* first: row of the block */
-        struct loop_expr *number, *key_at;        /* of the turn; the warp's first column of it */
+        struct loop_expr *number, *key_at;        /* of the iteration; the warp's first column of it */
 };
 
 static inline int64_t columns_of(const struct block *b) { return type_extent(b->a.scores->type, COLUMN); }
@@ -39,8 +39,8 @@ static inline int rows_of_warp(const struct block *b) { return b->t.rows / b->t.
 static inline struct loop_expr *first_of_warp(struct block *b) { return times(b->e, b->warp, rows_of_warp(b)); }
 /* the row of the block that one of these is */
 static inline struct loop_expr *in_block(struct block *b, struct loop_expr *at) { return b->t.parts > 1 ? emit_op_int(b->e, LOOP_REM, at, b->t.rows) : at; }
-/* There is one turn: nothing is known of rows before it, and its values may come while scores are made. */
-static inline bool is_alone(const struct block *b) { return b->t.turns == 1; }
+/* There is one iteration: nothing is known of rows before it, and its values may come while scores are made. */
+static inline bool is_alone(const struct block *b) { return b->t.iterations == 1; }
 static inline void begin_warps(struct block *b) { b->warp = emit_grid(b->e, "warp", FOR_GPU_WARP, attention_tile_warps(&b->t)); }
 static inline struct loop_expr *less(struct block *b, struct loop_expr *x, int64_t y)
 {
@@ -80,8 +80,8 @@ struct loop_variable *attention_new_tile(struct block *b, const char *name, int 
 const struct multiply *attention_group_multiply(const struct attention *a, const struct target *target);
 bool attention_group_of(const struct attention *a, const struct target *target, const struct schedule_grid *s, struct attention_tile *t);
 int64_t attention_group_shared(const struct attention_tile *t);
-/* all turns; from < to */
-void attention_group_turns(struct block *b, struct loop_expr *from, struct loop_expr *to);
+/* all iterations; from < to */
+void attention_group_iterations(struct block *b, struct loop_expr *from, struct loop_expr *to);
 
 /* attention_lanes.c: within a loop over warps, but for results */
 
@@ -106,10 +106,10 @@ bool attention_operands(struct block *b, const struct region *region);
 /* Within a loop over warps, opens loops over all that has such extents (of which there are at most SHARE_RANK), shared by the lanes of the block:
  * those of neighbours in the last dimensions are neighbours. Returns what emit_end is to be called for. */
 int attention_share(struct block *b, int rank, const int64_t *extents, struct loop_expr **index);
-/* Copies by the lanes of a block, within a loop over its warps: the block's queries; keys, values of a turn. Where warp groups multiply, all
+/* Copies by the lanes of a block, within a loop over its warps: the block's queries; keys, values of an iteration. Where warp groups multiply, all
  * of them lie in lines (ir/loop/loop_tiles.h), those of the first channels in front. */
 void attention_copy_queries(struct block *b);
-void attention_copy_keys(struct block *b, struct loop_expr *turn);
-void attention_copy_values(struct block *b, struct loop_expr *turn);
+void attention_copy_keys(struct block *b, struct loop_expr *iteration);
+void attention_copy_values(struct block *b, struct loop_expr *iteration);
 
 #endif

@@ -133,33 +133,33 @@ void attention_copy_queries(struct block *b)
              rows_of(b) % t->rows ? emit_let(e, "there", less(b, r, rows_of(b))) : NULL, opened);
 }
 
-/* column `key` of a turn, from channel c on, into `at` of its stage */
+/* column `key` of an iteration, from channel c on, into `at` of its stage */
 static void copy_column(struct block *b, struct loop_buffer *to, struct loop_expr *at, struct loop_buffer *from, const struct access *x,
-                        struct loop_expr *turn, struct loop_expr *key, struct loop_expr *c, int opened)
+                        struct loop_expr *iteration, struct loop_expr *key, struct loop_expr *c, int opened)
 {
         struct emit *e = b->e;
         const int keys = attention_tile_keys(&b->t);
-        struct loop_expr *column = plus(e, times(e, turn, keys), key);
+        struct loop_expr *column = plus(e, times(e, iteration, keys), key);
         struct loop_expr *place = plus(e, number(e, x->offset), plus(e, times(e, b->group, x->stride[0]), times(e, column, x->stride[1])));
-        at = plus(e, times(e, emit_op_int(e, LOOP_REM, turn, b->stages), to->extent / b->stages), at);
+        at = plus(e, times(e, emit_op_int(e, LOOP_REM, iteration, b->stages), to->extent / b->stages), at);
         copy(b, to, at, from, plus(e, place, c), columns_of(b) % keys ? emit_let(e, "there", less(b, column, columns_of(b))) : NULL, opened);
 }
 
-static void copy_column_lines(struct block *b, struct loop_buffer *to, struct loop_buffer *from, const struct access *x, struct loop_expr *turn, int channels)
+static void copy_column_lines(struct block *b, struct loop_buffer *to, struct loop_buffer *from, const struct access *x, struct loop_expr *iteration, int channels)
 {
         const struct attention_tile *t = &b->t;
         struct loop_expr *index[3];
         const int opened = attention_share(b, 3, (const int64_t[]){ t->keys, channels / (t->group * MULTIPLY_SWIZZLE), MULTIPLY_SWIZZLE }, index);
-        copy_column(b, to, in_line(b, index, t->keys), from, x, turn, index[0], channel_in_line(b, index), opened);
+        copy_column(b, to, in_line(b, index, t->keys), from, x, iteration, index[0], channel_in_line(b, index), opened);
 }
 
 /* Eight columns are neighbours in shared memory, and lanes write eight words beside each other. */
-void attention_copy_keys(struct block *b, struct loop_expr *turn)
+void attention_copy_keys(struct block *b, struct loop_expr *iteration)
 {
         struct emit *e = b->e;
         const struct attention_tile *t = &b->t;
         if (t->warp_group) {
-                copy_column_lines(b, b->ks, b->key, &b->k, turn, t->depth);
+                copy_column_lines(b, b->ks, b->key, &b->k, iteration, t->depth);
                 return;
         }
         const int words = t->depth / t->group, vectors = t->keys / t->lanes;
@@ -167,15 +167,15 @@ void attention_copy_keys(struct block *b, struct loop_expr *turn)
         const int opened = attention_share(b, 4, (const int64_t[]){ t->parts, vectors, words, t->lanes }, index);
         struct loop_expr *at = plus(e, times(e, index[0], (int64_t)words * vectors), plus(e, times(e, index[2], vectors), index[1]));
         struct loop_expr *key = plus(e, times(e, plus(e, times(e, index[0], vectors), index[1]), t->lanes), index[3]);
-        copy_column(b, b->ks, times(e, plus(e, times(e, at, t->lanes), index[3]), t->group), b->key, &b->k, turn, key, times(e, index[2], t->group), opened);
+        copy_column(b, b->ks, times(e, plus(e, times(e, at, t->lanes), index[3]), t->group), b->key, &b->k, iteration, key, times(e, index[2], t->group), opened);
 }
 
-void attention_copy_values(struct block *b, struct loop_expr *turn)
+void attention_copy_values(struct block *b, struct loop_expr *iteration)
 {
         struct emit *e = b->e;
         const struct attention_tile *t = &b->t;
         if (t->warp_group) {
-                copy_column_lines(b, b->vs, b->value, &b->v, turn, t->width);
+                copy_column_lines(b, b->vs, b->value, &b->v, iteration, t->width);
                 return;
         }
         const int vectors = t->width / t->lanes, pieces = t->lanes / t->group;
@@ -183,5 +183,5 @@ void attention_copy_values(struct block *b, struct loop_expr *turn)
         const int opened = attention_share(b, 4, (const int64_t[]){ attention_tile_keys(t) / t->group, vectors, t->group, pieces }, index);
         struct loop_expr *at = plus(e, times(e, plus(e, times(e, index[0], vectors), index[1]), t->lanes), plus(e, times(e, index[2], pieces), index[3]));
         struct loop_expr *c = plus(e, times(e, index[1], t->lanes), times(e, index[3], t->group));
-        copy_column(b, b->vs, times(e, at, t->group), b->value, &b->v, turn, plus(e, times(e, index[0], t->group), index[2]), c, opened);
+        copy_column(b, b->vs, times(e, at, t->group), b->value, &b->v, iteration, plus(e, times(e, index[0], t->group), index[2]), c, opened);
 }

@@ -7,9 +7,9 @@
 #include "engines/grid/warps.h"
 
 enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4, ROWS_MOST = 8, PIECES_MOST = 4, WORD = COPY_BYTES / 4 };
-/* Lanes that share a key; keys of a warp in a turn; turns whose keys have a lane each; words of keys that a lane has at a time; channels of a row; of
+/* Lanes that share a key; keys of a warp in an iteration; iterations whose keys have a lane each; words of keys that a lane has at a time; channels of a row; of
  * what lanes found of keys in shared memory, elements from a lane of a key to the next, which are in banks of their own. */
-enum { KEY_LANES = 8, TURN_KEYS = GRID_LANES / KEY_LANES, TURNS_MOST = GRID_LANES / TURN_KEYS, WORDS_MOST = 16, CHANNELS_MOST = WORDS_MOST * KEY_LANES * WORD, DOTS = GRID_LANES + TURN_KEYS };
+enum { KEY_LANES = 8, ITERATION_KEYS = GRID_LANES / KEY_LANES, ITERATIONS_MOST = GRID_LANES / ITERATION_KEYS, WORDS_MOST = 16, CHANNELS_MOST = WORDS_MOST * KEY_LANES * WORD, DOTS = GRID_LANES + ITERATION_KEYS };
 
 static inline int64_t columns_of(const struct attention *a) { return type_extent(a->scores->type, COLUMN); }
 static inline int64_t depth_of(const struct attention *a) { return type_extent(op_operand(a->first, 0)->type, COLUMN); }
@@ -33,7 +33,7 @@ struct block {
         /* in shared memory, of each warp: scores and shares of its keys; its largest score; sums of shares, of values; its
          * factors for what warps have */
         struct loop_buffer *scores, *shares, *bests, *sums, *products, *factors;
-        struct row_turns turns;
+        struct row_iterations iterations;
         int warps, parts;
         int64_t share;                  /* keys of a part, of which the last may have fewer */
         struct loop_buffer *partial;    /* of the cluster: [parts][part_of], or NULL */
@@ -42,7 +42,7 @@ struct block {
 };
 
 static inline int64_t lanes_of(const struct block *b) { return (int64_t)b->warps * GRID_LANES; }
-static inline int64_t turn_keys(const struct block *b) { return (int64_t)b->warps * TURN_KEYS; }
+static inline int64_t iteration_keys(const struct block *b) { return (int64_t)b->warps * ITERATION_KEYS; }
 static inline struct loop_expr *load(struct block *b, struct loop_buffer *from, struct loop_expr *at) { return loop_load(b->e->arena, from, at); }
 static inline struct loop_expr *less(struct block *b, struct loop_expr *x, int64_t y) { return emit_op(b->e, LOOP_LT, x, number(b->e, y)); }
 static inline struct loop_expr *behind(struct block *b, struct loop_expr *x, int64_t y) { return emit_op(b->e, LOOP_LE, number(b->e, y), x); }
@@ -72,29 +72,29 @@ static inline void end_scopes(struct block *b, int scopes)
                 emit_end(b->e);
 }
 
-/* a key of the block: in that turn, number `at` of the turn */
-static inline struct loop_expr *own_at(struct block *b, struct loop_expr *turn, struct loop_expr *at)
+/* a key of the block: in that iteration, number `at` of the iteration */
+static inline struct loop_expr *own_at(struct block *b, struct loop_expr *iteration, struct loop_expr *at)
 {
-        return plus(b->e, times(b->e, turn, turn_keys(b)), at);
+        return plus(b->e, times(b->e, iteration, iteration_keys(b)), at);
 }
 
 static inline struct loop_expr *key_of(struct block *b, struct loop_expr *own) { return b->parts > 1 ? emit_let(b->e, "key", plus(b->e, b->first, own)) : own; }
 
-/* A lane's words of keys, of some turns: turn, word, element. */
+/* A lane's words of keys, of some iterations: iteration, word, element. */
 struct lane_keys {
         struct loop_buffer *words;
-        struct loop_expr *first, *channel;        /* the first turn; the lane's first channel of a word */
-        struct loop_expr *at;                     /* of keys of a turn, which it has */
+        struct loop_expr *first, *channel;        /* the first iteration; the lane's first channel of a word */
+        struct loop_expr *at;                     /* of keys of an iteration, which it has */
 };
 
-static inline int64_t word_at(struct block *b, int64_t turn, int64_t word) { return (turn * words_of(b->a) + word) * WORD; }
+static inline int64_t word_at(struct block *b, int64_t iteration, int64_t word) { return (iteration * words_of(b->a) + word) * WORD; }
 
 static inline struct loop_expr *channel_at(struct block *b, const struct lane_keys *k, int64_t word, int element)
 {
         return plus(b->e, k->channel, number(b->e, word * KEY_LANES * WORD + element));
 }
 
-/* Turns from..to, in each of which so many of something, keys or words of them, come side by side; all: they are all of the piece. */
+/* Iterations from..to, in each of which so many of something, keys or words of them, come side by side; all: they are all of the piece. */
 struct span { const struct piece *of; int64_t from, to; bool all; };
 enum { SPANS_MOST = 3 * PIECES_MOST };
 
@@ -104,9 +104,9 @@ enum { SPANS_MOST = 3 * PIECES_MOST };
 bool row_find_cache(struct block *b, const struct kernel_request *request, struct value *v, struct cache *c);
 /* Do copies' words lie where they may? */
 bool row_are_words(const struct cache *c, int64_t depth);
-/* All turns, piece by piece, of `each` a turn, of which a key has `unit`. Where it is not known which a turn has, as it is for the program as a whole: all turns
+/* All iterations, piece by piece, of `each` an iteration, of which a key has `unit`. Where it is not known which an iteration has, as it is for the program as a whole: all iterations
  * for each piece. At most SPANS_MOST, whose number is returned. */
-int row_spans(const struct cache *c, int64_t each, int64_t unit, int64_t turns, bool known, struct span *spans);
+int row_spans(const struct cache *c, int64_t each, int64_t unit, int64_t iterations, bool known, struct span *spans);
 /* opens what is for keys of the piece that the block has: number `own` of its own; says how many scopes these are */
 int row_open_key(struct block *b, const struct span *s, struct loop_expr *own, struct loop_expr *key);
 /* all of the keys or values as one piece of that memory, where they lie side by side from the block's first one on, or, own false, of all groups */

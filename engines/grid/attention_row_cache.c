@@ -25,13 +25,13 @@ static void add_span(struct span *spans, int *count, struct span s)
                 spans[(*count)++] = s;
 }
 
-int row_spans(const struct cache *c, int64_t each, int64_t unit, int64_t turns, bool known, struct span *spans)
+int row_spans(const struct cache *c, int64_t each, int64_t unit, int64_t iterations, bool known, struct span *spans)
 {
         int count = 0;
         for (const struct piece *p = c->pieces; p < c->pieces + c->count; p++) {
                 const int64_t first = p->first * unit, end = p->end * unit, from = divide_up(first, each), to = end / each;
                 if (!known) {
-                        add_span(spans, &count, (struct span){ p, 0, turns, false });
+                        add_span(spans, &count, (struct span){ p, 0, iterations, false });
                         continue;
                 }
                 add_span(spans, &count, (struct span){ p, first / each, from, false });
@@ -99,14 +99,14 @@ bool row_are_words(const struct cache *c, int64_t depth)
 
 /* ---- keys ---- */
 
-/* Which turns have which keys, where the kernel has all of them at a time, and no other block has some. */
+/* Which iterations have which keys, where the kernel has all of them at a time, and no other block has some. */
 static int find_key_spans(struct block *b, const struct cache *c, struct span *spans)
 {
-        return row_spans(c, turn_keys(b), 1, b->turns.some, b->parts == 1 && b->turns.times == 1, spans);
+        return row_spans(c, iteration_keys(b), 1, b->iterations.some, b->parts == 1 && b->iterations.times == 1, spans);
 }
 
-/* opens a loop over the turns of a span: where its words are; *key: which that is; says how many scopes these are */
-static int open_turn(struct block *b, const struct lane_keys *k, const struct span *s, struct loop_expr **words, struct loop_expr **key)
+/* opens a loop over the iterations of a span: where its words are; *key: which that is; says how many scopes these are */
+static int open_iteration(struct block *b, const struct lane_keys *k, const struct span *s, struct loop_expr **words, struct loop_expr **key)
 {
         struct emit *e = b->e;
         struct loop_expr *i = plus(e, emit_grid(e, "i", FOR_UNROLL, s->to - s->from), number(e, s->from));
@@ -126,7 +126,7 @@ void row_load_keys(struct block *b, const struct lane_keys *k)
         emit_store(e, k->words, i, float_number(b, 0));
         emit_end(e);
         for (int n = 0, count = find_key_spans(b, &b->keys, spans); n < count; n++) {
-                const int opened = open_turn(b, k, &spans[n], &at, &key);
+                const int opened = open_iteration(b, k, &spans[n], &at, &key);
                 struct loop_expr *from = emit_let(e, "from", row_column_at(b, spans[n].of, key));
                 for (int w = 0; w < words * WORD; w++)
                         values[w] = emit_let(e, "value", load(b, spans[n].of->from, plus(e, from, channel_at(b, k, w / WORD, w % WORD))));
@@ -147,7 +147,7 @@ void row_store_keys(struct block *b, const struct lane_keys *k)
         const struct cache whole = row_as_whole(b, b->keys.whole, depth_of(b->a), false);
         const int first = open_first_row(b);
         for (int n = 0, count = find_key_spans(b, &whole, spans); n < count; n++) {
-                const int opened = open_turn(b, k, &spans[n], &at, &key);
+                const int opened = open_iteration(b, k, &spans[n], &at, &key);
                 struct loop_expr *to = emit_let(e, "to", row_column_at(b, whole.pieces, key));
                 for (int w = 0; w < words * WORD; w++)
                         values[w] = emit_let(e, "value", load(b, k->words, plus(e, at, number(e, w))));
@@ -160,7 +160,7 @@ void row_store_keys(struct block *b, const struct lane_keys *k)
 
 /* ---- values ---- */
 
-/* a lane's words of values, of all of the block's keys: opens a loop over turns, and what is for the piece; what it has */
+/* a lane's words of values, of all of the block's keys: opens a loop over iterations, and what is for the piece; what it has */
 struct value_word { struct loop_expr *key, *channel, *at; int opened; };
 
 static struct value_word open_values(struct block *b, const struct span *s, struct loop_expr *thread)
@@ -169,7 +169,7 @@ static struct value_word open_values(struct block *b, const struct span *s, stru
         const int64_t words = width_of(b->a) / WORD, lanes = lanes_of(b);
         struct loop_expr *i = plus(e, emit_for(e, "i", number(e, 0), number(e, s->to - s->from)), number(e, s->from)), *own, *channel;
         struct loop_expr *word = plus(e, times(e, i, lanes), thread);
-        if (lanes % words == 0) {       /* each turn the same word */
+        if (lanes % words == 0) {       /* each iteration the same word */
                 own = emit_let(e, "own", plus(e, times(e, i, lanes / words), emit_op_int(e, LOOP_DIV, thread, words)));
                 channel = emit_op_int(e, LOOP_REM, thread, words);
         } else {

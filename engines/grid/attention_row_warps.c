@@ -2,8 +2,8 @@
 /* Attention of few rows, as in a decoder's step: a block of the grid computes a row of a group (a
  * head). Each warp has keys of its own, four of them in an iteration:
  *
- *      keys         turn 0  w0 w0 w0 w0 w1 w1 w1 w1 ..        from memory into registers: KEY_LANES lanes a key, each with
- *                   turn 1  w0 w0 w0 w0 w1 ..                 words of 16 bytes of it; their partial scores meet in shared memory
+ *      keys         iteration 0  w0 w0 w0 w0 w1 w1 w1 w1 ..        from memory into registers: KEY_LANES lanes a key, each with
+ *                   iteration 1  w0 w0 w0 w0 w1 ..                 words of 16 bytes of it; their partial scores meet in shared memory
  *      scores       a lane a key; then the warp's largest score and its shares e^(score - largest)
  *      values       a lane a channel: shares times values of the warp's keys
  *
@@ -34,21 +34,21 @@
 static int64_t share_of(const struct attention *a, const struct schedule_grid *s) { return divide_up(columns_of(a), s->parts); }
 static int64_t part_of(const struct attention *a) { return round_up(width_of(a) + 2, STORAGE_ALIGN / 4); }
 
-struct row_turns attention_row_turns(const struct attention *a, const struct schedule_grid *s)
+struct row_iterations attention_row_iterations(const struct attention *a, const struct schedule_grid *s)
 {
-        const int64_t all = divide_up(share_of(a, s), (int64_t)TURN_KEYS * s->warps), room = WORDS_MOST / words_of(a);
-        const int64_t times = divide_up(all, room < TURNS_MOST ? room : TURNS_MOST);
-        return (struct row_turns){ all, divide_up(all, times), times };
+        const int64_t all = divide_up(share_of(a, s), (int64_t)ITERATION_KEYS * s->warps), room = WORDS_MOST / words_of(a);
+        const int64_t times = divide_up(all, room < ITERATIONS_MOST ? room : ITERATIONS_MOST);
+        return (struct row_iterations){ all, divide_up(all, times), times };
 }
 
 /* Keys that a warp has room for; behind the last key there are none. */
-static int64_t own_keys(const struct row_turns *t) { return t->some * t->times * TURN_KEYS; }
+static int64_t own_keys(const struct row_iterations *t) { return t->some * t->times * ITERATION_KEYS; }
 
 /* Bytes of shared memory of a block, without those for values. */
 static int64_t shared_of(const struct attention *a, const struct schedule_grid *s)
 {
         enum { ALLOCATIONS = 10, ALIGN = 128 };
-        const struct row_turns t = attention_row_turns(a, s);
+        const struct row_iterations t = attention_row_iterations(a, s);
         const int64_t of_warp = 2 * own_keys(&t) + KEY_LANES * DOTS + GRID_LANES + width_of(a) + 2 + s->warps;
         return 4 * (s->warps * of_warp + (s->parts > 1 ? part_of(a) : 0)) + ALLOCATIONS * ALIGN;
 }
@@ -100,7 +100,7 @@ static struct loop_buffer *shared(struct block *b, const char *name, int64_t ext
 /* ---- scores and shares ---- */
 
 /* The place in shared memory where the warp's scores, and later its shares, begin. */
-static struct loop_expr *keys_at(struct block *b, struct loop_expr *warp) { return times(b->e, warp, own_keys(&b->turns)); }
+static struct loop_expr *keys_at(struct block *b, struct loop_expr *warp) { return times(b->e, warp, own_keys(&b->iterations)); }
 
 /* The partial scores that lanes find for the keys of round `some` of iterations. */
 static void multiply_keys(struct block *b, struct loop_expr *warp, struct loop_expr *some)
@@ -108,23 +108,23 @@ static void multiply_keys(struct block *b, struct loop_expr *warp, struct loop_e
         struct emit *e = b->e;
         const int64_t words = words_of(b->a);
         struct loop_expr *query[CHANNELS_MOST / KEY_LANES], *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
-        struct loop_expr *of_turn = emit_let(e, "of_turn", emit_op_int(e, LOOP_DIV, lane, KEY_LANES)), *of_key = emit_let(e, "of_key", emit_op_int(e, LOOP_REM, lane, KEY_LANES));
-        const struct lane_keys k = { memory(b, SPACE_STACK, "keys", word_at(b, b->turns.some, 0)), times(e, some, b->turns.some), emit_let(e, "channel", times(e, of_key, WORD)),
-                                     emit_let(e, "at", plus(e, times(e, warp, TURN_KEYS), of_turn)) };
+        struct loop_expr *of_iteration = emit_let(e, "of_iteration", emit_op_int(e, LOOP_DIV, lane, KEY_LANES)), *of_key = emit_let(e, "of_key", emit_op_int(e, LOOP_REM, lane, KEY_LANES));
+        const struct lane_keys k = { memory(b, SPACE_STACK, "keys", word_at(b, b->iterations.some, 0)), times(e, some, b->iterations.some), emit_let(e, "channel", times(e, of_key, WORD)),
+                                     emit_let(e, "at", plus(e, times(e, warp, ITERATION_KEYS), of_iteration)) };
         row_load_keys(b, &k);
         for (int w = 0; w < words * WORD; w++)
                 query[w] = emit_let(e, "query", load(b, b->query, plus(e, row_at(b, &b->q, b->row), channel_at(b, &k, w / WORD, w % WORD))));
         if (b->vs) {                    /* values may arrive later */
-                const bool once = b->turns.times > 1;
+                const bool once = b->iterations.times > 1;
                 if (once)
                         emit_if(e, less(b, some, 1));
                 row_copy_values(b, thread(b, warp, lane));
                 end_scopes(b, once);
         }
-        struct loop_expr *i = emit_grid(e, "i", FOR_UNROLL, b->turns.some), *dot = NULL;
+        struct loop_expr *i = emit_grid(e, "i", FOR_UNROLL, b->iterations.some), *dot = NULL;
         for (int w = 0; w < words * WORD; w++)
                 dot = multiply_add(b, query[w], load(b, k.words, plus(e, times(e, i, word_at(b, 1, 0)), number(e, w))), dot);
-        emit_store(e, b->dots, plus(e, times(e, of_key, DOTS), plus(e, times(e, i, TURN_KEYS), of_turn)), dot);
+        emit_store(e, b->dots, plus(e, times(e, of_key, DOTS), plus(e, times(e, i, ITERATION_KEYS), of_iteration)), dot);
         emit_end(e);
         row_store_keys(b, &k);
         emit_end(e);
@@ -134,13 +134,13 @@ static void multiply_keys(struct block *b, struct loop_expr *warp, struct loop_e
 static void write_score(struct block *b, struct loop_expr *warp, struct loop_expr *some)
 {
         struct emit *e = b->e;
-        const int64_t keys = b->turns.some * TURN_KEYS;
+        const int64_t keys = b->iterations.some * ITERATION_KEYS;
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, keys), *sums[KEY_LANES];
-        struct loop_expr *turn = plus(e, times(e, some, b->turns.some), emit_op_int(e, LOOP_DIV, lane, TURN_KEYS));
-        struct loop_expr *own = emit_let(e, "own", own_at(b, turn, plus(e, times(e, warp, TURN_KEYS), emit_op_int(e, LOOP_REM, lane, TURN_KEYS)))), *key = key_of(b, own);
+        struct loop_expr *iteration = plus(e, times(e, some, b->iterations.some), emit_op_int(e, LOOP_DIV, lane, ITERATION_KEYS));
+        struct loop_expr *own = emit_let(e, "own", own_at(b, iteration, plus(e, times(e, warp, ITERATION_KEYS), emit_op_int(e, LOOP_REM, lane, ITERATION_KEYS)))), *key = key_of(b, own);
         struct loop_variable *score = emit_var(e, "score", LOOP_TYPE(E_F32), float_number(b, -INFINITY));
         int opened = 0;
-        if (b->turns.some * b->turns.times * turn_keys(b) > b->share)
+        if (b->iterations.some * b->iterations.times * iteration_keys(b) > b->share)
                 opened++, emit_if(e, less(b, own, b->share));
         if (b->parts * b->share > columns_of(b->a))
                 opened++, emit_if(e, less(b, key, columns_of(b->a)));
@@ -178,7 +178,7 @@ static struct loop_expr *largest(struct block *b, struct loop_buffer *of, struct
 static void write_shares(struct block *b, struct loop_expr *warp)
 {
         struct emit *e = b->e;
-        const int64_t keys = own_keys(&b->turns), lanes = keys < GRID_LANES ? keys : GRID_LANES, each = divide_up(keys, lanes);
+        const int64_t keys = own_keys(&b->iterations), lanes = keys < GRID_LANES ? keys : GRID_LANES, each = divide_up(keys, lanes);
         const bool some = keys % lanes != 0;
         struct loop_buffer *most = each > 1 ? memory(b, SPACE_STACK, "most", lanes) : NULL;
         struct loop_expr *lane, *at;
@@ -225,16 +225,16 @@ static void add_values(struct block *b, struct loop_expr *warp)
         const struct cache here = row_as_whole(b, b->vs, width, true), *values = b->vs ? &here : &b->values;
         struct span spans[SPANS_MOST];
         struct loop_variable *sums[CHANNELS_MOST / GRID_LANES];
-        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES), *shares[TURN_KEYS];
+        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES), *shares[ITERATION_KEYS];
         struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
         for (int i = 0; i < parts; i++)
                 sums[i] = emit_var(e, "product", LOOP_TYPE(E_F32), float_number(b, 0));
-        for (int n = 0, count = row_spans(values, turn_keys(b), 1, b->turns.all, b->parts == 1, spans); n < count; n++) {
-                struct loop_expr *turn = plus(e, emit_for(e, "turn", number(e, 0), number(e, spans[n].to - spans[n].from)), number(e, spans[n].from));
-                for (int k = 0; k < TURN_KEYS; k++)
-                        shares[k] = emit_let(e, "share", load(b, b->shares, plus(e, keys_at(b, warp), plus(e, times(e, turn, TURN_KEYS), number(e, k)))));
-                for (int k = 0; k < TURN_KEYS; k++) {
-                        struct loop_expr *own = emit_let(e, "own", own_at(b, turn, plus(e, times(e, warp, TURN_KEYS), number(e, k)))), *key = key_of(b, own);
+        for (int n = 0, count = row_spans(values, iteration_keys(b), 1, b->iterations.all, b->parts == 1, spans); n < count; n++) {
+                struct loop_expr *iteration = plus(e, emit_for(e, "iteration", number(e, 0), number(e, spans[n].to - spans[n].from)), number(e, spans[n].from));
+                for (int k = 0; k < ITERATION_KEYS; k++)
+                        shares[k] = emit_let(e, "share", load(b, b->shares, plus(e, keys_at(b, warp), plus(e, times(e, iteration, ITERATION_KEYS), number(e, k)))));
+                for (int k = 0; k < ITERATION_KEYS; k++) {
+                        struct loop_expr *own = emit_let(e, "own", own_at(b, iteration, plus(e, times(e, warp, ITERATION_KEYS), number(e, k)))), *key = key_of(b, own);
                         const int opened = row_open_key(b, &spans[n], own, key);
                         struct loop_expr *from = row_column_at(b, spans[n].of, b->vs ? own : key);
                         emit_set(e, sum, plus(e, loop_use(e->arena, sum), shares[k]));
@@ -269,7 +269,7 @@ static void write_products(struct block *b)
         struct emit *e = b->e;
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
         b->dots = memory(b, SPACE_STACK, "dots", KEY_LANES * DOTS);
-        struct loop_expr *some = emit_for(e, "some", number(e, 0), number(e, b->turns.times));
+        struct loop_expr *some = emit_for(e, "some", number(e, 0), number(e, b->iterations.times));
         multiply_keys(b, warp, some);
         write_score(b, warp, some);
         emit_end(e);
@@ -394,8 +394,8 @@ static void share(struct block *b, const struct schedule_grid *s)
         const int64_t values = b->share * width_of(a);
         if (row_are_words(&b->values, width_of(a)) && 4 * values + shared_of(a, s) <= target_gpu(b->e->options->target)->shared_bytes)
                 b->vs = shared(b, "vs", values);
-        b->scores = shared(b, "scores", b->warps * own_keys(&b->turns));
-        b->shares = shared(b, "shares", b->warps * own_keys(&b->turns));
+        b->scores = shared(b, "scores", b->warps * own_keys(&b->iterations));
+        b->shares = shared(b, "shares", b->warps * own_keys(&b->iterations));
         b->bests = shared(b, "bests", b->warps);
         b->sums = shared(b, "sums", b->warps);
         b->products = shared(b, "products", b->warps * width_of(a));
@@ -447,7 +447,7 @@ bool attention_rows_kernel(struct emit *e, const struct kernel_request *request,
         b.warps = s->warps;
         b.parts = s->parts;
         b.share = share_of(a, s);
-        b.turns = attention_row_turns(a, s);
+        b.iterations = attention_row_iterations(a, s);
         for (const struct op *op = request->region->first; op != request->region->last; op = op->next)
                 emit_local(e, op_result(op))->splits = ~0u;
         struct loop_expr *block = open_block(&b);

@@ -52,9 +52,9 @@ bool attention_group_of(const struct attention *a, const struct target *target, 
                                       .lanes = m->outputs,
                                       .group = m->group / MULTIPLY_SWIZZLE,
                                       .bytes = element_info[x->element].bytes,
-                                      .turns = divide_up(type_extent(scores, COLUMN), s->keys),
+                                      .iterations = divide_up(type_extent(scores, COLUMN), s->keys),
                                       .warp_group = true };
-        return t->rows > 0 && t->rows == t->warps * t->fragment && t->warps % MULTIPLY_WARPS == 0 && t->warps <= GRID_WARPS_MAX && t->turns > 1 &&
+        return t->rows > 0 && t->rows == t->warps * t->fragment && t->warps % MULTIPLY_WARPS == 0 && t->warps <= GRID_WARPS_MAX && t->iterations > 1 &&
                t->keys % MULTIPLY_TRANSPOSED == 0 && t->keys <= MULTIPLY_WIDE && t->width <= MULTIPLY_WIDE && t->depth % m->group == 0 && t->width % m->group == 0 &&
                attention_group_shared(t) <= GRID_SHARED_MAX;
 }
@@ -76,11 +76,11 @@ static void make_lines(struct loop_stmt *s)
 }
 
 /* Multiplies the queries by the keys of an iteration, one line of channels after the other. */
-static void multiply_keys(struct block *b, struct loop_expr *turn)
+static void multiply_keys(struct block *b, struct loop_expr *iteration)
 {
         const struct attention_tile *t = &b->t;
         const int line = t->group * MULTIPLY_SWIZZLE;
-        b->number = turn;
+        b->number = iteration;
         for (int i = 0; i < t->depth / line; i++) {
                 struct loop_stmt *s = attention_multiply(b, b->tile, b->qs, number(b->e, (int64_t)i * t->rows * line), b->ks, line);
                 s->b = plus(b->e, s->b, number(b->e, (int64_t)i * t->keys * line));
@@ -91,9 +91,9 @@ static void multiply_keys(struct block *b, struct loop_expr *turn)
 }
 
 /* Multiplies the shares by the values of an iteration. */
-static void multiply_values(struct block *b, struct loop_expr *turn)
+static void multiply_values(struct block *b, struct loop_expr *iteration)
 {
-        b->number = turn;
+        b->number = iteration;
         struct loop_stmt *s = attention_multiply(b, b->acc, NULL, loop_use(b->e->arena, b->shares), b->vs, b->t.keys);
         s->tiles.transposed = true;
         make_lines(s);
@@ -102,16 +102,16 @@ static void multiply_values(struct block *b, struct loop_expr *turn)
 /* ---- iterations ---- */
 
 /* Lanes make shares of an iteration's scores, while copies of keys and values are under way. */
-static void write_scores(struct block *b, struct loop_expr *turn, struct loop_expr *to)
+static void write_scores(struct block *b, struct loop_expr *iteration, struct loop_expr *to)
 {
         struct emit *e = b->e;
         begin_warps(b);
-        struct loop_expr *next = emit_let(e, "next", plus(e, turn, number(e, 1)));
+        struct loop_expr *next = emit_let(e, "next", plus(e, iteration, number(e, 1)));
         emit_if(e, emit_op(e, LOOP_LT, next, to));
         attention_copy_keys(b, next);
         emit_end(e);
-        attention_copy_values(b, turn);
-        b->key_at = emit_let(e, "first_key", times(e, turn, b->t.keys));
+        attention_copy_values(b, iteration);
+        b->key_at = emit_let(e, "first_key", times(e, iteration, b->t.keys));
         attention_scores(b);
         attention_shares(b);
         attention_rows(b);
@@ -128,7 +128,7 @@ static void begin_block(struct block *b, struct loop_expr *from)
         wait_for_all(b);
 }
 
-void attention_group_turns(struct block *b, struct loop_expr *from, struct loop_expr *to)
+void attention_group_iterations(struct block *b, struct loop_expr *from, struct loop_expr *to)
 {
         struct emit *e = b->e;
         b->shares = attention_new_tile(b, "shares", b->t.keys);
@@ -141,12 +141,12 @@ void attention_group_turns(struct block *b, struct loop_expr *from, struct loop_
         attention_give_shares(b);
         emit_end(e);
         wait_for_all(b);
-        struct loop_expr *turn = emit_for(e, "turn", plus(e, from, number(e, 1)), to);
+        struct loop_expr *iteration = emit_for(e, "iteration", plus(e, from, number(e, 1)), to);
         b->tile = attention_new_tile(b, "scores", b->t.keys);
-        multiply_keys(b, turn);
-        multiply_values(b, minus(e, turn, number(e, 1)));
+        multiply_keys(b, iteration);
+        multiply_values(b, minus(e, iteration, number(e, 1)));
         add(b, STMT_SETTLE)->code = 1;
-        write_scores(b, turn, to);
+        write_scores(b, iteration, to);
         add(b, STMT_SETTLE);
         begin_warps(b);
         on_tile(b, STMT_SCALE, b->acc, b->factor, first_of_warp(b));

@@ -56,7 +56,7 @@ bool attention_tile_of(const struct attention *a, const struct target *target, c
         const int of_warp = t->rows / t->warps;
         if (t->keys <= 0)
                 return false;
-        t->turns = divide_up(type_extent(scores, COLUMN), attention_tile_keys(t));
+        t->iterations = divide_up(type_extent(scores, COLUMN), attention_tile_keys(t));
         return t->rows > 0 && t->rows % t->warps == 0 && of_warp % t->fragment == 0 && of_warp <= GRID_LANES && attention_tile_warps(t) <= GRID_WARPS_MAX &&
                t->group * t->bytes == COPY_BYTES && t->keys % multiply_row(m) == 0 && t->fragment == TILE_OWN_ROWS && t->lanes == TILE_OWN_LANES &&
                t->depth % multiply_row(m) == 0 && t->width % t->lanes == 0 && t->keys / t->lanes <= TILE_MAX &&
@@ -117,10 +117,10 @@ static void multiply_values(struct block *b)
 /* ---- a block ---- */
 
 /* The iterations, from *from to *to, whose keys some row of the block sees. */
-static void find_turns(struct block *b, struct loop_expr **from, struct loop_expr **to)
+static void find_iterations(struct block *b, struct loop_expr **from, struct loop_expr **to)
 {
         struct emit *e = b->e;
-        const int64_t columns = columns_of(b), all = b->t.turns;
+        const int64_t columns = columns_of(b), all = b->t.iterations;
         const int keys = attention_tile_keys(&b->t);
         const bool low = b->band.low > 1 - b->band.rows, high = b->band.high < columns - 1;
         *from = number(e, 0);
@@ -138,11 +138,11 @@ static void find_turns(struct block *b, struct loop_expr **from, struct loop_exp
         }
         if (low) {
                 struct loop_expr *least = maximum(e, plus(e, first, number(e, b->band.low)), number(e, 0));
-                *from = emit_let(e, "from_turn", minimum(e, emit_op_int(e, LOOP_DIV, least, keys), number(e, all)));
+                *from = emit_let(e, "from_iteration", minimum(e, emit_op_int(e, LOOP_DIV, least, keys), number(e, all)));
         }
         if (high) {
                 struct loop_expr *most = maximum(e, plus(e, end, number(e, b->band.high + keys - 1)), number(e, 0));
-                *to = emit_let(e, "to_turn", minimum(e, emit_op_int(e, LOOP_DIV, most, keys), number(e, all)));
+                *to = emit_let(e, "to_iteration", minimum(e, emit_op_int(e, LOOP_DIV, most, keys), number(e, all)));
         }
 }
 
@@ -180,11 +180,11 @@ struct loop_variable *attention_new_tile(struct block *b, const char *name, int 
         return v;
 }
 
-static void write_turns(struct block *b, struct loop_expr *from, struct loop_expr *to)
+static void write_iterations(struct block *b, struct loop_expr *from, struct loop_expr *to)
 {
         struct emit *e = b->e;
         const struct attention_tile *t = &b->t;
-        b->number = emit_for(e, "turn", from, to);
+        b->number = emit_for(e, "iteration", from, to);
         b->tile = attention_new_tile(b, "tile", t->keys);
         begin_warps(b);
         if (!is_alone(b)) {
@@ -272,19 +272,19 @@ bool attention_warps_kernel(struct emit *e, const struct kernel_request *request
         struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK,
                                             down * type_extent(a->scores->type, GROUP)),
                          *from, *to;
-        struct loop_expr *turn = emit_op_int(e, LOOP_REM, block, down);
+        struct loop_expr *iteration = emit_op_int(e, LOOP_REM, block, down);
         if (b.band.high < columns_of(&b) - 1)             /* blocks whose rows see the most keys come first, so that the last wave is short */
-                turn = minus(e, number(e, down - 1), turn);
-        b.first = emit_let(e, "first", times(e, turn, b.t.rows));
+                iteration = minus(e, number(e, down - 1), iteration);
+        b.first = emit_let(e, "first", times(e, iteration, b.t.rows));
         b.group = emit_let(e, "group", emit_op_int(e, LOOP_DIV, block, down));
         b.acc = attention_new_tile(&b, "acc", b.t.width);
         find_memory(&b);
-        find_turns(&b, &from, &to);
+        find_iterations(&b, &from, &to);
         if (b.t.warp_group) {
-                attention_group_turns(&b, from, to);
+                attention_group_iterations(&b, from, to);
         } else {
                 begin_block(&b, from, to);
-                write_turns(&b, from, to);
+                write_iterations(&b, from, to);
         }
         attention_results(&b);
         emit_end(e);

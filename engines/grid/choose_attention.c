@@ -14,7 +14,7 @@ enum { GROUP = 1, ROW = 2, COLUMN = 3, WARPS = 8 };         /* of a block, at mo
 /* of the columns, those that blocks of so many rows and keys look at, as far as a band of them is not hidden */
 static double seen(struct band band, const struct attention_tile *t)
 {
-        const int64_t all = t->turns, keys = attention_tile_keys(t);
+        const int64_t all = t->iterations, keys = attention_tile_keys(t);
         double count = 0, blocks = 0;
         for (int64_t from = 0; from < band.rows; from += t->rows, blocks++) {
                 int64_t low = (from + band.low > 0 ? from + band.low : 0) / keys, high = divide_up(from + t->rows + band.high, keys);
@@ -36,19 +36,19 @@ static struct attention_work work_of(const struct attention *a, struct band band
                      lanes = (double)warps * GRID_LANES;
         const double down = (double)divide_up(type_extent(scores, ROW), t->rows),
                      columns = (double)type_extent(scores, COLUMN);
-        const double copied = keys * depths * t->bytes, queries = (double)t->rows * t->depth * t->bytes, turns = ceil((double)t->turns * seen(band, t));
-        const double score = t->bytes < (int)sizeof(float) ? OF_SCORE : OF_SCORE + OF_EXACT, again = t->turns > 1 ? t->width * OF_SUM : 0;
+        const double copied = keys * depths * t->bytes, queries = (double)t->rows * t->depth * t->bytes, iterations = ceil((double)t->iterations * seen(band, t));
+        const double score = t->bytes < (int)sizeof(float) ? OF_SCORE : OF_SCORE + OF_EXACT, again = t->iterations > 1 ? t->width * OF_SUM : 0;
         const double results = t->rows * (double)t->width / lanes * (OF_RESULT + (t->parts > 1 ? t->parts * OF_PART : 0));
         const double left = t->parts > 1 ? rows * (t->width * OF_SUM + TILE_ROW_LANES * OF_ROW) / (double)GRID_LANES : 0;
-        const double of_turn = rows * (t->keys * score + again + TILE_ROW_LANES * OF_ROW) / GRID_LANES, copies = copied / COPY_BYTES / lanes * OF_COPY;
+        const double of_iteration = rows * (t->keys * score + again + TILE_ROW_LANES * OF_ROW) / GRID_LANES, copies = copied / COPY_BYTES / lanes * OF_COPY;
         return (struct attention_work){
                 .of = { .blocks = groups * down,
-                        .turns = turns,
+                        .iterations = iterations,
                         .multiplies = t->rows * keys * depths /
                                       (m->positions * m->outputs * (double)multiply_row(m)),
                         .copied = copied,
                         .read = warps * (double)rows * t->depth * t->bytes + t->warps * copied,
-                        .instructions = of_turn + (t->turns > 1 ? copies : 0),
+                        .instructions = of_iteration + (t->iterations > 1 ? copies : 0),
                         .operands = groups * (columns + (double)type_extent(scores, ROW)) * depths *
                                     t->bytes,
                         .results = groups * (double)type_extent(scores, ROW) * t->width *
@@ -59,7 +59,7 @@ static struct attention_work work_of(const struct attention *a, struct band band
                         .shared = attention_tile_shared(t) },
                 .scores = t->depth / depths,
                 .once = OF_BLOCK + copies + results + left,
-                .first = queries + keys * (t->turns > 1 ? depths : t->depth) * t->bytes
+                .first = queries + keys * (t->iterations > 1 ? depths : t->depth) * t->bytes
         };
 }
 
@@ -84,9 +84,9 @@ static bool choose_rows(const struct attention *a, const struct target *target, 
                         of.keys = (double)divide_up(type_extent(scores, COLUMN), parts);
                         if (!attention_row_fits(a, target, &s) || (parts > 1 && of.blocks > g->multiprocessors))
                                 continue;
-                        const struct row_turns turns = attention_row_turns(a, &s);
-                        of.turns = (double)turns.all;
-                        of.times = (double)turns.times;
+                        const struct row_iterations iterations = attention_row_iterations(a, &s);
+                        of.iterations = (double)iterations.all;
+                        of.times = (double)iterations.times;
                         const double cycles = warps_row_attention_cost(target, &of), judged = cycles * (parts > 1 ? worth : 1);
                         if (judged >= least)
                                 continue;

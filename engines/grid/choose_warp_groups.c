@@ -15,7 +15,7 @@ enum { PARTS_MOST = 32, TILE_MOST = 256, STAGES_LEAST = 3, STAGES_MOST = 5 };
 struct choice {
         const struct target *target;
         const struct multiply *multiply;
-        double groups, positions, panels, turns;
+        double groups, positions, panels, iterations;
         int result_bytes;
         struct schedule_grid best;
         double judged, seconds, waves;
@@ -28,9 +28,9 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
         const double width = t->vectors * t->lanes, line = (double)t->words * t->group * t->bytes, sums = c->groups * c->positions * c->panels * width;
         return (struct warp_work){
                 .blocks = t->parts * (double)warp_tile_count(t, (int64_t)c->groups, (int64_t)c->positions, (int64_t)c->panels),
-                .turns = c->turns / t->parts, .multiplies = (double)t->positions / m->positions * t->vectors,
+                .iterations = c->iterations / t->parts, .multiplies = (double)t->positions / m->positions * t->vectors,
                 .copied = (t->positions + width) * line, .read = (t->positions + t->positions / m->positions * width) * line,
-                .operands = (c->groups * c->positions + c->groups * c->panels * width) * c->turns * line,
+                .operands = (c->groups * c->positions + c->groups * c->panels * width) * c->iterations * line,
                 .results = sums * c->result_bytes, .partial = t->parts > 1 ? sums * t->parts * 4 : 0, .cluster = t->cluster ? t->parts : 0,
                 .stages = t->stages, .warps = t->warps, .registers = group_tile_registers(t), .shared = group_tile_shared(t)
         };
@@ -71,7 +71,7 @@ struct schedule groups_choose(const struct op *op, const struct schedule_machine
         const struct multiply *m = c.multiply = packed_multiply(op, machine->target, SUMS_IN_TILES);
         c.groups = (double)op_int(op, "groups");
         c.panels = (double)type_extent(w, 0) / c.groups;
-        c.turns = (double)(type_elements(w) / type_extent(w, 0) / packed_panel(x, w)) /
+        c.iterations = (double)(type_elements(w) / type_extent(w, 0) / packed_panel(x, w)) /
                   multiply_row(m);
         c.positions = (double)type_extent(y, 0);
         for (int d = 2; d + 1 < y->rank; d++)
@@ -95,7 +95,7 @@ int64_t group_panel(const struct target *target, const struct multiply *m, const
         for (int width = 64; width <= MULTIPLY_WIDE; width += 64) {
                 struct choice c = { .target = target, .multiply = m, .judged = INFINITY, .groups = (double)p->groups,
                                     .positions = (double)p->positions, .panels = (double)divide_up(p->outputs, width),
-                                    .turns = (double)divide_up(p->channels, multiply_row(m)), .result_bytes = sizeof(float) };
+                                    .iterations = (double)divide_up(p->channels, multiply_row(m)), .result_bytes = sizeof(float) };
                 for (int tile = m->positions; tile <= TILE_MOST; tile += m->positions) {
                         const struct schedule_grid s = schedule_of(m, tile, STAGES_MOST - 1, 1);
                         const struct warp_tile t = { .positions = tile, .warps = s.warps, .panels = 1, .stages = s.stages, .words = MULTIPLY_SWIZZLE,

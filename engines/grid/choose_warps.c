@@ -41,7 +41,7 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
         const struct multiply *m = c->multiply;
         double sums = c->groups * c->positions * c->panels * width;
         return (struct warp_work){
-                .blocks = blocks, .turns = ceil(c->channels / depth) / t->parts,
+                .blocks = blocks, .iterations = ceil(c->channels / depth) / t->parts,
                 .multiplies = warps * own / m->positions * t->vectors * depth / multiply_row(m),
                 .copied = (t->positions + t->panels * width) * depth * t->bytes, .copied_w = t->panels * width * depth * t->bytes,
                 .read = warps * (own + width) * depth * t->bytes,
@@ -165,16 +165,16 @@ static bool choose_rows(const struct op *op, const struct target *target, struct
                         s.depth = steps * multiply_row(m);
                         if (!s.tile || !row_tile_of(op, target, &s, &t))
                                 continue;
-                        const int turns = (int)(words / (warps * t.words));
-                        if (turns >= least)
+                        const int iterations = (int)(words / (warps * t.words));
+                        if (iterations >= least)
                                 continue;
-                        least = turns;
+                        least = iterations;
                         chosen = s;
                 }
         if (least == INT_MAX)
                 return false;
         const double seconds = row_warps_cost(target, least, (double)type_bytes(w));
-        *best = schedule_of_grid(chosen, arena_printf(arena, "%.3g us, %d turns", seconds * 1e6, least));
+        *best = schedule_of_grid(chosen, arena_printf(arena, "%.3g us, %d iterations", seconds * 1e6, least));
         return true;
 }
 

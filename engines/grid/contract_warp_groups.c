@@ -53,7 +53,7 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
         const struct multiply *m = packed_multiply(op, target, SUMS_IN_TILES);
         if (!m || !multiply_by_warp_group(m))
                 return false;
-        int64_t turns = type_elements(w) / type_extent(w, 0) / packed_panel(x, w) / m->group;
+        int64_t iterations = type_elements(w) / type_extent(w, 0) / packed_panel(x, w) / m->group;
         *t = (struct warp_tile){ .positions = s->tile,
                                  .warps = s->warps,
                                  .panels = 1,
@@ -71,27 +71,27 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
                                          target_gpu(target)->bulk_copies };
         t->cluster = t->positions > 0 && warp_tile_clusters(t, target, group_tile_shared(t));
         return s->depth == m->group && s->panels == 1 && t->positions > 0 && t->positions % m->positions == 0 &&
-               t->positions == t->warps * t->rows && turns % t->parts == 0 && t->stages >= STAGES &&
+               t->positions == t->warps * t->rows && iterations % t->parts == 0 && t->stages >= STAGES &&
                t->vectors * t->lanes <= MULTIPLY_WIDE && t->warps <= GRID_WARPS_MAX && group_tile_shared(t) <= GRID_SHARED_MAX;
 }
 
 /* ---- sums ---- */
 
-static void copy_turn(struct warps *w, struct loop_expr *turn)
+static void copy_iteration(struct warps *w, struct loop_expr *iteration)
 {
         struct emit *e = w->s.e;
         if (w->tile.bulk)
-                warps_run_w(w, turn);
+                warps_run_w(w, iteration);
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
-        warps_copy_x(w, warp, turn);
+        warps_copy_x(w, warp, iteration);
         if (!w->tile.bulk)
-                warps_copy_w(w, warp, turn);
+                warps_copy_w(w, warp, iteration);
         emit_end(e);
 }
 
-static void add_product(struct warps *w, struct loop_expr *turn)
+static void add_product(struct warps *w, struct loop_expr *iteration)
 {
-        struct loop_tiles *t = &warps_add_product(w, NULL, turn)->tiles;
+        struct loop_tiles *t = &warps_add_product(w, NULL, iteration)->tiles;
         t->swizzle = MULTIPLY_SWIZZLE;
         t->warp_group = true;
 }
@@ -100,18 +100,18 @@ void groups_add_up(struct warps *w)
 {
         struct emit *e = w->s.e;
         const int ahead = w->tile.stages - 2;
-        const int64_t turns = w->turns / w->tile.parts, first = turns < ahead ? turns : ahead;
+        const int64_t iterations = w->iterations / w->tile.parts, first = iterations < ahead ? iterations : ahead;
         warps_copy_first(w, first);
         for (int64_t i = first; i < ahead; i++)
                 warps_add(w, STMT_COMMIT, 0);   /* an empty batch, because waits count batches */
-        struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns));
+        struct loop_expr *iteration = emit_for(e, "iteration", number(e, 0), number(e, iterations));
         warps_add(w, STMT_WAIT, ahead - 1);
-        add_product(w, warps_turn(w, turn));
+        add_product(w, warps_iteration(w, iteration));
         warps_add(w, STMT_SETTLE, 1);
-        if (turns > ahead) {
-                struct loop_expr *next = emit_let(e, "next", plus(e, turn, number(e, ahead)));
-                emit_if(e, warps_less(w, next, turns));
-                copy_turn(w, warps_turn(w, next));
+        if (iterations > ahead) {
+                struct loop_expr *next = emit_let(e, "next", plus(e, iteration, number(e, ahead)));
+                emit_if(e, warps_less(w, next, iterations));
+                copy_iteration(w, warps_iteration(w, next));
                 emit_end(e);
         }
         warps_add(w, STMT_COMMIT, 0);

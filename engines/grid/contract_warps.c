@@ -192,7 +192,7 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
         if (!m || m->x.source != SOURCE_WARP)
                 return false;
         int64_t inner = inner_words(op),
-                turns = type_elements(w) / type_extent(w, 0) / packed_panel(x, w) / s->depth;
+                iterations = type_elements(w) / type_extent(w, 0) / packed_panel(x, w) / s->depth;
         int bytes = element_info[x->element].bytes;
         *t = (struct warp_tile){ .positions = s->tile,
                                  .warps = s->warps,
@@ -215,7 +215,7 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                 make_row_clusters(t, op, target);
         t->fused_pool = t->positions > 0 && s->fused_pool && !t->row_clusters && (t->parts == 1 || t->cluster) && warp_tile_images(op, t) > 0 &&
                     t->panels * t->vectors * t->lanes % t->parts == 0;
-        return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 && turns % t->parts == 0 &&
+        return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 && iterations % t->parts == 0 &&
                t->positions % (t->warps * m->positions) == 0 &&
                t->positions / t->warps <= TILE_MAX && t->words <= TILE_MAX &&
                t->warps * t->panels <= GRID_WARPS_MAX && m->group * bytes == COPY_BYTES &&
@@ -267,12 +267,12 @@ void warps_split_position(struct warps *w, struct loop_expr *p, struct loop_expr
         *image = w->images == 1 ? number(e, 0) : p;
 }
 
-struct loop_expr *warps_stage(struct warps *w, struct loop_expr *turn, int64_t size)
+struct loop_expr *warps_stage(struct warps *w, struct loop_expr *iteration, int64_t size)
 {
-        return times(w->s.e, emit_op_int(w->s.e, LOOP_REM, turn, w->tile.stages), size);
+        return times(w->s.e, emit_op_int(w->s.e, LOOP_REM, iteration, w->tile.stages), size);
 }
 
-struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
+struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp, struct loop_expr *iteration)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
@@ -280,8 +280,8 @@ struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp, str
         s->variable = w->sums;
         s->buffer = w->xs;
         s->weights = w->ws;
-        s->a = warps_stage(w, turn, warps_x_stage(t));
-        s->b = warps_stage(w, turn, warps_w_stage(t));
+        s->a = warps_stage(w, iteration, warps_x_stage(t));
+        s->b = warps_stage(w, iteration, warps_w_stage(t));
         if (warp) {
                 s->a = plus(e, s->a, times(e, warps_row(w, warp), warp_tile_row(t)));
                 s->b = plus(e, s->b, times(e, warps_panel(w, warp), warps_w_panel(t)));
@@ -295,10 +295,10 @@ struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp, str
         return s;
 }
 
-struct loop_expr *warps_turn(struct warps *w, struct loop_expr *i)
+struct loop_expr *warps_iteration(struct warps *w, struct loop_expr *i)
 {
         struct emit *e = w->s.e;
-        return w->tile.parts > 1 ? emit_let(e, "of_all", plus(e, times(e, w->part, w->turns / w->tile.parts), i)) : i;
+        return w->tile.parts > 1 ? emit_let(e, "of_all", plus(e, times(e, w->part, w->iterations / w->tile.parts), i)) : i;
 }
 
 /* Starts the copies of the first `count` iterations. On devices with programmatic dependent launch,
@@ -310,15 +310,15 @@ void warps_copy_first(struct warps *w, int64_t count)
         const bool dependent = target_has_dependent_launch(w->s.target) && value_is_constant(op_operand(w->s.op, 1));
         for (int both = !dependent; both < 2; both++) {
                 const bool of_w = !both || !dependent, bulk = of_w && w->tile.bulk;
-                struct loop_expr *turn = warps_turn(w, emit_for(e, "stage", number(e, 0), number(e, count)));
+                struct loop_expr *iteration = warps_iteration(w, emit_for(e, "stage", number(e, 0), number(e, count)));
                 if (bulk)
-                        warps_run_w(w, turn);
+                        warps_run_w(w, iteration);
                 if (both || !bulk) {
                         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
                         if (both)
-                                warps_copy_x(w, warp, turn);
+                                warps_copy_x(w, warp, iteration);
                         if (of_w && !bulk)
-                                warps_copy_w(w, warp, turn);
+                                warps_copy_w(w, warp, iteration);
                         emit_end(e);
                 }
                 if (both)
@@ -333,8 +333,8 @@ static void add_up(struct warps *w)
 {
         struct emit *e = w->s.e;
         const int ahead = w->tile.stages - 1;
-        const int64_t turns = w->turns / w->tile.parts;
-        int64_t first = turns < ahead ? turns : ahead;
+        const int64_t iterations = w->iterations / w->tile.parts;
+        int64_t first = iterations < ahead ? iterations : ahead;
         warps_copy_first(w, first);
         if (w->added) {                 /* The residual is committed with iteration `ahead`, so no earlier iteration waits for it. */
                 warps_copy_added(w, emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w)));
@@ -343,18 +343,18 @@ static void add_up(struct warps *w)
         for (int64_t i = first; i < ahead; i++)
                 warps_add(w, STMT_COMMIT, 0);         /* an empty batch, because waits count batches */
         warps_add(w, STMT_WAIT, ahead - 1);
-        struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns)), *of_all = warps_turn(w, turn);
+        struct loop_expr *iteration = emit_for(e, "iteration", number(e, 0), number(e, iterations)), *of_all = warps_iteration(w, iteration);
         /* Copies for a later iteration are under way while this one is multiplied. */
-        struct loop_expr *next = turns > ahead ? emit_let(e, "next", plus(e, turn, number(e, ahead))) : NULL;
+        struct loop_expr *next = iterations > ahead ? emit_let(e, "next", plus(e, iteration, number(e, ahead))) : NULL;
         if (next && w->tile.bulk) {
-                emit_if(e, warps_less(w, next, turns));
-                warps_run_w(w, warps_turn(w, next));
+                emit_if(e, warps_less(w, next, iterations));
+                warps_run_w(w, warps_iteration(w, next));
                 emit_end(e);
         }
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
         if (next) {
-                emit_if(e, warps_less(w, next, turns));
-                next = warps_turn(w, next);
+                emit_if(e, warps_less(w, next, iterations));
+                next = warps_iteration(w, next);
                 warps_copy_x(w, warp, next);
                 if (!w->tile.bulk)
                         warps_copy_w(w, warp, next);
@@ -362,7 +362,7 @@ static void add_up(struct warps *w)
         }
         warps_add_product(w, warp, of_all);
         emit_end(e);
-        if (turns > 1) {                /* there is a next iteration */
+        if (iterations > 1) {           /* there is a next iteration */
                 warps_add(w, STMT_COMMIT, 0);
                 warps_add(w, STMT_WAIT, ahead - 1);
         }
@@ -593,14 +593,14 @@ struct kernel_state *warps_prepare(const struct kernel_state *common)
                                 packed_group(x, wt)); /* offsets of the window that count as channels */
         if (deeper > 1)
                 w->s.spatial[w->s.spatial_count - 1].window = 1;
-        w->turns = w->blocks * w->inner / w->tile.words;
+        w->iterations = w->blocks * w->inner / w->tile.words;
         w->images = type_extent(x, 0);
         w->of_image = 1;
         int64_t aligned = w->s.x.offset | (type_extent(x, 0) > 1 ? w->s.x.stride[0] : 0) |
                           (type_extent(x, 1) > 1 ? w->s.x.stride[1] : 0);
         for (int d = 0; d < w->s.spatial_count; d++) {
                 const struct spatial *dim = &w->s.spatial[d];
-                w->turns *= dim->window;
+                w->iterations *= dim->window;
                 w->of_image *= dim->extent;
                 aligned |= (dim->extent > 1 ? dim->x_step : 0) | (dim->window > 1 ? dim->x_window : 0);
         }
@@ -610,5 +610,5 @@ struct kernel_state *warps_prepare(const struct kernel_state *common)
         /* Words are copied whole, so x must have all channels of the last word, and each row must
          * begin at a whole word. */
         bool whole = op_int(op, "channels") * deeper == w->blocks * w->inner * w->tile.group;
-        return whole && aligned % w->tile.group == 0 && w->positions > 0 && w->turns > 0 ? &w->s : NULL;
+        return whole && aligned % w->tile.group == 0 && w->positions > 0 && w->iterations > 0 ? &w->s : NULL;
 }

@@ -20,12 +20,12 @@
  *
  * The reader copies all of what it reads of that as it lies, and nothing else. Of elements that blocks of lanes make its warps make
  * some each, as long as they are few. Blocks of a later wave make it again; where there are so many
- * waves that this takes longer than the launch, blocks that copy nothing else become turns of those of one wave:
+ * waves that this takes longer than the launch, blocks that copy nothing else become iterations of those of one wave:
  *
  *       for %block = 0 to 1257 gpu_block {
  *         ...
- *         for %turn = 0 to 5 {
- *           let %b : index = %block * 5 + %turn
+ *         for %iteration = 0 to 5 {
+ *           let %b : index = %block * 5 + %iteration
  *           if %b < 6283 {
  *
  * Kernels of rows go on in the clusters that have these (fuse_launches_rows.c); what is small and stands
@@ -35,10 +35,10 @@
 
 #include <string.h>
 
+#include "engines/grid/grid_iterations.h"
 #include "engines/grid/launch_cost.h"
 #include "ir/loop/loop_vector.h"
 #include "ir/lower/lower_emit.h"
-#include "engines/grid/grid_turns.h"
 
 /* ---- who makes, who reads ---- */
 
@@ -54,8 +54,8 @@ bool launches_is_warps(const struct loop_stmt *s) { return s && s->kind == STMT_
 static bool is_of_lanes(const struct loop_stmt *phase, const struct loop_stmt *warps)
 {
         const struct loop_stmt *lanes = warps->body->first;
-        return phase->b->literal.i * warps->b->literal.i <= GRID_TURNS_MAX && lanes && !lanes->next && lanes->kind == STMT_FOR &&
-               lanes->for_kind == FOR_GPU_LANE && grid_turns_can(lanes->body);
+        return phase->b->literal.i * warps->b->literal.i <= GRID_ITERATIONS_MAX && lanes && !lanes->next && lanes->kind == STMT_FOR &&
+               lanes->for_kind == FOR_GPU_LANE && grid_iterations_can(lanes->body);
 }
 
 /* its result; NULL: it is no block of one warp that has one, and no few elements */
@@ -135,8 +135,8 @@ static bool repeats(const struct loop_stmt *copies)
         return !found;
 }
 
-/* A launch less, for which all waves of the reader's blocks make it again: how many of its blocks are one's turns, so that this pays. 0: it does not */
-static int64_t turns_of(const struct launches *a, const struct loop_function *maker, const struct loop_function *reader, const struct loop_stmt *copies)
+/* A launch less, for which all waves of the reader's blocks make it again: how many of its blocks are one's iterations, so that this pays. 0: it does not */
+static int64_t iterations_of(const struct launches *a, const struct loop_function *maker, const struct loop_function *reader, const struct loop_stmt *copies)
 {
         const struct gpu *g = target_gpu(a->target);
         const struct grid_cost made = grid_cost_of(a->target, maker, maker->body->first, a->cold), read = grid_cost_of(a->target, reader, reader->body->first, a->cold);
@@ -214,23 +214,23 @@ void launches_parameters(struct arena *arena, const struct loop_function *maker,
         }
 }
 
-/* So many blocks become one's turns: all that stands in them, but memory and the warps that make x. */
-static void take_turns(struct arena *arena, struct loop_stmt *phase, const struct loop_stmt *makes, int64_t turns)
+/* So many blocks become one's iterations: all that stands in them, but memory and the warps that make x. */
+static void take_turns(struct arena *arena, struct loop_stmt *phase, const struct loop_stmt *makes, int64_t iterations)
 {
         const int64_t blocks = phase->b->literal.i;
         struct loop_variable *number = phase->variable;
         struct loop_block *old = phase->body, *once = phase->body = loop_block_new(arena), *again = loop_block_new(arena);
         phase->variable = loop_variable_new(arena, "block", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
-        phase->b = loop_index(arena, divide_up(blocks, turns));
-        struct loop_stmt *turn = loop_append(arena, again, STMT_FOR), *let = loop_append(arena, turn->body, STMT_LET);
-        turn->variable = loop_variable_new(arena, "turn", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
-        turn->a = loop_index(arena, 0);
-        turn->b = loop_index(arena, turns);
+        phase->b = loop_index(arena, divide_up(blocks, iterations));
+        struct loop_stmt *iteration = loop_append(arena, again, STMT_FOR), *let = loop_append(arena, iteration->body, STMT_LET);
+        iteration->variable = loop_variable_new(arena, "iteration", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        iteration->a = loop_index(arena, 0);
+        iteration->b = loop_index(arena, iterations);
         number->kind = VARIABLE_LET;
         let->variable = number;
-        let->a = loop_op(arena, LOOP_ADD, loop_op(arena, LOOP_MUL, loop_use(arena, phase->variable), loop_index(arena, turns), NULL), loop_use(arena, turn->variable), NULL);
-        struct loop_block *each = turn->body;
-        if (blocks % turns) {
+        let->a = loop_op(arena, LOOP_ADD, loop_op(arena, LOOP_MUL, loop_use(arena, phase->variable), loop_index(arena, iterations), NULL), loop_use(arena, iteration->variable), NULL);
+        struct loop_block *each = iteration->body;
+        if (blocks % iterations) {
                 struct loop_stmt *inside = loop_append(arena, each, STMT_IF);
                 inside->a = loop_op(arena, LOOP_LT, loop_use(arena, number), loop_index(arena, blocks), NULL);
                 each = inside->body;
@@ -242,8 +242,8 @@ static void take_turns(struct arena *arena, struct loop_stmt *phase, const struc
                 *to->end = s;
                 to->end = &s->next;
         }
-        *once->end = turn;
-        once->end = &turn->next;
+        *once->end = iteration;
+        once->end = &iteration->next;
 }
 
 static struct loop_stmt *let(struct arena *arena, struct loop_block *block, struct loop_variable *v, struct loop_expr *value)
@@ -255,14 +255,14 @@ static struct loop_stmt *let(struct arena *arena, struct loop_block *block, stru
         return s;
 }
 
-/* All warps of the maker, in turns of the reader's: elements of a lane, all computed before it stores any. */
+/* All warps of the maker, in iterations of the reader's: elements of a lane, all computed before it stores any. */
 static void share_elements(struct arena *arena, const struct loop_stmt *block, const struct loop_stmt *warps, struct loop_stmt *reader)
 {
         const int64_t of_block = warps->b->literal.i, all = block->b->literal.i * of_block, sharing = reader->b->literal.i;
         struct loop_stmt *lanes = warps->body->first;
-        struct loop_variable *turn = loop_variable_new(arena, "turn", LOOP_TYPE(E_INDEX), VARIABLE_LOOP), *number = loop_variable_new(arena, "number", LOOP_TYPE(E_INDEX), VARIABLE_LET);
+        struct loop_variable *iteration = loop_variable_new(arena, "iteration", LOOP_TYPE(E_INDEX), VARIABLE_LOOP), *number = loop_variable_new(arena, "number", LOOP_TYPE(E_INDEX), VARIABLE_LET);
         struct loop_block *body = loop_block_new(arena), *inside = body, *elements = lanes->body;
-        let(arena, body, number, loop_op(arena, LOOP_ADD, loop_op(arena, LOOP_MUL, loop_use(arena, turn), loop_index(arena, sharing), NULL), loop_use(arena, reader->variable), NULL));
+        let(arena, body, number, loop_op(arena, LOOP_ADD, loop_op(arena, LOOP_MUL, loop_use(arena, iteration), loop_index(arena, sharing), NULL), loop_use(arena, reader->variable), NULL));
         if (all % sharing) {
                 struct loop_stmt *there = loop_append(arena, body, STMT_IF);
                 there->a = loop_op(arena, LOOP_LT, loop_use(arena, number), loop_index(arena, all), NULL);
@@ -273,7 +273,7 @@ static void share_elements(struct arena *arena, const struct loop_stmt *block, c
         *inside->end = elements->first;
         inside->end = elements->end;
         lanes->body = loop_block_new(arena);
-        grid_turns_write(arena, turn, (all + sharing - 1) / sharing, body, lanes->body);
+        grid_iterations_write(arena, iteration, (all + sharing - 1) / sharing, body, lanes->body);
         reader->body = warps->body;
 }
 
@@ -283,7 +283,7 @@ static struct loop_function *join(struct launches *a, const struct loop_function
         struct loop_function *m = kernel_copy(arena, maker), *f = kernel_copy(arena, reader);
         struct loop_buffer *made = m->buffers[launches_argument(maker, y)], *read = f->buffers[launches_argument(reader, x)], *xs;
         struct loop_stmt *copies = copies_of(f, read, &xs), *phase = f->body->first, *block = m->body->first, *warps = block->body->first;
-        const int64_t turns = turns_of(a, maker, reader, copies);
+        const int64_t iterations = iterations_of(a, maker, reader, copies);
         const bool one = block->b->literal.i == 1 && warps->b->literal.i == 1;
         struct moving moving = { arena, one ? block->variable : NULL, one ? warps->variable : NULL, made, xs };
         loop_block_walk(warps->body, move_stmt, move_expr, &moving);
@@ -298,8 +298,8 @@ static struct loop_function *join(struct launches *a, const struct loop_function
         copies->next = copies->next->next->next;        /* behind commit and wait */
         if (!copies->next)
                 phase->body->end = &copies->next;
-        if (turns > 1)
-                take_turns(arena, phase, copies, turns);
+        if (iterations > 1)
+                take_turns(arena, phase, copies, iterations);
         launches_parameters(arena, m, made, f, read);
         loop_function_rename(arena, f);
         const double times = (double)phase->b->literal.i;
@@ -434,8 +434,8 @@ static bool fuse_into_reader(struct launches *a, const struct loop_stmt *maker)
                 return false;
         const struct loop_buffer *x = reader->function->buffers[read_at];
         const struct loop_stmt *copies = x->access == ACCESS_IN && x->element == y->element && !x->alias_class ? copies_of(reader->function, x, &xs) : NULL;
-        const int64_t turns = copies && xs->extent >= y->extent ? turns_of(a, maker->function, reader->function, copies) : 0;
-        if (!turns)
+        const int64_t iterations = copies && xs->extent >= y->extent ? iterations_of(a, maker->function, reader->function, copies) : 0;
+        if (!iterations)
                 return false;
         launches_call(a, maker, made_at, reader, read_at, launches_joined(a, maker->function, y, reader->function, x, join));
         launches_drop(a->p, made);

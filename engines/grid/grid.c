@@ -15,7 +15,7 @@
  *
  * Loops that are perfectly nested, but for values and checks between them, and proved independent
  * (independence.c) become one; neighbours in the innermost are neighbours among lanes, and where there are many, a lane has a word of them (grid_side.c), or several
- * (grid_turns.c). Each loop of a
+ * (grid_iterations.c). Each loop of a
  * kernel is a phase of its own. What has no such loop runs in one lane, as it stands; so does what
  * shares a variable or memory on the stack. Rows are for warps (grid_rows.c). A value that loads nothing which the kernel writes is
  * computed in each phase that reads it.
@@ -23,10 +23,10 @@
  * Exact to the bit, but for sums along rows: every element is computed as before, by one lane. A fail is recorded, and other
  * lanes go on; what is checked before a loop each lane of the loop checks, so that no launch does that alone; a kernel that fails with two codes keeps its order, in one lane. */
 #include "base/size.h"
-#include "passes/vectorize/averages.h"
+#include "engines/grid/grid_iterations.h"
 #include "engines/grid/grid_rows.h"
 #include "engines/grid/grid_side.h"
-#include "engines/grid/grid_turns.h"
+#include "passes/vectorize/averages.h"
 #include "passes/vectorize/independence.h"
 #include "passes/vectorize/vectorize.h"
 
@@ -173,14 +173,14 @@ static struct loop_expr *counter(struct mapping *m, const struct loop_stmt *loop
         return loop->b->literal.i == 1 ? loop_index(m->p->arena, 0) : loop_use(m->p->arena, loop->variable);
 }
 
-/* the number of the iteration that a lane does; of its `turns`, the one that `turn` says (NULL: it has one) */
+/* the number of the iteration that a lane does; of its `iterations`, the one that `iteration` says (NULL: it has one) */
 static struct loop_expr *number_of(struct mapping *m, const struct loop_stmt *block, const struct loop_stmt *warp,
-                                   const struct loop_stmt *lane, struct loop_variable *turn, int64_t turns)
+                                   const struct loop_stmt *lane, struct loop_variable *iteration, int64_t iterations)
 {
         struct arena *arena = m->p->arena;
         struct loop_expr *first = loop_op(arena, LOOP_ADD, op(m, LOOP_MUL, counter(m, block), warp->b->literal.i), counter(m, warp), NULL);
-        if (turn)
-                first = loop_op(arena, LOOP_ADD, op(m, LOOP_MUL, first, turns), loop_use(arena, turn), NULL);
+        if (iteration)
+                first = loop_op(arena, LOOP_ADD, op(m, LOOP_MUL, first, iterations), loop_use(arena, iteration), NULL);
         return loop_op(arena, LOOP_ADD, op(m, LOOP_MUL, first, GRID_LANES), counter(m, lane), NULL);
 }
 
@@ -301,34 +301,34 @@ static struct loop_block *begin_iteration(struct mapping *m, struct loop_block *
         return inside->body;
 }
 
-/* Turns of a lane: several where that leaves no block with fewer, and all multiprocessors enough of them, and where all that an iteration
+/* Iterations of a lane: several where that leaves no block with fewer, and all multiprocessors enough of them, and where all that an iteration
  * does is to store values. */
-static int64_t turns_of(const struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total)
+static int64_t iterations_of(const struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total)
 {
         enum { MOST = 8, BLOCKS = 8 };  /* blocks: of a multiprocessor */
-        int64_t turns = MOST;
+        int64_t iterations = MOST;
         for (int k = 0; k + 1 < count; k++)
                 for (const struct loop_stmt *s = nest[k]->body->first; s != nest[k + 1]; s = s->next)
                         if (s->kind != STMT_LET)
                                 return 1;
-        while (turns > 1 && (total % (GRID_LANES * WARPS * turns) || total / (GRID_LANES * WARPS * turns) < (int64_t)BLOCKS * m->gpu->multiprocessors))
-                turns /= 2;
-        return grid_turns_can(nest[count - 1]->body) ? turns : 1;
+        while (iterations > 1 && (total % (GRID_LANES * WARPS * iterations) || total / (GRID_LANES * WARPS * iterations) < (int64_t)BLOCKS * m->gpu->multiprocessors))
+                iterations /= 2;
+        return grid_iterations_can(nest[count - 1]->body) ? iterations : 1;
 }
 
-/* Neighbours are neighbours among lanes, and a warp's turns follow each other. */
-static void put_turns(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total, int64_t turns)
+/* Neighbours are neighbours among lanes, and a warp's iterations follow each other. */
+static void put_iterations(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total, int64_t iterations)
 {
         struct arena *arena = m->p->arena;
-        struct loop_stmt *block = open_loop(m, m->out, "block", FOR_GPU_BLOCK, total / (GRID_LANES * WARPS * turns));
+        struct loop_stmt *block = open_loop(m, m->out, "block", FOR_GPU_BLOCK, total / (GRID_LANES * WARPS * iterations));
         struct loop_stmt *warp = open_loop(m, block->body, "warp", FOR_GPU_WARP, WARPS);
         struct loop_stmt *lane = open_loop(m, warp->body, "lane", FOR_GPU_LANE, GRID_LANES);
-        struct loop_variable *turn = loop_variable_new(arena, "turn", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        struct loop_variable *iteration = loop_variable_new(arena, "iteration", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
         struct loop_variable *at = loop_variable_new(arena, "at", LOOP_TYPE(E_INDEX), VARIABLE_LET);
-        struct loop_block *body = begin_iteration(m, loop_block_new(arena), at, number_of(m, block, warp, lane, turn, turns), total, total);
+        struct loop_block *body = begin_iteration(m, loop_block_new(arena), at, number_of(m, block, warp, lane, iteration, iterations), total, total);
         put_iteration(m, nest, count, total, at, body);
         put_values(m, body);
-        grid_turns_write(arena, turn, turns, body, lane->body);
+        grid_iterations_write(arena, iteration, iterations, body, lane->body);
 }
 
 /* Neighbours of a lane, where every scheduler has warps enough beside it: fewer would wait for memory one after the other. */
@@ -343,9 +343,9 @@ static void put_lanes(struct mapping *m, struct loop_stmt *const *nest, int coun
         const int64_t side = side_of(m, nest, count, total);
         if (side > 1 && grid_side_write(m->p->arena, nest[count - 1], side))
                 total /= side;
-        const int64_t turns = side > 1 || m->checks.first ? 1 : turns_of(m, nest, count, total);
-        if (turns > 1) {
-                put_turns(m, nest, count, total, turns);
+        const int64_t iterations = side > 1 || m->checks.first ? 1 : iterations_of(m, nest, count, total);
+        if (iterations > 1) {
+                put_iterations(m, nest, count, total, iterations);
                 return;
         }
         int64_t lanes = total < GRID_LANES ? total : GRID_LANES, warps = warps_of(m, divide_up(total, GRID_LANES)),

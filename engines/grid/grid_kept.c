@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* grid, kept: loops over the same turns of a row load the same elements in the same lanes, again and again, and its weights when sums
+/* grid, kept: loops over the same iterations of a row load the same elements in the same lanes, again and again, and its weights when sums
  * are known, which takes as long as it takes them to come. So what a lane will need it loads at first, all of it under way together, and keeps.
  *
  *     for %k = 0 to 768 {                           for %k = 0 to 768 {
@@ -16,12 +16,12 @@
  *                                                     store %y[%i * 768 + %j] = %kept[..] * %v * %kept2[..]
  *                                                   }
  *
- * Which of the lane's elements it is, `..`, the writer of turns says (grid_rows.c). Loops up to the first one that stores are looked at, and of
+ * Which of the lane's elements it is, `..`, the writer of iterations says (grid_rows.c). Loops up to the first one that stores are looked at, and of
  * these what they load whatever happens; the loads are of parameters alone, so that nothing stands between that changes any. What the first
  * loop alone loads is not kept. Exact: no value changes. */
 #include "engines/grid/grid_kept.h"
 
-#include "engines/grid/grid_turns.h"
+#include "engines/grid/grid_iterations.h"
 
 enum { LOADS_MAX = 8 };
 
@@ -53,7 +53,7 @@ static bool is_declared(const struct grid_row *row, const struct loop_variable *
         return d.found;
 }
 
-/* the place, of the variable that all loops have in common; NULL: not known at first, or the same in all turns */
+/* the place, of the variable that all loops have in common; NULL: not known at first, or the same in all iterations */
 static struct loop_expr *place_of(const struct keeping *k, const struct loop_expr *at, bool *varies)
 {
         if (at->op == LOOP_VARIABLE) {
@@ -117,7 +117,7 @@ static bool is_alike(const struct keeping *k, const struct loop_stmt *s)
         return s->kind == STMT_FOR && grid_row_trip(s) == grid_row_trip(k->first) && loop_expr_same(s->a, k->first->a) && grid_row_side(k->row, s) == k->side;
 }
 
-/* all of one loop, or of none that it holds: what a lane does in a turn, whatever happens */
+/* all of one loop, or of none that it holds: what a lane does in an iteration, whatever happens */
 static bool is_plain(const struct loop_stmt *s)
 {
         const struct loop_stmt *last = s->body->first;
@@ -137,7 +137,7 @@ static void each_loop(struct keeping *k, void (*visit)(struct keeping *k))
                 struct loop_block alone = { .first = &copy, .end = &copy.next };
                 copy.next = NULL;
                 loop_block_walk(&alone, find_store, NULL, &stored);
-                if (s->kind != STMT_FOR || !is_plain(s) || (stored && !grid_turns_can(s->body)))
+                if (s->kind != STMT_FOR || !is_plain(s) || (stored && !grid_iterations_can(s->body)))
                         continue;
                 if (!k->first) {
                         k->first = s;
@@ -193,7 +193,7 @@ struct grid_kept grid_kept_write(const struct grid_row *row)
         kept.elements = elements;
         int64_t all = 0;
         for (struct load *load = k.loads; load < k.loads + k.count; load++)
-                if (load->again && elements <= GRID_TURNS_MAX && all + elements <= GRID_KEPT_MOST) {
+                if (load->again && elements <= GRID_ITERATIONS_MAX && all + elements <= GRID_KEPT_MOST) {
                         keep(&k, load, &kept);
                         all += elements;
                 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* grid, rows: where an iteration sums over neighbours in memory, a lane for each of them reads with gaps as long
- * as a row, and there are few. So a warp has the iteration, and its lanes every 32nd turn of each loop:
+ * as a row, and there are few. So a warp has the iteration, and its lanes every 32nd iteration of each loop:
  *
  *     var %sum : f32 = 0.0                       var %sum : f32 = 0.0
  *     for %k = 0 to 768 {                        alloc %parts : f32[32]
  *       set %sum = %sum + %x[%i * 768 + %k]      for %lane = 0 to 32 gpu_lane {
  *     }                                            var %part : f32 = 0.0
- *     store %y[%i] = %sum                ->        for %turn = 0 to 24 {
- *                                                    let %k : index = %turn * 32 + %lane
+ *     store %y[%i] = %sum                ->        for %iteration = 0 to 24 {
+ *                                                    let %k : index = %iteration * 32 + %lane
  *                                                    set %part = %part + %x[%i * 768 + %k]
  *                                                  }
  *                                                  store %parts[%lane] = %part
@@ -19,12 +19,12 @@
  *                                                set %sum = %sum + %joined + ..
  *                                                for %lane = 0 to 1 gpu_lane { store %y[%i] = %sum }
  *
- * What stands between loops all lanes compute alike; loops that store do so behind all values of a lane (grid_turns.c). Where neighbours are
+ * What stands between loops all lanes compute alike; loops that store do so behind all values of a lane (grid_iterations.c). Where neighbours are
  * words in memory, and all lanes have as many, a lane has four side by side, or two, so that loads and stores of a word are one instruction
  * (engines/grid/vector_access.c), and a part of the sum for each:
  *
- *     for %turn = 0 to 24 step 4 {
- *       let %k : index = %turn * 32 + %lane * 4
+ *     for %iteration = 0 to 24 step 4 {
+ *       let %k : index = %iteration * 32 + %lane * 4
  *       let %v : f32 = %part + %x[%i * 768 + %k]
  *       ..
  *       let %v4 : f32 = %part4 + %x[%i * 768 + %k + 3]
@@ -36,10 +36,10 @@
  * Sums of floats in another order: class R, as reductions in vectors are (reduce.c); sums of averages of bytes keep theirs. */
 #include "engines/grid/grid_rows.h"
 
-#include "passes/vectorize/averages.h"
+#include "engines/grid/grid_iterations.h"
 #include "engines/grid/grid_kept.h"
 #include "engines/grid/grid_side.h"
-#include "engines/grid/grid_turns.h"
+#include "passes/vectorize/averages.h"
 #include "passes/vectorize/independence.h"
 #include "passes/vectorize/jam.h"
 
@@ -118,7 +118,7 @@ static void count_load(struct loop_expr *e, void *context)
         loads->far += step != 1 && step != 0;
 }
 
-/* all that the loop does is to add to variables of the row, once in a turn each */
+/* all that the loop does is to add to variables of the row, once in an iteration each */
 static bool reduces(const struct grid_row *row, struct loop_stmt *loop)
 {
         struct loop_stmt *inner = innermost(loop);
@@ -207,14 +207,14 @@ static void say_own(struct loop_expr *e, void *context)
                 *e = *loop_expr_copy(s->arena, s->place);
 }
 
-/* Its turns from the lane's on, every 32nd: as many for each lane, a known number, so that loads of several are under way. Its
- * neighbours, `side` of them, are turns that follow each other. */
-static void share_turns(const struct writing *w, struct loop_stmt *loop, const struct loop_stmt *lane, int64_t side)
+/* Its iterations from the lane's on, every 32nd: as many for each lane, a known number, so that loads of several are under way. Its
+ * neighbours, `side` of them, are iterations that follow each other. */
+static void share_iterations(const struct writing *w, struct loop_stmt *loop, const struct loop_stmt *lane, int64_t side)
 {
         struct arena *arena = w->arena;
         const int64_t count = grid_row_trip(loop);
-        struct loop_variable *turn = loop_variable_new(arena, "turn", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
-        struct loop_expr *at = loop_op(arena, LOOP_MUL, loop_use(arena, turn), loop_index(arena, GRID_LANES), NULL);
+        struct loop_variable *iteration = loop_variable_new(arena, "iteration", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        struct loop_expr *at = loop_op(arena, LOOP_MUL, loop_use(arena, iteration), loop_index(arena, GRID_LANES), NULL);
         struct loop_expr *first = loop_op(arena, LOOP_MUL, loop_use(arena, lane->variable), loop_index(arena, side), NULL);
         struct loop_block *body = loop_block_new(arena);
         struct loop_stmt *let = loop_append(arena, body, STMT_LET);
@@ -230,13 +230,13 @@ static void share_turns(const struct writing *w, struct loop_stmt *loop, const s
                 body->end = loop->body->end;
         }
         struct loop_expr *place = loop_op(arena, LOOP_MUL, loop_use(arena, lane->variable), loop_index(arena, w->kept.elements), NULL);
-        place = loop_op(arena, LOOP_ADD, place, loop_use(arena, turn), NULL);
+        place = loop_op(arena, LOOP_ADD, place, loop_use(arena, iteration), NULL);
         loop_block_walk(body, NULL, say_own, &(struct saying){ w->kept.own, place, arena });
-        loop->variable = turn;
+        loop->variable = iteration;
         loop->a = loop_index(arena, 0);
         loop->b = loop_index(arena, (count + GRID_LANES - 1) / GRID_LANES);
         loop->step = side;
-        loop->for_kind = loop->b->literal.i <= GRID_TURNS_MAX ? FOR_UNROLL : FOR_SERIAL;
+        loop->for_kind = loop->b->literal.i <= GRID_ITERATIONS_MAX ? FOR_UNROLL : FOR_SERIAL;
         loop->body = body;
 }
 
@@ -256,22 +256,22 @@ static struct loop_block *side_by_side(struct jam_copy *copy, struct loop_block 
         return all;
 }
 
-/* The same of turns that a lane has, of which the first statement says where it is, if that matters. */
-static void write_side(struct arena *arena, struct loop_stmt *turns, int64_t side)
+/* The same of iterations that a lane has, of which the first statement says where it is, if that matters. */
+static void write_side(struct arena *arena, struct loop_stmt *iterations, int64_t side)
 {
         struct jam_copy *copy = jam_copy_new(arena, (int)side);
-        struct loop_stmt *at = turns->body->first;
-        const bool matters = at->kind == STMT_LET && growth(at->a, turns, 0) == GRID_LANES;
-        set_neighbours(copy, turns->variable);
+        struct loop_stmt *at = iterations->body->first;
+        const bool matters = at->kind == STMT_LET && growth(at->a, iterations, 0) == GRID_LANES;
+        set_neighbours(copy, iterations->variable);
         if (matters) {
                 set_neighbours(copy, at->variable);
-                turns->body->first = at->next;
+                iterations->body->first = at->next;
         }
-        turns->body = side_by_side(copy, turns->body);
-        turns->step = side;
+        iterations->body = side_by_side(copy, iterations->body);
+        iterations->step = side;
         if (matters) {
-                at->next = turns->body->first;
-                turns->body->first = at;
+                at->next = iterations->body->first;
+                iterations->body->first = at;
         }
 }
 
@@ -337,7 +337,7 @@ static void write_reduction(const struct writing *w, struct loop_stmt *loop, str
         set_neighbours(copy, w->kept.own);
         set_neighbours(copy, inner->variable);
         inner->body = side_by_side(copy, inner->body);
-        share_turns(w, inner, lane, copy->times);
+        share_iterations(w, inner, lane, copy->times);
         append(lane->body, loop);
         append(out, lane);
         for (struct loop_stmt *s = after->first, *next; s; s = next) {
@@ -346,23 +346,23 @@ static void write_reduction(const struct writing *w, struct loop_stmt *loop, str
         }
 }
 
-/* turns that store */
-static void write_turns(const struct writing *w, struct loop_stmt *loop, struct loop_stmt *lane)
+/* iterations that store */
+static void write_iterations(const struct writing *w, struct loop_stmt *loop, struct loop_stmt *lane)
 {
         struct arena *arena = w->arena;
-        const bool simple = grid_turns_can(loop->body), few = grid_row_trip(loop) <= GRID_LANES * GRID_TURNS_MAX;
+        const bool simple = grid_iterations_can(loop->body), few = grid_row_trip(loop) <= GRID_LANES * GRID_ITERATIONS_MAX;
         const int64_t side = simple ? side_of(w, loop) : 1;
         if (side > 1 && !few) {
                 struct jam_copy *copy = jam_copy_new(arena, (int)side);
                 set_neighbours(copy, loop->variable);
                 loop->body = side_by_side(copy, loop->body);
         }
-        share_turns(w, loop, lane, side);
+        share_iterations(w, loop, lane, side);
         if (!simple || !few) {
                 append(lane->body, loop);
                 return;
         }
-        grid_turns_write(arena, loop->variable, loop->b->literal.i, loop->body, lane->body);
+        grid_iterations_write(arena, loop->variable, loop->b->literal.i, loop->body, lane->body);
         for (struct loop_stmt *s = lane->body->first; s; s = s->next)
                 if (s->kind == STMT_FOR && side > 1)
                         write_side(arena, s, side);
@@ -382,7 +382,7 @@ static void write_kept(const struct writing *w, struct loop_block *out)
                 set_neighbours(copy, w->kept.own);
                 set_neighbours(copy, s->variable);
                 s->body = side_by_side(copy, s->body);
-                share_turns(w, s, lane, w->kept.side);
+                share_iterations(w, s, lane, w->kept.side);
                 append(lane->body, s);
         }
 }
@@ -402,7 +402,7 @@ struct loop_block *grid_row_write(const struct grid_row *row)
                 } else if (reduces(row, s)) {
                         write_reduction(&w, s, out);
                 } else {
-                        write_turns(&w, s, open_loop(arena, out, "lane", FOR_GPU_LANE, GRID_LANES));
+                        write_iterations(&w, s, open_loop(arena, out, "lane", FOR_GPU_LANE, GRID_LANES));
                 }
         }
         return out;

@@ -50,15 +50,15 @@ struct walk {
         struct warp_work work;
         const struct multiply *multiply;
         double instructions, bytes;     /* of a block: of its warps; between memory and it */
-        double of_turns;                /* of these instructions, those of turns */
-        struct copied before, each;     /* into shared memory, for products: before the turns, in each */
+        double of_iterations;           /* of these instructions, those of iterations */
+        struct copied before, each;     /* into shared memory, for products: before the iterations, in each */
         double trips, lanes;            /* of the statement that is looked at */
-        double turns;                   /* of the loop around a multiply; 1: there is none */
+        double iterations;              /* of the loop around a multiply; 1: there is none */
         double below;                   /* what conditions around it say that a row of the tile is; 0: nothing */
-        bool in_lane, in_turn, unrolled;
+        bool in_lane, in_iteration, unrolled;
         int tile_rows, tile_columns, tile_lanes;
         int keys;                       /* of attention, outputs of the tile that is multiplied by values; 0: it is none */
-        bool first_turn;                /* products stand in front of the turns, too, as another one's do */
+        bool first_iteration;           /* products stand in front of the iterations, too, as another one's do */
         double scores;                  /* of multiplies, those from memory */
 };
 
@@ -73,7 +73,7 @@ static void move(struct walk *w, struct loop_buffer *b, double elements)
 static void count(struct walk *w, double instructions)
 {
         w->instructions += w->trips * instructions;
-        w->of_turns += w->in_turn ? w->trips * instructions : 0;
+        w->of_iterations += w->in_iteration ? w->trips * instructions : 0;
 }
 
 /* a comparison is a part of what chooses by it */
@@ -96,7 +96,7 @@ static int operations_of_call(const struct loop_function *f)
 
 static bool is_own(const struct loop_buffer *b) { return b->space == SPACE_STACK || b->space == SPACE_LANES; }
 
-/* no instruction where loops are unrolled: constants, and what is the same for all turns; what a
+/* no instruction where loops are unrolled: constants, and what is the same for all iterations; what a
  * lane keeps in registers */
 static bool is_free(const struct loop_expr *e) { return e->type.element == E_INDEX || (e->op == LOOP_LOAD && is_own(e->buffer)); }
 
@@ -131,7 +131,7 @@ static void find_multiply(struct loop_stmt *s, void *context)
 }
 
 /* Does a product read it, as weights or, if it may, as x? What is added to sums is none of a
- * turn's. */
+ * iteration's. */
 static bool is_multiplied(const struct walk *w, const struct loop_buffer *b, bool as_x)
 {
         struct multiplied m = { .buffer = b };
@@ -142,8 +142,8 @@ static bool is_multiplied(const struct walk *w, const struct loop_buffer *b, boo
 /* what of x may not be there stands under a window, or behind the last position */
 static void count_copy(struct walk *w, const struct loop_stmt *s, double bytes)
 {
-        struct copied *c = w->in_turn ? &w->each : &w->before;
-        bytes /= w->in_turn ? w->turns : 1;
+        struct copied *c = w->in_iteration ? &w->each : &w->before;
+        bytes /= w->in_iteration ? w->iterations : 1;
         const double words = bytes / ((double)w->cost->warps * GRID_LANES * COPY_BYTES);
         if (is_multiplied(w, s->buffer, false)) {
                 c->w += bytes;
@@ -173,10 +173,10 @@ static void look_at_for(struct walk *w, const struct loop_stmt *s)
                 break;
         default:
                 if (multiplies(s->body)) {
-                        w->first_turn |= !w->in_turn && w->work.multiplies > 0;
+                        w->first_iteration |= !w->in_iteration && w->work.multiplies > 0;
                         w->work.multiplies = w->work.read = w->scores = 0;
-                        w->turns = trips;
-                        w->in_turn = true;
+                        w->iterations = trips;
+                        w->in_iteration = true;
                 }
                 w->trips *= trips;
                 w->unrolled |= s->for_kind == FOR_UNROLL;
@@ -186,7 +186,7 @@ static void look_at_for(struct walk *w, const struct loop_stmt *s)
         w->unrolled = outer.unrolled;
         w->lanes = outer.lanes;
         w->in_lane = outer.in_lane;
-        w->in_turn = outer.in_turn;
+        w->in_iteration = outer.in_iteration;
 }
 
 static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
@@ -194,7 +194,7 @@ static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
         const struct loop_tiles *t = &s->tiles;
         const struct multiply *m = loop_tile_multiply(s, w->target);
         const int positions = m ? multiply_by_warp_group(m) ? m->positions / MULTIPLY_WARPS : m->positions : 0;
-        if (t->rows == 1 || positions != t->rows || (w->turns > 1 && !w->in_turn))        /* no fragments of warps; behind the turns */
+        if (t->rows == 1 || positions != t->rows || (w->iterations > 1 && !w->in_iteration))      /* no fragments of warps; behind the iterations */
                 return;
         const double rows = s->tiles.positions, width = (double)s->tiles.vectors * s->variable->type.lanes, deep = (double)s->tiles.depth * s->tiles.group;
         w->multiply = m;
@@ -202,10 +202,10 @@ static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
         w->tile_columns = s->tiles.vectors;
         w->tile_lanes = positions * m->outputs / GRID_LANES;
         w->keys = s->buffer ? 0 : loop_multiplied(s)->columns * s->variable->type.lanes;
-        const double all = w->trips / w->turns * (t->warp_group ? s->variable->warps : 1) * rows / m->positions * s->tiles.vectors * deep / multiply_row(m);
+        const double all = w->trips / w->iterations * (t->warp_group ? s->variable->warps : 1) * rows / m->positions * s->tiles.vectors * deep / multiply_row(m);
         w->work.multiplies += all;
         w->scores += s->buffer ? all : 0;
-        w->work.read += w->trips / w->turns * ((s->buffer ? rows : 0) + width) * deep * element_info[s->weights->element].bytes;
+        w->work.read += w->trips / w->iterations * ((s->buffer ? rows : 0) + width) * deep * element_info[s->weights->element].bytes;
 }
 
 /* memory that warps of a cluster have for a row each: they go on with it */
@@ -271,7 +271,7 @@ static void look_at(struct walk *w, const struct loop_stmt *s)
                 w->work.rows += w->trips / (double)w->cost->warps * s->tiles.positions;
                 break;
         case STMT_WAIT:
-                if (w->in_turn)
+                if (w->in_iteration)
                         w->work.stages = s->code + 2;
                 break;
         case STMT_MULTIPLY: look_at_multiply(w, s); break;
@@ -320,12 +320,12 @@ int64_t grid_shared_asked(const struct target *t, int64_t blocks, int64_t cluste
         return g->dependent_launch && shared >= rate_grid_crowding(t) && asked > shared ? asked : shared;
 }
 
-/* Copies and instructions that are of no turn come in front of the first, or behind the last. */
+/* Copies and instructions that are of no iteration come in front of the first, or behind the last. */
 static double attention_seconds(const struct walk *w)
 {
-        const double warps = (double)w->cost->warps, of_turns = w->turns > 1 ? w->of_turns : 0;
-        struct attention_work work = { .of = w->work, .once = (w->instructions - of_turns) / warps, .first = w->before.x + w->before.w };
-        work.of.instructions = of_turns / (warps * w->turns);
+        const double warps = (double)w->cost->warps, of_iterations = w->iterations > 1 ? w->of_iterations : 0;
+        struct attention_work work = { .of = w->work, .once = (w->instructions - of_iterations) / warps, .first = w->before.x + w->before.w };
+        work.of.instructions = of_iterations / (warps * w->iterations);
         work.of.copied = w->each.x + w->each.w;
         work.scores = w->scores / w->work.multiplies;
         return (multiply_by_warp_group(w->multiply) ? groups_attention_cost : warps_attention_cost)(w->target, w->multiply, &work);
@@ -336,7 +336,7 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
         const struct gpu *g = target_gpu(t);
         struct grid_cost cost = { .blocks = phase->b->literal.i, .warps = 1, .lanes = grid_lanes(phase->body) };
         struct arena *scratch = arena_new();
-        struct walk w = { .target = t, .f = f, .bounds = loop_bounds_new(scratch, f), .cost = &cost, .trips = 1, .lanes = 1, .turns = 1 };
+        struct walk w = { .target = t, .f = f, .bounds = loop_bounds_new(scratch, f), .cost = &cost, .trips = 1, .lanes = 1, .iterations = 1 };
         double results, all = traffic(f, &results);
         if (phase->for_kind == FOR_GPU_CLUSTER) {
                 w.work.cluster = (int)loop_cluster_blocks(phase);
@@ -349,20 +349,20 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
         w.work.warps = (int)cost.warps;
         w.work.shared = cost.shared;
         if (w.multiply) {
-                const bool alike = w.each.x + w.each.w > 0;     /* else all turns' copies stand before the first */
+                const bool alike = w.each.x + w.each.w > 0;     /* else all iterations' copies stand before the first */
                 const struct copied *c = alike ? &w.each : &w.before;
-                const double of_turn = alike ? 1 : w.turns;
-                w.work.copied = (c->x + c->w) / of_turn;
-                w.work.copied_w = c->w / of_turn;
-                w.work.x_copies = c->x_words / of_turn;
-                w.work.w_copies = c->w_words / of_turn;
+                const double of_iteration = alike ? 1 : w.iterations;
+                w.work.copied = (c->x + c->w) / of_iteration;
+                w.work.copied_w = c->w / of_iteration;
+                w.work.x_copies = c->x_words / of_iteration;
+                w.work.w_copies = c->w_words / of_iteration;
                 w.work.windows = c->windows;
                 if (!w.work.stages)
                         w.work.stages = 2;
                 int words = (int)(w.work.copied / COPY_BYTES / (double)(cost.warps * GRID_LANES));
                 cost.registers = w.keys ? warps_attention_registers(w.multiply, w.tile_rows * TILE_OWN_ROWS, w.keys, w.tile_columns * w.multiply->outputs)
                                         : warps_registers(w.multiply, w.tile_rows, w.tile_columns, w.tile_lanes, words);
-                w.work.turns = w.turns + w.first_turn;
+                w.work.iterations = w.iterations + w.first_iteration;
                 w.work.cold = cold;
                 w.work.operands = all - results;
                 w.work.results = results;

@@ -83,10 +83,10 @@ static void add_up(struct few_rows *r, struct loop_expr *block)
 {
         struct emit *e = r->w.s.e;
         const struct multiply *m = r->t.multiply;
-        const int64_t turns = words_of(r->w.s.op) / ((int64_t)r->t.warps * r->t.words), panel = words_of(r->w.s.op) * m->outputs * m->group;
+        const int64_t iterations = words_of(r->w.s.op) / ((int64_t)r->t.warps * r->t.words), panel = words_of(r->w.s.op) * m->outputs * m->group;
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, r->t.warps);
-        struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns));
-        struct loop_expr *first = emit_let(e, "first", times(e, plus(e, times(e, turn, r->t.warps), warp), r->t.words));
+        struct loop_expr *iteration = emit_for(e, "iteration", number(e, 0), number(e, iterations));
+        struct loop_expr *first = emit_let(e, "first", times(e, plus(e, times(e, iteration, r->t.warps), warp), r->t.words));
         struct loop_stmt *s = on_sums(r, STMT_MULTIPLY, r->w.xs, times(e, first, m->group));
         s->weights = r->w.s.ws;
         s->b = plus(e, times(e, block, panel), times(e, first, (int64_t)m->outputs * m->group));

@@ -123,23 +123,23 @@ static double wave_cost(const struct target *t, const struct warp_work *work, do
         /* until a copy is there, and what meeting costs an iteration, where operands come from L2,
          * from memory, or from memory while other launches overlap with this one */
         const double arrival = is_late ? rate_grid_arrival_overlapped(t) : is_far ? rate_grid_arrival_memory(t) : rate_grid_arrival(t);
-        const double iteration = is_late ? rate_grid_iteration_overlapped(t) : is_far ? rate_grid_iteration_memory(t) : rate_grid_iteration(t);
+        const double meeting = is_late ? rate_grid_iteration_overlapped(t) : is_far ? rate_grid_iteration_memory(t) : rate_grid_iteration(t);
         const double share = g->clock * g->multiprocessors / g->l2_rate;          /* cycles of a multiprocessor for a byte from L2, if all read */
         const double by_cache = work->copied_w + rate_grid_x_share(t) * (work->copied - work->copied_w);
         double copies = work->x_copies * (rate_grid_copy_x(t) + (work->windows ? rate_grid_copy_window(t) : 0)) + work->w_copies * rate_grid_copy_w(t);
-        const double ahead = is_late ? fmin(work->turns, work->stages - 1) : 0;
-        double own = iteration + copies + work->multiplies / work->warps * rate_grid_multiply(t) + work->instructions;
+        const double ahead = is_late ? fmin(work->iterations, work->stages - 1) : 0;
+        double own = meeting + copies + work->multiplies / work->warps * rate_grid_multiply(t) + work->instructions;
         double issued = blocks * (work->multiplies * multiply + work->warps * (copies * rate_grid_copy_issue(t) + work->instructions) / rate_grid_issue(t));
         double shared = blocks * (work->copied + work->read) / rate_grid_shared(t), cache = blocks * by_cache * share;
         const double hidden = blocks * work->multiplies * multiply + rate_grid_meeting(t) + rate_grid_shared_exposed(t) * shared;
-        const double turn = larger(larger(larger(own, issued), larger(shared, cache)), hidden), under_way = work->stages - 1;
-        const double turns = ahead * larger(turn, rate_grid_arrival(t) / under_way) + (work->turns - ahead) * larger(turn, arrival / under_way);
+        const double iteration = larger(larger(larger(own, issued), larger(shared, cache)), hidden), under_way = work->stages - 1;
+        const double iterations = ahead * larger(iteration, rate_grid_arrival(t) / under_way) + (work->iterations - ahead) * larger(iteration, arrival / under_way);
         /* A dependent launch copies the weights of all stages before it waits, and the first x
          * after it. */
-        const double first = g->dependent_launch ? rate_grid_first_waited(t) * (by_cache + (fmin(work->stages - 1, work->turns) - 1) * work->copied_w) : by_cache;
+        const double first = g->dependent_launch ? rate_grid_first_waited(t) * (by_cache + (fmin(work->stages - 1, work->iterations) - 1) * work->copied_w) : by_cache;
         double crowd = blocks * work->warps / (2 * rate_grid_issue(t));   /* so many warps write their rows in the time of one */
         double results = work->rows * rate_grid_row(t) * (work->partial ? 0.5 : 1) * larger(1, crowd);
-        return rate_grid_fill(t) + blocks * first * share + turns + results + warps_cluster_cost(t, work, blocks) + pool_cost(t, work);
+        return rate_grid_fill(t) + blocks * first * share + iterations + results + warps_cluster_cost(t, work, blocks) + pool_cost(t, work);
 }
 
 double warps_launch_cost(const struct gpu *g, const struct warp_work *work, double cycles)
@@ -198,7 +198,7 @@ double warps_attention_cost(const struct target *t, const struct multiply *m, co
                 const double instructions = w->instructions + (m->instructions > 1 ? w->multiplies / w->warps * OF_PARTS : 0);
                 const double byte = larger(count / rate_grid_port(t), busy * share), computed = instructions * pace + products + rate_grid_attention_wait(t);
                 const double arrival = larger(rate_grid_arrival(t) + w->copied * byte - computed, 0);
-                const double one = rate_grid_attention_block(t) + rate_grid_arrival(t) + work->first * byte + work->once * pace + w->turns * computed + (w->turns - 1) * arrival;
+                const double one = rate_grid_attention_block(t) + rate_grid_arrival(t) + work->first * byte + work->once * pace + w->iterations * computed + (w->iterations - 1) * arrival;
                 cycles += one * (wave ? waves - 1 : 1);
         }
         return warps_launch_cost(g, w, cycles);
@@ -226,7 +226,7 @@ double warps_row_attention_cost(const struct target *t, const struct row_attenti
                 WORD = 16,              /* bytes that a lane loads at a time */
                 KEY_LANES = 8,          /* lanes that share a key */
                 OF_WORD = 8,            /* instructions for a word of keys: to load it, multiply it and store it */
-                OF_TURN = 6,            /* instructions of an iteration besides */
+                OF_ITERATION = 6,       /* instructions of an iteration besides */
                 OF_SCORES = 110,        /* instructions to make shares of the scores of a lane's keys, each of the `times` */
                 OF_KEY = 2,             /* instructions of a warp for a key's values, and */
                 OF_VALUE = 2,           /* for each vector of their channels */
@@ -237,7 +237,7 @@ double warps_row_attention_cost(const struct target *t, const struct row_attenti
         const struct gpu *g = target_gpu(t);
         const double lanes = of->warps * LANES, bytes = of->keys * (of->depth + of->width) * 4, pace = warps_pace(t, of->warps);
         const double copies = larger(bytes / rate_grid_port(t), bytes * of->blocks * g->clock / g->l2_rate);
-        const double scores = of->turns * (OF_TURN + of->depth * 4 / WORD / KEY_LANES * OF_WORD) + of->times * OF_SCORES;
+        const double scores = of->iterations * (OF_ITERATION + of->depth * 4 / WORD / KEY_LANES * OF_WORD) + of->times * OF_SCORES;
         const double values = of->keys / of->warps * (OF_KEY + ceil(of->width / LANES) * OF_VALUE) + of->keys * of->width * 4 / WORD / lanes * OF_COPY;
         const double others = of->parts > 1 ? rate_grid_cluster(t) + rate_grid_cluster_leave(t) + (of->width + 2) * 4 * of->parts * g->clock / (g->cluster_rate / g->multiprocessors) : 0;
         const double arrival = rate_grid_arrival_memory(t) + (of->times - 1) * rate_grid_arrival(t);
@@ -251,7 +251,7 @@ double warps_window_cost(const struct target *t, const struct multiply *m, const
         const int64_t depth = w->channels < DEPTH ? w->channels : DEPTH;
         const double bytes = element_info[m->x.memory].bytes, words = (double)depth / m->group;
         const struct warp_work work = {
-                .blocks = (double)(divide_up(w->positions, TILE) * divide_up(w->outputs, PANEL)), .turns = (double)w->taps * (double)divide_up(w->channels, depth),
+                .blocks = (double)(divide_up(w->positions, TILE) * divide_up(w->outputs, PANEL)), .iterations = (double)w->taps * (double)divide_up(w->channels, depth),
                 .multiplies = (double)TILE / m->positions * PANEL / m->outputs * (double)depth / multiply_row(m),
                 .copied = (TILE + PANEL) * (double)depth * bytes, .copied_w = PANEL * (double)depth * bytes, .read = 2 * (TILE + PANEL) * (double)depth * bytes,
                 .x_copies = ceil(TILE * words / (WARPS * LANES)), .w_copies = ceil(PANEL * words / (WARPS * LANES)), .windows = w->taps > 1, .rows = TILE,
@@ -262,8 +262,8 @@ double warps_window_cost(const struct target *t, const struct multiply *m, const
         return warps_cost(t, m, &work) + (w->copies ? w->copies + 2 : 0) * g->launch + times * w->inputs * rate_grid_moved(t) / (g->clock * g->multiprocessors);
 }
 
-double row_warps_cost(const struct target *t, int turns, double bytes)
+double row_warps_cost(const struct target *t, int iterations, double bytes)
 {
         const struct gpu *g = target_gpu(t);
-        return g->launch + (turns + 1) * rate_grid_load(t) / g->clock + bytes / g->memory_rate;
+        return g->launch + (iterations + 1) * rate_grid_load(t) / g->clock + bytes / g->memory_rate;
 }

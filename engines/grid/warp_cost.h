@@ -12,7 +12,7 @@
  * iterations. */
 struct warp_work {
         double blocks;                  /* of the launch */
-        double turns;                   /* iterations of a block */
+        double iterations;              /* iterations of a block */
         double multiplies;              /* MMA instructions of a block in an iteration, as the target's multiply counts them */
         double copied, read;            /* bytes of operands in an iteration: copied into shared memory; read from it by the block's warps */
         double copied_w;                /* bytes of weights among the copied ones */
@@ -75,7 +75,7 @@ struct row_attention {
         double blocks;                  /* of the launch */
         double keys;                    /* of a row that a block has */
         double depth, width;            /* channels of keys; channels of values */
-        double turns;                   /* iterations of a block's warps over its keys */
+        double iterations;              /* iterations of a block's warps over its keys */
         double times;                   /* how often the block does all of these, for one part of its keys after the other */
         int warps;                      /* of a block */
         int parts;                      /* blocks of a cluster that share a row; 1: no cluster */
@@ -93,9 +93,9 @@ double warps_launch_cost(const struct gpu *g, const struct warp_work *work, doub
  * follows, whose costs in the graph the model does not see. behind: seconds of a launch that
  * reduces rows of the results; 0: there is none. */
 double warps_judged(const struct target *t, const struct warp_work *work, double seconds, double behind);
-/* Seconds of a product of few rows (engines/grid/row_warps.c): `turns` iterations, each of which
+/* Seconds of a product of few rows (engines/grid/row_warps.c): `iterations` iterations, each of which
  * waits for a load, and `bytes` bytes of weights in all, which come from memory. */
-double row_warps_cost(const struct target *t, int turns, double bytes);
+double row_warps_cost(const struct target *t, int iterations, double bytes);
 /* Seconds of a product by fragments of warps; 0: no block fits on a multiprocessor. */
 double warps_cost(const struct target *t, const struct multiply *m, const struct warp_work *work);
 

@@ -28,12 +28,12 @@ double groups_cost(const struct target *t, const struct multiply *m, const struc
                 return 0;
         const double blocks_each = larger(1, (double)divide_up((int64_t)work->blocks, g->multiprocessors) / waves);
         const double products = work->multiplies * rate_multiply(t, m);
-        double turn = larger(blocks_each * products, products + rate_grid_group_iteration(t));
-        turn = larger(turn, blocks_each * work->copied / rate_grid_group_l2(t));
-        turn = larger(turn, rate_grid_load(t) / (double)(work->stages - 2));
+        double iteration = larger(blocks_each * products, products + rate_grid_group_iteration(t));
+        iteration = larger(iteration, blocks_each * work->copied / rate_grid_group_l2(t));
+        iteration = larger(iteration, rate_grid_load(t) / (double)(work->stages - 2));
         const double stored = work->partial ? work->partial : work->results;
         const double results = stored / work->blocks * blocks_each * share / g->l2_rate;
-        const double cycles = waves * (2 * rate_grid_load(t) + work->turns * turn + results + warps_cluster_cost(t, work, blocks_each));
+        const double cycles = waves * (2 * rate_grid_load(t) + work->iterations * iteration + results + warps_cluster_cost(t, work, blocks_each));
         return warps_launch_cost(g, work, cycles);
 }
 
@@ -43,8 +43,8 @@ static double attention_wave(const struct target *t, const struct multiply *m, c
         const struct warp_work *w = &work->of;
         const double pace = warps_pace(t, count * w->warps);
         const double products = count * w->multiplies * rate_multiply(t, m), made = products * work->scores + w->instructions * pace;
-        const double turn = larger(larger(products, made) + rate_grid_group_iteration(t), count * w->copied / rate_grid_group_l2(t));
-        return 2 * rate_grid_load(t) + count * work->first / rate_grid_group_l2(t) + work->once * pace + w->turns * turn;
+        const double iteration = larger(larger(products, made) + rate_grid_group_iteration(t), count * w->copied / rate_grid_group_l2(t));
+        return 2 * rate_grid_load(t) + count * work->first / rate_grid_group_l2(t) + work->once * pace + w->iterations * iteration;
 }
 
 double groups_attention_cost(const struct target *t, const struct multiply *m, const struct attention_work *work)

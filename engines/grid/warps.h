@@ -18,7 +18,7 @@ struct warps {
         int64_t positions;              /* of all images, one behind the other */
         int64_t images, of_image;       /* images; positions of one */
         int64_t panel_size;             /* elements of a panel of w */
-        int64_t turns;                  /* iterations over all channels and offsets of the window */
+        int64_t iterations;             /* iterations over all channels and offsets of the window */
         struct loop_variable *sums;     /* of each warp, in fragments */
         struct loop_buffer *xs, *ws, *out;        /* in shared memory: stages of x and of w; sums that leave the fragments */
         struct loop_buffer *added;      /* in shared memory: the residual; or NULL */
@@ -37,7 +37,7 @@ int64_t warps_x_stage(const struct warp_tile *t);
 int64_t warps_w_panel(const struct warp_tile *t);
 int64_t warps_w_stage(const struct warp_tile *t);
 /* The first element of an iteration's stage, of stages of `size` elements. */
-struct loop_expr *warps_stage(struct warps *w, struct loop_expr *turn, int64_t size);
+struct loop_expr *warps_stage(struct warps *w, struct loop_expr *iteration, int64_t size);
 /* Warps of a block; the first position of a warp in the tile, and its panel: warp w has row w %
  * warps of positions, and panel w / warps. */
 int warps_count(const struct warps *w);
@@ -60,9 +60,9 @@ void warps_split_position(struct warps *w, struct loop_expr *p, struct loop_expr
 struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element element, int64_t extent);
 struct loop_stmt *warps_add(struct warps *w, enum loop_stmt_kind kind, int code);
 /* The MMA of an iteration, by one warp; warp NULL: by all warps, as warp-group MMA. */
-struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
+struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp, struct loop_expr *iteration);
 /* The number among all iterations of iteration i of the block. */
-struct loop_expr *warps_turn(struct warps *w, struct loop_expr *i);
+struct loop_expr *warps_iteration(struct warps *w, struct loop_expr *i);
 
 /* The residual: a value of the results' shape in memory that the epilogue reads element by element.
  * NULL: there is none. */
@@ -78,12 +78,12 @@ void groups_write_results(struct warps *w);
 /* ---- warps_copies.c ---- */
 
 /* A warp's copies for an iteration: of x; of w. */
-void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
-void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *turn);
+void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *iteration);
+void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *iteration);
 /* A warp's copies of the residual. */
 void warps_copy_added(struct warps *w, struct loop_expr *warp);
 /* Bulk copies of an iteration's weights, outside of the loops over warps. */
-void warps_run_w(struct warps *w, struct loop_expr *turn);
+void warps_run_w(struct warps *w, struct loop_expr *iteration);
 
 /* ---- warps_results.c ---- */
 

@@ -13,12 +13,12 @@ static struct loop_expr *both(struct warps *w, struct loop_expr *a, struct loop_
  * each dimension, the iteration's first channel in its block of channels, and that block. */
 struct place_in_x { struct loop_expr *image, *position[RANK_MAX], *offset[RANK_MAX], *channel, *block; };
 
-static void split_turn(struct warps *w, struct loop_expr *t, struct place_in_x *place)
+static void split_iteration(struct warps *w, struct loop_expr *t, struct place_in_x *place)
 {
         struct emit *e = w->s.e;
         int64_t words = w->inner / w->tile.words, row = (int64_t)w->tile.words * w->tile.group;
         struct loop_expr *i = t;
-        if (words > 1 && w->turns > words)
+        if (words > 1 && w->iterations > words)
                 i = emit_op_int(e, LOOP_REM, t, words);
         place->channel = words > 1 ? times(e, i, row) : number(e, 0);
         t = emit_op_int(e, LOOP_DIV, t, words);
@@ -119,8 +119,8 @@ static struct loop_expr *own_of(struct warps *w, struct loop_expr *warp)
 struct shared_word { struct loop_expr *number, *unit, *within; };
 
 static void share_words(struct warps *w, struct loop_expr *warp, int64_t count, int64_t unit,
-                        void (*each)(struct warps *w, const struct shared_word *word, struct loop_expr *turn),
-                        struct loop_expr *turn)
+                        void (*each)(struct warps *w, const struct shared_word *word, struct loop_expr *iteration),
+                        struct loop_expr *iteration)
 {
         struct emit *e = w->s.e;
         const int64_t all = warps_count(w) * GRID_LANES;
@@ -141,7 +141,7 @@ static void share_words(struct warps *w, struct loop_expr *warp, int64_t count, 
         bool guard = count % all;
         if (guard)
                 emit_if(e, warps_less(w, word.number, count));
-        each(w, &word, turn);
+        each(w, &word, iteration);
         for (int closes = 2 + guard; closes > 0; closes--)
                 emit_end(e);
 }
@@ -160,7 +160,7 @@ static struct loop_expr *place_in_line(struct warps *w, struct loop_expr *n, str
  * does). */
 struct row { struct loop_expr *p, *from, *to, *there; };
 
-static struct row row_of(struct warps *w, struct loop_expr *row, struct loop_expr *n, struct loop_expr *turn)
+static struct row row_of(struct warps *w, struct loop_expr *row, struct loop_expr *n, struct loop_expr *iteration)
 {
         struct emit *e = w->s.e;
         struct loop_expr *k = emit_let(e, "k", times(e, n, w->tile.group)), *p = emit_let(e, "p", plus(e, w->position, row));
@@ -169,9 +169,9 @@ static struct row row_of(struct warps *w, struct loop_expr *row, struct loop_exp
         struct loop_expr *image = plus(e, w->s.x_start,
                                        plus(e, times(e, place.image, w->s.x.stride[0]),
                                             times(e, w->group, w->blocks * w->s.x.stride[1])));
-        split_turn(w, turn, &place);
+        split_iteration(w, iteration, &place);
         return (struct row){ .p = p, .from = plus(e, plus(e, image, k), place_in_x(w, &place)),
-                             .to = plus(e, plus(e, warps_stage(w, turn, warps_x_stage(&w->tile)), times(e, row, warp_tile_row(&w->tile))),
+                             .to = plus(e, plus(e, warps_stage(w, iteration, warps_x_stage(&w->tile)), times(e, row, warp_tile_row(&w->tile))),
                                         place_in_line(w, n, row)),
                              .there = is_in_x(w, &place, k) };
 }
@@ -183,22 +183,22 @@ static void copy_word(struct warps *w, const struct row *r, struct loop_expr *p,
         emit_copy(e, w->xs, to, w->s.xs, from, there ? emit_let(e, "there", there) : NULL, w->tile.group);
 }
 
-static void copy_x(struct warps *w, const struct shared_word *word, struct loop_expr *turn)
+static void copy_x(struct warps *w, const struct shared_word *word, struct loop_expr *iteration)
 {
-        const struct row r = row_of(w, emit_let(w->s.e, "row", word->unit), word->within, turn);
+        const struct row r = row_of(w, emit_let(w->s.e, "row", word->unit), word->within, iteration);
         copy_word(w, &r, r.p, r.to, r.from);
 }
 
 /* A lane copies the same word of several rows, which are a constant apart both in x and in shared
  * memory. */
-static void copy_rows(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
+static void copy_rows(struct warps *w, struct loop_expr *warp, struct loop_expr *iteration)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
         const int rows = warps_count(w) * GRID_LANES / t->words;
         struct loop_expr *own = own_of(w, warp);
         struct loop_expr *row = emit_let(e, "row", emit_op_int(e, LOOP_DIV, own, t->words));
-        const struct row r = row_of(w, row, emit_let(e, "n", emit_op_int(e, LOOP_REM, own, t->words)), turn);
+        const struct row r = row_of(w, row, emit_let(e, "n", emit_op_int(e, LOOP_REM, own, t->words)), iteration);
         struct loop_expr *to = emit_let(e, "to", r.to), *from = emit_let(e, "from", r.from);
         struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(t->positions, rows))), *more = times(e, i, rows);
         const bool guard = t->positions % rows;
@@ -211,46 +211,46 @@ static void copy_rows(struct warps *w, struct loop_expr *warp, struct loop_expr 
 }
 
 /* The place in w of a panel's first word in an iteration. */
-static struct loop_expr *place_in_w(struct warps *w, struct loop_expr *panel, struct loop_expr *turn)
+static struct loop_expr *place_in_w(struct warps *w, struct loop_expr *panel, struct loop_expr *iteration)
 {
         struct emit *e = w->s.e;
         struct loop_expr *of_all = plus(e, times(e, w->group, w->s.panels), panel);
-        return plus(e, times(e, of_all, w->panel_size), times(e, turn, warps_w_panel(&w->tile)));
+        return plus(e, times(e, of_all, w->panel_size), times(e, iteration, warps_w_panel(&w->tile)));
 }
 
-static void copy_w(struct warps *w, const struct shared_word *word, struct loop_expr *turn)
+static void copy_w(struct warps *w, const struct shared_word *word, struct loop_expr *iteration)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
         struct loop_expr *number_in = t->panels == 1 ? number(e, 0) : emit_let(e, "panel", word->unit),
                          *k = times(e, t->panels == 1 ? word->number : word->within, t->group);
         struct loop_expr *panel = emit_let(e, "from_panel", plus(e, w->panel, number_in));
-        struct loop_expr *from = plus(e, place_in_w(w, panel, turn), k);
+        struct loop_expr *from = plus(e, place_in_w(w, panel, iteration), k);
         struct loop_expr *to = times(e, word->number, t->group);
         if (t->warp_group && !op_int(w->s.op, "crossed"))       /* a unit is a swizzle line */
                 to = plus(e, times(e, word->unit, warp_tile_row(t)), place_in_line(w, word->within, word->unit));
-        emit_copy(e, w->ws, plus(e, warps_stage(w, turn, warps_w_stage(t)), to), w->s.ws, from,
+        emit_copy(e, w->ws, plus(e, warps_stage(w, iteration, warps_w_stage(t)), to), w->s.ws, from,
                   w->s.panels % t->panels ? warps_less(w, panel, w->s.panels) : NULL, t->group);
 }
 
-void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
+void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *iteration)
 {
         const int all = warps_count(w) * GRID_LANES, words = w->tile.words;
         if (all % (w->tile.warp_group ? words * MULTIPLY_SWIZZLE : words) == 0 && are_in_order(w))
-                copy_rows(w, warp, turn);
+                copy_rows(w, warp, iteration);
         else
-                share_words(w, warp, (int64_t)w->tile.positions * words, words, copy_x, turn);
+                share_words(w, warp, (int64_t)w->tile.positions * words, words, copy_x, iteration);
 }
 
-void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *turn)
+void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *iteration)
 {
         const struct warp_tile *t = &w->tile;
-        share_words(w, warp, warps_w_stage(t) / t->group, t->warp_group ? t->words : warps_w_panel(t) / t->group, copy_w, turn);
+        share_words(w, warp, warps_w_stage(t) / t->group, t->warp_group ? t->words : warps_w_panel(t) / t->group, copy_w, iteration);
 }
 
-static void copy_added(struct warps *w, const struct shared_word *word, struct loop_expr *turn)
+static void copy_added(struct warps *w, const struct shared_word *word, struct loop_expr *iteration)
 {
-        (void)turn;
+        (void)iteration;
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
         const struct value *added = warps_added(w->s.op);
@@ -281,12 +281,12 @@ void warps_copy_added(struct warps *w, struct loop_expr *warp)
         share_words(w, warp, t->positions * across, across, copy_added, NULL);
 }
 
-void warps_run_w(struct warps *w, struct loop_expr *turn)
+void warps_run_w(struct warps *w, struct loop_expr *iteration)
 {
         struct emit *e = w->s.e;
         const int64_t size = warps_w_panel(&w->tile);
         struct loop_expr *k = emit_for(e, "panel", number(e, 0), number(e, w->tile.panels));
-        struct loop_expr *to = plus(e, warps_stage(w, turn, warps_w_stage(&w->tile)), times(e, k, size));
-        emit_copy(e, w->ws, to, w->s.ws, place_in_w(w, plus(e, w->panel, k), turn), NULL, (int)size);
+        struct loop_expr *to = plus(e, warps_stage(w, iteration, warps_w_stage(&w->tile)), times(e, k, size));
+        emit_copy(e, w->ws, to, w->s.ws, place_in_w(w, plus(e, w->panel, k), iteration), NULL, (int)size);
         emit_end(e);
 }

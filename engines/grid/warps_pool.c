@@ -98,9 +98,9 @@ void warps_write_pool(struct warps *w)
         const int64_t images = warp_tile_images(w->s.op, t), all = images * width;
         const bool few = w->outputs % (panel * t->panels) != 0, some = w->positions % t->positions != 0 && w->images > 1;
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
-        struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, divide_up(all, at_once)));
+        struct loop_expr *iteration = emit_for(e, "iteration", number(e, 0), number(e, divide_up(all, at_once)));
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
-        struct loop_expr *at = plus(e, times(e, turn, at_once), plus(e, times(e, warp, GRID_LANES), lane)), *image = number(e, 0);
+        struct loop_expr *at = plus(e, times(e, iteration, at_once), plus(e, times(e, warp, GRID_LANES), lane)), *image = number(e, 0);
         at = emit_let(e, "at", at);
         if (all % at_once)
                 emit_if(e, warps_less(w, at, all));

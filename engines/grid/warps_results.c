@@ -332,17 +332,17 @@ void warps_join_share(struct warps *w)
         int side = are_words(w) ? SIDE : 1;
         while (rows * width % (warps_count(w) * GRID_LANES * side) || warp_tile_part_row(t) % side || width % side)
                 side /= 2;
-        const int at_once = warps_count(w) * GRID_LANES * side, turns = rows * width / at_once;
-        int count = turns < BATCH / side ? turns : BATCH / side;
-        while (turns % count)
+        const int at_once = warps_count(w) * GRID_LANES * side, iterations = rows * width / at_once;
+        int count = iterations < BATCH / side ? iterations : BATCH / side;
+        while (iterations % count)
                 count--;
         struct batch b = { .some = w->positions % t->positions != 0, .few = w->outputs % (panel * t->panels) != 0 };
         struct loop_expr *kept[BATCH];
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
-        struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, turns / count));
+        struct loop_expr *iteration = emit_for(e, "iteration", number(e, 0), number(e, iterations / count));
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
         struct loop_expr *own = times(e, plus(e, times(e, warp, GRID_LANES), lane), side);
-        struct loop_expr *first = emit_let(e, "at", plus(e, times(e, turn, (int64_t)count * at_once), own));
+        struct loop_expr *first = emit_let(e, "at", plus(e, times(e, iteration, (int64_t)count * at_once), own));
         for (int i = 0; i < count; i++) {
                 struct loop_expr *at = i ? emit_let(e, "at", plus(e, first, number(e, (int64_t)i * at_once))) : first;
                 struct loop_expr *row = emit_let(e, "row", plus(e, first_row, emit_op_int(e, LOOP_DIV, at, width)));

@@ -96,8 +96,8 @@ void warps_write_rows(struct warps *w)
         const int members = warp_tile_members(t), at_once = warps_count(w) * members;
         const bool some = w->positions % t->positions != 0, uneven = t->positions % at_once != 0;
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
-        struct loop_expr *turn = emit_for(e, "turn", number(e, 0), number(e, divide_up(t->positions, at_once)));
-        struct loop_expr *row = plus(e, times(e, plus(e, times(e, turn, warps_count(w)), warp), members), w->number);
+        struct loop_expr *iteration = emit_for(e, "iteration", number(e, 0), number(e, divide_up(t->positions, at_once)));
+        struct loop_expr *row = plus(e, times(e, plus(e, times(e, iteration, warps_count(w)), warp), members), w->number);
         row = emit_let(e, "row", row);
         if (uneven) {
                 emit_if(e, warps_less(w, row, t->positions));

@@ -30,7 +30,7 @@ struct survey {
         bool good, floats, narrow;
         const struct loop_stmt *innermost; /* loop around the last sum */
         const struct loop_bounds *bounds;
-        double steps; /* turns of all loops of the sums */
+        double steps; /* iterations of all loops of the sums */
 };
 
 void jam_define(const struct jam_nest *nest, const struct loop_stmt *let)
@@ -108,7 +108,7 @@ static void take_loop(struct survey *s, const struct loop_stmt *loop)
         s->steps *= known ? (double)(to.high - from.low) : UNKNOWN_TRIP;
 }
 
-/* sum + a * b, in every turn */
+/* sum + a * b, in every iteration */
 static void take_sum(struct loop_stmt *stmt, void *context)
 {
         struct survey *s = context;
@@ -179,7 +179,7 @@ static bool may_jam(const struct survey *survey, struct loop_stmt *loop)
 
 /* ---- times ---- */
 
-/* loads of one turn that differ from row to row count once for each */
+/* loads of one iteration that differ from row to row count once for each */
 static double loads_of(const struct survey *s, const struct jam *jam, bool by_column)
 {
         double loads = 0;
@@ -206,8 +206,8 @@ static bool is_reduction(const struct survey *s, const struct jam *jam)
         return all;
 }
 
-/* cycles of one turn of the sums of some rows, in one column */
-static double turn_cycles(const struct survey *s, const struct jam *jam)
+/* cycles of one iteration of the sums of some rows, in one column */
+static double iteration_cycles(const struct survey *s, const struct jam *jam)
 {
         if (is_reduction(s, jam))
                 return scalars_reduction_cost(s->load_count, s->target);
@@ -231,15 +231,15 @@ static double strip_cycles(const struct survey *s, const struct jam *jam)
         return scalars_strip_cost(&strip, s->target);
 }
 
-/* cycles of a turn of a sum, on average */
+/* cycles of an iteration of a sum, on average */
 static double cycles(const struct survey *s, const struct jam *jam)
 {
         const struct jam_nest *nest = s->nest;
         struct jam one = *jam;
         one.rows = 1;
         int64_t all = jam->row < 0 ? 1 : trip_of(nest->loops[jam->row]), rest = all % jam->rows;
-        double edge = (turn_cycles(s, jam) * (double)(all / jam->rows) +
-                       turn_cycles(s, &one) * (double)rest) /
+        double edge = (iteration_cycles(s, jam) * (double)(all / jam->rows) +
+                       iteration_cycles(s, &one) * (double)rest) /
                       (double)all;
         if (jam->column < 0)
                 return edge;
@@ -342,7 +342,7 @@ static void try_width(struct search *search, struct jam jam, const struct middle
                     : jam.rows == 1         ? JAM_STEPS_MAX
                                             : STEPS_MOST;
         for (jam.steps = 1; jam.steps <= steps; jam.steps++)
-                if (jam.steps == 1 || (jam.turns && jam.turns % jam.steps == 0))
+                if (jam.steps == 1 || (jam.iterations && jam.iterations % jam.steps == 0))
                         try(search, jam);
 }
 
@@ -374,7 +374,7 @@ static void try_strips(struct search *search, struct jam jam, bool good[])
         m.repeat = may_repeat(nest);
         m.most = target_stack_bytes(s->target) /
                  element_info[nest->sum->variable->type.element].bytes;
-        jam.turns = jam_turns(nest, column->variable, jam.first);
+        jam.iterations = jam_iterations(nest, column->variable, jam.first);
         jam.narrow = s->narrow;
         try_widths(search, jam, m);
         for (jam.row = 0; jam.row < jam.column; jam.row++)

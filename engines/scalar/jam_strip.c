@@ -22,7 +22,7 @@
  *                                                     for %e = 0 to 1 { column 196, as it was }
  *
  * C compilers make vectors of such loops from -O2 on, and of those a machine has: their numbers of
- * turns are known and even. Columns at edges, where windows reach over the border, and what no strip
+ * iterations are known and even. Columns at edges, where windows reach over the border, and what no strip
  * takes are computed as before. A product of 8 bits by 8 or 9 says that 16 bits hold it: of these a
  * vector has twice as many. Several rows are jam.c's matter: %line is the row's number. */
 #include "ir/loop/loop_vector.h"
@@ -119,7 +119,7 @@ bool jam_middle(const struct jam_nest *nest, const struct loop_stmt *column, int
         return true;
 }
 
-int64_t jam_turns(const struct jam_nest *nest, const struct loop_variable *v, int64_t column)
+int64_t jam_iterations(const struct jam_nest *nest, const struct loop_variable *v, int64_t column)
 {
         const struct loop_stmt *loop = jam_innermost(nest);
         int64_t from, to;
@@ -200,7 +200,7 @@ static void store_sum(struct strip *s, struct loop_stmt *each, struct loop_expr 
         store->b = value;
 }
 
-/* the column of a turn of `each` */
+/* the column of an iteration of `each` */
 static struct loop_expr *column_of(struct strip *s, const struct loop_stmt *each)
 {
         struct loop_expr *first = s->jam->strips > 1 ? loop_use(s->arena, s->column)
@@ -236,25 +236,25 @@ static struct loop_expr *end_of(struct strip *s, struct loop_expr *e)
         return loop_index(s->arena, value);
 }
 
-/* Turns of the innermost loop: values that are the same for all columns, then a loop over columns. */
-static void write_turns(struct strip *s, const struct loop_stmt *loop, struct loop_block *out)
+/* Iterations of the innermost loop: values that are the same for all columns, then a loop over columns. */
+static void write_iterations(struct strip *s, const struct loop_stmt *loop, struct loop_block *out)
 {
         int steps = s->jam->steps;
         const struct loop_stmt *set = loop->body->first;
         struct loop_block *lets = loop_block_new(s->arena);
-        struct jam_copy *turns = jam_copy_new(s->arena, steps);
+        struct jam_copy *iterations = jam_copy_new(s->arena, steps);
         struct loop_expr *products[JAM_STEPS_MAX];
         int64_t first;
-        bool all = s->jam->turns == steps && loop_is_int(end_of(s, loop->a), &first);
+        bool all = s->jam->iterations == steps && loop_is_int(end_of(s, loop->a), &first);
         for (int i = 0; i < steps; i++)
-                jam_copy_set(turns, loop->variable, i,
+                jam_copy_set(iterations, loop->variable, i,
                              all ? loop_index(s->arena, first + i)
                                  : jam_plus(s->arena, loop->variable, i));
         while (set->kind != STMT_SET)
                 set = set->next;
-        jam_range(turns, loop->body->first, set, lets);
+        jam_range(iterations, loop->body->first, set, lets);
         for (int i = 0; i < steps; i++) {
-                products[i] = jam_expr(turns, set->a->args[1], i);
+                products[i] = jam_expr(iterations, set->a->args[1], i);
                 if (s->jam->narrow)
                         products[i] = loop_cast(s->arena, E_I32,
                                                 loop_cast(s->arena, E_I16, products[i]));
@@ -271,7 +271,7 @@ static void write_turns(struct strip *s, const struct loop_stmt *loop, struct lo
         for (int i = 0; i < steps; i++)
                 sum = loop_op(s->arena, LOOP_ADD, sum, jam_expr(columns, products[i], 0), NULL);
         store_sum(s, each, sum);
-        s->failed |= turns->failed || columns->failed;
+        s->failed |= iterations->failed || columns->failed;
 }
 
 /* the loops of the sum, inside a block */
@@ -283,8 +283,8 @@ static void write_sums(struct strip *s, struct loop_block *block, struct loop_bl
                         append_let(s, stmt,
                                    jam_depends(s->nest, stmt->a, s->column) ? s->moved : out);
                 } else if (stmt->kind == STMT_FOR) {
-                        if (stmt == innermost && s->jam->turns == s->jam->steps) {
-                                write_turns(s, stmt, out);
+                        if (stmt == innermost && s->jam->iterations == s->jam->steps) {
+                                write_iterations(s, stmt, out);
                                 return;
                         }
                         struct loop_stmt *loop = loop_append(s->arena, out, STMT_FOR);
@@ -293,7 +293,7 @@ static void write_sums(struct strip *s, struct loop_block *block, struct loop_bl
                         loop->b = end_of(s, stmt->b);
                         loop->step = stmt == innermost ? s->jam->steps : 1;
                         if (stmt == innermost)
-                                write_turns(s, stmt, loop->body);
+                                write_iterations(s, stmt, loop->body);
                         else
                                 write_sums(s, stmt->body, loop->body);
                         return;

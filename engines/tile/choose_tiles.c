@@ -11,7 +11,7 @@
 
 enum { POSITIONS_MAX = 64 };            /* in a row, as schedules say it */
 enum { PREFETCH_MAX = 16 };
-enum { TURN_BYTES = 64 };               /* of a row in a turn of the innermost loop */
+enum { ITERATION_BYTES = 64 };          /* of a row in an iteration of the innermost loop */
 
 /* what choices compare: blocks of a panel's sums */
 struct panel {
@@ -75,12 +75,12 @@ static int64_t pitch_in_memory(const struct op *op)
                           x.stride[last] * strides[last - 2]);
 }
 
-/* small tiles: several products a turn */
+/* small tiles: several products an iteration */
 static int unroll_of(const struct op *op, const struct multiply *m)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         int64_t words = type_extent(w, w->rank - 3) / m->depth;
-        int unroll = TURN_BYTES / (element_info[x->element].bytes * multiply_row(m));
+        int unroll = ITERATION_BYTES / (element_info[x->element].bytes * multiply_row(m));
         while (unroll > 1 && words % unroll)
                 unroll /= 2;
         return unroll > 1 ? unroll : 1;

@@ -19,7 +19,7 @@
 #include "kernels/kernel_state.h"
 
 enum { X, W, STEPS, SUMS, SCALES, ZEROS };
-enum { TURN_PRODUCTS = 64 };            /* of a turn of the innermost loop, or one word's */
+enum { ITERATION_PRODUCTS = 64 };       /* of an iteration of the innermost loop, or one word's */
 
 struct blocks {
         struct kernel_state s;                 /* first: its functions get this */
@@ -95,14 +95,14 @@ static void add_words(struct tile *t, struct loop_expr *x_at, struct loop_expr *
 {
         struct blocks *b = t->b;
         struct emit *e = b->s.e;
-        int64_t words = b->bits.bytes / b->s.multiply->group, turn = words,
+        int64_t words = b->bits.bytes / b->s.multiply->group, iteration = words,
                 each = (int64_t)t->positions * t->vectors * (8 / b->bits.bits);
-        while (turn > 1 && (turn * each > TURN_PRODUCTS || words % turn))
-                turn--;
-        struct loop_expr *k = emit_for(e, "k", number(e, 0), number(e, words / turn));
-        x_at = emit_let(e, "xk", plus(e, x_at, times(e, k, turn * b->s.multiply->group)));
-        w_at = emit_let(e, "wk", plus(e, w_at, times(e, k, turn * b->s.multiply->group * b->width)));
-        for (int word = 0; word < turn; word++)
+        while (iteration > 1 && (iteration * each > ITERATION_PRODUCTS || words % iteration))
+                iteration--;
+        struct loop_expr *k = emit_for(e, "k", number(e, 0), number(e, words / iteration));
+        x_at = emit_let(e, "xk", plus(e, x_at, times(e, k, iteration * b->s.multiply->group)));
+        w_at = emit_let(e, "wk", plus(e, w_at, times(e, k, iteration * b->s.multiply->group * b->width)));
+        for (int word = 0; word < iteration; word++)
                 add_word(t, x_at, w_at, word);
         emit_end(e);
 }

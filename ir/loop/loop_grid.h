@@ -115,7 +115,7 @@
  * One that stands outside of the warps' loops is of a single run, whose bytes and both places are multiples
  * of 16:
  *
- *     copy %s[%stage * 8192] = %w[%turn * 8192] of 8192
+ *     copy %s[%stage * 8192] = %w[%iteration * 8192] of 8192
  *
  * ---- products of warp groups ----
  *

@@ -90,7 +90,7 @@ struct target {
                                          * library */
         bool has_masks;                 /* masked loads and stores at no extra cost */
         bool pointers;                  /* addresses are of a register and another one or a number, not of
-                                         * all three: so a turn's places stand behind pointers */
+                                         * all three: so an iteration's places stand behind pointers */
         bool flushes;                   /* arithmetic on vectors of f32 takes denormal numbers for
                                          * zeros, and gives them as such */
         int64_t l1_bytes, l2_bytes;     /* data caches of one core: what a schedule may count on */

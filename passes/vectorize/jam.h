@@ -29,7 +29,7 @@ struct jam {
         int column, columns; /* the innermost loop; columns of a strip */
         int64_t first, taken, strips; /* the first column of strips, and how many are in them; the
                                        * last one may begin before the end of the one before */
-        int64_t turns; /* of the innermost loop of the sums; 0: it depends */
+        int64_t iterations; /* of the innermost loop of the sums; 0: it depends */
         int steps; /* so many of them at a time */
         bool narrow; /* products of 16 bits */
 };
@@ -73,8 +73,8 @@ const struct loop_stmt *jam_innermost(const struct jam_nest *nest);
 /* The columns in the middle for which loops of the sum begin and end alike: count from first. */
 bool jam_middle(const struct jam_nest *nest, const struct loop_stmt *column, int64_t *first,
                 int64_t *count);
-/* how often the innermost loop turns, in a column of the middle; 0: it depends */
-int64_t jam_turns(const struct jam_nest *nest, const struct loop_variable *v, int64_t column);
+/* how often the innermost loop iterates, in a column of the middle; 0: it depends */
+int64_t jam_iterations(const struct jam_nest *nest, const struct loop_variable *v, int64_t column);
 /* a product of integers of 8 bits, or of differences of such, that 16 bits hold */
 bool jam_is_narrow(const struct loop_expr *product);
 /* What stands for the loop over columns: strips, and what they leave. Sums of rows lie one behind

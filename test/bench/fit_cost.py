@@ -164,7 +164,7 @@ def fit_tiles(o, target, rates, multiply, folder):
         rows.append(([s / cycles for s in shares], (cycles - sum(longer)) / cycles))
     found = fit_positive(rows)
     error = sum(abs(sum(a * x for a, x in zip(shares, found)) - rest) for shares, rest in rows) / len(rows)
-    return {name: (max(value, NOTHING), error) for name, value in zip(("contention", "packed_entry", "packed_turn", "packed_result"), found[1:])}
+    return {name: (max(value, NOTHING), error) for name, value in zip(("contention", "packed_entry", "packed_iteration", "packed_result"), found[1:])}
 
 
 # ---- the whole ----

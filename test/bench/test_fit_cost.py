@@ -37,7 +37,7 @@ def test_a_machine(rates, target, tmp_path):
     listed = dnncc.run([rates, target]).stdout
     assert set(re.findall(r"^multiply (\w+) lanes=(?!1 ).* tiles=0", listed, re.M)) <= rows.keys(), done.stdout
     if "issue" in rows:
-        assert {"contention", "packed_entry", "packed_turn", "packed_result"} <= rows.keys(), done.stdout
+        assert {"contention", "packed_entry", "packed_iteration", "packed_result"} <= rows.keys(), done.stdout
         assert 0.2 < rows["issue"] < 10 and 1 < rows["latency"] < 30, done.stdout
     assert 0.5 < rows["memory"] < rows["l2"] * 1.5 and rows["l2"] < 500, done.stdout
 

@@ -13,7 +13,7 @@ import dnncc  # noqa: E402
 import test_warp_convolutions as convolutions  # noqa: E402
 from test_warp_products import compile_scheduled, cuobjdump, whole, want  # noqa: E402
 
-# tiles that cut rows and outputs, one turn, fewer turns than stages, parts in a cluster and by a launch more
+# tiles that cut rows and outputs, one iteration, fewer iterations than stages, parts in a cluster and by a launch more
 CASES = [((200, 256, 320, "Relu"), "tile=64 panels=2 stages=4"), ((33, 80, 100, "Relu"), "tile=16 stages=5 depth=16"),
          ((64, 64, 64, "Relu"), "tile=32 warps=2 stages=2 depth=64"), ((130, 512, 40, "Relu"), "tile=48 stages=4 depth=64 parts=4"),
          ((64, 512, 128, "Relu"), "tile=32 warps=2 panels=2 stages=4 depth=16 parts=16")]

@@ -23,12 +23,12 @@ KINDS = {
     "lanes left out": (r"if \(at < (\d+)\)", r"if (at < \1 && at % 5 != 3)"),          # the last one alone may be in a border that nobody reads
     "another block's work": (r"block = blockIdx\.x;", "block = blockIdx.x / 2;"),
     "stride off by one": (r"(\[(?!image|0|at\d* \* 4 )\w+ \* )(\d+)( \+ )", r"\1(\2 + 1)\3"),           # of more than one; a softmax may subtract any row's maximum
-    "half of the turns": (r"(for \((?:ptrdiff_t|int) (\w+) = 0; \2 < \d+)(; \2\+\+\) \{\n +sum )", r"\1 / 2\3"),        # of a maximum a half may do
+    "half of the iterations": (r"(for \((?:ptrdiff_t|int) (\w+) = 0; \2 < \d+)(; \2\+\+\) \{\n +sum )", r"\1 / 2\3"),        # of a maximum a half may do
     "half of the blocks": (r"(launch\(\(const void \*\)\w+,\s+)((?!1,)\d+),", r"\1\2 / 2,"),
     "a warp less": (r"(launch\(\(const void \*\)\w+,\s+\d+,\s+)((?!1,)\d+),", r"\1\2 - 1,"),
     "a launch left out": (r"status = \w+\([^;]*, stream(?:, failed, calls\+\+)?\);", "status = 0;"),
     "operands of one kind exchanged": (r"\{ &(a), &(b),", r"{ &\2, &\1,"),
-    "barrier dropped": (r"(?<!copy_wait\(0\);)\n *__syncthreads\(\);", ""),             # behind the last turn nothing is copied any more
+    "barrier dropped": (r"(?<!copy_wait\(0\);)\n *__syncthreads\(\);", ""),             # behind the last iteration nothing is copied any more
     "warp's barrier dropped": (r"(parts\w*\[lane\w*\] = \w+;)\n *__syncwarp\(\);", r"\1"),      # where lanes add up a row
     "waits for a copy less": (r"copy_wait\(([1-9])\)", r"copy_wait(\1 + 1)"),
     "lane exchanged": (r"(load_matrices\w*\([^;]*)\blane\b", r"\1(lane ^ 1)"),

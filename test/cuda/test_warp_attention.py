@@ -102,7 +102,7 @@ def test_cases(precision, tmp_path):
         assert cuda.counts[name]["mma"] and cuda.counts[name]["conflicts"] == 0, (name, cuda.counts[name])
 
 
-# Keys that warps of a block share, of cases and masks as above: one turn, one that they do not fill, several; warps that have nothing but zeros
+# Keys that warps of a block share, of cases and masks as above: one iteration, one that they do not fill, several; warps that have nothing but zeros
 # behind the last key, and nothing but what is hidden; rows of several warps; numbers that are no powers of two
 SHARED = [((2, 64, 64, 64, 64, None), "keys=16 tile=16 parts=4"), ((2, 40, 100, 64, 48, "padding"), "keys=32 tile=32 parts=4"),
           ((3, 70, 200, 64, 64, None), "keys=16 tile=32 warps=2 parts=4"), ((2, 130, 130, 32, 48, "causal"), "keys=16 tile=16 parts=8"),
@@ -191,13 +191,13 @@ def test_hidden_blocks_are_left_out(tmp_path):
     assert cuda.counts["causal"]["mma"] < cuda.counts["padding"]["mma"] * .7
 
 
-def compile_turns(folder):
+def compile_iterations(folder):
     """several of them, of warps that share no keys"""
     return compile_schedule(model(CASES["several_blocks"], folder / "m.onnx"), folder, "several_blocks", "keys=", "keys=64 tile=32 warps=2", "cuda-sm_80", ["--precision=f16"])
 
 
 def test_races(tmp_path):
-    path = compile_turns(tmp_path)
+    path = compile_iterations(tmp_path)
     given = inputs(CASES["several_blocks"])
     got = cuda.run(cuda.build([path], tmp_path, flags=cuda.CHECKED), {"several_blocks": given}, tmp_path)["several_blocks"]
     assert not isinstance(got, cuda.Found) and np.abs(got[0] - want(CASES["several_blocks"], *given)).max() < TOLERANCE["f16"], got
@@ -205,7 +205,7 @@ def test_races(tmp_path):
 
 MISTAKES = {
     "no wait": (r"copy_wait\(0\);\n +__syncthreads\(\);", ""),
-    "the stage of values off by one": (r"(multiply_f16_\w+_transposed_of_sums\([^;]*?turn) % 2", r"\1 % 2 * 0"),
+    "the stage of values off by one": (r"(multiply_f16_\w+_transposed_of_sums\([^;]*?iteration) % 2", r"\1 % 2 * 0"),
     "sums are not brought to the largest score": (r"\n +scale_f32_\d+\([^;]*;", ""),
     "words are not transposed": (r"load_matrices_transposed\(b, w", "load_matrices(b, w"),
     "warps do not wait": (r"__syncwarp\(\);", ""),
@@ -217,7 +217,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("what", [pytest.param(w, marks=() if i % 3 == 0 else pytest.mark.long) for i, w in enumerate(MISTAKES)])
 def test_mistakes(what, tmp_path):
-    path = compile_turns(tmp_path)
+    path = compile_iterations(tmp_path)
     cuda.plant(path, MISTAKES[what])
     given = inputs(CASES["several_blocks"])
     got = cuda.run(cuda.build([path], tmp_path), {"several_blocks": given}, tmp_path, cuda.SIX)["several_blocks"]

@@ -234,12 +234,12 @@ def test_added(x, tmp_path):
 
 
 def test_deeper_image(tmp_path):
-    """an image of few channels becomes deeper in one kernel, its border with it; a row of the window, four times 16 channels, may be one turn"""
+    """an image of few channels becomes deeper in one kernel, its border with it; a row of the window, four times 16 channels, may be one iteration"""
     case = (1, 3, 224, 224), (64, 3, 7, 7), {"pads": [3, 3, 3, 3], "strides": [2, 2]}, 1
     check({"image": case}, tmp_path, "f16", "cuda-sm_90", executions=cuda.TWO)
     text = (tmp_path / "m0.cu").read_text()
     assert len(cuda.kernels(text)) == 3          # that, the convolution, and its result in the model's order
-    assert int(re.search(r"for \(int turn = 0; turn < (\d+)", text)[1]) < 16, text
+    assert int(re.search(r"for \(int iteration = 0; iteration < (\d+)", text)[1]) < 16, text
 
 
 def test_images(tmp_path):

@@ -14,7 +14,7 @@ from test_warp_attention import SHARED, TOLERANCE, compile_schedule, inputs, mod
 from test_warp_products import cuobjdump  # noqa: E402
 
 TARGET = "cuda-sm_90a"
-# Whole turns, and less than one behind them; one line of channels and several; rows of two fours of warps, and rows that are none; masks that hide turns
+# Whole iterations, and less than one behind them; one line of channels and several; rows of two fours of warps, and rows that are none; masks that hide iterations
 CASES = [((2, 64, 256, 128, 128, None), "keys=128 tile=64 warps=4 warp_group=1"), ((2, 130, 300, 64, 64, None), "keys=64 tile=128 warps=8 warp_group=1"),
          ((2, 130, 130, 128, 64, "causal"), "keys=32 tile=64 warps=4 warp_group=1"), ((2, 150, 150, 64, 192, "window"), "keys=48 tile=64 warps=4 warp_group=1"),
          ((2, 96, 300, 128, 64, "padding"), "keys=64 tile=64 warps=4 warp_group=1"), ((2, 200, 200, 64, 256, "causal"), "keys=16 tile=192 warps=12 warp_group=1")]
@@ -52,11 +52,11 @@ def test_races(tmp_path):
         check(got[f"g{i}"], i, given[f"g{i}"])
 
 
-def test_one_barrier_a_turn(tmp_path):
+def test_one_barrier_an_iteration(tmp_path):
     """rows are the warp's own: warps wait for each other where copies have come, and nowhere else"""
     kernel = re.search(r"(?s)static __global__[^\n]*MatMul_blocks\(.*", compile_case(1, tmp_path).read_text())[0]
-    turns = kernel[kernel.index("for (int turn"):kernel.rindex("multiply_f16_warp_group_of_sums")]
-    assert turns.count("__syncthreads();") == 1 and turns.count("units_wait(1);") == turns.count("units_wait(0);") == 1
+    iterations = kernel[kernel.index("for (int iteration"):kernel.rindex("multiply_f16_warp_group_of_sums")]
+    assert iterations.count("__syncthreads();") == 1 and iterations.count("units_wait(1);") == iterations.count("units_wait(0);") == 1
 
 
 def test_what_is_no_number(tmp_path):
@@ -79,8 +79,8 @@ MISTAKES = {
     "no fence": (r"shared_to_units\(\);\n(?= +__syncthreads)", "\n"),
     "scores are not waited for": (r"units_wait\(1\);", "units_wait(3);"),
     "sums are not waited for": (r"units_wait\(0\);\n( +sums_settled\(acc)", r"\n\1"),
-    "the stage of values off by one": (r"(together_of_sums_\w+\(acc\[0\], shares, vs \+ \(\(turn) - 1\)", r"\1)"),
-    "the stage of keys off by one": (r"(multiply_f16_warp_group_8\(scores2\[0\], qs \+ [^;]*?turn) % 2", r"\1 % 2 * 0"),
+    "the stage of values off by one": (r"(warp_group_of_sums_\w+\(acc\[0\], shares, vs \+ \(\(iteration) - 1\)", r"\1)"),
+    "the stage of keys off by one": (r"(multiply_f16_warp_group_8\(scores2\[0\], qs \+ [^;]*?iteration) % 2", r"\1 % 2 * 0"),
     "sums are not brought to the largest score": (r"\n +scale_f32_\d+\([^;]*;", ""),
     "lanes do not wait": (r"__syncwarp\(\);", ""),
     "words of keys lie straight": (r"(copy_async\(ks \+[^;]*?)\((own\d*) \^\s+\([^;]*? % 8\)\)", r"\1\2"),
@@ -114,7 +114,7 @@ def test_choice(tmp_path):
 
 
 def test_schedules_that_cannot_be(tmp_path):
-    """the canonical nest, or an error that says so, never a wrong kernel: rows that see no key, one turn, lines that channels do not fill"""
+    """the canonical nest, or an error that says so, never a wrong kernel: rows that see no key, one iteration, lines that channels do not fill"""
     for case, words in ((2, 64, 128, 64, 64, None), "keys=128 tile=64 warps=4 warp_group=1"), ((2, 130, 300, 96, 64, None), "keys=64 tile=64 warps=4 warp_group=1"), \
                        ((2, 130, 300, 64, 64, None), "keys=64 tile=64 warps=8 warp_group=1"), ((2, 130, 300, 64, 64, None), "keys=40 tile=64 warps=4 warp_group=1"):
         path = compile_schedule(model(case, tmp_path / "m.onnx"), tmp_path, "m", "keys=", words, TARGET, ["--precision=f16"])
@@ -122,7 +122,7 @@ def test_schedules_that_cannot_be(tmp_path):
 
 
 def test_nvcc(tmp_path):
-    """no warning (of units that wait for each other, too), nothing spilled, registers for a block of 8 warps; the instructions, one barrier a turn"""
+    """no warning (of units that wait for each other, too), nothing spilled, registers for a block of 8 warps; the instructions, one barrier an iteration"""
     if not cuda.nvcc() or "sm_90a" not in cuda.known_to(cuda.nvcc()):
         pytest.skip("no nvcc that knows it: make cuda")
     case, words = (16, 4096, 4096, 128, 128, None), "keys=128 tile=128 warps=8 warp_group=1"
@@ -135,11 +135,11 @@ def test_nvcc(tmp_path):
     done = dnncc.run([cuobjdump(), "-sass", tmp_path / "large.o"])
     assert done.returncode == 0, done.stderr
     kernel, = (f for f in done.stdout.split("Function : ") if "MatMul_blocks" in f[:f.index("\n")])
-    turn = kernel[[m.start() for m in re.finditer(r"BAR\.SYNC", kernel)][-2]:]
-    turn = turn[:turn.index("BAR.SYNC", 10)]
-    assert len(re.findall(r"HGMMA\.64x128x16\.F32 R\d+, gdesc", turn)) == 8 and len(re.findall(r"HGMMA\.64x128x16\.F32 R\d+, R\d+, gdesc\S*tnspB", turn)) == 8
-    assert turn.count("MUFU.EX2") >= 64 and turn.count("LDGSTS") == 16
-    assert len(re.findall(r"^\s+/\*[0-9a-f]{4}\*/", turn, re.M)) <= 800
+    iteration = kernel[[m.start() for m in re.finditer(r"BAR\.SYNC", kernel)][-2]:]
+    iteration = iteration[:iteration.index("BAR.SYNC", 10)]
+    assert len(re.findall(r"HGMMA\.64x128x16\.F32 R\d+, gdesc", iteration)) == 8 and len(re.findall(r"HGMMA\.64x128x16\.F32 R\d+, R\d+, gdesc\S*tnspB", iteration)) == 8
+    assert iteration.count("MUFU.EX2") >= 64 and iteration.count("LDGSTS") == 16
+    assert len(re.findall(r"^\s+/\*[0-9a-f]{4}\*/", iteration, re.M)) <= 800
 
 
 def test_what_units_read_is_given_alone(tmp_path):

@@ -93,7 +93,7 @@ MISTAKES = {
     "no settle": (r"units_wait\(0\);", ""),
     "a fence dropped": (r"\n +shared_to_units\(\);", ""),
     "a barrier dropped": (r"(shared_to_units\(\);)\n +__syncthreads\(\);", r"\1"),
-    "a stage off by one": (r"turn % 4", "(turn + 1) % 4"),
+    "a stage off by one": (r"iteration % 4", "(iteration + 1) % 4"),
     "words in order": (r"\((n\d*) \^\s+\(row\d* % 8\)\)", r"\1"),
     "arrivals not waited for": (r"bulk_wait\(&bulk, 1\);", ""),
     "another group's rows": (r"threadIdx\.y, 0\) / 4 \* 4096", "threadIdx.y, 0) / 8 * 4096"),
@@ -141,7 +141,7 @@ def test_which_row(shape, warp_group, tmp_path):
     assert "multiply_f16_warp_group_" not in path.read_text()
 
 
-# y = x w: turns of 64 channels through 4 stages; w comes as runs of what a stage holds, in the order of ir/loop/loop_tiles.h
+# y = x w: iterations of 64 channels through 4 stages; w comes as runs of what a stage holds, in the order of ir/loop/loop_tiles.h
 RUNS = """loop 4
 program "runs" source ""
 buffer @x : f16[32768] input "x" shape <64 x 512>
@@ -191,7 +191,7 @@ def runs_model(folder):
 
 
 def in_lines(w):
-    """rows of 512 channels as turns of lines of 64: word n of line l at n ^ l % 8"""
+    """rows of 512 channels as iterations of lines of 64: word n of line l at n ^ l % 8"""
     words = w.reshape(64, 8, 8, 8).transpose(1, 0, 2, 3)
     return np.stack([words[:, row, [n ^ row % 8 for n in range(8)]] for row in range(64)], axis=1).reshape(64, 512)
 

@@ -189,7 +189,7 @@ MISTAKES = {
     "a wait one less": (r"copy_wait\(2\);(?=\n +__syncthreads\(\);\n +\})", "copy_wait(3);"),
     "no wait": (r"copy_wait\(\d\);", ""),
     "a barrier dropped": (r"(copy_wait\(\d\);)\n +__syncthreads\(\);", r"\1"),
-    "a stage off by one": (r"turn % 4", "(turn + 1) % 4"),
+    "a stage off by one": (r"iteration % 4", "(iteration + 1) % 4"),
     "a row less": (r"p2 < \d+|p2 <\s+\d+", "p2 < 1"),
     "a lane exchanged": (r"lane / 8 % 2\)", "(lane / 8 % 2 ^ 1))"),
     "warps do not wait": (r"__syncwarp\(\);", ""),

@@ -54,7 +54,7 @@ def test_shapes(tmp_path):
     paths, given = [], {}
     for i, shape in enumerate(SHAPES.values()):
         paths.append(cuda.compile_model(model(shape, tmp_path / f"m{i}.onnx"), tmp_path, ["--precision=f16"], name=f"m{i}", target="cuda-sm_90"))
-        text = paths[-1].read_text()    # the first product's result has whole turns of channels
+        text = paths[-1].read_text()    # the first product's result has whole iterations of channels
         assert ("store_f16_" in text) == (shape[2] % 16 == 0) and ("store_f32_4" in text) == ("words_f32_4" in text) == (shape[2] % 4 == 0), shape
         given[f"m{i}"] = inputs(shape)
     for flags, executions in (cuda.OPTIMIZE, cuda.SIX), (cuda.CHECKED, cuda.TWO):

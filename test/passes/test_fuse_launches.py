@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""fuse_launches: a norm of one row is made by each block of the product that reads it, whose blocks become turns where they are many, and a few elements; what
+"""fuse_launches: a norm of one row is made by each block of the product that reads it, whose blocks become iterations where they are many, and a few elements; what
 stands alone beside something else; where it is not, and that the bits are the same. Rows of clusters: test/cuda/test_warp_clusters.py."""
 import pathlib
 import re
@@ -99,7 +99,7 @@ def row_network(path, row, channels):
 
 @pytest.mark.parametrize("channels", [768, 640, 1024, 2048])
 def test_elements(channels, tmp_path):
-    """rounded by the warps of the product: in as many turns, and in more than all have; too many are a launch"""
+    """rounded by the warps of the product: in as many iterations, and in more than all have; too many are a launch"""
     onnx_file, options = row_network(tmp_path / "m.onnx", 2, channels), ["--precision=f16", "--profile"]
     path = cuda.compile_model(onnx_file, tmp_path, options, target="cuda-sm_90")
     apart = cuda.compile_model(onnx_file, tmp_path, [*options, f"--passes={PASSES}"], name="apart", target="cuda-sm_90")
@@ -170,15 +170,15 @@ def test_barrier(tmp_path):
 
 
 @pytest.mark.slow
-def test_turns(tmp_path):
-    """blocks of several waves are turns of those of one, the last of which has fewer; the same bits, no race, and one where turns do not wait for each other"""
+def test_iterations(tmp_path):
+    """blocks of several waves are iterations of those of one, the last of which has fewer; the same bits, no race, and one where iterations do not wait for each other"""
     onnx_file = network(tmp_path / "m.onnx", outputs=(12001,))
     path = cuda.compile_model(onnx_file, tmp_path, ["--precision=f16", "--profile"], target="cuda-sm_75")
     apart = cuda.compile_model(onnx_file, tmp_path, ["--precision=f16", f"--passes={PASSES}"], name="apart", target="cuda-sm_75")
     text = path.read_text()
-    blocks, turns, number = (int(n) for n in re.search(r"launch\(\(const void \*\)\w+,\s*(\d+)", text).groups() +
-                             re.search(r"turn\w* < (\d+); \w+\+\+\) \{\n +const int b\w* = block \* \d+ \+ turn\w*;\n +if \(b\w* < (\d+)\)", text).groups())
-    assert launches(path) == 1 and turns > 1 and number == 1501 and blocks == -(-number // turns) and number % turns
+    blocks, iterations, number = (int(n) for n in re.search(r"launch\(\(const void \*\)\w+,\s*(\d+)", text).groups() +
+                             re.search(r"iteration\w* < (\d+); \w+\+\+\) \{\n +const int b\w* = block \* \d+ \+ iteration\w*;\n +if \(b\w* < (\d+)\)", text).groups())
+    assert launches(path) == 1 and iterations > 1 and number == 1501 and blocks == -(-number // iterations) and number % iterations
     x = np.random.default_rng(2).standard_normal((1, CHANNELS)).astype(np.float32)
     for flags, executions in (cuda.OPTIMIZE, cuda.SIX), (cuda.CHECKED, cuda.TWO):
         got = cuda.run(cuda.build([path, apart], tmp_path, flags=flags), {"model": [x], "apart": [x]}, tmp_path, executions)

@@ -77,21 +77,21 @@ def test_loops(tmp_path, body, access, phases):
 
 
 MOST = "for %i = 0 to ROWS { var %s : f32 = 0 for %k = 0 to COLUMNS { set %s = max(%s, %x[%i * COLUMNS + %k]) } for %j = 0 to COLUMNS { STORES } }"
-TURNS = [       # rows, columns, neighbours of a lane, what lanes store
+ITERATIONS = [       # rows, columns, neighbours of a lane, what lanes store
     (50, 64, 2, "store %y[%i * COLUMNS + %j] = %x[%i * COLUMNS + %j] / %s"),
     (50, 256, 4, "store %y[%i * COLUMNS + %j] = %x[%i * COLUMNS + %j] / %s"),
-    (3, 1280, 4, "store %y[%i * COLUMNS + %j] = %x[%i * COLUMNS + %j] / %s"),    # more turns than a lane keeps values of
+    (3, 1280, 4, "store %y[%i * COLUMNS + %j] = %x[%i * COLUMNS + %j] / %s"),    # more iterations than a lane keeps values of
     (40, 64, 1, "let %v : f32 = %x[%i * COLUMNS + %j] / %s store %y[%i * 128 + %j * 2] = %v store %y[%i * 128 + %j * 2 + 1] = %v + 1"),
-    (50, 70, 1, "store %y[%i * COLUMNS + %j] = %x[%i * COLUMNS + %j] / %s"),      # the last turn has 6 lanes: values and stores under a condition
+    (50, 70, 1, "store %y[%i * COLUMNS + %j] = %x[%i * COLUMNS + %j] / %s"),      # the last iteration has 6 lanes: values and stores under a condition
 ]
 
 
-@pytest.mark.parametrize("rows, columns, side, stores", TURNS)
-def test_turns_of_rows(tmp_path, rows, columns, side, stores):
-    """all values of a lane stand in front of its stores (grid_turns.c), and the program is what it was, to the bit (grid() checks)"""
+@pytest.mark.parametrize("rows, columns, side, stores", ITERATIONS)
+def test_iterations_of_rows(tmp_path, rows, columns, side, stores):
+    """all values of a lane stand in front of its stores (grid_iterations.c), and the program is what it was, to the bit (grid() checks)"""
     got, text = grid(tmp_path, MOST.replace("STORES", stores).replace("ROWS", str(rows)).replace("COLUMNS", str(columns)))
     assert got == [(rows, 1, 32)], text
-    loops = [m for m in re.finditer(r"^( *)for %turn\w* = 0 to (\d+)(?: step (\d+))?( unroll)? \{\n(.*?)^\1\}", text, re.S | re.M) if "store" in m[5]]
+    loops = [m for m in re.finditer(r"^( *)for %iteration\w* = 0 to (\d+)(?: step (\d+))?( unroll)? \{\n(.*?)^\1\}", text, re.S | re.M) if "store" in m[5]]
     few = columns <= 32 * 32
     kept = side > 1 and few             # what both loops load, in the same lanes
     assert [(int(m[2]), int(m[3] or 1), bool(m[4])) for m in loops] == [(-(-columns // 32), side, few)] * (kept + 1 + few), text
@@ -113,7 +113,7 @@ def of_many(tmp_path, body, many=MANY):
     return (tmp_path / "y.loops").read_text()
 
 
-def test_turns_of_elements(tmp_path):
+def test_iterations_of_elements(tmp_path):
     """where there are enough of them for all multiprocessors, a lane has several; a loop that does more than store has not"""
     texts = [of_many(tmp_path, f"for %i = 0 to MANY {{ {body} }}")
              for body in ("store %y[%i] = %x[MANY - 1 - %i] + 1", "var %s : f32 = %x[MANY - 1 - %i] set %s = %s + 1 store %y[%i] = %s")]
@@ -133,7 +133,7 @@ SIDE = {        # a loop's iterations, body, and how many of them a lane has sid
     "two apart": (64, "store %y[%r * 64 + %i] = %x[min(%r, 9) * 64 + %i * 2]", 1),
     "stores apart": (8, "store %y[%i * (MANY / 8) + %r] = %x[%r * 8 + %i]", 1),
     "no whole words": (62, "store %y[%r * 62 + %i] = %x[%r * 62 + %i]", 1),
-    "turns that differ": (64, "var %s : f32 = 0 for %k = 0 to %i { set %s = %s + %x[%k * 64] } store %y[%r * 64 + %i] = %s", 1),
+    "iterations that differ": (64, "var %s : f32 = 0 for %k = 0 to %i { set %s = %s + %x[%k * 64] } store %y[%r * 64 + %i] = %s", 1),
 }
 
 

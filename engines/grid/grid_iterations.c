@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* grid, turns: a load never passes a store that may be to the same place, which is what a compiler has to think of all of a kernel's
+/* grid, iterations: a load never passes a store that may be to the same place, which is what a compiler has to think of all of a kernel's
  * parameters. So a lane that has several iterations computes the values of all of them before it stores any: their loads are
  * under way together.
  *
- *     for %turn = 0 to 8 {                          alloc %values : f32[8]
- *       let %k : index = %turn * 32 + %lane         for %turn = 0 to 8 unroll {
- *       store %y[%k] = %x[%k] * %b[%k]                let %k : index = %turn * 32 + %lane
- *     }                                               store %values[%turn] = %x[%k] * %b[%k]
+ *     for %iteration = 0 to 8 {                          alloc %values : f32[8]
+ *       let %k : index = %iteration * 32 + %lane         for %iteration = 0 to 8 unroll {
+ *       store %y[%k] = %x[%k] * %b[%k]                let %k : index = %iteration * 32 + %lane
+ *     }                                               store %values[%iteration] = %x[%k] * %b[%k]
  *                                          ->       }
- *                                                   for %turn2 = 0 to 8 unroll {
- *                                                     let %k2 : index = %turn2 * 32 + %lane
- *                                                     store %y[%k2] = %values[%turn2]
+ *                                                   for %iteration2 = 0 to 8 unroll {
+ *                                                     let %k2 : index = %iteration2 * 32 + %lane
+ *                                                     store %y[%k2] = %values[%iteration2]
  *                                                   }
  *
  * Only iterations that are independent of each other may be written so. Exact: no value changes. */
-#include "engines/grid/grid_turns.h"
+#include "engines/grid/grid_iterations.h"
 
 #include "passes/vectorize/jam.h"
 
@@ -40,7 +40,7 @@ static struct loop_stmt *stores_of(const struct loop_block *body)
         return s;
 }
 
-bool grid_turns_can(const struct loop_block *body) { return stores_of(body) != NULL; }
+bool grid_iterations_can(const struct loop_block *body) { return stores_of(body) != NULL; }
 
 struct needed { const struct loop_variable *variable; bool found; };
 
@@ -74,10 +74,10 @@ static void drop_unused(struct loop_block *block)
         block->end = last ? &last->next : &block->first;
 }
 
-static struct loop_stmt *open_turns(struct arena *arena, struct loop_block *block, int64_t count)
+static struct loop_stmt *open_iterations(struct arena *arena, struct loop_block *block, int64_t count)
 {
         struct loop_stmt *loop = loop_append(arena, block, STMT_FOR);
-        loop->variable = loop_variable_new(arena, "turn", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        loop->variable = loop_variable_new(arena, "iteration", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
         loop->for_kind = FOR_UNROLL;
         loop->a = loop_index(arena, 0);
         loop->b = loop_index(arena, count);
@@ -102,20 +102,20 @@ static void copy_block(struct jam_copy *copy, const struct loop_block *body, str
         copy_block(copy, last->body, condition->body);
 }
 
-/* a loop over turns with a copy of the body; *stores: its stores */
-static struct loop_stmt *copy_turns(struct arena *arena, const struct loop_variable *turn, int64_t count, const struct loop_block *body,
-                                    struct loop_block *lane, struct loop_stmt **stores)
+/* a loop over iterations with a copy of the body; *stores: its stores */
+static struct loop_stmt *copy_iterations(struct arena *arena, const struct loop_variable *iteration, int64_t count, const struct loop_block *body,
+                                         struct loop_block *lane, struct loop_stmt **stores)
 {
-        struct loop_stmt *loop = open_turns(arena, lane, count);
+        struct loop_stmt *loop = open_iterations(arena, lane, count);
         struct jam_copy *copy = jam_copy_new(arena, 1);
         copy->all = true;
-        jam_copy_set(copy, turn, 0, loop_use(arena, loop->variable));
+        jam_copy_set(copy, iteration, 0, loop_use(arena, loop->variable));
         copy_block(copy, body, loop->body);
         *stores = stores_of(loop->body);
         return loop;
 }
 
-/* in the block: a lane's memory for what a store of each turn stores */
+/* in the block: a lane's memory for what a store of each iteration stores */
 static struct loop_buffer *new_values(struct arena *arena, const struct loop_stmt *store, int64_t count, struct loop_block *block)
 {
         struct loop_buffer *values = ARENA_NEW(arena, struct loop_buffer);
@@ -125,11 +125,11 @@ static struct loop_buffer *new_values(struct arena *arena, const struct loop_stm
         return values;
 }
 
-void grid_turns_write(struct arena *arena, struct loop_variable *turn, int64_t count, struct loop_block *body, struct loop_block *lane)
+void grid_iterations_write(struct arena *arena, struct loop_variable *iteration, int64_t count, struct loop_block *body, struct loop_block *lane)
 {
         struct loop_block *computing = loop_block_new(arena), *storing = loop_block_new(arena);
-        struct loop_stmt *to, *from, *compute = copy_turns(arena, turn, count, body, computing, &to),
-                                    *put = copy_turns(arena, turn, count, body, storing, &from);
+        struct loop_stmt *to, *from, *compute = copy_iterations(arena, iteration, count, body, computing, &to),
+                                    *put = copy_iterations(arena, iteration, count, body, storing, &from);
         for (; to; to = to->next, from = from->next) {
                 to->buffer = new_values(arena, to, count, lane);
                 to->a = loop_use(arena, compute->variable);
