@@ -96,8 +96,8 @@ static bool positions_make(struct compose *c, struct grouped *g)
         g->held = compose_with(c, OP_max, plus(c, last, 1 - (double)g->steps), 0);
         if (!g->held)
                 return false;
-        g->positions = add(c, build_iota(c->b, t, 1),
-                           compose_spread(c, g->held, t, (const int64_t[]){ 0 }));
+        struct value *first = compose_spread(c, g->held, t, (const int64_t[]){ 0 });
+        g->positions = first ? add(c, build_iota(c->b, t, 1), first) : NULL;
         return g->positions != NULL;
 }
 

@@ -139,8 +139,8 @@ bool onnx_import_unfold_tensor(struct onnx_import *im, struct onnx_node *n)
                 dims[d] = d == rank ? windows[1] : d == axis ? windows[0] : x->type->dims[d];
         if (!compose_type(im->c, value_element(x), rank + 1, dims))
                 return false;
-        struct value *at = add(im->c, times(im->c, build_iota(&im->b, t, 0), (double)step),
-                               build_iota(&im->b, t, 1));
+        struct value *first = times(im->c, build_iota(&im->b, t, 0), (double)step);
+        struct value *at = first ? add(im->c, first, build_iota(&im->b, t, 1)) : NULL;
         struct value *y = at ? build_gather(&im->b, x, at, axis) : NULL;
         int64_t perm[RANK_MAX];
         for (int d = 0; d <= rank; d++)
@@ -344,8 +344,8 @@ bool onnx_import_engram_gate(struct onnx_import *im, struct onnx_node *n)
                 compose_reduce(im->c, REDUCE_sum, mul(im->c, key, query), along, 1, E_COMPUTE);
         dot = times(im->c, dot, 1 / sqrt((double)dim_extent(d[3])));
         struct value *size = compose_with(im->c, OP_max, compose_unary(im->c, OP_abs, dot), 1e-6);
-        struct value *gate =
-                mul(im->c, compose_unary(im->c, OP_sign, dot), compose_unary(im->c, OP_sqrt, size));
+        struct value *sign = compose_unary(im->c, OP_sign, dot);
+        struct value *gate = mul(im->c, sign, compose_unary(im->c, OP_sqrt, size));
         gate = compose_unreduce(im->c, compose_unary(im->c, OP_sigmoid, gate), all, along, 1);
         value = compose_spread(im->c, compose_wide(im->c, value), all, (const int64_t[]){ 0, 1, 3 });
         struct value *y = gate && value ? mul(im->c, gate, value) : NULL;
