@@ -125,6 +125,10 @@ bool onnx_repeat_graph(struct onnx_import *im, const Onnx__GraphProto *g,
                        struct value *const *arguments, int argument_count, struct value **outputs,
                        int output_count);
 
+/* How many channels lie side by side in weights of com.microsoft.nchwc: 8 or 16; 0 where neither
+ * the options nor the model say it (onnx_channel_block.c). */
+int onnx_channel_block(struct onnx_import *im);
+
 /* ---- sequences and optionals (onnx_sequence.c) ---- */
 
 /* Their values are of TYPE_SEQUENCE, or of TYPE_OPTIONAL for an optional without a value. No

@@ -14,6 +14,7 @@
  *   onnx_sequence.c   values that are lists of values
  *   onnx_bind.c       types of values; --dim and --input
  *   onnx_order.c      which node needs which: topological order, needed nodes
+ *   onnx_channel_block.c  blocks of channels in weights that onnxruntime reordered
  *   onnx_function.c   functions of the model: the graph of calls, attributes of a call
  *   onnx_graph.c      nodes one after the other, calls of functions, subgraphs
  *   onnx_op_*.c       importers, and those of control flow: onnx_control.c, onnx_loop.c
@@ -116,6 +117,7 @@ struct onnx_model {
                                          * functions and subgraphs included */
         int64_t nodes;                  /* onnx_node_work of the nodes imported so far, those of
                                          * expanded functions included */
+        int channel_block;              /* what onnx_channel_block found; 0: nobody asked yet */
         int64_t items;                  /* items of sequences that were copied so far */
         struct sha256 sha;              /* the digest of external data, then of the file */
         const bytes_t *long_data;       /* data of large tensors, where they lie in the file */
