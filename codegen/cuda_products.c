@@ -204,7 +204,7 @@ static bool loads_transposed(const struct cuda_product *p) { return p->transpose
 /* Loads words of w for vectors j and j + 1 of outputs, if there is a next one. */
 static void put_words(struct text *out, const struct cuda_product *p)
 {
-        const int group = p->multiply->group;
+        const int group = p->multiply->channels;
         if (p->transposed && !loads_transposed(p)) {
                 text_add(out,
                          "#pragma unroll\n"
@@ -253,7 +253,7 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
 {
         const struct multiply *m = p->multiply;
         const char *of = element_info[m->x.memory].c_type, *by = element_info[m->w.memory].c_type;
-        const int row = multiply_row(m), group = m->group, most = m->instructions > 1 && !p->of_sums ? 2 : p->depth;        /* a loop is unrolled as far as registers have room for its operands */
+        const int row = multiply_row(m), group = m->channels, most = m->instructions > 1 && !p->of_sums ? 2 : p->depth;     /* a loop is unrolled as far as registers have room for its operands */
         text_add(out, "\n/* sums of %d positions and %d outputs: x %s; w [%d][%d][%d][%d] */\n", p->rows * 16, p->vectors * 8,
                  p->of_sums ? "other sums" : arena_printf(w->arena, "rows of %d channels, so many elements apart", p->depth * row), p->depth * 2,
                  p->vectors, p->transposed ? group : 8, p->transposed ? 8 : group);
@@ -357,8 +357,8 @@ static void put_row_product(struct c_writer *w, struct text *out, const struct c
                  "                for (int i = 0; i < %d; i++)\n"
                  "                        sums[i][0] += by_words_%s(*(const struct sixteen *)(x + i * step + k * %d), w[k]);\n"
                  "}\n",
-                 p->rows, p->depth * multiply_row(m), p->depth * m->depth, m->group, cuda_product_name(w, p), element_info[m->sum].c_type, p->rows, of,
-                 p->depth, m->group, p->depth, p->rows, element_info[m->x.memory].text, multiply_row(m));
+                 p->rows, p->depth * multiply_row(m), p->depth * m->depth, m->channels, cuda_product_name(w, p), element_info[m->sum].c_type, p->rows, of,
+                 p->depth, m->channels, p->depth, p->rows, element_info[m->x.memory].text, multiply_row(m));
 }
 
 static void put_row_unload(struct c_writer *w, struct text *out, const struct cuda_product *p)
@@ -510,7 +510,7 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
                                         .transposed = s->tiles.transposed,
                                         .of_sums = !s->buffer };
         if (in_rows(&p) && !s->tiles.prefetched)
-                cuda_load_weights(w, s->weights, s->b, (int64_t)s->tiles.depth * m->group * m->outputs * element_info[m->w.memory].bytes);
+                cuda_load_weights(w, s->weights, s->b, (int64_t)s->tiles.depth * m->channels * m->outputs * element_info[m->w.memory].bytes);
         c_put(w, "%s(%s," C_SOFT, cuda_product_use(w, p), c_use(w, s->variable));
         if (s->buffer) {
                 cuda_place(w, s->buffer, s->a);

@@ -215,9 +215,9 @@ static void put_warp_group(struct c_writer *w, struct text *out, const struct cu
                  "                %s_%d(sums, own, w, word);\n"
                  "        units_commit();\n"
                  "}\n",
-                 m->positions, p->vectors * m->outputs, m->group, cuda_product_name(w, p), element_info[m->sum].c_type, p->vectors,
+                 m->positions, p->vectors * m->outputs, m->channels, cuda_product_name(w, p), element_info[m->sum].c_type, p->vectors,
                  element_info[m->x.memory].c_type, element_info[m->w.memory].c_type, element_info[m->x.memory].c_type, MULTIPLY_WARPS,
-                 m->positions * m->group, MULTIPLY_SWIZZLE, m->name, p->vectors * m->outputs);
+                 m->positions * m->channels, MULTIPLY_SWIZZLE, m->name, p->vectors * m->outputs);
 }
 
 static void put_warp_group_of_sums(struct c_writer *w, struct text *out, const struct cuda_product *p)
@@ -234,9 +234,9 @@ static void put_warp_group_of_sums(struct c_writer *w, struct text *out, const s
                  "                %s_across_%d(sums, x + k * 2, w + k * %d, %d);\n"
                  "        units_commit();\n"
                  "}\n",
-                 m->positions, p->vectors * m->outputs, m->group, p->depth * MULTIPLY_TRANSPOSED, cuda_product_name(w, p), element_info[m->sum].c_type, p->vectors,
-                 p->depth * 2, element, p->depth, m->name, p->vectors * m->outputs, MULTIPLY_TRANSPOSED * m->group,
-                 p->depth * MULTIPLY_TRANSPOSED * m->group * element_info[m->w.memory].bytes);
+                 m->positions, p->vectors * m->outputs, m->channels, p->depth * MULTIPLY_TRANSPOSED, cuda_product_name(w, p), element_info[m->sum].c_type, p->vectors,
+                 p->depth * 2, element, p->depth, m->name, p->vectors * m->outputs, MULTIPLY_TRANSPOSED * m->channels,
+                 p->depth * MULTIPLY_TRANSPOSED * m->channels * element_info[m->w.memory].bytes);
 }
 
 static void put_give(struct text *out, enum element e)
@@ -345,7 +345,7 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
                     t->positions == t->rows && t->rows * MULTIPLY_WARPS == m->positions && s->variable->warps % MULTIPLY_WARPS == 0 &&
                     t->vectors * m->outputs <= MULTIPLY_WIDE;
         if (fits && s->buffer)
-                fits = !t->transposed && t->step == m->group && t->jump == t->rows * t->step;
+                fits = !t->transposed && t->step == m->channels && t->jump == t->rows * t->step;
         else if (fits)                  /* w of bytes cannot be transposed */
                 fits = element_info[m->x.memory].bytes == 2 && t->depth * t->group % MULTIPLY_TRANSPOSED == 0;
         return fits ? m : NULL;

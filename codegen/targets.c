@@ -107,7 +107,7 @@ const struct target *target_with(struct arena *arena, const struct target *t, co
         for (int k = 0; k < count; k++)
                 if (multiplies[k].streams) {
                         multiplies[k].outputs = machine->block_out;
-                        multiplies[k].group = machine->block_in;
+                        multiplies[k].channels = machine->block_in;
                 }
         to->multiplies = multiplies;
         to->accelerator = machine;

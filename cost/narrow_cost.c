@@ -66,7 +66,7 @@ bool narrow_few(const struct type *w, const struct multiply *m)
 
 int64_t narrow_line(const struct type *w, const struct multiply *m)
 {
-        return round_up(type_extent(w, 1), m->group) * type_extent(w, w->rank - 1);
+        return round_up(type_extent(w, 1), m->channels) * type_extent(w, w->rank - 1);
 }
 
 static struct work work_of_convolve(const struct op *op, const struct multiply *m)
@@ -170,8 +170,8 @@ double narrow_words_cost(const struct op *op, const struct target *target,
         const double products = narrow_f32_cost(op, target, target_block(target)) -
                                 element_info[E_F32].bytes * reading;
         double each = rate_multiply(target, m) * rate_issue(target);
-        return products * each / m->group + NARROW_BYTES * reading +
-               rounding_cycles(op, target) + (m->group > 1 ? rate_tile_kernel(target) : 0);
+        return products * each / m->channels + NARROW_BYTES * reading +
+               rounding_cycles(op, target) + (m->channels > 1 ? rate_tile_kernel(target) : 0);
 }
 
 double narrow_winograd_cost(const struct op *op, int tile, const struct target *target,

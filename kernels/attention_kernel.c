@@ -79,7 +79,7 @@ static int64_t read_at_once(const struct block *b)
         const struct multiply *tile = contract_multiply(b->a.second, target, true),
                               *words = contract_multiply(b->a.second, target, false);
         return tile    ? multiply_row(tile)
-               : words ? (int64_t)COUNTED_CHANNELS * words->group
+               : words ? (int64_t)COUNTED_CHANNELS * words->channels
                        : COUNTED_CHANNELS;
 }
 

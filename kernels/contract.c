@@ -167,7 +167,7 @@ static void measure(struct contract *c)
         c->groups = op_int(op, "groups");
         c->blocks = type_extent(w, 1);
         c->inner = type_extent(w, w->rank - 3);
-        c->word = c->s.multiply->group;
+        c->word = c->s.multiply->channels;
         c->words = divide_up(op_int(op, "channels"), c->word);
         c->outputs = type_extent(op_result(op)->type, 1) / c->groups * op_int(op, "block");
         c->panel_size = type_elements(w) / type_extent(w, 0);

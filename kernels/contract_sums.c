@@ -11,7 +11,7 @@ static int64_t line_of(const struct kernel_state *s)
         return target_line(s->target, s->ws->element);
 }
 
-static int group_of(const struct tile *t) { return t->s->multiply->group; }
+static int group_of(const struct tile *t) { return t->s->multiply->channels; }
 
 /* the words of w for vector j of outputs; w_add: to the first */
 static struct loop_expr *load_w(const struct tile *t, struct loop_expr *w_at, int64_t w_add, int j)

@@ -182,7 +182,7 @@ struct loop_function *state_product(const struct kernel_state *s)
 
 struct loop_expr *state_words(const struct kernel_state *s, struct loop_buffer *from, struct loop_expr *at, enum element word, int lanes)
 {
-        const int group = s->multiply->group;
+        const int group = s->multiply->channels;
         if (group > 1)
                 return loop_load_words(s->arena, from, at, word, group, lanes);
         return loop_cast(s->arena, word, lanes > 1 ? loop_load_vector(s->arena, from, at, lanes, NULL) : loop_load(s->arena, from, at));

@@ -57,7 +57,7 @@ static const struct multiply multiplies[] = {
         TILES("smmla", I8, I8), TILES("usmmla", U8, I8), TILES("ummla", U8, U8),
         /* Arm's manual, BFMatMulAdd: as BFDOT of channels 0 and 1, then of 2 and 3 */
         ARM_MATRICES_OF("bfmmla", 4, BF16, BF16, F32, .order = ORDER_APART, .flushes = true, .least = 100),
-        { .name = "bfdot", .positions = 1, .outputs = 4, .depth = 1, .group = 2,
+        { .name = "bfdot", .positions = 1, .outputs = 4, .depth = 1, .channels = 2,
           .x = { .memory = E_BF16, .word = E_U32, .source = SOURCE_LANE },
           .w = { .memory = E_BF16, .word = E_U32, .source = SOURCE_VECTOR },
           .sum = E_F32, .body = "dot_bf16_odd", .order = ORDER_SEQUENCE, .flushes = true, .instructions = 1 },

@@ -134,19 +134,19 @@
         ARM_FLOATS_OF(lanes, I8, NULL, 0), ARM_FLOATS_OF(lanes, U8, NULL, 0), \
         ARM_FLOATS_OF(lanes, F8E4M3, "finite_f8e4m3fn", 0), ARM_FLOATS_OF(lanes, F8E5M2, "finite_f8e5m2", 0)
 #define ARM_FLOATS_OF(lanes, w_, function, registers) \
-        { .name = "fma", .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
+        { .name = "fma", .positions = 1, .outputs = lanes, .depth = 1, .channels = 1, \
           .x = { .memory = E_F32, .word = E_F32, .source = SOURCE_LANE }, \
           .w = { .memory = E_##w_, .word = E_F32, .source = SOURCE_VECTOR, .decode = function }, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 1, .spare = registers }
 /* of f16 as it lies in memory */
 #define ARM_HALVES_BY_LANE(called, lanes, word_, ...) \
-        { .name = called, .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
+        { .name = called, .positions = 1, .outputs = lanes, .depth = 1, .channels = 1, \
           .x = { .memory = E_F16, .word = E_##word_, .source = SOURCE_LANE }, \
           .w = { .memory = E_F16, .word = E_##word_, .source = SOURCE_VECTOR }, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = __VA_ARGS__ }
 /* words of four bytes */
 #define ARM_BYTES_BY_LANE(called, x_, w_, function, ...) \
-        { .name = called, .positions = 1, .outputs = 4, .depth = 1, .group = 4, \
+        { .name = called, .positions = 1, .outputs = 4, .depth = 1, .channels = 4, \
           .x = { .memory = E_##x_, .word = E_U32, .source = SOURCE_LANE }, \
           .w = { .memory = E_##w_, .word = E_U32, .source = SOURCE_VECTOR }, \
           .sum = E_I32, .body = function, .order = ORDER_EXACT, .instructions = __VA_ARGS__ }
@@ -155,8 +155,8 @@
 
 /* Tiles of two rows of eight bytes, in vector registers: two positions of a word, or two outputs; sums
  * of two positions by two outputs. */
-#define ARM_MATRICES_OF(called, channels, x_, w_, sum_, ...) \
-        { .name = called, .positions = 2, .outputs = 2, .depth = 1, .group = channels, \
+#define ARM_MATRICES_OF(called, channels_, x_, w_, sum_, ...) \
+        { .name = called, .positions = 2, .outputs = 2, .depth = 1, .channels = channels_, \
           .x = { .memory = E_##x_, .word = E_##sum_, .source = SOURCE_TILE }, \
           .w = { .memory = E_##w_, .word = E_##sum_, .source = SOURCE_TILE }, .sum = E_##sum_, \
           .body = "add_product", .instructions = 1, .registers = 32, __VA_ARGS__ }

@@ -7,8 +7,8 @@ extern const struct target target_cuda_sm_90, target_cuda_sm_90a;
 
 /* wgmma.m64n8, four of them: a line of 128 bytes for each of 64 positions, and of 8 outputs, of which it has up to 256; sums of these are
  * half of a lane's registers. Cycles: 0.8 of the data sheet's rate, as test/bench/cuda/groups_product.cu has it on an H200 */
-#define CUDA_WGMMA(called, x_, w_, sum_, channels) \
-        { .name = called, .positions = 64, .outputs = 8, .depth = 1, .group = channels, \
+#define CUDA_WGMMA(called, x_, w_, sum_, channels_) \
+        { .name = called, .positions = 64, .outputs = 8, .depth = 1, .channels = channels_, \
           .x = { .memory = E_##x_, .word = E_##sum_, .source = SOURCE_WARP_GROUP }, \
           .w = { .memory = E_##w_, .word = E_##sum_, .source = SOURCE_WARP_GROUP }, \
           .sum = E_##sum_, .body = "add_product", .order = ORDER_APART, .instructions = 1, .registers = 32 }

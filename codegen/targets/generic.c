@@ -6,7 +6,7 @@ extern const struct target target_generic;
 
 /* products and sums of vectors as of any operations on them, for targets that say no more */
 #define PLAIN(lanes, w_, function) \
-        { .name = "mul_add", .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
+        { .name = "mul_add", .positions = 1, .outputs = lanes, .depth = 1, .channels = 1, \
           .x = { .memory = E_F32, .word = E_F32, .source = SOURCE_BROADCAST }, \
           .w = { .memory = E_##w_, .word = E_F32, .source = SOURCE_VECTOR, .decode = function }, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 2 }

@@ -335,12 +335,12 @@
         RVV_FMA(lanes, F32, NULL), RVV_FMA(lanes, BF16, NULL), RVV_FMA(lanes, F16, NULL), RVV_FMA(lanes, I8, NULL), RVV_FMA(lanes, U8, NULL), \
         RVV_FMA(lanes, F8E4M3, "finite_f8e4m3fn"), RVV_FMA(lanes, F8E5M2, "finite_f8e5m2")
 #define RVV_FMA(lanes, w_, function) \
-        { .name = "fma", .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
+        { .name = "fma", .positions = 1, .outputs = lanes, .depth = 1, .channels = 1, \
           .x = { .memory = E_F32, .word = E_F32, .source = SOURCE_SCALAR }, \
           .w = { .memory = E_##w_, .word = E_F32, .source = SOURCE_VECTOR, .decode = function }, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 1 }
 #define RVV_BYTES(lanes, x_, w_) \
-        { .name = "vmacc", .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
+        { .name = "vmacc", .positions = 1, .outputs = lanes, .depth = 1, .channels = 1, \
           .x = { .memory = E_##x_, .word = E_I32, .source = SOURCE_SCALAR }, \
           .w = { .memory = E_##w_, .word = E_I32, .source = SOURCE_VECTOR }, \
           .sum = E_I32, .body = "add_product", .order = ORDER_EXACT, .instructions = 1, .spare = 1 }

@@ -34,8 +34,8 @@ static const struct c_spelling spellings[] = {
 
 /* of so many channels a word, 16 words a row; each channel of a word has a sum of its own until all
  * 16 are added */
-#define TILES(called, channels, x_, w_, sum_, ...) \
-        { .name = called, .positions = 16, .outputs = 16, .depth = 16, .group = channels, \
+#define TILES(called, channels_, x_, w_, sum_, ...) \
+        { .name = called, .positions = 16, .outputs = 16, .depth = 16, .channels = channels_, \
           .x = X86_OPERAND(x_, sum_, TILE), .w = X86_OPERAND(w_, sum_, TILE), .sum = E_##sum_, \
           .body = "add_product", .instructions = 1, .registers = 8, __VA_ARGS__ }
 

@@ -250,14 +250,14 @@
         "        return words;\n" \
         "}"
 #define SVE_MULTIPLIES(count) \
-        { .name = "sdot", .positions = 1, .outputs = count, .depth = 1, .group = 4, \
+        { .name = "sdot", .positions = 1, .outputs = count, .depth = 1, .channels = 4, \
           .x = { .memory = E_I8, .word = E_U32, .source = SOURCE_LANE_LOADED }, \
           .w = { .memory = E_I8, .word = E_U32, .source = SOURCE_VECTOR }, .lane_registers = 8, \
           .sum = E_I32, .body = "dot_i8", .order = ORDER_EXACT, .instructions = 1 }, \
         SVE_FMA(count, F32, NULL), SVE_FMA(count, BF16, NULL), SVE_FMA(count, F16, NULL), SVE_FMA(count, I8, NULL), SVE_FMA(count, U8, NULL), \
         SVE_FMA(count, F8E4M3, "finite_f8e4m3fn"), SVE_FMA(count, F8E5M2, "finite_f8e5m2")
 #define SVE_FMA(count, w_, function) \
-        { .name = "fma", .positions = 1, .outputs = count, .depth = 1, .group = 1, \
+        { .name = "fma", .positions = 1, .outputs = count, .depth = 1, .channels = 1, \
           .x = { .memory = E_F32, .word = E_F32, .source = SOURCE_LANE_LOADED }, \
           .w = { .memory = E_##w_, .word = E_F32, .source = SOURCE_VECTOR, .decode = function }, .lane_registers = 8, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 1 }

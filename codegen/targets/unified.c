@@ -7,7 +7,7 @@
 extern const struct target target_generic;
 
 static const struct multiply multiplies[] = {
-        { .name = "unified", .positions = 1, .outputs = 256, .depth = 1, .group = 256,
+        { .name = "unified", .positions = 1, .outputs = 256, .depth = 1, .channels = 256,
           .x = { .memory = E_I8, .word = E_I8, .source = SOURCE_BROADCAST },
           .w = { .memory = E_I8, .word = E_I8, .source = SOURCE_VECTOR },
           .sum = E_I32, .order = ORDER_EXACT, .streams = true, .instructions = 1 },

@@ -7,7 +7,7 @@
 extern const struct target target_generic;
 
 static const struct multiply multiplies[] = {
-        { .name = "vta", .positions = 1, .outputs = 16, .depth = 1, .group = 16,
+        { .name = "vta", .positions = 1, .outputs = 16, .depth = 1, .channels = 16,
           .x = { .memory = E_I8, .word = E_I8, .source = SOURCE_BROADCAST },
           .w = { .memory = E_I8, .word = E_I8, .source = SOURCE_VECTOR },
           .sum = E_I32, .order = ORDER_EXACT, .streams = true, .instructions = 1 },

@@ -99,7 +99,7 @@
 #define X86_OPERAND(m, r, p) { .memory = E_##m, .word = E_##r, .source = SOURCE_##p }
 /* floats; weights may be stored in fewer bits */
 #define X86_FLOATS_OF(lanes, w_, function) \
-        { .name = "fma", .positions = 1, .outputs = lanes, .depth = 1, .group = 1, \
+        { .name = "fma", .positions = 1, .outputs = lanes, .depth = 1, .channels = 1, \
           .x = X86_OPERAND(F32, F32, BROADCAST), \
           .w = { .memory = E_##w_, .word = E_F32, .source = SOURCE_VECTOR, .decode = function }, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 1 }
@@ -108,8 +108,8 @@
         X86_FLOATS_OF(lanes, I8, NULL), X86_FLOATS_OF(lanes, U8, NULL), \
         X86_FLOATS_OF(lanes, F8E4M3, "finite_f8e4m3fn"), X86_FLOATS_OF(lanes, F8E5M2, "finite_f8e5m2")
 /* words of so many channels */
-#define X86_GROUPS(called, lanes, channels, x_, w_, sum_, ...) \
-        { .name = called, .positions = 1, .outputs = lanes, .depth = 1, .group = channels, \
+#define X86_GROUPS(called, lanes, channels_, x_, w_, sum_, ...) \
+        { .name = called, .positions = 1, .outputs = lanes, .depth = 1, .channels = channels_, \
           .x = X86_OPERAND(x_, U32, BROADCAST), .w = X86_OPERAND(w_, U32, VECTOR), .sum = E_##sum_, \
           __VA_ARGS__ }
 /* bytes as pairs of 16 bits, x perhaps in so many from the start: no product of two bytes, nor their
@@ -131,8 +131,8 @@
                    .instructions = 1)
 
 /* Words that are bytes side by side, and those of pairs that are widened. */
-#define X86_WORD(e, channels) \
-        LOAD_WORDS(e, channels, "word_of($0)", \
+#define X86_WORD(e, channels_) \
+        LOAD_WORDS(e, channels_, "word_of($0)", \
                    "uint32_t word_of(const void *x)\n" \
                    "{\n" \
                    "        uint32_t word;\n" \

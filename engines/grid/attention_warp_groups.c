@@ -50,12 +50,12 @@ bool attention_group_of(const struct attention *a, const struct target *target, 
                                       .width = (int)type_extent(op_result(a->second)->type, COLUMN),
                                       .fragment = m->positions / MULTIPLY_WARPS,
                                       .lanes = m->outputs,
-                                      .group = m->group / MULTIPLY_SWIZZLE,
+                                      .group = m->channels / MULTIPLY_SWIZZLE,
                                       .bytes = element_info[x->element].bytes,
                                       .iterations = divide_up(type_extent(scores, COLUMN), s->keys),
                                       .warp_group = true };
         return t->rows > 0 && t->rows == t->warps * t->fragment && t->warps % MULTIPLY_WARPS == 0 && t->warps <= GRID_WARPS_MAX && t->iterations > 1 &&
-               t->keys % MULTIPLY_TRANSPOSED == 0 && t->keys <= MULTIPLY_WIDE && t->width <= MULTIPLY_WIDE && t->depth % m->group == 0 && t->width % m->group == 0 &&
+               t->keys % MULTIPLY_TRANSPOSED == 0 && t->keys <= MULTIPLY_WIDE && t->width <= MULTIPLY_WIDE && t->depth % m->channels == 0 && t->width % m->channels == 0 &&
                attention_group_shared(t) <= GRID_SHARED_MAX;
 }
 

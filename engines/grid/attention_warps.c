@@ -51,7 +51,7 @@ bool attention_tile_of(const struct attention *a, const struct target *target, c
                                       .width = (int)type_extent(op_result(a->second)->type, COLUMN),
                                       .fragment = m->positions,
                                       .lanes = m->outputs,
-                                      .group = m->group,
+                                      .group = m->channels,
                                       .bytes = element_info[m->x.memory].bytes };
         const int of_warp = t->rows / t->warps;
         if (t->keys <= 0)

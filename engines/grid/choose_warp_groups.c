@@ -100,7 +100,7 @@ int64_t group_panel(const struct target *target, const struct multiply *m, const
                         const struct schedule_grid s = schedule_of(m, tile, STAGES_MOST - 1, 1);
                         const struct warp_tile t = { .positions = tile, .warps = s.warps, .panels = 1, .stages = s.stages, .words = MULTIPLY_SWIZZLE,
                                                      .parts = 1, .rows = m->positions / MULTIPLY_WARPS, .vectors = width / m->outputs, .lanes = m->outputs,
-                                                     .group = m->group / MULTIPLY_SWIZZLE, .bytes = element_info[m->x.memory].bytes, .warp_group = true };
+                                                     .group = m->channels / MULTIPLY_SWIZZLE, .bytes = element_info[m->x.memory].bytes, .warp_group = true };
                         if (group_tile_shared(&t) <= target_gpu(target)->shared_bytes)
                                 try_tile(&c, &s, &t);
                 }

@@ -53,7 +53,7 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
         const struct multiply *m = packed_multiply(op, target, SUMS_IN_TILES);
         if (!m || !multiply_by_warp_group(m))
                 return false;
-        int64_t iterations = type_elements(w) / type_extent(w, 0) / packed_panel(x, w) / m->group;
+        int64_t iterations = type_elements(w) / type_extent(w, 0) / packed_panel(x, w) / m->channels;
         *t = (struct warp_tile){ .positions = s->tile,
                                  .warps = s->warps,
                                  .panels = 1,
@@ -64,13 +64,13 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
                                  .rows = m->positions / MULTIPLY_WARPS,
                                  .vectors = (int)type_extent(w, w->rank - 2),
                                  .lanes = m->outputs,
-                                 .group = m->group / MULTIPLY_SWIZZLE,
+                                 .group = m->channels / MULTIPLY_SWIZZLE,
                                  .bytes = element_info[x->element].bytes,
                                  .warp_group = true,
                                  .bulk = s->bulk && op_int(op, "crossed") &&
                                          target_gpu(target)->bulk_copies };
         t->cluster = t->positions > 0 && warp_tile_clusters(t, target, group_tile_shared(t));
-        return s->depth == m->group && s->panels == 1 && t->positions > 0 && t->positions % m->positions == 0 &&
+        return s->depth == m->channels && s->panels == 1 && t->positions > 0 && t->positions % m->positions == 0 &&
                t->positions == t->warps * t->rows && iterations % t->parts == 0 && t->stages >= STAGES &&
                t->vectors * t->lanes <= MULTIPLY_WIDE && t->warps <= GRID_WARPS_MAX && group_tile_shared(t) <= GRID_SHARED_MAX;
 }

@@ -198,12 +198,12 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                                  .warps = s->warps,
                                  .panels = s->panels,
                                  .stages = s->stages,
-                                 .words = s->depth / m->group,
+                                 .words = s->depth / m->channels,
                                  .parts = s->parts,
                                  .rows = m->positions,
                                  .vectors = (int)type_extent(w, w->rank - 2),
                                  .lanes = m->outputs,
-                                 .group = m->group,
+                                 .group = m->channels,
                                  .bytes = bytes,
                                  .across = 1 };
         const int64_t panels = type_extent(w, 0) / op_int(op, "groups");
@@ -218,7 +218,7 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
         return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 && iterations % t->parts == 0 &&
                t->positions % (t->warps * m->positions) == 0 &&
                t->positions / t->warps <= TILE_MAX && t->words <= TILE_MAX &&
-               t->warps * t->panels <= GRID_WARPS_MAX && m->group * bytes == COPY_BYTES &&
+               t->warps * t->panels <= GRID_WARPS_MAX && m->channels * bytes == COPY_BYTES &&
                warp_tile_shared(t) <= GRID_SHARED_MAX;
 }
 

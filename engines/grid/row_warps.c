@@ -31,7 +31,7 @@ bool row_tile_of(const struct op *op, const struct target *target, const struct 
                 return false;
         *t = (struct row_tile){ .rows = (int)type_extent(y, 2),
                                 .warps = s->warps,
-                                .words = s->depth / m->group,
+                                .words = s->depth / m->channels,
                                 .multiply = m };
         const int64_t shared =
                 type_extent(y, 2) * type_extent(x, 3) * element_info[x->element].bytes +
@@ -40,7 +40,7 @@ bool row_tile_of(const struct op *op, const struct target *target, const struct 
                t->warps <= GRID_WARPS_MAX && t->words > 0 && t->words <= TILE_MAX &&
                s->depth % multiply_row(m) == 0 &&
                words_of(op) % ((int64_t)t->warps * t->words) == 0 && shared <= GRID_SHARED_MAX &&
-               m->group * element_info[x->element].bytes == COPY_BYTES;
+               m->channels * element_info[x->element].bytes == COPY_BYTES;
 }
 
 /* ---- the kernel ---- */
@@ -52,7 +52,7 @@ static struct loop_stmt *add(struct few_rows *r, enum loop_stmt_kind kind) { ret
 static void copy_x(struct few_rows *r, struct loop_expr *warp)
 {
         struct emit *e = r->w.s.e;
-        const int group = r->t.multiply->group;
+        const int group = r->t.multiply->channels;
         const int64_t words = r->channels / group, count = r->t.rows * words, all = (int64_t)r->t.warps * GRID_LANES;
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
         struct loop_expr *own = emit_let(e, "thread", plus(e, times(e, warp, GRID_LANES), lane));
@@ -83,15 +83,15 @@ static void add_up(struct few_rows *r, struct loop_expr *block)
 {
         struct emit *e = r->w.s.e;
         const struct multiply *m = r->t.multiply;
-        const int64_t iterations = words_of(r->w.s.op) / ((int64_t)r->t.warps * r->t.words), panel = words_of(r->w.s.op) * m->outputs * m->group;
+        const int64_t iterations = words_of(r->w.s.op) / ((int64_t)r->t.warps * r->t.words), panel = words_of(r->w.s.op) * m->outputs * m->channels;
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, r->t.warps);
         struct loop_expr *iteration = emit_for(e, "iteration", number(e, 0), number(e, iterations));
         struct loop_expr *first = emit_let(e, "first", times(e, plus(e, times(e, iteration, r->t.warps), warp), r->t.words));
-        struct loop_stmt *s = on_sums(r, STMT_MULTIPLY, r->w.xs, times(e, first, m->group));
+        struct loop_stmt *s = on_sums(r, STMT_MULTIPLY, r->w.xs, times(e, first, m->channels));
         s->weights = r->w.s.ws;
-        s->b = plus(e, times(e, block, panel), times(e, first, (int64_t)m->outputs * m->group));
+        s->b = plus(e, times(e, block, panel), times(e, first, (int64_t)m->outputs * m->channels));
         s->tiles.depth = r->t.words;
-        s->tiles.group = m->group;
+        s->tiles.group = m->channels;
         s->tiles.step = r->channels;
         s->tiles.jump = r->channels;
         s->function = state_product(&r->w.s);
@@ -165,6 +165,6 @@ struct kernel_state *row_warps_prepare(const struct kernel_state *common)
         r->w.s.panels = type_extent(w, 0);
         r->channels = type_extent(x, 3);
         const int64_t aligned = r->w.s.x.offset | (r->t.rows > 1 ? r->w.s.x.stride[2] : 0);
-        const bool whole = op_int(op, "channels") == words_of(op) * r->t.multiply->group && r->channels == op_int(op, "channels");
-        return whole && aligned % r->t.multiply->group == 0 ? &r->w.s : NULL;
+        const bool whole = op_int(op, "channels") == words_of(op) * r->t.multiply->channels && r->channels == op_int(op, "channels");
+        return whole && aligned % r->t.multiply->channels == 0 ? &r->w.s : NULL;
 }

@@ -249,7 +249,7 @@ double warps_window_cost(const struct target *t, const struct multiply *m, const
         enum { TILE = 32, PANEL = 64, WARPS = 4, DEPTH = 64, STAGES = 4 };
         const struct gpu *g = target_gpu(t);
         const int64_t depth = w->channels < DEPTH ? w->channels : DEPTH;
-        const double bytes = element_info[m->x.memory].bytes, words = (double)depth / m->group;
+        const double bytes = element_info[m->x.memory].bytes, words = (double)depth / m->channels;
         const struct warp_work work = {
                 .blocks = (double)(divide_up(w->positions, TILE) * divide_up(w->outputs, PANEL)), .iterations = (double)w->taps * (double)divide_up(w->channels, depth),
                 .multiplies = (double)TILE / m->positions * PANEL / m->outputs * (double)depth / multiply_row(m),

@@ -51,11 +51,11 @@ static struct loop_expr *unpacked(struct blocks *b, struct loop_expr *w, int k)
 {
         struct kernel_state *s = &b->s;
         const struct multiply_operand *as = &s->multiply->w;
-        int bits = b->bits.bits, each = 8 * element_info[as->word].bytes / s->multiply->group;
+        int bits = b->bits.bits, each = 8 * element_info[as->word].bytes / s->multiply->channels;
         union scalar mask = { .u = 0 }, shift = { .u = (uint64_t)(k * bits) };
         if (bits == 8)
                 return w;
-        for (int i = 0; i < s->multiply->group; i++)
+        for (int i = 0; i < s->multiply->channels; i++)
                 mask.u |= ((UINT64_C(1) << bits) - 1) << (i * each);
         const struct loop_type type = LOOP_TYPE(as->word);
         if (k)
@@ -71,7 +71,7 @@ static void add_word(struct tile *t, struct loop_expr *x_at, struct loop_expr *w
         struct blocks *b = t->b;
         struct kernel_state *s = &b->s;
         struct emit *e = s->e;
-        int group = s->multiply->group;
+        int group = s->multiply->channels;
         struct loop_expr *w[TILE_MAX];
         for (int j = 0; j < t->vectors; j++) {
                 int64_t at = (word * b->width + j * s->lanes) * group;
@@ -95,13 +95,13 @@ static void add_words(struct tile *t, struct loop_expr *x_at, struct loop_expr *
 {
         struct blocks *b = t->b;
         struct emit *e = b->s.e;
-        int64_t words = b->bits.bytes / b->s.multiply->group, iteration = words,
+        int64_t words = b->bits.bytes / b->s.multiply->channels, iteration = words,
                 each = (int64_t)t->positions * t->vectors * (8 / b->bits.bits);
         while (iteration > 1 && (iteration * each > ITERATION_PRODUCTS || words % iteration))
                 iteration--;
         struct loop_expr *k = emit_for(e, "k", number(e, 0), number(e, words / iteration));
-        x_at = emit_let(e, "xk", plus(e, x_at, times(e, k, iteration * b->s.multiply->group)));
-        w_at = emit_let(e, "wk", plus(e, w_at, times(e, k, iteration * b->s.multiply->group * b->width)));
+        x_at = emit_let(e, "xk", plus(e, x_at, times(e, k, iteration * b->s.multiply->channels)));
+        w_at = emit_let(e, "wk", plus(e, w_at, times(e, k, iteration * b->s.multiply->channels * b->width)));
         for (int word = 0; word < iteration; word++)
                 add_word(t, x_at, w_at, word);
         emit_end(e);
@@ -194,7 +194,7 @@ static bool write_tile(struct kernel_state *s, int rows, int columns)
         t.totals->rows = columns;
         t.totals->columns = t.vectors;
         struct loop_expr *w =
-                plus(e, times(e, b->panel, b->panel_size), times(e, b->part, s->lanes * s->multiply->group));
+                plus(e, times(e, b->panel, b->panel_size), times(e, b->part, s->lanes * s->multiply->channels));
         w = emit_let(e, "w_at", w);
         struct loop_expr *scale = plus(e, times(e, b->panel, b->width * b->bits.blocks), times(e, b->part, s->lanes));
         scale = emit_let(e, "scale_at", scale);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Multiplies: how a machine adds products to sums, one row for each instruction (or two) that does.
  *
- *     x: words of `group` channels            w: words of `group` channels
+ *     x: words of `channels` channels            w: words of `channels` channels
  *        at `positions`, `depth` deep            for `outputs`, `depth` deep
  *
  *               depth                              outputs
@@ -14,9 +14,9 @@
  * of a word are added up apart, of one channel of each. From that and the geometry everything
  * follows: the interpreter and targets without the instruction run it, printers print the
  * instruction by the name of the function, packing and producers take the order of entries from
- * `group` and `outputs`:
+ * `channels` and `outputs`:
  *
- *     panels of w: [.., channels / group, vectors, outputs, group]
+ *     panels of w: [.., inputs / channels, vectors, outputs, channels]
  *
  * A target lists its rows (ir/target/target.h), best first, and has its base's behind them. */
 #ifndef IR_MULTIPLY_H
@@ -53,14 +53,14 @@ enum multiply_order {
         ORDER_EXACT,                    /* integers, which wrap: any order is the same */
         ORDER_SEQUENCE,                 /* one product after the other, as body says */
         ORDER_PARTIAL,                  /* the same, in partial sums, which are rounded to fewer bits than sums */
-        ORDER_APART                     /* channels of a group apart, all depths, then joined */
+        ORDER_APART                     /* channels of a word apart, all depths, then joined */
 };
 
 struct multiply_operand {
         enum element memory;            /* of its elements there */
-        enum element word;              /* that body takes: a group of elements as u32 or u64
+        enum element word;              /* that body takes: a word of elements as u32 or u64
                                          * (ir/loop/loop_words.c), or one element as what it computes
-                                         * with, where one is a group and in hardware tiles */
+                                         * with, where one is a word and in hardware tiles */
         enum multiply_source source;
         const char *decode;             /* function(bits as u32) of one element that is no more than
                                          * bits, and neither infinite nor NaN; NULL: it is a number */
@@ -68,7 +68,7 @@ struct multiply_operand {
 
 struct multiply {
         const char *name;
-        int positions, outputs, depth, group;     /* each a power of two */
+        int positions, outputs, depth, channels;  /* each a power of two */
         struct multiply_operand x, w;
         enum element sum;
         const char *body;               /* function(sum, x.word, w.word); NULL: sum + x * w, in one
@@ -94,13 +94,13 @@ struct multiply {
 };
 
 /* channels that a product of tiles has at a time */
-static inline int multiply_row(const struct multiply *m) { return m->depth * m->group; }
+static inline int multiply_row(const struct multiply *m) { return m->depth * m->channels; }
 
 /* elements of o that fill a part of their share of a word, and are widened as they are loaded */
 static inline bool multiply_widens(const struct multiply *m, const struct multiply_operand *o)
 {
         return element_is_integer(o->memory) &&
-               m->group * element_info[o->memory].bytes < element_info[o->word].bytes;
+               m->channels * element_info[o->memory].bytes < element_info[o->word].bytes;
 }
 
 static inline bool multiply_takes_lanes(const struct multiply *m)
@@ -124,12 +124,12 @@ static inline bool multiply_takes_rows(const struct multiply *m) { return multip
 struct target;
 
 /* The first multiply of the target that takes such operands, w being no larger than `limit` (0: not
- * known), and has sums in tiles, or has not; NULL: none. lanes, group: as panels have them; 0:
+ * known), and has sums in tiles, or has not; NULL: none. lanes, channels: as panels have them; 0:
  * any. */
 const struct multiply *multiply_find(const struct target *t, enum element x, enum element w,
-                                     bool tile, int lanes, int group, int limit);
+                                     bool tile, int lanes, int channels, int limit);
 /* the same of one position, by a warp from memory; NULL: none */
-const struct multiply *multiply_find_rows(const struct target *t, enum element x, enum element w, int lanes, int group);
+const struct multiply *multiply_find_rows(const struct target *t, enum element x, enum element w, int lanes, int channels);
 /* the best for operands as they come, before they are packed */
 static inline const struct multiply *multiply_for(const struct target *t, enum element x,
                                                   enum element w, bool tile)

@@ -55,7 +55,7 @@ bool layout_dot_blocks(struct layout *l, struct op *op)
         bool zeros = op_operand(op, ZEROS);
         if (!m || !m->body)
                 return layout_refuse(l, REMARK_layout_multiply);
-        if (p.lanes != 1 || p.vectors != 1 || p.bytes % m->group)
+        if (p.lanes != 1 || p.vectors != 1 || p.bytes % m->channels)
                 return layout_refuse(l, REMARK_layout_padding);
         if (!value_is_constant(op_operand(op, 1)) || !value_is_constant(op_operand(op, SCALES)) ||
             (zeros && !value_is_constant(op_operand(op, ZEROS))))
@@ -68,7 +68,7 @@ bool layout_dot_blocks(struct layout *l, struct op *op)
         for (int i = 0; i < op->operand_count; i++) {
                 struct value *v = op_operand(op, i);
                 operands[i] =
-                        v && (i == 1 || i >= SCALES) ? in_panels(l, v, vectors, m->outputs, i == 1 ? m->group : 1) : v;
+                        v && (i == 1 || i >= SCALES) ? in_panels(l, v, vectors, m->outputs, i == 1 ? m->channels : 1) : v;
                 if (v && !operands[i])
                         return false;
         }

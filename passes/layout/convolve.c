@@ -202,7 +202,7 @@ static struct value *pack_panels(struct layout *l, struct value *w, const struct
         int64_t panels = divide_up(stored, panel);
         dim_t split[RANK_MAX] = { dim_of(groups), dim_of(outputs), old[1] };
         dim_t padded[RANK_MAX] = { dim_of(groups), dim_of(panels * panel), dim_of(blocks * inner) };
-        int pair = m->group, pairs = pair > 1;
+        int pair = m->channels, pairs = pair > 1;
         dim_t dims[RANK_MAX] = { dim_of(groups),     dim_of(panels), dim_of(vectors),
                                  dim_of(m->outputs), dim_of(blocks), dim_of(inner / pair),
                                  dim_of(pair) };
@@ -535,7 +535,7 @@ static bool needs_multiply(const struct layout *l, const struct op *op)
 /* channels that a word, or a step of a warp, has: those behind the last are zeros in memory */
 static int whole_group(const struct convolution *c)
 {
-        return is_depthwise(c) ? 1 : multiply_takes_rows(c->multiply) ? multiply_row(c->multiply) : c->multiply->group;
+        return is_depthwise(c) ? 1 : multiply_takes_rows(c->multiply) ? multiply_row(c->multiply) : c->multiply->channels;
 }
 
 bool layout_has_phases(const struct op *convolve)

@@ -97,7 +97,7 @@ static struct value *as_matrix(struct layout *l, const struct matrix *m,
 static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64_t inner,
                                  int64_t vectors, const struct multiply *m)
 {
-        const int pair = m->group;
+        const int pair = m->channels;
         const int64_t lanes = m->outputs;
         static const int by_rows[] = { BATCH, CONTRACT, FREE },
                          by_columns[] = { BATCH, FREE, CONTRACT };
@@ -176,7 +176,7 @@ static bool is_panel(const struct layout *l, const struct matrix *b, const struc
         int line = target_line(l->context->target, m->sum);
         static const int by_rows[] = { BATCH, CONTRACT, FREE };
         int64_t outputs = b->extent[FREE], lines = outputs / line;
-        return m->group == 1 && outputs % line == 0 && outputs % m->outputs == 0 &&
+        return m->channels == 1 && outputs % line == 0 && outputs % m->outputs == 0 &&
                lines <= PANEL_MOST && (lines == 1 || lines % 2 == 0) && lies(b, by_rows);
 }
 

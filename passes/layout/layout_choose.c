@@ -339,9 +339,9 @@ static void choose_convolve(struct layout *l, struct op *op)
                 add_cost(l, y, k,
                          layout_copy_cost(bytes_of(l, y->type, blocks_in(l, y->type, k)), target));
         if (bytes) {                    /* words of a block are few, and want to be whole */
-                double lost = layout_short_cost(cycles, bytes->group, target);
+                double lost = layout_short_cost(cycles, bytes->channels, target);
                 add_cost(l, x, BLOCKS, is_few(l, x->type) ? 0 : lost);
-                add_cost(l, x, LAST, type_extent(x->type, 1) % bytes->group ? cycles : 0);
+                add_cost(l, x, LAST, type_extent(x->type, 1) % bytes->channels ? cycles : 0);
                 return;
         }
         add_cost(l, x, LAST, is_few(l, x->type) ? 0 : layout_far_cost(cycles, target));

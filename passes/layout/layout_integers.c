@@ -88,13 +88,13 @@ const struct multiply *layout_bytes(const struct layout *l, const struct op *op)
         enum { WORD = 4 };              /* fewer channels are no faster than floats */
         const struct multiply *m = multiply_of_bytes(l->context, op);
         bool constant = value_is_constant(op_operand(op, 1));
-        return m && (constant || m->group >= WORD || !whole_in_floats(op)) ? m : NULL;
+        return m && (constant || m->channels >= WORD || !whole_in_floats(op)) ? m : NULL;
 }
 
 int64_t layout_row_of(const struct multiply *m, int64_t channels)
 {
-        int64_t row = (int64_t)m->group * m->depth;
-        return round_up(channels, channels < row ? m->group : row);
+        int64_t row = (int64_t)m->channels * m->depth;
+        return round_up(channels, channels < row ? m->channels : row);
 }
 
 static bool multiply_floats(struct layout *l, struct op *op)

@@ -11,7 +11,7 @@ static bool fits(const struct pass_context *context, const struct multiply *m, i
         bool plain = element_is_float(m->sum);    /* what canonical nests read, too */
         return native && (!context->least || plain ||
                           multiply_find(context->least, m->x.memory, m->w.memory, m->registers > 0,
-                                        0, m->group, limit));
+                                        0, m->channels, limit));
 }
 
 /* Are sums long enough, and channels no more than a third short of whole words? */
@@ -20,7 +20,7 @@ static bool pays(const struct multiply *m, const struct op *op)
         int64_t products = whole_products(op),
                 channels = op->code == OP_convolve ? type_extent(op_operand(op, 1)->type, 1)
                                                    : products;
-        return !m->least || (products >= m->least && 3 * round_up(channels, m->group) <= 4 * channels);
+        return !m->least || (products >= m->least && 3 * round_up(channels, m->channels) <= 4 * channels);
 }
 
 /* where sums may be */
@@ -86,14 +86,14 @@ enum element multiply_reads(const struct pass_context *context, const struct mul
         enum element own = m->x.memory;
         const struct multiply *wide =
                 multiply_widens(m, &m->x) ? multiply_in(context, E_I16, m->w.memory) : NULL;
-        return wide && wide->group == m->group && wide->outputs == m->outputs ? E_I16 : own;
+        return wide && wide->channels == m->channels && wide->outputs == m->outputs ? E_I16 : own;
 }
 
 enum element multiply_sign(const struct pass_context *context)
 {
         const struct multiply *with = multiply_in(context, E_I8, E_I8),
                               *without = multiply_in(context, E_U8, E_I8);
-        int with_group = with ? with->group : 0, without_group = without ? without->group : 0;
+        int with_group = with ? with->channels : 0, without_group = without ? without->channels : 0;
         return with_group > without_group   ? E_I8
                : with_group < without_group ? E_U8
                                             : E_BOOL;
@@ -124,7 +124,7 @@ int64_t multiply_panel(const struct target *target, const struct multiply *m, co
         if (panel)
                 return panel;
         int line = target_line(target, m->sum);
-        bool loads = m->group > 2 && !m->registers;
+        bool loads = m->channels > 2 && !m->registers;
         int64_t lines = outputs <= line ? 1 : outputs > 2 * line && (positions == 1 || loads) ? 4 : 2;
         int64_t vectors = lines * line > m->outputs ? lines * line / m->outputs : 1;
         /* tiles of sums, as many for other positions, and what goes into them */

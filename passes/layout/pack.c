@@ -58,7 +58,7 @@ struct value *layout_crossed(struct layout *l, struct value *w, const struct mul
         attr_set(attrs, OP_convolve_packed, "crossed", 1);
         if (w->constant->kind == CONSTANT_SPLAT)
                 return w;
-        const size_t bytes = (size_t)type_bytes(w->type), eighth = (size_t)(m->group / MULTIPLY_SWIZZLE * element_info[w->type->element].bytes);
+        const size_t bytes = (size_t)type_bytes(w->type), eighth = (size_t)(m->channels / MULTIPLY_SWIZZLE * element_info[w->type->element].bytes);
         const unsigned char *from = w->constant->data;
         unsigned char *to = constant_room(l->m, bytes);
         for (size_t i = 0; i < bytes / eighth; i++)     /* line i / 8 */

@@ -118,7 +118,7 @@ static bool multiplies_both(const struct pass_context *context, const struct op 
         const struct multiply *m = whole_multiplies(context, E_U8, E_I8)
                                            ? multiply_in(context, E_U8, E_I8)
                                            : NULL;
-        return m && (m->group >= WORD || !whole_in_floats(op));
+        return m && (m->channels >= WORD || !whole_in_floats(op));
 }
 
 /* why a product of these integers, times factors or NULL, is not made of integers; NULL: it is */

@@ -24,7 +24,7 @@ static void print_multiplies(const struct target *t)
         for (int i = 0; (m = multiply_at(t, i)); i++)
                 if (is_first_of_its_name(t, i) && (m->registers || m->outputs == target_lanes(t, m->sum)))
                         printf("multiply %s lanes=%d group=%d x=%s w=%s word=%s sum=%s body=%s join=%s tiles=%d instructions=%d cycles=%.4g\n", m->name,
-                               m->outputs, m->group, element_info[m->x.memory].text, element_info[m->w.memory].text, element_info[m->w.word].text,
+                               m->outputs, m->channels, element_info[m->x.memory].text, element_info[m->w.memory].text, element_info[m->w.word].text,
                                element_info[m->sum].text, m->body ? m->body : "", m->join ? m->join : "", m->registers > 0, m->instructions,
                                rate_multiply(t, m));
 }

@@ -35,6 +35,7 @@ REMOVED = {
     "across": (r"\bMULTIPLY_ACROSS\b|load_matrices_across|tiles\.across\b|\b(?:warp_group|jump \d+) across\b", None),
     "line": (r"\bMULTIPLY_LINE\b|tiles\.line\b|\bjump \S+ line \d", None),
     "turn": (r"\b(?:packed|code|scalar)_turn\b|\bgrid_turns\b|\bwarps_turn\b|\bTURN_|\bjam_turns\b|\b(?:work|tile)(?:->|\.)turns\b", None),
+    "group": (r"\bmultiply(?:->|\.)group\b", None),
 }
 OWN = {"docs/glossary.md", "test/driver/test_glossary.py", "CHANGELOG.md"}      # which speak of them
 

@@ -62,13 +62,13 @@ static const struct multiply *multiplies_of(int lanes, const char *name)
 {
         static const char *const words[] = { "-bytes", "-signed", "-pairs", "-fma" };
         const struct multiply rows[] = {
-                { .name = "made_bytes", .group = 4, .x = OPERAND(U8, U32, BROADCAST), .w = OPERAND(I8, U32, VECTOR), .sum = E_I32,
+                { .name = "made_bytes", .channels = 4, .x = OPERAND(U8, U32, BROADCAST), .w = OPERAND(I8, U32, VECTOR), .sum = E_I32,
                   .body = "dot_u8_i8", .order = ORDER_EXACT },
-                { .name = "made_signed", .group = 4, .x = OPERAND(I8, U32, BROADCAST), .w = OPERAND(I8, U32, VECTOR), .sum = E_I32,
+                { .name = "made_signed", .channels = 4, .x = OPERAND(I8, U32, BROADCAST), .w = OPERAND(I8, U32, VECTOR), .sum = E_I32,
                   .body = "dot_i8", .order = ORDER_EXACT },
-                { .name = "made_pairs", .group = 2, .x = OPERAND(BF16, U32, BROADCAST), .w = OPERAND(BF16, U32, VECTOR), .sum = E_F32,
+                { .name = "made_pairs", .channels = 2, .x = OPERAND(BF16, U32, BROADCAST), .w = OPERAND(BF16, U32, VECTOR), .sum = E_F32,
                   .body = "dot_bf16", .order = ORDER_SEQUENCE, .flushes = true },
-                { .name = "made_fma", .group = 1, .x = OPERAND(F32, F32, BROADCAST), .w = OPERAND(F32, F32, VECTOR), .sum = E_F32,
+                { .name = "made_fma", .channels = 1, .x = OPERAND(F32, F32, BROADCAST), .w = OPERAND(F32, F32, VECTOR), .sum = E_F32,
                   .order = ORDER_SEQUENCE },
         };
         struct multiply *own = calloc(5, sizeof *own);

@@ -18,7 +18,7 @@
 extern const struct target target_generic;
 
 #define WARP(called, x_, sum_) \
-        { .name = called, .positions = 16, .outputs = 8, .depth = 2, .group = 8, \
+        { .name = called, .positions = 16, .outputs = 8, .depth = 2, .channels = 8, \
           .x = { .memory = E_##x_, .word = E_##sum_, .source = SOURCE_WARP }, \
           .w = { .memory = E_##x_, .word = E_##sum_, .source = SOURCE_WARP }, .sum = E_##sum_, .body = "add_product", \
           .order = ORDER_APART, .instructions = 1, .registers = 32 }

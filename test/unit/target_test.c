@@ -381,14 +381,14 @@ static void tiles_of_tables(void **state)
                         if (multiply_in_warps(m)) {       /* a word is what a lane loads; a printer has the instruction */
                                 assert_true(target_gpu(t) && m->body);
                                 const int bytes = multiply_by_warp_group(m) ? 16 * MULTIPLY_SWIZZLE : 16;
-                                assert_int_equal(element_info[m->x.memory].bytes * m->group, bytes);
-                                assert_int_equal(element_info[m->w.memory].bytes * m->group, bytes);
+                                assert_int_equal(element_info[m->x.memory].bytes * m->channels, bytes);
+                                assert_int_equal(element_info[m->w.memory].bytes * m->channels, bytes);
                                 continue;
                         }
                         assert_non_null(capability_of_products(t, m->x.memory, m->w.memory));
                         assert_true(m->body && m->x.word == m->sum && m->w.word == m->sum);
-                        int word = element_info[m->x.memory].bytes * m->group;
-                        assert_int_equal(element_info[m->w.memory].bytes * m->group, word);
+                        int word = element_info[m->x.memory].bytes * m->channels;
+                        assert_int_equal(element_info[m->w.memory].bytes * m->channels, word);
                         if (!shapes) {            /* each in a vector register */
                                 int bytes = target_vector_bytes(t);
                                 assert_int_equal(m->registers, target_vector_registers(t));
