@@ -4,7 +4,10 @@
  * that reads them, where fuse takes them into its kernel (ir/tensor/block_weights.h). */
 #include "front/compose/compose_quantize.h"
 
+#include <string.h>
+
 #include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_move.h"
 #include "ir/tensor/block_weights.h"
 
 /* ---- products ---- */
@@ -133,6 +136,46 @@ struct value *compose_matmul_blocks(struct compose *c, const struct compose_matm
         if (in->bias)
                 y = add(c, y, compose_wide(c, in->bias));
         return compose_reshape(c, compose_cast(c, y, e), rank, dims);
+}
+
+/* ---- products by weights that are levels ---- */
+
+struct value *compose_matmul_levels(struct compose *c, const struct compose_matmul_levels *in)
+{
+        const dim_t table[1] = { dim_of(16) }, dims[2] = { dim_of(in->outputs), dim_of(in->inner) };
+        const enum element e = value_element(in->x);
+        int64_t count;
+
+        if (!compose_elements(c, 2, (const int64_t[]){ in->outputs, in->inner }, &count))
+                return NULL;
+        const int64_t blocks = divide_up(count, in->block);
+        const dim_t bytes[1] = { dim_of(divide_up(count, 2)) }, scales[1] = { dim_of(blocks) };
+        const dim_t twice[1] = { dim_of(2 * divide_up(count, 2)) };
+        const dim_t spread[2] = { dim_of(blocks), dim_of(in->block) };
+        if (!want_dims(c, "the weights are", in->numbers, 1, bytes) ||
+            !want_dims(c, "the scales are", in->scales, 1, scales))
+                return NULL;
+        const struct type *wide = compose_type(c, E_F32, 2, spread);
+        if (!wide || !compose_type(c, E_F32, 2, dims))
+                return NULL;
+        float *levels = constant_room(c->m, 16 * sizeof *levels);
+        memcpy(levels, in->levels, 16 * sizeof *levels);
+        struct value *w = compose_reverse(c, build_bits_apart(c->b, in->numbers, 4, 1), 1);
+        w = compose_cast(c, compose_reshape(c, w, 1, twice), E_I64);
+        w = w ? build_gather(c->b,
+                             constant_dense(c->m, type_tensor(c->m, E_F32, 1, table), levels,
+                                            "levels"),
+                             compose_part(c, w, 0, 0, count), 0)
+              : NULL;
+        struct value *scale = compose_spread(c, compose_wide(c, in->scales), wide,
+                                             (const int64_t[]){ 0 });
+        scale = compose_reshape(c, scale, 1, (const dim_t[]){ dim_of(blocks * in->block) });
+        scale = scale ? compose_part(c, scale, 0, 0, count) : NULL;
+        w = w && scale ? compose_reshape(c, mul(c, w, scale), 2, dims) : NULL;
+        if (w && in->transposed)
+                w = compose_transpose(c, w, (const int64_t[]){ 1, 0 });
+        struct value *x = w ? compose_wide(c, in->x) : NULL;
+        return x ? compose_cast(c, compose_matmul(c, x, w), e) : NULL;
 }
 
 /* ---- rows of a table ---- */

@@ -123,6 +123,19 @@ struct compose_matmul_blocks {
 };
 struct value *compose_matmul_blocks(struct compose *c, const struct compose_matmul_blocks *in);
 
+/* x times weights [outputs, inner], transposed where `transposed`, each number of which is a level
+ * of 16, times a scale for `block` numbers that follow each other in the whole of the weights. */
+struct compose_matmul_levels {
+        struct value *x;                /* f32 or f16, [.., inner], or [.., outputs] where the
+                                         * weights are not transposed */
+        struct value *numbers;          /* u8, two numbers in a byte, highest bits first */
+        struct value *scales;           /* of x's type, one for each block */
+        const float *levels;            /* [16] */
+        int64_t inner, outputs, block;
+        bool transposed;
+};
+struct value *compose_matmul_levels(struct compose *c, const struct compose_matmul_levels *in);
+
 /* Rows of a table, decoded. What an index out of range gives is 0. */
 struct compose_gather_blocks {
         struct value *data;             /* u8, several numbers in a byte along the last dimension,

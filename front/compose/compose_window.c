@@ -5,6 +5,7 @@
 
 #include "base/size.h"
 #include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_move.h"
 
 /* ---- windows ---- */
 
@@ -138,48 +139,71 @@ struct value *compose_move_channels(struct compose *c, struct value *x, bool to_
         return compose_transpose(c, x, perm);
 }
 
-struct value *compose_causal_conv(struct compose *c, struct value *x, struct value *w,
-                                  struct value *bias, struct value *past, bool swish,
+/* the state after each of the last elements */
+static struct value *causal_states(struct compose *c, struct value *whole, const struct type *kept,
+                                   int64_t length, int64_t window)
+{
+        struct value *slots[CAUSAL_WINDOW_MAX + 1];
+        const int64_t count = window ? window : 1;
+
+        for (int64_t i = 0; i < count; i++) {
+                const int64_t first = length - count + i + 1;
+                slots[i] = first < 1 && window
+                                   ? constant_number(c->m, kept, 0)
+                                   : compose_part(c, whole, 2, first, type_extent(kept, 2));
+                if (!slots[i])
+                        return NULL;
+        }
+        return window ? compose_stack(c, slots, (int)count, 0) : slots[0];
+}
+
+struct value *compose_causal_conv(struct compose *c, const struct compose_causal *in,
                                   struct value **state)
 {
-        const dim_t *d = x->type->dims, kernel = dim_of(value_extent(w, 2)),
-                    whole[3] = { d[0], d[1], dim_of(dim_extent(d[2]) + dim_extent(kernel) - 1) };
-        if (!dim_is(d[1], value_extent(w, 0)) || value_extent(w, 1) != 1 ||
-            dim_extent(kernel) < 1) {
+        struct value *x = in->x, *w = in->w, *past = in->past;
+        const dim_t *d = x->type->dims;
+        const int64_t kernel = value_extent(w, 2);
+
+        if (!dim_is(d[1], value_extent(w, 0)) || value_extent(w, 1) != 1 || kernel < 1) {
                 compose_invalid(c, "the weights are %s for an input %s", compose_text(c, w->type),
                                 compose_text(c, x->type));
                 return NULL;
         }
-        const dim_t kept[3] = { d[0], d[1], dim_of(dim_extent(kernel) - 1) };
-        const struct type *t = type_tensor(c->m, value_element(x), 3, kept);
-        if (past && past->type != t) {
+        if (kernel > NUMBER_MAX) {
+                compose_unsupported(c, "a kernel of %lld", (long long)kernel);
+                return NULL;
+        }
+        const int64_t held = (kernel - 1) * in->dilation, length = dim_extent(d[2]);
+        const dim_t kept[3] = { d[0], d[1], dim_of(held) };
+        const dim_t whole[3] = { d[0], d[1], dim_of(length + held) };
+        const struct type *t = compose_type(c, value_element(x), 3, kept);
+        if (!t || !compose_type(c, value_element(x), 3, whole))
+                return NULL;
+        if (past && in->window && value_rank(past) == 4 && value_extent(past, 0) == in->window)
+                past = compose_pick(c, past, 0, in->window - 1);
+        if (!past)
+                past = constant_number(c->m, t, 0);
+        if (past->type != t) {
                 compose_invalid(c, "past_state is %s, want %s", compose_text(c, past->type),
                                 compose_text(c, t));
                 return NULL;
         }
-        if (!compose_type(c, value_element(x), 3, whole))
-                return NULL;
-        past = past ? past : constant_number(c->m, t, 0);
         x = build_concat(c->b, (struct value *[]){ past, x }, 2, 2);
         if (!x)
                 return NULL;
         const struct compose_window window = { .rank = 1,
-                                               .kernel = { dim_extent(kernel) },
+                                               .kernel = { kernel },
                                                .strides = { 1 },
-                                               .dilations = { 1 },
-                                               .out = { dim_extent(d[2]) } };
+                                               .dilations = { in->dilation },
+                                               .out = { length } };
         struct value *y = compose_convolve(c, x, w, &window, dim_extent(d[1]), E_COMPUTE);
-        y = compose_with_bias(c, y, bias);
-        if (y && swish) {
+        y = compose_with_bias(c, y, in->bias);
+        if (y && in->swish) {
                 struct value *wide = compose_wide(c, y);
                 wide = mul(c, wide, compose_unary(c, OP_sigmoid, wide));
                 y = compose_cast(c, wide, value_element(y));
         }
-        *state = y ? build_slice(
-                             c->b, x,
-                             (const int64_t[]){ 0, 0, dim_extent(whole[2]) - dim_extent(kept[2]) },
-                             (const int64_t[]){ 1, 1, 1 }, kept)
-                   : NULL;
+        *state = y ? causal_states(c, x, t, length, in->window) : NULL;
         return *state ? y : NULL;
 }
 

@@ -52,10 +52,16 @@ struct value *compose_with_bias(struct compose *c, struct value *y, struct value
 struct value *compose_move_channels(struct compose *c, struct value *x, bool to_front);
 
 /* The convolution of each channel of x [N, C, length] by itself, by w [C, 1, kernel], over
- * `past` [N, C, kernel - 1] (NULL: zeros) and x behind it. *state is the end of both, the next
- * call's past. */
-struct value *compose_causal_conv(struct compose *c, struct value *x, struct value *w,
-                                  struct value *bias, struct value *past, bool swish,
+ * `past` [N, C, (kernel - 1) * dilation] (NULL: zeros) and x behind it. *state is the end of both,
+ * the next call's past; or, where `window` is not 0, [window, N, C, ..], what it was after each of
+ * the last elements of x, and 0 for those that x has not. */
+enum { CAUSAL_WINDOW_MAX = 8 };
+struct compose_causal {
+        struct value *x, *w, *bias, *past;
+        int64_t dilation, window;
+        bool swish;                     /* the result y becomes y * sigmoid(y) */
+};
+struct value *compose_causal_conv(struct compose *c, const struct compose_causal *in,
                                   struct value **state);
 
 /* The gradient of a convolution; w is [C, M / groups, window]. x and w have one rank. */

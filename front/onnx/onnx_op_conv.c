@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Convolutions: Conv, FusedConv, CausalConvWithState, ConvInteger, QLinearConv, ConvTranspose. */
+#include <string.h>
+
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_activation.h"
 #include "front/compose/compose_arithmetic.h"
@@ -71,21 +73,77 @@ bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, y);
 }
 
+/* Moves the steps of [N, steps, channels, ..] behind the channels, which become one dimension; with
+ * a window in front, likewise behind that. */
+static struct value *steps_last(struct onnx_import *im, struct value *x, int first)
+{
+        int64_t channels = 1, perm[4] = { 0, 1, 2, 3 };
+        dim_t dims[RANK_MAX];
+
+        if (!x)
+                return NULL;
+        for (int d = first + 2; d < value_rank(x); d++)
+                channels *= value_extent(x, d);
+        memcpy(dims, x->type->dims, (size_t)(first + 2) * sizeof *dims);
+        dims[first + 2] = dim_of(channels);
+        perm[first + 1] = first + 2;
+        perm[first + 2] = first + 1;
+        return compose_transpose(im->c, compose_reshape(im->c, x, first + 3, dims), perm);
+}
+
+/* Moves them back, to the extents of channels that `like` has. */
+static struct value *steps_second(struct onnx_import *im, struct value *y, const struct type *like,
+                                  int first)
+{
+        int64_t perm[4] = { 0, 1, 2, 3 };
+        dim_t dims[RANK_MAX];
+
+        perm[first + 1] = first + 2;
+        perm[first + 2] = first + 1;
+        y = compose_transpose(im->c, y, perm);
+        if (!y)
+                return NULL;
+        memcpy(dims, y->type->dims, (size_t)(first + 2) * sizeof *dims);
+        memcpy(dims + first + 2, like->dims + 2, (size_t)(like->rank - 2) * sizeof *dims);
+        return compose_reshape(im->c, y, first + like->rank, dims);
+}
+
 /* CausalConvWithState: each channel by itself, along past_state and the input; what the next call
- * starts with is the end of these. */
+ * starts with is the end of these. com.microsoft's has more attributes. */
 bool onnx_import_causal_conv(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const activations[] = { "none", "silu", "swish", NULL };
         struct value *v[4] = { n->inputs[0], n->inputs[1], onnx_input(n, 2), onnx_input(n, 3) };
+        struct compose_causal conv = { .w = v[1], .bias = v[2], .dilation = 1 };
+        int64_t last = 0, dimensions = 1;
         int activation;
 
+        if (n->domain[0] &&
+            (!onnx_int_range(im, n, "state_window", 0, 0, CAUSAL_WINDOW_MAX, &conv.window) ||
+             !onnx_int_range(im, n, "dilation", 1, 1, NUMBER_MAX, &conv.dilation) ||
+             !onnx_int_range(im, n, "channels_last", 0, 0, 1, &last) ||
+             !onnx_int_range(im, n, "ndim", 1, 1, 3, &dimensions)))
+                return false;
+        if (dimensions != 1)
+                return onnx_unsupported(im, n, "ndim = %lld", (long long)dimensions);
+        const int most = last ? RANK_MAX - 1 : 3, windowed = conv.window != 0;
         if (!onnx_want_float(im, n, 0) || !onnx_same_element(im, n, v, 4) ||
-            !onnx_want_rank(im, n, 0, 3, 3) || !onnx_want_rank(im, n, 1, 3, 3) ||
+            !onnx_want_rank(im, n, 0, 3, most) || !onnx_want_rank(im, n, 1, 3, 3) ||
+            !onnx_want_rank(im, n, 3, windowed + 3, windowed + most) ||
             !onnx_choice(im, n, "activation", activations, 0, &activation))
                 return false;
-        struct value *state;
-        struct value *y =
-                compose_causal_conv(im->c, v[0], v[1], v[2], v[3], activation != 0, &state);
+        conv.swish = activation != 0;
+        conv.x = last ? steps_last(im, v[0], 0) : v[0];
+        conv.past = last ? steps_last(im, v[3], windowed) : v[3];
+        if (!conv.x || (v[3] && !conv.past))
+                return false;
+        struct value *state, *y = compose_causal_conv(im->c, &conv, &state);
+        if (!y)
+                return false;
+        if (last) {
+                y = steps_second(im, y, v[0]->type, 0);
+                state = steps_second(im, state, v[0]->type, windowed);
+        }
         return onnx_output(n, 0, y) && onnx_output(n, 1, state);
 }
 

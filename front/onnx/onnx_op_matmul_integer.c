@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Matrix products of integers: MatMulInteger, QLinearMatMul, and of com.microsoft QGemm,
- * MatMulIntegerToFloat and DynamicQuantizeMatMul. */
+ * MatMulInteger16, MatMulIntegerToFloat and DynamicQuantizeMatMul. */
 #include "front/onnx/onnx_helpers.h"
 
 static bool want_matrix(struct onnx_import *im, const struct onnx_node *n, int input)
@@ -31,6 +31,18 @@ bool onnx_import_qlinear_matmul(struct onnx_import *im, struct onnx_node *n)
 }
 
 /* ---- com.microsoft ---- */
+
+/* Operands a, b of i16; sums are i32 */
+bool onnx_import_matmul_integer16(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *v[2];
+
+        for (int i = 0; i < 2; i++)
+                if (!onnx_want_element(im, n, i, E_I16) || !onnx_want_rank(im, n, i, 1, RANK_MAX) ||
+                    !(v[i] = compose_cast(im->c, n->inputs[i], E_I32)))
+                        return false;
+        return onnx_output(n, 0, compose_matmul(im->c, v[0], v[1]));
+}
 
 /* Operands a, a_scale, a_zero_point, b, b_scale, b_zero_point, c (already in units of both scales),
  * and y_scale, y_zero_point where the result is not f32 */

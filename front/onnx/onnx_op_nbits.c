@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* com.microsoft, tables that are kept in few bits: MatMulNBits, GatherBlockQuantized. */
+/* com.microsoft, tables that are kept in few bits: MatMulNBits, MatMulBnb4,
+ * GatherBlockQuantized. */
 #include "front/onnx/onnx_helpers.h"
 #include "ir/tensor/block_weights.h"
 
@@ -68,6 +69,42 @@ bool onnx_import_matmul_nbits(struct onnx_import *im, struct onnx_node *n)
 
         return product_attributes(im, n, &p) && product_elements(im, n) &&
                onnx_output(n, 0, compose_matmul_blocks(im->c, &p));
+}
+
+/* Operands a, b, absmax */
+bool onnx_import_matmul_bnb4(struct onnx_import *im, struct onnx_node *n)
+{
+        /* FP4 and NF4 of Dettmers et al., "QLoRA" (2023), as bitsandbytes has them */
+        static const float levels[2][16] = {
+                { 0.0f, 0.0052083333f, 0.66666667f, 1.0f, 0.33333333f, 0.5f, 0.16666667f, 0.25f,
+                  -0.0f, -0.0052083333f, -0.66666667f, -1.0f, -0.33333333f, -0.5f, -0.16666667f,
+                  -0.25f },
+                { -1.0f, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f,
+                  -0.28444138169288635f, -0.18477343022823334f, -0.09105003625154495f, 0.0f,
+                  0.07958029955625534f, 0.16093020141124725f, 0.24611230194568634f,
+                  0.33791524171829224f, 0.44070982933044434f, 0.5626170039176941f,
+                  0.7229568362236023f, 1.0f },
+        };
+        struct compose_matmul_levels p = { .x = n->inputs[0],
+                                           .numbers = n->inputs[1],
+                                           .scales = n->inputs[2] };
+        int64_t kind, transposed, training;
+
+        if (!onnx_int_required(im, n, "K", &p.inner) ||
+            !onnx_int_required(im, n, "N", &p.outputs) ||
+            !onnx_int_range(im, n, "K", 0, 1, NUMBER_MAX, &p.inner) ||
+            !onnx_int_range(im, n, "N", 0, 1, NUMBER_MAX, &p.outputs) ||
+            !onnx_int_required(im, n, "quant_type", &kind) ||
+            !onnx_int_range(im, n, "quant_type", 0, 0, 1, &kind) ||
+            !onnx_int_range(im, n, "transB", 1, 0, 1, &transposed) ||
+            !onnx_int_range(im, n, "training_mode", 0, 0, 1, &training) ||
+            !block_size(im, n, 0, false, &p.block) || !onnx_want_float(im, n, 0) ||
+            !onnx_want_rank(im, n, 0, 1, RANK_MAX) || !onnx_want_element(im, n, 1, E_U8) ||
+            !onnx_want_element(im, n, 2, value_element(p.x)))
+                return false;
+        p.levels = levels[kind];
+        p.transposed = transposed;
+        return onnx_output(n, 0, compose_matmul_levels(im->c, &p));
 }
 
 static bool table_attributes(struct onnx_import *im, struct onnx_node *n,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* com.microsoft operators of transformers: Attention, MultiHeadAttention, RotaryEmbedding,
- * EmbedLayerNormalization, and the gates of linear attention. */
+ * MRotaryEmbedding, EmbedLayerNormalization, also quantized, and the gates of linear attention. */
 #include <string.h>
 
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_attention.h"
+#include "front/compose/compose_move.h"
 #include "front/compose/compose_norm.h"
 
 /* what Attention and MultiHeadAttention say alike */
@@ -333,10 +334,97 @@ bool onnx_import_rotary_positions(struct onnx_import *im, struct onnx_node *n)
         return r.positions && onnx_output(n, 0, compose_rotary(im->c, &r));
 }
 
-/* rows of a table by i32 or i64 numbers [batch, length] */
-static struct value *embedded(struct onnx_import *im, struct value *table, struct value *ids)
+/* Which of three streams of positions (time, height, width) each pair of elements is turned by. */
+static bool streams_read(struct onnx_import *im, struct onnx_node *n, int64_t half,
+                         int64_t *streams)
 {
-        return build_gather(&im->b, table, compose_cast(im->c, ids, E_I64), 0);
+        const int64_t *sections;
+        int64_t layout;
+        int count;
+
+        if (!onnx_ints(im, n, "mrope_section", &sections, &count) ||
+            !onnx_int_range(im, n, "mrope_layout", 0, 0, 1, &layout))
+                return false;
+        if (count != 3 || sections[0] < 0 || sections[0] > half || sections[1] < 0 ||
+            sections[1] > half - sections[0] || sections[2] != half - sections[0] - sections[1])
+                return onnx_invalid(im, n, "mrope_section is no three parts of %lld",
+                                    (long long)half);
+        for (int64_t i = 0; i < half; i++)
+                if (layout)
+                        streams[i] = i % 3 && i < 3 * sections[i % 3] ? i % 3 : 0;
+                else
+                        streams[i] = (i >= sections[0]) + (i >= sections[0] + sections[1]);
+        return true;
+}
+
+/* Operands input, position_ids [3, batch, length], cos_cache, sin_cache */
+bool onnx_import_rotary_streams(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *v[3] = { x, n->inputs[2], n->inputs[3] };
+        struct compose_rotary r = { .x = x };
+        int64_t interleaved, packed;
+        float scale;
+
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 4) ||
+            !onnx_want_rank(im, n, 1, 3, 3) || !onnx_want_rank(im, n, 2, 2, 2) ||
+            !onnx_want_rank(im, n, 3, 2, 2) || !onnx_same_element(im, n, v, 3) ||
+            !onnx_want_integer(im, n, 1) ||
+            !onnx_int_range(im, n, "interleaved", 0, 0, 1, &interleaved) ||
+            !onnx_int_range(im, n, "is_packed_batching", 0, 0, 1, &packed) ||
+            !onnx_float(im, n, "scale", 1, &scale) ||
+            !onnx_int_range(im, n, "rotary_embedding_dim", 0, 0, NUMBER_MAX, &r.turned) ||
+            !onnx_int_range(im, n, "num_heads", 0, 0, NUMBER_MAX, &r.heads))
+                return false;
+        if (packed || scale != 1)
+                return onnx_unsupported(im, n, "%s", packed ? "is_packed_batching" : "scale");
+        const int64_t half = value_extent(v[1], 1);
+        const dim_t *d = x->type->dims, steps = d[value_rank(x) == 4 ? 2 : 1];
+        const dim_t ids[3] = { dim_of(3), d[0], steps }, angles[3] = { d[0], steps, dim_of(half) };
+        const dim_t rows[2] = { dim_of(dim_extent(d[0]) * dim_extent(steps)), dim_of(half) };
+        if (n->inputs[1]->type != type_tensor(im->m, value_element(n->inputs[1]), 3, ids) ||
+            v[1]->type != v[2]->type || half < 1)
+                return onnx_invalid(im, n, "positions %s and angles %s for an input %s",
+                                    compose_text(im->c, n->inputs[1]->type),
+                                    compose_text(im->c, v[1]->type), compose_text(im->c, x->type));
+        if (!compose_type(im->c, E_I64, 2, rows))
+                return false;
+        int64_t *streams = constant_room(im->m, (size_t)half * sizeof *streams);
+        if (!streams_read(im, n, half, streams))
+                return false;
+        if (value_rank(x) == 3 && !r.heads)     /* whole heads are turned */
+                r.heads = value_extent(x, 2) / (2 * half);
+        struct value *at = compose_cast(im->c, n->inputs[1], E_I64);
+        at = build_gather(&im->b, at,
+                          constant_dense(im->m, type_static(im->m, E_I64, 1, &half), streams, NULL),
+                          0);
+        at = compose_transpose(im->c, at, (const int64_t[]){ 1, 2, 0 });
+        at = compose_reshape(im->c, at, 2, rows);
+        for (int i = 1; i < 3; i++) {
+                v[i] = compose_gather_elements(im->c, v[i], at, 0);
+                v[i] = compose_reshape(im->c, v[i], 3, angles);
+        }
+        r.cosine = v[1];
+        r.sine = v[2];
+        r.interleaved = interleaved;
+        return v[1] && v[2] && onnx_output(n, 0, compose_rotary(im->c, &r));
+}
+
+/* ---- embeddings ---- */
+
+/* A table of floats, or of bytes with a scale and a zero point, as floats */
+static struct value *real_of(struct onnx_import *im, const struct compose_quantized *q)
+{
+        return q->scale ? compose_real(im->c, q) : q->numbers;
+}
+
+/* rows of a table by i32 or i64 numbers [batch, length] */
+static struct value *embedded(struct onnx_import *im, const struct compose_quantized *table,
+                              struct value *ids)
+{
+        struct compose_quantized rows = *table;
+
+        rows.numbers = build_gather(&im->b, table->numbers, compose_cast(im->c, ids, E_I64), 0);
+        return rows.numbers ? real_of(im, &rows) : NULL;
 }
 
 /* How many elements of each row of the mask are 1; 0 without a mask. */
@@ -350,55 +438,106 @@ static struct value *mask_ends(struct onnx_import *im, struct value *mask, struc
         return compose_reduce(im->c, REDUCE_sum, mask, along, 1, E_COMPUTE);
 }
 
-/* Operands input_ids, segment_ids, word_embedding, position_embedding, segment_embedding, gamma,
- * beta, mask, position_ids; results: output, mask_index, embedding_sum */
-bool onnx_import_embed_layer_normalization(struct onnx_import *im, struct onnx_node *n)
+/* tables of words, positions and segments, and what their sum is normalized with */
+struct embedding {
+        struct value *ids, *segments, *mask, *positions;
+        struct compose_quantized words, places, kinds, gamma, beta;
+};
+
+/* Result 0: rows of the tables, added up and normalized; 1: the mask's ends; 2: the sum */
+static bool embed(struct onnx_import *im, struct onnx_node *n, const struct embedding *e)
 {
-        struct value *ids = n->inputs[0], *segments = onnx_input(n, 1), *words = n->inputs[2],
-                     *places = n->inputs[3], *kinds = onnx_input(n, 4), *mask = onnx_input(n, 7),
-                     *given = onnx_input(n, 8);
-        struct value *same[5] = { words, places, kinds, n->inputs[5], n->inputs[6] },
-                     *integers[4] = { ids, segments, mask, given };
-        struct compose_layer_norm l = { .scale = n->inputs[5],
-                                        .bias = n->inputs[6],
-                                        .axis = 2,
+        const struct value *words = e->words.numbers, *places = e->places.numbers,
+                           *kinds = e->kinds.numbers;
+        struct value *integers[4] = { e->ids, e->segments, e->mask, e->positions };
+        struct value *tables[5] = { e->words.numbers, e->places.numbers, e->kinds.numbers,
+                                    e->gamma.numbers, e->beta.numbers };
+        struct compose_layer_norm l = { .axis = 2,
                                         .centered = true,
                                         .computed = E_F32,
                                         .stash = E_F32 };
         int64_t kind;
 
-        if (!onnx_want_inputs(im, n, 0x6d) || !onnx_want_integer(im, n, 0) ||
-            !onnx_same_element(im, n, integers, 4) ||
-            !onnx_want_rank(im, n, 0, 2, 2) || !onnx_want_float(im, n, 2) ||
-            !onnx_want_rank(im, n, 2, 2, 2) || !onnx_want_rank(im, n, 3, 2, 2) ||
-            !onnx_same_element(im, n, same, 5) ||
+        if (!onnx_want_integer(im, n, 0) || !onnx_same_element(im, n, integers, 4) ||
+            !onnx_want_rank(im, n, 0, 2, 2) || !onnx_want_rank(im, n, 2, 2, 2) ||
+            !onnx_want_rank(im, n, 3, 2, 2) || !onnx_same_element(im, n, tables, 5) ||
             !onnx_float(im, n, "epsilon", 1e-12f, &l.epsilon) ||
-            !onnx_int_range(im, n, "mask_index_type", mask != NULL, 0, 1, &kind))
+            !onnx_int_range(im, n, "mask_index_type", e->mask != NULL, 0, 1, &kind))
                 return false;
-        if (!segments != !kinds)
+        if (!e->segments != !kinds)
                 return onnx_invalid(im, n, "segment_ids and segment_embedding go together");
         if (value_extent(places, 1) != value_extent(words, 1) ||
             (kinds &&
              (value_rank(kinds) != 2 || value_extent(kinds, 1) != value_extent(words, 1))) ||
-            (mask && mask->type != ids->type) || (segments && segments->type != ids->type) ||
-            (!given && value_extent(places, 0) < value_extent(ids, 1)))
+            (e->mask && e->mask->type != e->ids->type) ||
+            (e->segments && e->segments->type != e->ids->type) ||
+            (!e->positions && value_extent(places, 0) < value_extent(e->ids, 1)))
                 return onnx_invalid(im, n, "tables %s and %s do not fit ids %s",
-                                    type_text(im->arena, im->m, words->type),
-                                    type_text(im->arena, im->m, places->type),
-                                    type_text(im->arena, im->m, ids->type));
-        struct value *x = embedded(im, words, ids);
-        struct value *at = given ? embedded(im, places, given)
-                                 : compose_part(im->c, places, 0, 0, value_extent(ids, 1));
+                                    compose_text(im->c, words->type),
+                                    compose_text(im->c, places->type),
+                                    compose_text(im->c, e->ids->type));
+        struct compose_quantized rows = e->places;
+        struct value *x = embedded(im, &e->words, e->ids), *at = NULL;
+        if (e->positions)
+                at = embedded(im, &rows, e->positions);
+        else if ((rows.numbers = compose_part(im->c, rows.numbers, 0, 0, value_extent(e->ids, 1))))
+                at = real_of(im, &rows);
         x = x && at ? compose_binary(im->c, OP_add, x, at) : NULL;
-        struct value *more = kinds ? embedded(im, kinds, segments) : NULL;
+        struct value *more = kinds ? embedded(im, &e->kinds, e->segments) : NULL;
         x = more && x ? compose_binary(im->c, OP_add, x, more) : x;
-        if (!x)
+        l.scale = real_of(im, &e->gamma);
+        l.bias = l.scale ? real_of(im, &e->beta) : NULL;
+        if (!x || (kinds && !more) || !l.bias)
                 return false;
         onnx_output(n, 2, x);
-        if (onnx_wants(n, 1) && !onnx_output(n, 1, mask_ends(im, mask, ids)))
+        if (onnx_wants(n, 1) && !onnx_output(n, 1, mask_ends(im, e->mask, e->ids)))
                 return false;
         struct value *y = compose_layer_norm(im->c, x, &l, NULL, NULL);
-        return onnx_output(n, 0, compose_cast(im->c, y, value_element(words)));
+        return onnx_output(n, 0, compose_cast(im->c, y, value_element(x)));
+}
+
+/* Operands input_ids, segment_ids, word_embedding, position_embedding, segment_embedding, gamma,
+ * beta, mask, position_ids; results: output, mask_index, embedding_sum */
+bool onnx_import_embed_layer_normalization(struct onnx_import *im, struct onnx_node *n)
+{
+        const struct embedding e = { .ids = n->inputs[0],
+                                     .segments = onnx_input(n, 1),
+                                     .mask = onnx_input(n, 7),
+                                     .positions = onnx_input(n, 8),
+                                     .words.numbers = onnx_input(n, 2),
+                                     .places.numbers = onnx_input(n, 3),
+                                     .kinds.numbers = onnx_input(n, 4),
+                                     .gamma.numbers = onnx_input(n, 5),
+                                     .beta.numbers = onnx_input(n, 6) };
+
+        return onnx_want_inputs(im, n, 0x6d) && onnx_want_float(im, n, 2) && embed(im, n, &e);
+}
+
+/* The same of 8 bits: behind the mask stand a scale for each table, then a zero point for each. */
+bool onnx_import_quantized_embedding(struct onnx_import *im, struct onnx_node *n)
+{
+        enum { TABLES = 5, SCALES = 8, ZEROS = SCALES + TABLES };
+        struct embedding e = { .ids = n->inputs[0],
+                               .segments = onnx_input(n, 1),
+                               .mask = onnx_input(n, 7) };
+        struct compose_quantized *const tables[TABLES] = { &e.words, &e.places, &e.kinds, &e.gamma,
+                                                           &e.beta };
+
+        if (!onnx_want_inputs(im, n, 0x1b6d) || !onnx_want_8_bit(im, n, 2))
+                return false;
+        for (int i = 0; i < TABLES; i++) {
+                tables[i]->numbers = onnx_input(n, 2 + i);
+                if (!tables[i]->numbers)
+                        continue;
+                if (!onnx_input(n, SCALES + i) || !onnx_want_element(im, n, SCALES + i, E_F32) ||
+                    !(tables[i]->scale = onnx_scalar(im, n, SCALES + i)))
+                        return onnx_invalid(im, n, "table %d has no scale", i);
+                struct value *same[2] = { tables[i]->numbers, onnx_input(n, ZEROS + i) };
+                if (same[1] && (!onnx_same_element(im, n, same, 2) ||
+                                !(tables[i]->zero = onnx_scalar(im, n, ZEROS + i))))
+                        return false;
+        }
+        return embed(im, n, &e);
 }
 
 /* ---- gates ---- */

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""com.microsoft operators whose weights are kept in few bits, and steps of decoders, by random attributes and shapes, against onnxruntime: thirty draws of each
+in one model, whose C for generic runs under sanitizers."""
+import pathlib
+import random
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from cases import check, collection, group_name, onnxruntime_of  # noqa: E402
+from test_opsets import F16, F32, I16, I32, I64, I8, U8, x  # noqa: E402
+
+DRAWS = 30
+GROUPS, case = collection()
+
+
+def small(r, *shape, dtype=F32):
+    return x(*shape, dtype=dtype, low=-1, high=1, key=r.randrange(1 << 30))
+
+
+def whole(r, *shape, dtype=U8, low=0, high=255):
+    return x(*shape, dtype=dtype, low=low, high=high, key=r.randrange(1 << 30))
+
+
+def put(op, *operands, constants=(), outputs=1, expect=None, **attributes):
+    case((op, "com.microsoft", 1), op, list(operands), constants=constants, outputs=outputs, expect=expect, **attributes)
+
+
+def windowed(op, operands, window, steps, **more):
+    """What onnxruntime, whose CPU provider has no windows, makes of an operator that has the states of its last steps as a result: of each prefix. steps: the axis
+    of each operand that has some. None without a window."""
+    def expect(*_):
+        operands_3 = [v[-1] if k == 3 and v is not None else v for k, v in enumerate(operands)]
+        length, states = operands[0].shape[steps[0]], []
+        for count in range(length - window + 1, length + 1):
+            part = [v.take(range(max(count, 1)), steps[k]) if k in steps and v is not None else v for k, v in enumerate(operands_3)]
+            y, state = onnxruntime_of((op, "com.microsoft", 1), op, part, 2, **more)
+            states.append(state if count > 0 else 0 * state)
+        return y, np.stack(states)
+    return expect if window else None
+
+
+FP4 = [0, 0.0052083333, 0.66666667, 1, 0.33333333, 0.5, 0.16666667, 0.25]
+NF4 = [-1, -0.6961928, -0.52507305, -0.3949175, -0.28444138, -0.18477343, -0.09105004, 0, 0.0795803, 0.1609302, 0.2461123, 0.33791524, 0.44070983, 0.562617, 0.72295684, 1]
+
+
+def bnb4(r):
+    k, n, block, transposed, kind = r.choice([3, 16, 17, 40]), r.choice([1, 4, 7]), r.choice([16, 32, 64]), r.random() < 0.7, r.randint(0, 1)
+    lead = r.choice([(), (3,), (2, 1)])
+
+    def plain(a, b, scales):
+        levels = np.array([FP4 + [-v for v in FP4], NF4][kind], F32)
+        weights = levels[np.stack([b >> 4, b & 15], 1).ravel()[:n * k]] * np.repeat(scales, block)[:n * k]
+        return a @ weights.reshape(n, k)
+    # of weights that are not transposed onnxruntime 1.31 computes N columns, of the K that the text of the operator says
+    put("MatMulBnb4", small(r, *lead, k if transposed else n), whole(r, (n * k + 1) // 2), small(r, -(-n * k // block)), constants=[1, 2] if r.random() < 0.7 else [],
+        expect=None if transposed else plain, K=k, N=n, block_size=block, quant_type=kind, transB=int(transposed))
+
+
+def integer16(r):
+    m, k, n = r.choice([1, 3]), r.choice([1, 5, 9]), r.choice([1, 4])
+    lead = r.choice([(), (2,)])
+    put("MatMulInteger16", whole(r, *lead, m, k, dtype=I16, low=-3000, high=3000), whole(r, *lead, k, n, dtype=I16, low=-3000, high=3000))
+
+
+def causal(r):
+    batch, steps, kernel, dilation = r.choice([1, 2]), r.choice([1, 3, 7]), r.choice([1, 2, 4]), r.choice([1, 1, 2, 3])
+    window, last = r.choice([0, 0, 1, 3, 8]), r.randint(0, 1)
+    channels = r.choice([(1,), (3,), (2, 3)] if last else [(1,), (5,)])
+    count, held = int(np.prod(channels)), (kernel - 1) * dilation
+    lead = (window,) if window else ()
+    state = (*lead, batch, held, *channels) if last else (*lead, batch, count, held)
+    shape = (batch, steps, *channels) if last else (batch, count, steps)
+    operands = [small(r, *shape), small(r, count, 1, kernel), small(r, count) if r.random() < 0.6 else None, small(r, *state) if r.random() < 0.6 and held else None]
+    more = dict(activation=r.choice(["none", "silu", "swish"]), dilation=dilation, channels_last=last)
+    put("CausalConvWithState", *operands, outputs=2, expect=windowed("CausalConvWithState", operands, window, {0: 1 if last else 2}, **more), **more,
+        **({"state_window": window} if window else {}))
+
+
+def rotary(r):
+    batch, steps, heads, half, most = r.choice([1, 2]), r.choice([1, 3, 6]), r.choice([1, 2, 3]), r.choice([3, 4, 8, 12]), 12
+    t = r.choice([F32, F32, F16])
+    part = r.random() < 0.3
+    size, layout = 2 * half + (4 if part else 0), r.randint(0, 1)
+    high = r.randint(0, half // 3 if layout else half)
+    wide = r.randint(0, half // 3 if layout else half - high)
+    more = dict(interleaved=r.randint(0, 1), num_heads=heads, mrope_layout=layout, mrope_section=[half - high - wide, high, wide])
+    if part:
+        more["rotary_embedding_dim"] = 2 * half
+    shape = (batch, heads, steps, size) if not part and r.random() < 0.4 else (batch, steps, heads * size)
+    put("MRotaryEmbedding", small(r, *shape, dtype=t), whole(r, 3, batch, steps, dtype=I64, low=0, high=most - 1), small(r, most, half, dtype=t), small(r, most, half, dtype=t),
+        constants=r.choice([[], [2, 3]]), **more)
+
+
+def embedding(r):
+    batch, steps, width, kinds = r.choice([1, 2, 3]), r.choice([1, 4, 7]), r.choice([4, 8, 12]), r.random() < 0.6
+    t = r.choice([U8, I8])
+    low, high = (0, 255) if t == U8 else (-128, 127)
+
+    def table(*shape):
+        return whole(r, *shape, dtype=t, low=low, high=high)
+    mask = (np.arange(steps) < np.array([[r.randint(0, steps)] for _ in range(batch)])).astype(I32) if r.random() < 0.5 else None
+    scales = [np.array(r.uniform(0.01, 0.1), F32) for _ in range(5)]
+    zeros = [table() for _ in range(5)]
+    tables = [table(10, width), table(8, width), table(2, width), table(width), table(width)]
+    if not kinds:
+        tables[2] = scales[2] = zeros[2] = None
+    ids = [whole(r, batch, steps, dtype=I32, low=0, high=9), whole(r, batch, steps, dtype=I32, low=0, high=1) if kinds else None]
+    put("QEmbedLayerNormalization", *ids, *tables, mask, *scales, *zeros, constants=[k for k in range(2, 18) if k != 7], outputs=2, epsilon=r.choice([1e-12, 1e-3]))
+
+
+for number, draw in enumerate((bnb4, integer16, causal, rotary, embedding)):
+    generator = random.Random(number)
+    for _ in range(DRAWS):
+        draw(generator)
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=group_name)
+@pytest.mark.slow
+def test_group(group):
+    check(group, GROUPS[group])
