@@ -107,6 +107,27 @@ def test_names_of_sources_are_unique():
     assert len(names) > 500 and not twice, twice
 
 
+COLUMNS = 100
+ROW = re.compile(r'\s*(\{|#|\.|\[|"|[A-Z][A-Z0-9_]+\()|.*\\$')      # of a table, a macro or a text
+PICTURE = re.compile(r'\s*/?\*(\s{3,}|.*\S {3,}\S)')
+
+
+def test_lines_of_c_have_at_most_100_columns():
+    """outside tests and examples; rows of tables, macros, texts and pictures in comments left out (.clang-format)"""
+    assert f"ColumnLimit: {COLUMNS}" in (TOP / ".clang-format").read_text()
+    wrong, seen = [], 0
+    for path in sorted(TOP.rglob("*.[ch]")):
+        name = str(path.relative_to(TOP))
+        if name.startswith(("test/", "examples/", "build")) or "/build/" in name:
+            continue
+        seen, before = seen + 1, ""
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if len(line.expandtabs(8)) > COLUMNS and not before.endswith("\\") and not ROW.match(line) and not PICTURE.match(line):
+                wrong.append(f"{name}:{number}")
+            before = line
+    assert seen > 500 and not wrong, wrong
+
+
 LICENCE = "SPDX-License-Identifier: MIT"
 INTO_OUTPUTS = ("compiler/page/", "compiler/harness/main.c")      # what dnncc writes of them is the user's
 
