@@ -76,7 +76,8 @@ bool file_read(const char *path, int64_t limit, unsigned char **bytes, size_t *l
         else if ((S_ISREG(st.st_mode) && st.st_size > limit) ||
                  (!(fine = read_all(fd, limit, st.st_size, bytes, length)) && errno == EFBIG))
                 diag_error(diag, EXIT_INVALID,
-                           "the file is larger than %lld bytes: " DIAG_HINT("raise with --limit file_bytes=N"),
+                           "the file is larger than %lld bytes: " DIAG_HINT(
+                                   "raise with --limit file_bytes=N"),
                            (long long)limit);
         else if (!fine)
                 fail(diag, arena, path, strerror(errno));

@@ -15,7 +15,8 @@
 bool file_read(const char *path, int64_t limit, unsigned char **bytes, size_t *length,
                struct diag *diag);
 
-/* A file for reading, by a path below a folder, no part of which may be a link; the path is taken to pieces. -1 with errno set. */
+/* A file for reading, by a path below a folder, no part of which may be a link; the path is
+ * taken to pieces. -1 with errno set. */
 int file_open_beneath(const char *folder, char *path);
 
 /* "dir/model.onnx" -> "model"; with_folder: "dir/model"; "model" when nothing is left */

@@ -43,8 +43,8 @@ static inline int64_t divide_down(int64_t a, int64_t b)
         return a >= 0 ? a / b : -divide_up(-a, b);
 }
 
-/* "4096", "64K", "1M", "2G", "3T", "64k", "64KB", "64KiB": a byte count with an optional unit, which is a
- * power of 1024 however it is written. False when malformed or too big. */
+/* "4096", "64K", "1M", "2G", "3T", "64k", "64KB", "64KiB": a byte count with an optional unit,
+ * which is a power of 1024 however it is written. False when malformed or too big. */
 bool size_parse(const char *text, uint64_t *bytes);
 
 /* a decimal int64 that fills the whole text; false otherwise */

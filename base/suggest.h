@@ -9,8 +9,8 @@
 
 enum { SUGGEST_MOST = 8 };              /* names that a message lists */
 
-/* Names that there are, of which one was wanted. Fill it by suggest_add, in any order; texts must be
- * fit for messages (base/text.h) and stay. */
+/* Names that there are, of which one was wanted. Fill it by suggest_add, in any order; texts
+ * must be fit for messages (base/text.h) and stay. */
 struct suggest {
         struct arena *arena;
         const char *wanted;
@@ -22,10 +22,11 @@ struct suggest {
 };
 struct suggest suggest_new(struct arena *arena, const char *wanted, size_t length);
 void suggest_add(struct suggest *s, const char *name);
-/* The end of a message, marked as its hint (base/diag.h). ", did you mean 'target'?" where a name differs in case, or by two letters at
- * most (in names of three letters one, in shorter ones none) that are missing, more, other, or two in the other order (optimal
- * string alignment: Damerau-Levenshtein without edits of what was swapped); ": there are 'a', 'b', .. (9
- * more)" of names that hold the wanted one, else, where `all`, of all; else "". */
+/* The end of a message, marked as its hint (base/diag.h). ", did you mean 'target'?" where a
+ * name differs in case, or by two letters at most (in names of three letters one, in shorter
+ * ones none) that are missing, more, other, or two in the other order (optimal string alignment:
+ * Damerau-Levenshtein without edits of what was swapped); ": there are 'a', 'b', .. (9 more)" of
+ * names that hold the wanted one, else, where `all`, of all; else "". */
 const char *suggest_text(const struct suggest *s, bool all);
 
 /* the same of an array of names */

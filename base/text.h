@@ -19,8 +19,8 @@
  * any other byte becomes \xHH; at most 64 characters, then "..". */
 char *text_safe(struct arena *arena, const char *bytes, size_t length);
 
-/* What the user wrote on the command line, whole, for messages to the user alone: printable ASCII as it
- * is, any other byte as \xHH. */
+/* What the user wrote on the command line, whole, for messages to the user alone: printable
+ * ASCII as it is, any other byte as \xHH. */
 char *text_argument(struct arena *arena, const char *text);
 char *text_argument_part(struct arena *arena, const char *text, size_t length);
 

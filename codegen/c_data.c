@@ -16,7 +16,12 @@
 /* Rows: gcc keeps two of 2000 bytes in a page of its heap; with one row a page it searches all
  * pages freed before for each new one, which takes minutes where weights come to hundreds of
  * megabytes. */
-enum { SMALL_ELEMENTS = 64, ROW_BYTES = C_ROW_BYTES, COMPARED_BYTES = 4096, BOTH_FORMS_BYTES = 1 << 20 };
+enum {
+        SMALL_ELEMENTS = 64,
+        ROW_BYTES = C_ROW_BYTES,
+        COMPARED_BYTES = 4096,
+        BOTH_FORMS_BYTES = 1 << 20
+};
 
 static const char *bits_type(int bytes)
 {
@@ -202,7 +207,9 @@ void c_rows(FILE *from, size_t bytes, FILE *out)
         s->file = out;
         s->used = 0;
         fill_escapes(escapes);
-        for (size_t part; bytes && (part = fread(row, 1, bytes < sizeof row ? bytes : sizeof row, from)); bytes -= part) {
+        for (size_t part;
+             bytes && (part = fread(row, 1, bytes < sizeof row ? bytes : sizeof row, from));
+             bytes -= part) {
                 stream_row(s, escapes, row, part);
                 stream_text(s, ",\n");
         }

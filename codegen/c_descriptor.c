@@ -109,18 +109,21 @@ static void put_usage(struct c_writer *w)
         if (weights) {
                 const char *bytes = example_name(w, "bytes");
                 c_line(w, " *     size_t %s;", bytes);
-                c_line(w, " *     const void *weights = dnncc_weights_map(\"%s\", &%s);", weights, bytes);
+                c_line(w, " *     const void *weights = dnncc_weights_map(\"%s\", &%s);", weights,
+                       bytes);
         }
         c_machine_usage(w, weights ? "weights" : NULL);
         put_example_call(w, weights);
 }
 
-static const char rules[] =
-        " *\n"
-        " * Tensors are dense, the last extent varies fastest, and aligned as their type asks for. None\n"
-        " * may overlap the workspace, and no result another tensor; one without elements may be NULL.\n"
-        " * The workspace holds nothing between calls; calls with different workspaces and results may\n"
-        " * run at the same time.\n";
+static const char rules[] = " *\n"
+                            " * Tensors are dense, the last extent varies fastest, and aligned as "
+                            "their type asks for. None\n"
+                            " * may overlap the workspace, and no result another tensor; one "
+                            "without elements may be NULL.\n"
+                            " * The workspace holds nothing between calls; calls with different "
+                            "workspaces and results may\n"
+                            " * run at the same time.\n";
 
 static void put_weights_rules(struct c_writer *w)
 {
@@ -129,15 +132,16 @@ static void put_weights_rules(struct c_writer *w)
                 text_add(w->out,
                          " *\n"
                          " * Weights are the bytes of %s, at a multiple of %s: dnncc_weights_map\n"
-                         " * of libdnncc_runtime (dnncc_runtime.h) has them so, other ways will do. They are only read.\n",
+                         " * of libdnncc_runtime (dnncc_runtime.h) has them so, other ways will "
+                         "do. They are only read.\n",
                          name, c_macro(w, "WEIGHTS_ALIGN"));
         else if (w->options->weights == PRINT_WEIGHTS_INCBIN)
-                text_add(
-                        w->out,
-                        " *\n"
-                        " * The assembler takes the large constants from %s: compile with -I and its folder.\n",
-                        text_safe(w->arena, w->options->weights_name,
-                                  strlen(w->options->weights_name)));
+                text_add(w->out,
+                         " *\n"
+                         " * The assembler takes the large constants from %s: compile with -I and "
+                         "its folder.\n",
+                         text_safe(w->arena, w->options->weights_name,
+                                   strlen(w->options->weights_name)));
 }
 
 void c_port_table(struct c_writer *w)
@@ -158,7 +162,8 @@ void c_port_rules(struct c_writer *w)
         if (has_element(w, E_BOOL, E_BOOL))
                 text_add(w->out, " * Truth values are bytes, 0 or 1.\n");
         if (has_element(w, E_F16, E_BF16))
-                text_add(w->out, " * uint16_t holds the bits of a half-precision or bfloat16 number.\n");
+                text_add(w->out,
+                         " * uint16_t holds the bits of a half-precision or bfloat16 number.\n");
 }
 
 static void put_header_comment(struct c_writer *w)
@@ -175,8 +180,10 @@ static void put_header_comment(struct c_writer *w)
         if (w->has_tasks && w->options->threads > 1)
                 text_add(w->out,
                          " *\n"
-                         " * Runs on up to %d threads by way of dnncc_parallel: link libdnncc_runtime and -lpthread, or\n"
-                         " * provide it (dnncc_runtime.h says how; a serial loop will do). The bits are the same.\n",
+                         " * Runs on up to %d threads by way of dnncc_parallel: link "
+                         "libdnncc_runtime and -lpthread, or\n"
+                         " * provide it (dnncc_runtime.h says how; a serial loop will do). The "
+                         "bits are the same.\n",
                          w->options->threads);
         text_add(w->out, " */\n");
 }
@@ -205,7 +212,8 @@ static void put_memory(struct c_writer *w, const char *stem, const struct loop_r
         c_line(w, "#define %s %lldu", c_macro(w, arena_printf(w->arena, "%s_ALIGN", stem)),
                (long long)(r->align > 0 ? r->align : 1));
         put_memory_define(w, stem, r, "#if defined(__GNUC__) || defined(__TINYC__)",
-                          "static unsigned char __attribute__((aligned(%lld))) name", *r->section ? r->section : NULL);
+                          "static unsigned char __attribute__((aligned(%lld))) name",
+                          *r->section ? r->section : NULL);
         put_memory_define(w, stem, r, "#elif defined(_MSC_VER)",
                           "static __declspec(align(%lld)) unsigned char name", NULL);
         put_memory_define(w, stem, r, "#elif defined(__cplusplus)",
@@ -218,12 +226,14 @@ static void put_workspace(struct c_writer *w)
 {
         const struct loop_region workspace = { "workspace", "", 0, w->workspace_align,
                                                w->workspace_size };
-        text_add(w->out, "\n/* bytes of scratch memory the caller provides%s, their alignment, and\n"
-                         " * a macro that declares a static one: %s(name); */\n",
+        text_add(w->out,
+                 "\n/* bytes of scratch memory the caller provides%s, their alignment, and\n"
+                 " * a macro that declares a static one: %s(name); */\n",
                  workspace.size ? "" : " (none: may be NULL)", c_macro(w, "WORKSPACE_DEFINE"));
         put_memory(w, "WORKSPACE", &workspace);
         for (int i = 0; i < w->p->region_count; i++) {
-                text_add(w->out, "\n/* the same for more of it, of up to %lld bytes%s */\n", (long long)w->areas[i].limit,
+                text_add(w->out, "\n/* the same for more of it, of up to %lld bytes%s */\n",
+                         (long long)w->areas[i].limit,
                          w->areas[i].size ? "" : " (none: may be NULL)");
                 put_memory(w, w->regions[i], &w->areas[i]);
         }
@@ -233,8 +243,10 @@ static void put_program(struct c_writer *w)
 {
         if (!w->machine)
                 return;
-        const struct loop_region program = { "program", "", 0, w->machine->align, w->machine->program_size };
-        text_add(w->out, "\n/* bytes of memory for what the machine reads, their alignment, and a macro that declares it */\n");
+        const struct loop_region program = { "program", "", 0, w->machine->align,
+                                             w->machine->program_size };
+        text_add(w->out, "\n/* bytes of memory for what the machine reads, their alignment, and a "
+                         "macro that declares it */\n");
         put_memory(w, "PROGRAM", &program);
 }
 
@@ -249,8 +261,9 @@ static void put_weights(struct c_writer *w)
 
 static void put_extent_macros(struct c_writer *w)
 {
-        text_add(w->out, "\n/* elements, number of extents, and the extents as an initializer ({0} where\n"
-                         " * there are none) */\n");
+        text_add(w->out,
+                 "\n/* elements, number of extents, and the extents as an initializer ({0} where\n"
+                 " * there are none) */\n");
         for (int i = 0; i < port_count(w); i++) {
                 const struct loop_buffer *b = port(w, i);
                 const char *name = c_name(w, b)->text;
@@ -279,9 +292,10 @@ static void put_step_macros(struct c_writer *w)
                 said = true;
                 const char *name = c_name(w, b)->text;
                 const char *scale = arena_printf(w->arena, "%.9g", (double)s->scale);
-                c_line(w, "#define %s %s%sf", c_macro(w, arena_printf(w->arena, "%s_SCALE", name)), scale,
-                       strpbrk(scale, ".e") ? "" : ".0");
-                c_line(w, "#define %s %d", c_macro(w, arena_printf(w->arena, "%s_ZERO", name)), s->zero);
+                c_line(w, "#define %s %s%sf", c_macro(w, arena_printf(w->arena, "%s_SCALE", name)),
+                       scale, strpbrk(scale, ".e") ? "" : ".0");
+                c_line(w, "#define %s %d", c_macro(w, arena_printf(w->arena, "%s_ZERO", name)),
+                       s->zero);
         }
 }
 
@@ -294,14 +308,16 @@ void c_port_macros(struct c_writer *w)
 /* run may return it: not all codes are for all kinds of code */
 static bool is_returned(const struct c_writer *w, const char *error)
 {
-        static const char *const of_devices[] = { "PREPARE", "CAPTURE", "DEVICE", "MEMORY", "SHARED", "LAUNCH" };
+        static const char *const of_devices[] = { "PREPARE", "CAPTURE", "DEVICE",
+                                                  "MEMORY",  "SHARED",  "LAUNCH" };
         static const char *const of_machines[] = { "ADDRESS", "TIMEOUT", "LOST" };
         for (size_t i = 0; i < sizeof of_machines / sizeof *of_machines; i++)
                 if (!strcmp(error, of_machines[i]))
                         return w->machine;
         for (size_t i = 0; i < sizeof of_devices / sizeof *of_devices; i++)
                 if (!strcmp(error, of_devices[i]))
-                        return w->dialect->is_device || (w->machine && (!strcmp(error, "PREPARE") || !strcmp(error, "LAUNCH")));
+                        return w->dialect->is_device || (w->machine && (!strcmp(error, "PREPARE") ||
+                                                                        !strcmp(error, "LAUNCH")));
         if (!strcmp(error, "PROCESSOR") && w->dialect->is_device)
                 return true;
         if (!strcmp(error, "WEIGHTS"))
@@ -313,9 +329,10 @@ static bool is_returned(const struct c_writer *w, const char *error)
 
 void c_error_macros(struct c_writer *w)
 {
-        text_add(w->out, w->dialect->is_device ? "\n/* what functions return when it is not 0 */\n"
-                         : w->machine         ? "\n/* what %s_run and prepare return when it is not 0 */\n"
-                                             : "\n/* what %s_run returns when it is not 0 */\n",
+        text_add(w->out,
+                 w->dialect->is_device ? "\n/* what functions return when it is not 0 */\n"
+                 : w->machine          ? "\n/* what %s_run and prepare return when it is not 0 */\n"
+                                       : "\n/* what %s_run returns when it is not 0 */\n",
                  w->options->prefix);
 #define FAIL(name, value, doc)                                                                     \
         if (is_returned(w, #name))                                                                 \
@@ -325,7 +342,8 @@ void c_error_macros(struct c_writer *w)
 }
 
 static const char descriptor_types[] =
-        "\n/* For callers that do not know the model: types, shapes, memory, a uniform way to run it. */\n"
+        "\n/* For callers that do not know the model: types, shapes, memory, a uniform way to run "
+        "it. */\n"
         "#ifndef DNNCC_ABI_1\n"
         "#define DNNCC_ABI_1\n"
         "struct dnncc_tensor_1 {\n"
@@ -347,7 +365,8 @@ static const char descriptor_types[] =
         "        uint32_t region_count, input_count, output_count, extent_count;\n"
         "        const struct dnncc_region_1 *regions;\n"
         "        const struct dnncc_tensor_1 *inputs, *outputs;\n"
-        "        int (*run)(void *const *regions, const void *const *inputs, void *const *outputs,\n"
+        "        int (*run)(void *const *regions, const void *const *inputs, void *const "
+        "*outputs,\n"
         "                int64_t *extents);\n"
         "};\n"
         "#endif\n";
@@ -355,14 +374,16 @@ static const char descriptor_types[] =
 void c_descriptor_header(struct c_writer *w)
 {
         if (w->options->descriptor)
-                text_add(w->out, "%sconst struct dnncc_model_1 *%s_describe(void);\n", descriptor_types, w->options->prefix);
+                text_add(w->out, "%sconst struct dnncc_model_1 *%s_describe(void);\n",
+                         descriptor_types, w->options->prefix);
 }
 
 void c_header(struct c_writer *w, struct text *out)
 {
         w->out = out;
         put_header_comment(w);
-        text_add(out, w->machine ? "#include <stddef.h>\n#include <stdint.h>\n" : "#include <stdint.h>\n");
+        text_add(out, w->machine ? "#include <stddef.h>\n#include <stdint.h>\n"
+                                 : "#include <stdint.h>\n");
         text_add(out, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
         put_workspace(w);
         put_program(w);
@@ -433,18 +454,25 @@ static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers,
         return name;
 }
 
-static bool has_weights_region(const struct c_writer *w) { return w->dialect->is_device || weights_parameter(w); }
+static bool has_weights_region(const struct c_writer *w)
+{
+        return w->dialect->is_device || weights_parameter(w);
+}
 
-/* the workspace, the program's regions, the weights, and for a machine what it runs and what drives it */
+/* the workspace, the program's regions, the weights, and for a machine what it runs and what
+ * drives it */
 static int region_count(const struct c_writer *w)
 {
         return 1 + w->p->region_count + (has_weights_region(w) ? 1 : 0) + (w->machine ? 2 : 0);
 }
 
 /* C++ wants one */
-static const char *device_cast(struct c_writer *w, const char *constant, const struct loop_buffer *b)
+static const char *device_cast(struct c_writer *w, const char *constant,
+                               const struct loop_buffer *b)
 {
-        return w->dialect->is_device ? arena_printf(w->arena, "(%s%s *)", constant, element_info[b->element].c_type) : "";
+        return w->dialect->is_device ? arena_printf(w->arena, "(%s%s *)", constant,
+                                                    element_info[b->element].c_type)
+                                     : "";
 }
 
 static void put_run_call(struct c_writer *w, const char *lead)
@@ -495,9 +523,12 @@ static void put_run_wrapper(struct c_writer *w, const char *name)
                 c_line(w, "(void)inputs;");
         if (!w->output_count)
                 c_line(w, "(void)outputs;");
-        put_run_call(w, w->dialect->is_device ? "const int status =" : w->machine ? "int status =" : "return");
+        put_run_call(w, w->dialect->is_device ? "const int status ="
+                        : w->machine          ? "int status ="
+                                              : "return");
         if (w->dialect->is_device)
-                c_line(w, "return status ? status : %s_status(regions[0], NULL);", w->options->prefix);
+                c_line(w, "return status ? status : %s_status(regions[0], NULL);",
+                       w->options->prefix);
         if (w->machine)
                 put_prepared_run(w);
         w->indent = 0;
@@ -524,8 +555,8 @@ void c_descriptor(struct c_writer *w, struct text *out)
                 c_put(w, "," C_SOFT "{ \"weights\", %s, %s, 2 }", c_macro(w, "WEIGHTS_SIZE"),
                       c_macro(w, "WEIGHTS_ALIGN"));
         if (w->machine)
-                c_put(w, "," C_SOFT "{ \"program\", %s, %s, 1 }," C_SOFT "{ \"device\", 0, 1, 3 }", c_macro(w, "PROGRAM_SIZE"),
-                      c_macro(w, "PROGRAM_ALIGN"));
+                c_put(w, "," C_SOFT "{ \"program\", %s, %s, 1 }," C_SOFT "{ \"device\", 0, 1, 3 }",
+                      c_macro(w, "PROGRAM_SIZE"), c_macro(w, "PROGRAM_ALIGN"));
         c_line(w, " };");
         text_add(out, "\n");
         put_run_wrapper(w, run);

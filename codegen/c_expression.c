@@ -30,7 +30,8 @@ const char *c_literal(struct arena *arena, enum element e, union scalar value)
         case E_TF32: {
                 unsigned char bits[4];
                 element_store(e, bits, 0, value);
-                return arena_printf(arena, "0x%02x%02x%02x%02xu", bits[3], bits[2], bits[1], bits[0]);
+                return arena_printf(arena, "0x%02x%02x%02x%02xu", bits[3], bits[2], bits[1],
+                                    bits[0]);
         }
         case E_I32: case E_I64: case E_INDEX:
                 if (value.i == (e == E_I32 ? INT32_MIN : INT64_MIN))
@@ -273,7 +274,8 @@ static const char *library_name(struct c_writer *w, const char *name, enum eleme
         return f ? c_function(w, f) : name;
 }
 
-const struct loop_expr *c_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index)
+const struct loop_expr *c_place(struct c_writer *w, struct loop_buffer *b,
+                                const struct loop_expr *index)
 {
         if (w->dialect->place)
                 return w->dialect->place(w, b, index);
@@ -326,7 +328,10 @@ static struct c_shape put_from_small(struct c_writer *w, enum element to, const 
         as_f32.args[0] = (struct loop_expr *)(uintptr_t)a;
         if (to == E_F32)
                 return put_call(w,
-                                library_name(w, arena_printf(w->arena, "%s_to_f32", element_info[element_of(a)].text), E_U32),
+                                library_name(w,
+                                             arena_printf(w->arena, "%s_to_f32",
+                                                          element_info[element_of(a)].text),
+                                             E_U32),
                                 &as_f32, 1);
         return c_expression(w, &converted);
 }
@@ -469,8 +474,10 @@ void c_split(struct c_writer *w, const struct loop_expr *e)
 static struct c_shape put_expression(struct c_writer *w, const struct loop_expr *e)
 {
         struct c_shape vector;
-        if (e->op == LOOP_LANE && w->dialect->is_device && e->args[0]->op == LOOP_VARIABLE) {    /* of a vector that a lane has loaded */
-                c_put(w, "%s.at[%lld]", c_use(w, e->args[0]->variable), (long long)e->args[1]->literal.i);
+        /* of a vector that a lane has loaded */
+        if (e->op == LOOP_LANE && w->dialect->is_device && e->args[0]->op == LOOP_VARIABLE) {
+                c_put(w, "%s.at[%lld]", c_use(w, e->args[0]->variable),
+                      (long long)e->args[1]->literal.i);
                 return primary();
         }
         if (c_vector(w, e, &vector))

@@ -41,7 +41,8 @@ static const char tasks[] =
         "        flushed->task(flushed->arg, index, count);\n"
         "        restore_denormals(control);\n"
         "}\n"
-        "static NOT_INLINE void parallel_flushed(void (*task)(void *arg, int index, int count), void *arg, int count)\n"
+        "static NOT_INLINE void parallel_flushed(void (*task)(void *arg, int index, int count), "
+        "void *arg, int count)\n"
         "{\n"
         "        struct flushed flushed = { task, arg };\n"
         "        dnncc_parallel(run_flushed, &flushed, count);\n"
@@ -63,12 +64,12 @@ void c_flush_reserve(struct c_writer *w)
 void c_flush_rules(struct c_writer *w)
 {
         if (flushes(w))
-                text_add(
-                        w->out,
-                        " *\n * Denormal numbers count as 0 in it; the processor's state is the caller's again when it returns.\n");
+                text_add(w->out, " *\n * Denormal numbers count as 0 in it; the processor's state "
+                                 "is the caller's again when it returns.\n");
         for (int i = 0; i < w->level_count && !flushes(w); i++)
                 if (target_flushes(w->levels[i].target))
-                        text_add(w->out, " *\n * Denormal numbers count as 0 in vectors of %s.\n", w->levels[i].target->name);
+                        text_add(w->out, " *\n * Denormal numbers count as 0 in vectors of %s.\n",
+                                 w->levels[i].target->name);
 }
 
 void c_flush_top(struct c_writer *w, struct text *out)
@@ -78,8 +79,8 @@ void c_flush_top(struct c_writer *w, struct text *out)
         const struct target *t = w->options->target;
         const struct float_control *c = target_control(t);
         text_add(out, "\n");
-        text_add(out, top, c->name, target_machine(t), target_include(t), c->type, c->write, c->type,
-                 c->type, c->read, c->bits, c->type, c->type);
+        text_add(out, top, c->name, target_machine(t), target_include(t), c->type, c->write,
+                 c->type, c->type, c->read, c->bits, c->type, c->type);
 }
 
 void c_flush_begin(struct c_writer *w)
@@ -87,7 +88,8 @@ void c_flush_begin(struct c_writer *w)
         if (!flushes(w))
                 return;
         c_line(w, "int status;");
-        c_line(w, "const %s control = flush_denormals();", target_control(w->options->target)->type);
+        c_line(w, "const %s control = flush_denormals();",
+               target_control(w->options->target)->type);
 }
 
 void c_flush_end(struct c_writer *w)

@@ -9,7 +9,10 @@ const char *c_type(enum element e)
         return e == E_BOOL ? "int" : element_info[e].c_type;
 }
 
-const char *c_type_here(const struct c_writer *w, enum element e) { return e == E_INDEX && w->index ? w->index : c_type(e); }
+const char *c_type_here(const struct c_writer *w, enum element e)
+{
+        return e == E_INDEX && w->index ? w->index : c_type(e);
+}
 
 const char *c_memory_name(enum element e)
 {
@@ -134,7 +137,9 @@ static void print_helpers(struct c_writer *w, int level)
                         text_add(w->out, "\n");
                 if (!any)
                         c_level_open(w, w->out, level);
-                text_add(w->out, "%s%s", any ? "" : "/* C's operators and conversions, made total */\n", w->dialect->inlined);
+                text_add(w->out, "%s%s",
+                         any ? "" : "/* C's operators and conversions, made total */\n",
+                         w->dialect->inlined);
                 if (w->dialect->library)        /* a formula may be left out */
                         text_add(w->out, "__attribute__((unused)) ");
                 expand(w->out, helper_info[i.helper].definition, i.element, i.from);

@@ -4,8 +4,8 @@
  *     acc_0_1 = _mm512_fmadd_ps(a, w_1, acc_0_1);              ptrdiff_t vector = panel * 2;
  *     KEEP(a);                                                 PIN(vector);
  *
- * Empty assembly statements: one reads the vector, so that it has its register until then; the other
- * may change the index, so that nothing is computed from it before. */
+ * Empty assembly statements: one reads the vector, so that it has its register until then; the
+ * other may change the index, so that nothing is computed from it before. */
 #include "codegen/c_writer.h"
 
 void c_keep(struct c_writer *w, const struct loop_stmt *s)
@@ -27,7 +27,8 @@ void c_keep_top(struct c_writer *w, struct text *out)
         if (!w->keeps)
                 return;
         text_add(out,
-                 "\n/* A vector stays in its register until here, so that gcc adds products to sums in place. */\n"
+                 "\n/* A vector stays in its register until here, so that gcc adds products to "
+                 "sums in place. */\n"
                  "#if defined(__GNUC__) && !defined(__clang__)\n"
                  "#define KEEP(vector) __asm__ volatile (\"\" : : \"%s\" (vector))\n"
                  "#else\n"

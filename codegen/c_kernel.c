@@ -66,7 +66,8 @@ static void put_for(struct c_writer *w, const struct loop_stmt *s)
                 if (w->dialect->grid_loop)
                         w->dialect->grid_loop(w, s);
                 else
-                        c_fail(w, EXIT_UNSUPPORTED, "target %s has no grid of blocks", w->target->name);
+                        c_fail(w, EXIT_UNSUPPORTED, "target %s has no grid of blocks",
+                               w->target->name);
                 return;
         }
         c_declare(w, s->variable);
@@ -121,7 +122,8 @@ static void put_if(struct c_writer *w, const struct loop_stmt *s)
 {
         const char *lead = "";
         for (;;) {                      /* a chain of else if does not nest */
-                if (s->a->op == LOOP_LITERAL && s->a->literal.u) {        /* compilers warn of if (1) */
+                /* compilers warn of if (1) */
+                if (s->a->op == LOOP_LITERAL && s->a->literal.u) {
                         c_line(w, *lead ? "} else {" : "{");
                         c_block(w, s->body);
                         break;
@@ -342,7 +344,9 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
         case STMT_IF: put_if(w, s); break;
         case STMT_LET: case STMT_VAR: put_declaration(w, s); break;
         case STMT_SET: put_set(w, s); break;
-        case STMT_STORE: (s->vector && w->dialect->product ? w->dialect->product : put_store)(w, s); break;
+        case STMT_STORE:
+                (s->vector && w->dialect->product ? w->dialect->product : put_store)(w, s);
+                break;
         case STMT_CALL: put_call(w, s); break;
         case STMT_LAUNCH: c_launch(w, s); break;
         case STMT_FAIL:
@@ -358,17 +362,32 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
                 c_end(w);
                 break;
         case STMT_ALLOC: put_alloc(w, s->buffer); break;
-        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: case STMT_SCALE: case STMT_TAKE: case STMT_GIVE:
-                (w->dialect->product ? w->dialect->product : c_tiles)(w, s);
-                break;
-        case STMT_COPY: case STMT_COMMIT: case STMT_WAIT: case STMT_SETTLE: case STMT_LAUNCH_WAIT: case STMT_LAUNCH_DEPENDENTS:
+        case STMT_TILES:
+        case STMT_MULTIPLY:
+        case STMT_UNLOAD:
+        case STMT_SCALE:
+        case STMT_TAKE:
+        case STMT_GIVE: (w->dialect->product ? w->dialect->product : c_tiles)(w, s); break;
+        case STMT_COPY:
+        case STMT_COMMIT:
+        case STMT_WAIT:
+        case STMT_SETTLE:
+        case STMT_LAUNCH_WAIT:
+        case STMT_LAUNCH_DEPENDENTS:
                 if (w->dialect->product)
                         w->dialect->product(w, s);
                 else
-                        c_fail(w, EXIT_UNSUPPORTED, "target %s has no asynchronous copies", w->target->name);
+                        c_fail(w, EXIT_UNSUPPORTED, "target %s has no asynchronous copies",
+                               w->target->name);
                 break;
         case STMT_KEEP: c_keep(w, s); break;
-        case STMT_TRANSFER: case STMT_RESET: case STMT_PRODUCT: case STMT_APPLY: case STMT_ACTIVATE: case STMT_PUSH: case STMT_POP:
+        case STMT_TRANSFER:
+        case STMT_RESET:
+        case STMT_PRODUCT:
+        case STMT_APPLY:
+        case STMT_ACTIVATE:
+        case STMT_PUSH:
+        case STMT_POP:
         case STMT_AWAIT:
                 break;                  /* of streams, which no kernel is */
         case STMT_PREFETCH:
@@ -392,7 +411,8 @@ void c_block(struct c_writer *w, const struct loop_block *block)
         w->indent++;
         for (const struct loop_stmt *s = block->first; s && !w->failed; s = s->next) {
                 put_statement(w, s);
-                for (int more = s->vector; more > 1; more--)     /* they are printed with the first */
+                /* they are printed with the first */
+                for (int more = s->vector; more > 1; more--)
                         s = s->next;
         }
         w->indent--;
@@ -501,7 +521,8 @@ static void put_kernel(struct c_writer *w, struct loop_function *f)
         w->kernel = f;
         w->bounds = NULL;
         w->out = &own;
-        c_put(w, "static KERNEL %s%s %s(", c_attribute(w), can_fail ? "int" : "void", c_name(w, f)->text);
+        c_put(w, "static KERNEL %s%s %s(", c_attribute(w), can_fail ? "int" : "void",
+              c_name(w, f)->text);
         c_parameters(w, f);
         c_put(w, f->buffer_count + f->scalar_count ? ")" : "void)");
         c_end(w);

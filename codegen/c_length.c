@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Registers of vectors that are as long as the processor has them (SVE). The code is for so many lanes, and right where they are no
- * longer than a register: the length is asked before anything is computed.
+/* Registers of vectors that are as long as the processor has them (SVE). The code is for so many
+ * lanes, and right where they are no longer than a register: the length is asked before anything is
+ * computed.
  *
  *     static AARCH64_SVE256 uint64_t vector_bytes(void)
  *     {
@@ -11,7 +12,10 @@
  *                     return DIGITS_ERROR_PROCESSOR; */
 #include "codegen/c_writer.h"
 
-static const char *length_of(const struct c_writer *w, int level) { return target_length(w->levels[level].target); }
+static const char *length_of(const struct c_writer *w, int level)
+{
+        return target_length(w->levels[level].target);
+}
 
 void c_length_reserve(struct c_writer *w)
 {
@@ -53,5 +57,6 @@ void c_length_check(struct c_writer *w)
 void c_length_condition(struct c_writer *w, int level)
 {
         if (length_of(w, level))
-                c_put(w, " &&" C_SOFT "vector_bytes() >= %d", target_vector_bytes(w->levels[level].target));
+                c_put(w, " &&" C_SOFT "vector_bytes() >= %d",
+                      target_vector_bytes(w->levels[level].target));
 }

@@ -72,7 +72,8 @@ static bool asks_linux(const struct target *t)
         return attribute && cpu_needs(attribute, &needs) && needs.capabilities;
 }
 
-/* every processor that runs the code at all has it: the first of its kind of machine, where that has all that it asks for */
+/* every processor that runs the code at all has it: the first of its kind of machine, where that
+ * has all that it asks for */
 static bool is_sure(const struct target *t)
 {
         return !target_attribute(t) || (!target_machine(t->base) && !asks_linux(t));
@@ -124,8 +125,10 @@ void c_levels_rules(struct c_writer *w)
                          : i + 1 < w->level_count ? ","
                                                   : " and",
                          w->levels[i].target->name);
-        text_add(w->out, ": each call takes the best that the processor has.\n"
-                         " * Compiled with -D%s=N, the C file leaves out what is above number N.\n", c_macro(w, "LEVEL"));
+        text_add(w->out,
+                 ": each call takes the best that the processor has.\n"
+                 " * Compiled with -D%s=N, the C file leaves out what is above number N.\n",
+                 c_macro(w, "LEVEL"));
 }
 
 void c_levels_header(struct c_writer *w)
@@ -133,8 +136,11 @@ void c_levels_header(struct c_writer *w)
         const char *prefix = w->options->prefix;
         if (w->level_count == 1)
                 return;
-        text_add(w->out, "\n/* The targets there is code for, and the best of them for this processor (negative: none). %s_run asks\n"
-                         " * for it at every call, which takes microseconds on a virtual machine; %s_run_at is told. */\n",
+        text_add(w->out,
+                 "\n/* The targets there is code for, and the best of them for this processor "
+                 "(negative: none). %s_run asks\n"
+                 " * for it at every call, which takes microseconds on a virtual machine; "
+                 "%s_run_at is told. */\n",
                  prefix, prefix);
         for (int i = 0; i < w->level_count; i++)
                 c_line(w, "#define %s %d", c_level_macro(w, i), i);
@@ -164,7 +170,8 @@ static void put_machine_guard(struct c_writer *w, struct text *out, int first)
         c_level_open(w, out, first);
         text_add(out,
                  "#if !(%s)\n"
-                 "#error \"code of --target=%s: compile it by %s, or let dnncc write it with --target=generic\"\n"
+                 "#error \"code of --target=%s: compile it by %s, or let dnncc write it with "
+                 "--target=generic\"\n"
                  "#endif\n",
                  target_machine(t), t->name, compilers ? compilers : "a compiler for its machine");
         c_level_close(w, out, first);
@@ -176,7 +183,8 @@ static void put_version(struct text *out, const struct target *t, const char *co
         if (version)
                 text_add(out,
                          "#if %s < %d\n"
-                         "#error \"code of --target=%s: %s knows its instructions (%s) from version %d on\"\n"
+                         "#error \"code of --target=%s: %s knows its instructions (%s) from "
+                         "version %d on\"\n"
                          "#endif\n",
                          older, version, t->name, compiler, target_attribute(t), version);
 }
@@ -184,7 +192,8 @@ static void put_version(struct text *out, const struct target *t, const char *co
 static const char *older_clang(struct c_writer *w, const struct cpu_compilers *c)
 {
         static const char older[] = "defined(__clang__) && !defined(__apple_build_version__)";
-        return c->flag ? arena_printf(w->arena, "%s && !defined(%s) && __clang_major__", older, c->macro)
+        return c->flag ? arena_printf(w->arena, "%s && !defined(%s) && __clang_major__", older,
+                                      c->macro)
                        : arena_printf(w->arena, "%s && __clang_major__", older);
 }
 
@@ -199,8 +208,10 @@ static void put_guards(struct c_writer *w, struct text *out, int first)
                 if (!c.gcc && !c.clang)
                         continue;
                 c_level_open(w, out, i);
-                put_version(out, t, "gcc", "defined(__GNUC__) && !defined(__clang__) && __GNUC__", c.gcc);
-                put_version(out, t, c.flag ? arena_printf(w->arena, "clang without %s", c.flag) : "clang",
+                put_version(out, t, "gcc", "defined(__GNUC__) && !defined(__clang__) && __GNUC__",
+                            c.gcc);
+                put_version(out, t,
+                            c.flag ? arena_printf(w->arena, "clang without %s", c.flag) : "clang",
                             older_clang(w, &c), c.clang);
                 c_level_close(w, out, i);
         }
@@ -230,12 +241,14 @@ static bool includes(const struct target *t, const char *header)
 }
 
 /* headers of intrinsics, a base's first, but for those of the level below */
-static void put_includes(struct c_writer *w, struct text *out, int level, const struct target *below)
+static void put_includes(struct c_writer *w, struct text *out, int level,
+                         const struct target *below)
 {
         const char *headers[8];
         int count = 0;
         for (const struct target *t = w->levels[level].target; t; t = t->base)
-                if (t->include && !includes(below, t->include) && !includes(t->base, t->include) && count < 8)
+                if (t->include && !includes(below, t->include) && !includes(t->base, t->include) &&
+                    count < 8)
                         headers[count++] = t->include;
         if (!count)
                 return;
@@ -256,8 +269,9 @@ void c_levels_top(struct c_writer *w, struct text *out)
                 if (is_sure(w->levels[i].target))
                         continue;
                 c_level_open(w, out, i);
-                text_add(out, asks_linux(w->levels[i].target) ? "#if defined(__linux__)\n#include <sys/auxv.h>\n#endif\n"
-                                               : "#include <cpuid.h>\n");
+                text_add(out, asks_linux(w->levels[i].target)
+                                      ? "#if defined(__linux__)\n#include <sys/auxv.h>\n#endif\n"
+                                      : "#include <cpuid.h>\n");
                 c_level_close(w, out, i);
                 break;
         }
@@ -277,9 +291,11 @@ static void put_answer(struct c_writer *w, int level, const struct cpu_needs *al
         needs.capabilities = 0;
         cpu_needs(target_attribute(w->levels[level].target), &needs);
         if (needs.capabilities)
-                c_put(w, "if ((has & 0x%" PRIx64 "u) == 0x%" PRIx64 "u", needs.capabilities, needs.capabilities);
+                c_put(w, "if ((has & 0x%" PRIx64 "u) == 0x%" PRIx64 "u", needs.capabilities,
+                      needs.capabilities);
         else
-                c_put(w, "if ((saved & 0x%xu) == 0x%xu", (unsigned)needs.saved, (unsigned)needs.saved);
+                c_put(w, "if ((saved & 0x%xu) == 0x%xu", (unsigned)needs.saved,
+                      (unsigned)needs.saved);
         for (int i = 0; i < needs.count; i++)
                 for (int r = 0; r < 4; r++)
                         if (needs.leaves[i].bits[r])
@@ -326,7 +342,8 @@ static void put_choice(struct c_writer *w, int first, const struct cpu_needs *al
 static void put_sure(struct c_writer *w, int count)
 {
         for (int i = count - 1; i > 0; i--) {
-                text_add(w->out, "#%sif %s >= %s\n", i < count - 1 ? "el" : "", c_macro(w, "LEVEL"), c_level_macro(w, i));
+                text_add(w->out, "#%sif %s >= %s\n", i < count - 1 ? "el" : "", c_macro(w, "LEVEL"),
+                         c_level_macro(w, i));
                 c_line(w, "return %s;", c_level_macro(w, i));
         }
         if (count > 1)
@@ -350,9 +367,12 @@ void c_levels_choice(struct c_writer *w, struct text *out)
                 c_question_declarations(w, &all);
                 c_level_close(w, out, sure);
         }
-        text_add(out, "\n/* The best target that the processor has (%s) and the operating system saves the registers of. */\n"
-                      "int %s_level(void)\n{\n",
-                 asks_linux(w->levels[w->level_count - 1].target) ? "as the system says" : "CPUID", w->options->prefix);
+        text_add(out,
+                 "\n/* The best target that the processor has (%s) and the operating system saves "
+                 "the registers of. */\n"
+                 "int %s_level(void)\n{\n",
+                 asks_linux(w->levels[w->level_count - 1].target) ? "as the system says" : "CPUID",
+                 w->options->prefix);
         w->indent = 1;
         put_choice(w, sure, &all);
         put_sure(w, sure);

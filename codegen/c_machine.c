@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* C that drives a machine: main calls a stream as it calls a kernel, and what is called hands instructions to the machine.
+/* C that drives a machine: main calls a stream as it calls a kernel, and what is called hands
+ * instructions to the machine.
  *
  *     workspace   the caller's, as ever: the machine reads and writes values there
  *     program     the caller's, too, filled by PREFIX_prepare once memory is known:
@@ -10,16 +11,21 @@
  *         lists of places      of each launch
  *         instructions         of each launch, with the addresses that memory has
  *
- * Instructions are compiled for a workspace at address 0 and the program behind it, so that two numbers take them to wherever both lie.
- * What is not in the workspace at a place that the machine can address (inputs, outputs, what loops of main choose) is copied to places of
- * its own behind it, and back. There are no globals and nothing is allocated: c_machine_text.c prints it. */
+ * Instructions are compiled for a workspace at address 0 and the program behind it, so that two
+ * numbers take them to wherever both lie. What is not in the workspace at a place that the
+ * machine can address (inputs, outputs, what loops of main choose) is copied to places of its
+ * own behind it, and back. There are no globals and nothing is allocated: c_machine_text.c
+ * prints it. */
 #include "codegen/c_machine.h"
 
 #include <string.h>
 
 #include "base/sha256.h"
 
-static int64_t bytes_of(const struct loop_buffer *b) { return b->extent * element_info[b->element].bytes; }
+static int64_t bytes_of(const struct loop_buffer *b)
+{
+        return b->extent * element_info[b->element].bytes;
+}
 
 /* ---- places ---- */
 
@@ -58,13 +64,16 @@ static void place_argument(struct c_writer *w, struct c_launch *l, int k)
         struct c_argument *a = &l->arguments[k];
         int64_t offset = 0, moved = 0;
         struct loop_buffer *root = loop_buffer_root(call->buffers[k], &offset);
-        const bool known = !call->offsets || !call->offsets[k] || loop_is_int(call->offsets[k], &moved);
-        offset = offset * element_info[root->element].bytes + moved * element_info[call->buffers[k]->element].bytes;
+        const bool known =
+                !call->offsets || !call->offsets[k] || loop_is_int(call->offsets[k], &moved);
+        offset = offset * element_info[root->element].bytes +
+                 moved * element_info[call->buffers[k]->element].bytes;
         a->bytes = bytes_of(parameter);
         if (root->space == SPACE_CONSTANT && known && offset % align == 0) {
                 a->at = place_of_constant(w, root) + offset;
                 a->in_program = true;
-        } else if (root->space == SPACE_WORKSPACE && !root->region && known && root->offset >= 0 && (root->offset + offset) % align == 0) {
+        } else if (root->space == SPACE_WORKSPACE && !root->region && known && root->offset >= 0 &&
+                   (root->offset + offset) % align == 0) {
                 a->at = root->offset + offset;
         } else {
                 stage(w, a, a->bytes);
@@ -80,7 +89,8 @@ static void find_launch(struct loop_stmt *s, void *context)
         ARENA_GROW(w->arena, m->launches, m->launch_count);
         struct c_launch *l = &m->launches[m->launch_count++];
         *l = (struct c_launch){ .call = s };
-        l->arguments = arena_array(w->arena, (size_t)s->function->buffer_count + 1, sizeof *l->arguments);
+        l->arguments =
+                arena_array(w->arena, (size_t)s->function->buffer_count + 1, sizeof *l->arguments);
         for (int k = 0; k < s->function->buffer_count; k++)
                 place_argument(w, l, k);
 }
@@ -101,8 +111,10 @@ static bool encode(struct c_writer *w, struct c_launch *l, struct sha256 *sha)
         const struct loop_function *f = l->call->function;
         int64_t *addresses = arena_array(w->arena, (size_t)f->buffer_count + 1, sizeof *addresses);
         for (int k = 0; k < f->buffer_count; k++)
-                addresses[k] = l->arguments[k].at + (l->arguments[k].in_program ? w->workspace_size : 0);
-        if (!machine_encode(f, addresses, w->workspace_size + m->program_size, w->arena, &l->code, w->diag)) {
+                addresses[k] =
+                        l->arguments[k].at + (l->arguments[k].in_program ? w->workspace_size : 0);
+        if (!machine_encode(f, addresses, w->workspace_size + m->program_size, w->arena, &l->code,
+                            w->diag)) {
                 w->failed = true;
                 return false;
         }
@@ -119,11 +131,16 @@ static bool check(struct c_writer *w)
         const char *name = w->options->target->name;
         if (!machine_driver(w->machine->machine))
                 c_fail(w, EXIT_UNSUPPORTED,
-                       "there is no C for machine %s: --emit=program writes what it runs, --exact keeps all in C", w->machine->machine->name);
+                       "there is no C for machine %s: --emit=program writes what it runs, --exact "
+                       "keeps all in C",
+                       w->machine->machine->name);
         else if (w->level_count > 1)
-                c_fail(w, EXIT_USAGE, "target %s hands work to a machine: it stands in no list of targets", name);
+                c_fail(w, EXIT_USAGE,
+                       "target %s hands work to a machine: it stands in no list of targets", name);
         else if (w->p->region_count)
-                c_fail(w, EXIT_USAGE, "target %s does not take --region: the machine has to reach all memory", name);
+                c_fail(w, EXIT_USAGE,
+                       "target %s does not take --region: the machine has to reach all memory",
+                       name);
         return !w->failed;
 }
 
@@ -146,7 +163,8 @@ bool c_machine_begin(struct c_writer *w)
         *m = (struct c_machine){ .machine = machine };
         if (!check(w))
                 return false;
-        isa_begin(&m->isa, machine_instructions(machine), machine);     /* where it does not fit, the first launch says so */
+        /* where it does not fit, the first launch says so */
+        isa_begin(&m->isa, machine_instructions(machine), machine);
         m->name = m->isa.set->machine->name;
         m->align = machine_align_most(machine);
         m->program_size = round_up(C_PREPARED_BYTES, m->align);
@@ -161,8 +179,11 @@ bool c_machine_begin(struct c_writer *w)
         m->digest[16] = 0;
         const int64_t most = PROGRAM_MEMORY_MOST - PROGRAM_PAGE - 2 * m->align;
         if (!w->failed && (m->program_size > most || w->workspace_size > most - m->program_size))
-                c_fail(w, EXIT_BUDGET, "workspace and program take %lld bytes, more than machine %s can address: %lld",
-                       (long long)(w->workspace_size + m->program_size), machine->name, (long long)PROGRAM_MEMORY_MOST);
+                c_fail(w, EXIT_BUDGET,
+                       "workspace and program take %lld bytes, more than machine %s can address: "
+                       "%lld",
+                       (long long)(w->workspace_size + m->program_size), machine->name,
+                       (long long)PROGRAM_MEMORY_MOST);
         w->copies_memory = true;
         return !w->failed;
 }
@@ -171,8 +192,11 @@ bool c_machine_begin(struct c_writer *w)
 
 void c_machine_reserve(struct c_writer *w)
 {
-        static const char *const words[] = { "prepared", "place", "put_words", "put_instructions", "is_reachable", "launch", "program", "device" };
-        static const char *const functions[] = { "address", "flush", "invalidate", "launch", "wait" };
+        static const char *const words[] = { "prepared",         "place",        "put_words",
+                                             "put_instructions", "is_reachable", "launch",
+                                             "program",          "device" };
+        static const char *const functions[] = { "address", "flush", "invalidate", "launch",
+                                                 "wait" };
         static const char *const macros[] = { "PROGRAM_SIZE", "PROGRAM_ALIGN", "PROGRAM_DEFINE" };
         if (!w->machine)
                 return;
@@ -209,7 +233,9 @@ static void put_copy(struct c_writer *w, const struct c_launch *l, int k, bool b
 {
         const struct loop_stmt *s = l->call;
         const struct c_argument *a = &l->arguments[k];
-        const char *there = a->at ? arena_printf(w->arena, "(unsigned char *)workspace + %lld", (long long)a->at) : "workspace";
+        const char *there = a->at ? arena_printf(w->arena, "(unsigned char *)workspace + %lld",
+                                                 (long long)a->at)
+                                  : "workspace";
         c_put(w, "memcpy(");
         if (!back)
                 c_put(w, "%s," C_SOFT, there);
@@ -239,12 +265,14 @@ void c_machine_call(struct c_writer *w, const struct loop_stmt *s)
         c_line(w, "status = %s(device, prepared.at, workspace);", l->name);
         c_line(w, "if (status) {");
         w->indent++;
-        c_line(w, "memset(program, 0, sizeof prepared);         /* the machine may still be at work */");
+        c_line(w, "memset(program, 0, sizeof prepared);         /* the machine may still be at "
+                  "work */");
         c_line(w, "return status;");
         w->indent--;
         c_line(w, "}");
         for (int k = 0; k < f->buffer_count; k++)
-                if (l->arguments[k].is_staged && l->arguments[k].bytes && f->buffers[k]->access != ACCESS_IN)
+                if (l->arguments[k].is_staged && l->arguments[k].bytes &&
+                    f->buffers[k]->access != ACCESS_IN)
                         put_copy(w, l, k, true);
         w->uses_status = true;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* C that drives a machine: what its two files share, and what others of the C printer call. Nothing happens where main calls no stream. */
+/* C that drives a machine: what its two files share, and what others of the C printer call.
+ * Nothing happens where main calls no stream. */
 #ifndef CODEGEN_C_MACHINE_H
 #define CODEGEN_C_MACHINE_H
 
@@ -10,7 +11,8 @@
 enum { C_PREPARED_BYTES = 64 };         /* struct prepared has no more */
 
 struct c_argument {
-        int64_t at, bytes;              /* behind the start of the workspace; in_program: of the program */
+        int64_t at, bytes;              /* behind the start of the workspace; in_program: of the
+                                         * program */
         bool in_program, is_staged;
 };
 
@@ -27,7 +29,8 @@ struct c_machine_constant { struct loop_buffer *buffer; int64_t at; };
 struct c_machine {
         const struct machine *machine;
         struct isa isa;
-        const char *name;               /* of the functions that whoever links the code gives: dnncc_NAME_launch, ..; and of DNNCC_NAME_TIMEOUT */
+        const char *name;               /* of the functions that whoever links the code gives:
+                                         * dnncc_NAME_launch, ..; and of DNNCC_NAME_TIMEOUT */
         int64_t align;                  /* of the workspace, of the program, and of all in it */
         struct c_launch *launches;
         int launch_count;
@@ -48,10 +51,12 @@ void c_machine_call(struct c_writer *w, const struct loop_stmt *s);
 
 /* ---- c_machine_text.c ---- */
 
-void c_machine_kernels(struct c_writer *w, struct text *out);    /* functions that launch, and what they need */
+/* functions that launch, and what they need */
+void c_machine_kernels(struct c_writer *w, struct text *out);
 void c_machine_prepare(struct c_writer *w, struct text *out);
 void c_machine_check(struct c_writer *w);                 /* of run: whether prepare was called */
-void c_machine_usage(struct c_writer *w, const char *weights);           /* of the header's comment: memory, and prepare */
+/* of the header's comment: memory, and prepare */
+void c_machine_usage(struct c_writer *w, const char *weights);
 void c_machine_rules(struct c_writer *w);
 void c_machine_functions(struct c_writer *w);             /* prepare, and the five */
 

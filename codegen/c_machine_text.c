@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* C that drives a machine, as text: instructions, functions that launch, prepare, what the header says. */
+/* C that drives a machine, as text: instructions, functions that launch, prepare, what the
+ * header says. */
 #include "codegen/c_machine.h"
 
 #include <ctype.h>
@@ -35,12 +36,14 @@ static void put_code(struct c_writer *w, const struct c_launch *l)
 {
         const struct c_machine *m = w->machine;
         const int words = m->isa.set->bytes / 8;
-        text_add(w->out, "\nstatic const uint64_t %s[%" PRId64 "][%d] = {\n", l->code_name, l->code.count, words);
+        text_add(w->out, "\nstatic const uint64_t %s[%" PRId64 "][%d] = {\n", l->code_name,
+                 l->code.count, words);
         for (int64_t i = 0; i < l->code.count; i++) {
                 const unsigned char *instruction = l->code.instructions + i * words * 8;
                 text_add(w->out, "        { ");
                 for (int k = 0; k < words; k++)
-                        text_add(w->out, "%s0x%016" PRIx64 "u", k ? ", " : "", number(instruction + 8 * k, 8));
+                        text_add(w->out, "%s0x%016" PRIx64 "u", k ? ", " : "",
+                                 number(instruction + 8 * k, 8));
                 text_add(w->out, " },      /* ");
                 assembly_print_instruction(&m->isa, NULL, instruction, w->out);
                 text_add(w->out, " */\n");
@@ -53,9 +56,11 @@ static void put_lists(struct c_writer *w, const struct c_launch *l)
         enum { A_LINE = 8 };
         if (!l->code.list_count)
                 return;
-        text_add(w->out, "\nstatic const uint32_t %s[%" PRId64 "] = {", l->lists_name, l->code.list_count);
+        text_add(w->out, "\nstatic const uint32_t %s[%" PRId64 "] = {", l->lists_name,
+                 l->code.list_count);
         for (int64_t i = 0; i < l->code.list_count; i++)
-                text_add(w->out, "%s0x%08" PRIx64 "u,", i % A_LINE ? " " : "\n        ", number(l->code.lists + 4 * i, 4));
+                text_add(w->out, "%s0x%08" PRIx64 "u,", i % A_LINE ? " " : "\n        ",
+                         number(l->code.lists + 4 * i, 4));
         text_add(w->out, "\n};\n");
 }
 
@@ -70,7 +75,8 @@ static int compare_ranges(const void *a, const void *b)
 }
 
 /* sorted, and joined where less than `align` lies between; access: of those that count */
-static int ranges_of(struct c_writer *w, const struct c_launch *l, int access, struct range **ranges)
+static int ranges_of(struct c_writer *w, const struct c_launch *l, int access,
+                     struct range **ranges)
 {
         const struct loop_function *f = l->call->function;
         int count = 0, joined = 0;
@@ -97,8 +103,11 @@ static void put_cache(struct c_writer *w, const struct c_launch *l, const char *
         struct range *ranges;
         const int count = ranges_of(w, l, access, &ranges);
         for (int k = 0; k < count; k++)
-                c_put(w, "%s%s(device, %s, %" PRId64 ")", k ? " ||" C_SOFT : "if (", function_name(w, name),
-                      ranges[k].at ? arena_printf(w->arena, "memory + %" PRId64, ranges[k].at) : "memory", ranges[k].end - ranges[k].at);
+                c_put(w, "%s%s(device, %s, %" PRId64 ")", k ? " ||" C_SOFT : "if (",
+                      function_name(w, name),
+                      ranges[k].at ? arena_printf(w->arena, "memory + %" PRId64, ranges[k].at)
+                                   : "memory",
+                      ranges[k].end - ranges[k].at);
         if (!count)
                 return;
         c_put(w, ")");
@@ -113,7 +122,9 @@ static void put_launch(struct c_writer *w, const struct c_launch *l)
         const struct loop_function *f = l->call->function;
         struct range *ranges;
         c_kernel_comment(w, f);
-        c_comment(w->out, 0, arena_printf(w->arena, "%" PRId64 " instructions, about %" PRId64 " cycles", l->code.count, l->code.cycles));
+        c_comment(w->out, 0,
+                  arena_printf(w->arena, "%" PRId64 " instructions, about %" PRId64 " cycles",
+                               l->code.count, l->code.cycles));
         c_put(w, "static int %s(void *device, uint64_t program, void *workspace)", l->name);
         c_end(w);
         c_line(w, "{");
@@ -122,9 +133,12 @@ static void put_launch(struct c_writer *w, const struct c_launch *l)
                 c_line(w, "unsigned char *const memory = workspace;");
         else
                 c_line(w, "(void)workspace;");
-        put_cache(w, l, "flush", ACCESS_INOUT);         /* results, too: nothing is to be written there behind the machine's back */
-        c_line(w, "const int status = launch(device, program + %" PRId64 ", %" PRId64 ", %" PRId64 ");", l->instructions_at, l->code.count,
-               l->code.cycles);
+        put_cache(w, l, "flush", ACCESS_INOUT);         /* results, too: nothing is to be written
+                                                         * there behind the machine's back */
+        c_line(w,
+               "const int status = launch(device, program + %" PRId64 ", %" PRId64 ", %" PRId64
+               ");",
+               l->instructions_at, l->code.count, l->code.cycles);
         c_line(w, "if (status)");
         w->indent++;
         c_line(w, "return status;");
@@ -136,7 +150,8 @@ static void put_launch(struct c_writer *w, const struct c_launch *l)
 
 static void put_launcher(struct c_writer *w)
 {
-        c_function_open(w, "static int launch(void *device, uint64_t instructions, uint32_t count, uint64_t cycles)");
+        c_function_open(w, "static int launch(void *device, uint64_t instructions, uint32_t count, "
+                           "uint64_t cycles)");
         c_line(w, "if (%s(device, instructions, count))", function_name(w, "launch"));
         c_return_error(w, "LAUNCH");
         c_line(w, "switch (%s(device, cycles)) {", function_name(w, "wait"));
@@ -149,7 +164,8 @@ static void put_launcher(struct c_writer *w)
 
 static const char prepared[] =
         "\n"
-        "/* What prepare leaves at the beginning of the program: of which build it is, and where both memories lie. */\n"
+        "/* What prepare leaves at the beginning of the program: of which build it is, and where "
+        "both memories lie. */\n"
         "struct prepared { uint64_t build; const void *program, *workspace; uint64_t at; };\n";
 
 void c_machine_kernels(struct c_writer *w, struct text *out)
@@ -177,7 +193,8 @@ static const char words_helper[] =
         "}\n";
 static const char helpers[] =
         "\n"
-        "static void put_instructions(unsigned char *to, const uint64_t from[][%d], size_t count, uint64_t workspace,\n"
+        "static void put_instructions(unsigned char *to, const uint64_t from[][%d], size_t count, "
+        "uint64_t workspace,\n"
         "                             uint64_t program)\n"
         "{\n"
         "        for (size_t i = 0; i < count; i++) {\n"
@@ -192,7 +209,8 @@ static const char helpers[] =
         "/* the machine can address all of it */\n"
         "static int is_reachable(uint64_t at, uint64_t bytes)\n"
         "{\n"
-        "        return at %% %s == 0 && at >= %" PRId64 "u && bytes <= 0x%" PRIx64 "u && at <= 0x%" PRIx64 "u - bytes;\n"
+        "        return at %% %s == 0 && at >= %" PRId64 "u && bytes <= 0x%" PRIx64
+        "u && at <= 0x%" PRIx64 "u - bytes;\n"
         "}\n";
 
 static void put_constant(struct c_writer *w, const struct c_machine_constant *c)
@@ -201,12 +219,16 @@ static void put_constant(struct c_writer *w, const struct c_machine_constant *c)
         if (!c->buffer->extent)
                 return;
         if (bytes == 1)
-                c_line(w, "memcpy(to + %" PRId64 ", %s, %" PRId64 ");", c->at, c_use(w, c->buffer), c->buffer->extent);
-        else if (bytes == 4)
-                c_line(w, "put_words(to + %" PRId64 ", (const uint32_t *)(const void *)%s, %" PRId64 ");", c->at, c_use(w, c->buffer),
+                c_line(w, "memcpy(to + %" PRId64 ", %s, %" PRId64 ");", c->at, c_use(w, c->buffer),
                        c->buffer->extent);
+        else if (bytes == 4)
+                c_line(w,
+                       "put_words(to + %" PRId64 ", (const uint32_t *)(const void *)%s, %" PRId64
+                       ");",
+                       c->at, c_use(w, c->buffer), c->buffer->extent);
         else
-                c_fail(w, EXIT_INTERNAL, "a stream reads constant %s, whose elements have %d bytes", c->buffer->name, bytes);
+                c_fail(w, EXIT_INTERNAL, "a stream reads constant %s, whose elements have %d bytes",
+                       c->buffer->name, bytes);
 }
 
 /* lists, or constants of 32 bits */
@@ -216,14 +238,17 @@ static bool has_words(const struct c_machine *m)
         for (int k = 0; k < m->launch_count; k++)
                 any |= m->launches[k].code.list_count > 0;
         for (int k = 0; k < m->constant_count; k++)
-                any |= m->constants[k].buffer->extent && element_info[m->constants[k].buffer->element].bytes == 4;
+                any |= m->constants[k].buffer->extent &&
+                       element_info[m->constants[k].buffer->element].bytes == 4;
         return any;
 }
 
 static const char *prototype(struct c_writer *w)
 {
-        return arena_printf(w->arena, "int %s_prepare(void *workspace, %svoid *program, void *device)", w->options->prefix,
-                            w->options->weights == PRINT_WEIGHTS_FILE ? "const void *weights, " : "");
+        return arena_printf(
+                w->arena, "int %s_prepare(void *workspace, %svoid *program, void *device)",
+                w->options->prefix,
+                w->options->weights == PRINT_WEIGHTS_FILE ? "const void *weights, " : "");
 }
 
 static void put_checks(struct c_writer *w)
@@ -233,8 +258,8 @@ static void put_checks(struct c_writer *w)
                 return;
         c_line(w, "if (!workspace || !program%s)", file ? " || !weights" : "");
         c_return_error(w, "NULL");
-        c_put(w, "if ((uintptr_t)workspace %% %s != 0 ||" C_SOFT "(uintptr_t)program %% %s != 0", c_macro(w, "WORKSPACE_ALIGN"),
-              c_macro(w, "PROGRAM_ALIGN"));
+        c_put(w, "if ((uintptr_t)workspace %% %s != 0 ||" C_SOFT "(uintptr_t)program %% %s != 0",
+              c_macro(w, "WORKSPACE_ALIGN"), c_macro(w, "PROGRAM_ALIGN"));
         if (file)
                 c_put(w, " ||" C_SOFT "(uintptr_t)weights %% %s != 0", c_macro(w, "WEIGHTS_ALIGN"));
         c_put(w, ")");
@@ -244,18 +269,23 @@ static void put_checks(struct c_writer *w)
 
 static void put_addresses(struct c_writer *w)
 {
-        const char *own = c_macro(w, "PROGRAM_SIZE"), *workspace = c_macro(w, "WORKSPACE_SIZE"), *address = function_name(w, "address");
+        const char *own = c_macro(w, "PROGRAM_SIZE"), *workspace = c_macro(w, "WORKSPACE_SIZE"),
+                   *address = function_name(w, "address");
         c_line(w, "const uint64_t at = %s(device, program," C_SOFT "%s);", address, own);
-        c_line(w, "const uint64_t workspace_at = %s(device, workspace," C_SOFT "%s);", address, workspace);
-        c_line(w, "if (!is_reachable(at, %s) ||" C_SOFT "!is_reachable(workspace_at, %s) ||" C_SOFT "(at < workspace_at + %s &&" C_SOFT
-                  "workspace_at < at + %s))", own, workspace, workspace, own);
+        c_line(w, "const uint64_t workspace_at = %s(device, workspace," C_SOFT "%s);", address,
+               workspace);
+        c_line(w,
+               "if (!is_reachable(at, %s) ||" C_SOFT "!is_reachable(workspace_at, %s) ||" C_SOFT
+               "(at < workspace_at + %s &&" C_SOFT "workspace_at < at + %s))",
+               own, workspace, workspace, own);
         c_return_error(w, "ADDRESS");
 }
 
 /* Addresses that count bytes, each in a field of its instruction. */
 static const char place_text[] =
         "\n"
-        "/* Instructions were compiled for a workspace at address 0 and the program behind it. What moves anything gets\n"
+        "/* Instructions were compiled for a workspace at address 0 and the program behind it. "
+        "What moves anything gets\n"
         " * the addresses that both have now. */\n"
         "static void place(uint64_t words[%d], uint64_t workspace, uint64_t program)\n"
         "{\n"
@@ -272,7 +302,8 @@ static const char place_text[] =
 static const struct code_field *address_of(const struct isa *isa, int opcode)
 {
         for (int k = 1; k < isa->set->field_count; k++)
-                if (isa->fields[k].address && isa_form_has(isa, isa->set->opcodes[opcode].form, &isa->fields[k]))
+                if (isa->fields[k].address &&
+                    isa_form_has(isa, isa->set->opcodes[opcode].form, &isa->fields[k]))
                         return &isa->fields[k];
         return NULL;
 }
@@ -297,8 +328,9 @@ static void put_place(const struct c_machine *m, int64_t workspace_size, struct 
                         text_add(&bits, "opcode == %d ? %d : ", k, f->bit);
         }
         text_add(&bits, "%d", usual->bit);
-        text_add(out, place_text, isa->set->bytes / 8, (1 << isa->fields[0].width) - 1, (UINT64_C(1) << usual->width) - 1, bits.data,
-                 opcodes.data, workspace_size, workspace_size);
+        text_add(out, place_text, isa->set->bytes / 8, (1 << isa->fields[0].width) - 1,
+                 (UINT64_C(1) << usual->width) - 1, bits.data, opcodes.data, workspace_size,
+                 workspace_size);
         text_free(&bits);
         text_free(&opcodes);
 }
@@ -318,14 +350,18 @@ void c_machine_prepare(struct c_writer *w, struct text *out)
         for (int k = 0; k < m->launch_count; k++) {
                 const struct c_launch *l = &m->launches[k];
                 if (l->code.list_count)
-                        c_line(w, "put_words(to + %" PRId64 ", %s, %" PRId64 ");", l->lists_at, l->lists_name, l->code.list_count);
-                c_line(w, "put_instructions(to + %" PRId64 ", %s, %" PRId64 ", workspace_at, at);", l->instructions_at, l->code_name,
-                       l->code.count);
+                        c_line(w, "put_words(to + %" PRId64 ", %s, %" PRId64 ");", l->lists_at,
+                               l->lists_name, l->code.list_count);
+                c_line(w, "put_instructions(to + %" PRId64 ", %s, %" PRId64 ", workspace_at, at);",
+                       l->instructions_at, l->code_name, l->code.count);
         }
         w->out = out;
         w->indent = 0;
-        text_add(out, "\n/* What the machine runs: where its steps begin, and instructions. Addresses are those of a workspace at 0 and the program\n"
-                      " * behind it, at 0x%" PRIx64 ". */\n", (uint64_t)w->workspace_size);
+        text_add(out,
+                 "\n/* What the machine runs: where its steps begin, and instructions. Addresses "
+                 "are those of a workspace at 0 and the program\n"
+                 " * behind it, at 0x%" PRIx64 ". */\n",
+                 (uint64_t)w->workspace_size);
         for (int k = 0; k < m->launch_count; k++) {
                 put_lists(w, &m->launches[k]);
                 put_code(w, &m->launches[k]);
@@ -333,8 +369,9 @@ void c_machine_prepare(struct c_writer *w, struct text *out)
         put_place(m, w->workspace_size, out);
         if (has_words(m))
                 text_add(out, "%s", words_helper);
-        text_add(out, helpers, m->isa.set->bytes / 8, m->isa.set->bytes / 8, c_macro(w, "PROGRAM_ALIGN"), (int64_t)PROGRAM_PAGE,
-                 (uint64_t)PROGRAM_MEMORY_MOST, (uint64_t)PROGRAM_MEMORY_MOST);
+        text_add(out, helpers, m->isa.set->bytes / 8, m->isa.set->bytes / 8,
+                 c_macro(w, "PROGRAM_ALIGN"), (int64_t)PROGRAM_PAGE, (uint64_t)PROGRAM_MEMORY_MOST,
+                 (uint64_t)PROGRAM_MEMORY_MOST);
         c_function_open(w, prototype(w));
         put_checks(w);
         c_weights_pointer(w, !w->options->unchecked || w->uses_weights);
@@ -344,7 +381,8 @@ void c_machine_prepare(struct c_writer *w, struct text *out)
         c_line(w, "const struct prepared now = { 0x%su, program, workspace, at };", m->digest);
         c_line(w, "memset(to, 0, sizeof now);");
         text_add_bytes(out, body.data, body.length);
-        c_line(w, "if (%s(device, program, %s))", function_name(w, "flush"), c_macro(w, "PROGRAM_SIZE"));
+        c_line(w, "if (%s(device, program, %s))", function_name(w, "flush"),
+               c_macro(w, "PROGRAM_SIZE"));
         c_return_error(w, "LOST");
         c_line(w, "memcpy(to, &now, sizeof now);");
         c_line(w, "return 0;");
@@ -365,7 +403,10 @@ void c_machine_check(struct c_writer *w)
                 c_return_error(w, "ALIGNMENT");
         }
         c_line(w, "memcpy(&prepared, program, sizeof prepared);");
-        c_put(w, "if (prepared.build != 0x%su ||" C_SOFT "prepared.program != program ||" C_SOFT "prepared.workspace != workspace)", m->digest);
+        c_put(w,
+              "if (prepared.build != 0x%su ||" C_SOFT "prepared.program != program ||" C_SOFT
+              "prepared.workspace != workspace)",
+              m->digest);
         c_end(w);
         c_return_error(w, "PREPARE");
 }
@@ -377,17 +418,20 @@ void c_machine_usage(struct c_writer *w, const char *weights)
         if (!w->machine)
                 return;
         c_line(w, " *     %s(program);", c_macro(w, "PROGRAM_DEFINE"));
-        c_line(w, " *     int failed = %s_prepare(workspace, %s%sprogram, device);", w->options->prefix, weights ? weights : "",
-               weights ? ", " : "");
+        c_line(w, " *     int failed = %s_prepare(workspace, %s%sprogram, device);",
+               w->options->prefix, weights ? weights : "", weights ? ", " : "");
 }
 
 static const char rules[] =
         " *\n"
-        " * Part of it runs on a machine, %s, which reads the program and reads and writes the workspace: both\n"
-        " * are memory that for the machine, too, lies in one piece, below address 2^%d. prepare fills the program, once\n"
+        " * Part of it runs on a machine, %s, which reads the program and reads and writes the "
+        "workspace: both\n"
+        " * are memory that for the machine, too, lies in one piece, below address 2^%d. prepare "
+        "fills the program, once\n"
         " * for a workspace and a device; where it has not, run returns %s. When the\n"
         " * machine failed (%s, %s, ..) it may go on writing to the workspace: stop it,\n"
-        " * then call prepare again. One run at a time has the device. The functions below are the caller's to write.\n";
+        " * then call prepare again. One run at a time has the device. The functions below are the "
+        "caller's to write.\n";
 
 void c_machine_rules(struct c_writer *w)
 {
@@ -396,24 +440,30 @@ void c_machine_rules(struct c_writer *w)
                 return;
         while (bits < 62 && (INT64_C(1) << bits) < PROGRAM_MEMORY_MOST)
                 bits++;
-        text_add(w->out, rules, w->machine->machine->name, bits, c_macro(w, "ERROR_PREPARE"), c_macro(w, "ERROR_TIMEOUT"),
-                         c_macro(w, "ERROR_LOST"));
+        text_add(w->out, rules, w->machine->machine->name, bits, c_macro(w, "ERROR_PREPARE"),
+                 c_macro(w, "ERROR_TIMEOUT"), c_macro(w, "ERROR_LOST"));
 }
 
 static const char functions[] =
         "%s;\n"
         "\n"
-        "/* What drives the machine: functions that whoever links this code gives. `device` is what prepare and run were\n"
+        "/* What drives the machine: functions that whoever links this code gives. `device` is "
+        "what prepare and run were\n"
         " * handed. Memory is what prepare was handed, or part of it.\n"
         " *\n"
-        " * address       where the machine sees `bytes` bytes that the processor sees at `memory`: one behind the other.\n"
+        " * address       where the machine sees `bytes` bytes that the processor sees at "
+        "`memory`: one behind the other.\n"
         " *               UINT64_MAX: nowhere.\n"
         " * The others return 0, or anything else when they failed:\n"
-        " * flush         what the processor wrote is in memory, and no cache writes anything there later.\n"
+        " * flush         what the processor wrote is in memory, and no cache writes anything "
+        "there later.\n"
         " * invalidate    what the machine wrote is what the processor reads.\n"
-        " * launch        starts the machine on `count` instructions that lie at an address, and returns.\n"
-        " * wait          returns when the machine has finished, which takes it about so many cycles. DNNCC_%s_TIMEOUT:\n"
-        " *               it has not after all the time that this function gives it; anything else: it is gone. */\n"
+        " * launch        starts the machine on `count` instructions that lie at an address, and "
+        "returns.\n"
+        " * wait          returns when the machine has finished, which takes it about so many "
+        "cycles. DNNCC_%s_TIMEOUT:\n"
+        " *               it has not after all the time that this function gives it; anything "
+        "else: it is gone. */\n"
         "#ifndef DNNCC_%s_1\n"
         "#define DNNCC_%s_1\n"
         "#define DNNCC_%s_TIMEOUT 1\n"

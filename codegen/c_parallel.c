@@ -24,17 +24,18 @@
  *             dnncc_parallel(conv1_task, &arguments, 2);
  *     }
  *
- * Each thread computes what the plain loop would: the bits do not depend on how many there are. With
- * one thread the kernel calls the task for all of the range. */
+ * Each thread computes what the plain loop would: the bits do not depend on how many there are.
+ * With one thread the kernel calls the task for all of the range. */
 #include "codegen/c_writer.h"
 
 #include <string.h>
 
-static const char runtime[] =
-        "/* Calls task(arg, index, count) for each index below count, on threads: dnncc_runtime.h, or the\n"
-        " * program's own. */\n"
-        "extern void dnncc_parallel(void (*task)(void *arg, int index, int count), void *arg, int count);\n"
-        "\n";
+static const char runtime[] = "/* Calls task(arg, index, count) for each index below count, on "
+                              "threads: dnncc_runtime.h, or the\n"
+                              " * program's own. */\n"
+                              "extern void dnncc_parallel(void (*task)(void *arg, int index, int "
+                              "count), void *arg, int count);\n"
+                              "\n";
 
 static const char part_begin[] =
         "/* where part b of c begins in a iterations */\n"
@@ -298,7 +299,8 @@ void c_launch(struct c_writer *w, const struct loop_stmt *s)
         if (arguments)
                 put_arguments(w, &task, &r, arguments);
         put_launch(w, &r, &task, arguments);
-        w->tasks_level = w->has_tasks ? w->tasks_level : w->level;          /* levels are printed upwards */
+        /* levels are printed upwards */
+        w->tasks_level = w->has_tasks ? w->tasks_level : w->level;
         w->has_tasks = true;
 }
 

@@ -11,7 +11,8 @@ static const struct loop_variable *pointer_of(const struct loop_expr *at, int64_
 {
         const struct loop_expr *index = at->op == LOOP_ADD ? at->args[0] : at;
         *number = 0;
-        if (index->op != LOOP_VARIABLE || !index->variable->base || (at->op == LOOP_ADD && !loop_is_int(at->args[1], number)))
+        if (index->op != LOOP_VARIABLE || !index->variable->base ||
+            (at->op == LOOP_ADD && !loop_is_int(at->args[1], number)))
                 return NULL;
         return index->variable;
 }
@@ -31,7 +32,8 @@ void c_find_pointers(struct c_writer *w, const struct loop_function *f)
         loop_block_walk(f->body, find_written, NULL, w);
 }
 
-bool c_pointer_place(struct c_writer *w, const struct loop_expr *at, const char **pointer, int64_t *number)
+bool c_pointer_place(struct c_writer *w, const struct loop_expr *at, const char **pointer,
+                     int64_t *number)
 {
         const struct loop_variable *v = at ? pointer_of(at, number) : NULL;
         if (v)
@@ -46,8 +48,10 @@ bool c_pointer_declare(struct c_writer *w, const struct loop_stmt *s)
                 return false;
         const struct loop_buffer *root = loop_buffer_root(v->base, NULL);
         const enum element e = root->element;
-        c_put(w, "%s%s *const %s = ", map_get(w->written, (const char *)&v, sizeof v) ? "" : "const ",
-              root->space == SPACE_STACK ? element_info[e].c_type : c_memory_type(w, e), c_name(w, v)->text);
+        c_put(w,
+              "%s%s *const %s = ", map_get(w->written, (const char *)&v, sizeof v) ? "" : "const ",
+              root->space == SPACE_STACK ? element_info[e].c_type : c_memory_type(w, e),
+              c_name(w, v)->text);
         c_vector_address(w, v->base, s->a);
         c_put(w, ";");
         c_end(w);

@@ -116,12 +116,14 @@ static void put_header(struct c_writer *w, struct text *out, const struct text *
 
 static const char float_guards[] =
         "\n"
-        "/* Every operation is rounded as written: nothing is contracted, reordered, or kept in wider\n"
+        "/* Every operation is rounded as written: nothing is contracted, reordered, or kept in "
+        "wider\n"
         " * registers. */\n"
         "#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)\n"
         "#error \"-ffast-math changes results: compile this file without it\"\n"
         "#endif\n"
-        "#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16\n"
+        "#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != "
+        "16\n"
         "#error \"excess precision changes results: compile this file with -msse2 -mfpmath=sse\"\n"
         "#endif\n"
         "#if defined(__clang__)\n"
@@ -138,35 +140,37 @@ static void put_tile_guard(const struct c_writer *w, struct text *out)
         const char *more = target_gcc_optimize(w->options->target);
         text_add(out,
                  "\n"
-                 "/* Register tiles stay as they are written: values that the compiler keeps from one iteration of a loop for the\n"
+                 "/* Register tiles stay as they are written: values that the compiler keeps from "
+                 "one iteration of a loop for the\n"
                  " * next%s would take their registers. */\n"
                  "#if defined(__GNUC__) && !defined(__clang__)\n"
                  "#pragma GCC optimize (\"no-predictive-commoning%s%s%s\")\n"
                  "#endif\n",
-                 more ? ", or loads earlier than they are written," : "", more ? "," : "", more ? more : "",
-                 w->gcc_optimize ? w->gcc_optimize : "");
+                 more ? ", or loads earlier than they are written," : "", more ? "," : "",
+                 more ? more : "", w->gcc_optimize ? w->gcc_optimize : "");
 }
 
 /* functions called once are inlined at any level of optimization */
-static const char kernel_guard[] =
-        "\n"
-        "/* Kernels stay functions: inside of one that holds them all, their loops run out of registers. */\n"
-        "#if defined(__GNUC__)\n"
-        "#define KERNEL __attribute__((noinline))\n"
-        "#else\n"
-        "#define KERNEL\n"
-        "#endif\n";
+static const char kernel_guard[] = "\n"
+                                   "/* Kernels stay functions: inside of one that holds them all, "
+                                   "their loops run out of registers. */\n"
+                                   "#if defined(__GNUC__)\n"
+                                   "#define KERNEL __attribute__((noinline))\n"
+                                   "#else\n"
+                                   "#define KERNEL\n"
+                                   "#endif\n";
 
-static const char alias_guard[] =
-        "\n"
-        "/* Types of tensor memory. The workspace holds objects of different types at different times, so\n"
-        " * compilers that deduce from types what cannot overlap are told not to; `restrict` says what\n"
-        " * cannot. */\n"
-        "#if defined(__GNUC__)\n"
-        "#define MAY_ALIAS __attribute__((may_alias))\n"
-        "#else\n"
-        "#define MAY_ALIAS\n"
-        "#endif\n";
+static const char alias_guard[] = "\n"
+                                  "/* Types of tensor memory. The workspace holds objects of "
+                                  "different types at different times, so\n"
+                                  " * compilers that deduce from types what cannot overlap are "
+                                  "told not to; `restrict` says what\n"
+                                  " * cannot. */\n"
+                                  "#if defined(__GNUC__)\n"
+                                  "#define MAY_ALIAS __attribute__((may_alias))\n"
+                                  "#else\n"
+                                  "#define MAY_ALIAS\n"
+                                  "#endif\n";
 static const char align_comment[] =
         "\n/* offsetof(struct align_T, value): the alignment of T */\n";
 

@@ -30,7 +30,9 @@ void c_run_prototype(struct c_writer *w, const char *head)
         for (int i = 0; i < w->output_count; i++)
                 c_put(w, "," C_SOFT "%s *%s", element_info[w->outputs[i]->element].c_type,
                       c_name(w, w->outputs[i])->text);
-        c_put(w, w->dialect->is_device ? "," C_SOFT "void *stream)" : w->machine ? "," C_SOFT "void *device)" : ")");
+        c_put(w, w->dialect->is_device ? "," C_SOFT "void *stream)"
+                 : w->machine          ? "," C_SOFT "void *device)"
+                                       : ")");
 }
 
 static struct loop_buffer *port(struct c_writer *w, int i)
@@ -163,7 +165,10 @@ static void put_view_pointer(struct c_writer *w, struct loop_buffer *b)
 }
 
 /* what streams alone touch has no variable: a machine knows it by where it lies */
-static bool is_named(struct c_writer *w, const struct loop_buffer *b) { return !w->machine || c_name(w, b)->used; }
+static bool is_named(struct c_writer *w, const struct loop_buffer *b)
+{
+        return !w->machine || c_name(w, b)->used;
+}
 
 void c_run_pointers(struct c_writer *w)
 {
@@ -173,7 +178,8 @@ void c_run_pointers(struct c_writer *w)
                 if (b->space != SPACE_WORKSPACE || !is_named(w, b))
                         continue;
                 if (!any && !b->region)
-                        c_line(w, "unsigned char *const memory = %sworkspace;", w->dialect->is_device ? "(unsigned char *)" : "");
+                        c_line(w, "unsigned char *const memory = %sworkspace;",
+                               w->dialect->is_device ? "(unsigned char *)" : "");
                 any |= !b->region;
                 reached[b->region] = true;
                 put_workspace_pointer(w, b);
@@ -194,7 +200,8 @@ void c_run_pointers(struct c_writer *w)
 
 static void name_buffers(struct c_writer *w)
 {
-        static const char *const words[] = { "workspace", "memory", "status", "weights", "constants", "stream", "calls", "failed" };
+        static const char *const words[] = { "workspace", "memory", "status", "weights",
+                                             "constants", "stream", "calls",  "failed" };
         w->locals = names_new(w->arena);
         for (int i = 0; i < (w->dialect->is_device ? 8 : 3); i++)
                 names_reserve(w->locals, words[i]);
@@ -211,10 +218,10 @@ static void name_buffers(struct c_writer *w)
                         c_name_set(w, b, c_local(w, b->name));
 }
 
-static const char profile_declaration[] =
-        "/* Defined by who links this: called with -1 before the first kernel, then with K after the K-th\n"
-        " * call of a kernel in run, counted from 0. */\n"
-        "void dnncc_profile(int kernel);\n";
+static const char profile_declaration[] = "/* Defined by who links this: called with -1 before the "
+                                          "first kernel, then with K after the K-th\n"
+                                          " * call of a kernel in run, counted from 0. */\n"
+                                          "void dnncc_profile(int kernel);\n";
 
 struct text c_main_text(struct c_writer *w)
 {

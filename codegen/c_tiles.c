@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums in hardware tiles: the instructions, on the tiles that the pass `registers` has assigned. The
- * loads of what stays stand between the products, where the unit has time for them. */
+/* Sums in hardware tiles: the instructions, on the tiles that the pass `registers` has assigned.
+ * The loads of what stays stand between the products, where the unit has time for them. */
 #include <string.h>
 
 #include "codegen/c_writer.h"
@@ -42,7 +42,8 @@ static struct c_operand tile(struct c_writer *w, const struct loop_variable *sum
 {
         return target_tile_shapes(w->target)
                        ? literal(w, n)
-                       : (struct c_operand){ .text = arena_printf(w->arena, "%s[%d]", c_use(w, sums), n) };
+                       : (struct c_operand){ .text = arena_printf(w->arena, "%s[%d]",
+                                                                  c_use(w, sums), n) };
 }
 
 /* ---- shapes ---- */
@@ -112,7 +113,8 @@ static void put_load(struct c_writer *w, struct c_operand to, struct loop_buffer
             (struct c_operand[C_OPERANDS_MAX]){ to,
                                                 { .address = b, .value = from },
                                                 literal(w, bytes * rows.step),
-                                                literal(w, bytes * rows.size), literal(w, rows.count) });
+                                                literal(w, bytes * rows.size),
+                                                literal(w, rows.count) });
 }
 
 static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
@@ -123,7 +125,8 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
         const struct multiply *m = loop_tile_multiply(s, w->target);
         const struct c_spelling *row =
                 m && m->sum == v->type.element && !strcmp(m->body, s->function->name)
-                        ? c_spelling(capability_of_products(w->target, s->buffer->element, s->weights->element))
+                        ? c_spelling(capability_of_products(w->target, s->buffer->element,
+                                                            s->weights->element))
                         : NULL;
         const int tiles = (int)divide_up(t->positions, t->rows);
         if (!row || !t->x.count || !t->w.count) {
@@ -151,8 +154,8 @@ static void put_zeros(struct c_writer *w, struct loop_variable *v)
         if (!target_tile_shapes(w->target)) {
                 c_name_set(w, v, c_local(w, v->name));
                 put(w, CAN_TILES,
-                    (struct c_operand[C_OPERANDS_MAX]){ { .text = c_use(w, v) },
-                                                        literal(w, multiply_registers(w->target)) });
+                    (struct c_operand[C_OPERANDS_MAX]){
+                            { .text = c_use(w, v) }, literal(w, multiply_registers(w->target)) });
         }
         for (int k = 0; k < v->registers.count; k++)
                 put(w, CAN_TILE_ZERO,
@@ -175,7 +178,8 @@ static void put_unload(struct c_writer *w, const struct loop_stmt *s)
                                     { .address = s->buffer, .value = at },
                                     literal(w, bytes * lanes * t->vectors),
                                     literal(w, bytes * lanes),
-                                    literal(w, t->positions - i < t->rows ? t->positions - i : t->rows) });
+                                    literal(w, t->positions - i < t->rows ? t->positions - i
+                                                                          : t->rows) });
                 }
 }
 
@@ -236,18 +240,21 @@ void c_tiles_top(struct c_writer *w, struct text *out)
                 return;
         text_add(out, "\n");
         c_level_open(w, out, level);
-        text_add(out, "/* Linux lets a process use tiles (AMX) that has asked for them. 0: it does not. */\n"
-                              "static int enable_tiles(void)\n"
-                              "{\n"
-                              "#if defined(__linux__) && defined(__x86_64__)\n"
-                              "        enum { SYS_ARCH_PRCTL = 158, REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };\n"
-                              "        long result = SYS_ARCH_PRCTL;\n"
-                              "        __asm__ volatile (\"syscall\" : \"+a\" (result) : \"D\" ((long)REQUEST_PERMISSION), \"S\" ((long)TILE_DATA)\n"
-                              "                          : \"rcx\", \"r11\", \"memory\");\n"
-                              "        return result == 0;\n"
-                              "#else\n"
-                              "        return 1;\n"
-                              "#endif\n"
-                              "}\n");
+        text_add(out, "/* Linux lets a process use tiles (AMX) that has asked for them. 0: it does "
+                      "not. */\n"
+                      "static int enable_tiles(void)\n"
+                      "{\n"
+                      "#if defined(__linux__) && defined(__x86_64__)\n"
+                      "        enum { SYS_ARCH_PRCTL = 158, REQUEST_PERMISSION = 0x1023, TILE_DATA "
+                      "= 18 };\n"
+                      "        long result = SYS_ARCH_PRCTL;\n"
+                      "        __asm__ volatile (\"syscall\" : \"+a\" (result) : \"D\" "
+                      "((long)REQUEST_PERMISSION), \"S\" ((long)TILE_DATA)\n"
+                      "                          : \"rcx\", \"r11\", \"memory\");\n"
+                      "        return result == 0;\n"
+                      "#else\n"
+                      "        return 1;\n"
+                      "#endif\n"
+                      "}\n");
         c_level_close(w, out, level);
 }

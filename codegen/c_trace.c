@@ -6,15 +6,18 @@
 #include <string.h>
 
 static const char kernel_type[] =
-        "\n/* Calls of kernels in run, in the order of the numbers that dnncc_profile is told: for dnncc_trace_open\n"
+        "\n/* Calls of kernels in run, in the order of the numbers that dnncc_profile is told: for "
+        "dnncc_trace_open\n"
         " * (dnncc_runtime.h), which writes a trace as chrome://tracing and Perfetto read it. */\n"
         "#ifndef DNNCC_KERNEL_1\n"
         "#define DNNCC_KERNEL_1\n"
         "struct dnncc_kernel_1 {\n"
-        "        const char *name, *nodes;       /* of the function; the nodes of the model that it computes */\n"
+        "        const char *name, *nodes;       /* of the function; the nodes of the model that "
+        "it computes */\n"
         "        double flops;                   /* operations on floats in a call */\n"
         "        uint64_t bytes;                 /* read and written by a call */\n"
-        "        uint64_t workspace;             /* of the workspace (and regions) in use meanwhile */\n"
+        "        uint64_t workspace;             /* of the workspace (and regions) in use "
+        "meanwhile */\n"
         "};\n"
         "#endif\n";
 
@@ -37,7 +40,8 @@ static const char *literal(struct c_writer *w, const char *text)
         bool is_cut = length > LITERAL_BYTES;
         if (is_cut)
                 length = LITERAL_BYTES;
-        while (is_cut && length && ((unsigned char)text[length] & 0xc0) == 0x80)          /* not within a character */
+        /* not within a character */
+        while (is_cut && length && ((unsigned char)text[length] & 0xc0) == 0x80)
                 length--;
         return arena_printf(w->arena, "%s%s", length ? text_literal(w->arena, text, length) : "",
                             is_cut ? " .." : "");

@@ -180,7 +180,9 @@ struct c_shape c_row(struct c_writer *w, const struct c_spelling *row,
         if (row->definition)
                 use_definition(w, row->definition);
         if (row->gcc_optimize && !(w->gcc_optimize && strstr(w->gcc_optimize, row->gcc_optimize)))
-                w->gcc_optimize = arena_printf(w->arena, "%s,%s", w->gcc_optimize ? w->gcc_optimize : "", row->gcc_optimize);
+                w->gcc_optimize =
+                        arena_printf(w->arena, "%s,%s", w->gcc_optimize ? w->gcc_optimize : "",
+                                     row->gcc_optimize);
         for (const char *p = row->text; *p; p++) {
                 if (*p == '$') {
                         put_operand(w, &operands[*++p - '0']);
@@ -210,7 +212,8 @@ void c_zero(struct c_writer *w, struct loop_type type)
 {
         const char *number = type.element == E_F32 ? "0.0f" : type.element == E_F64 ? "0.0" : "0";
         const struct c_operand operands[C_OPERANDS_MAX] = { { .text = number } };
-        const struct c_spelling *row = type.lanes > 1 ? c_spelling(capability_of_zero(target(w), type)) : NULL;
+        const struct c_spelling *row =
+                type.lanes > 1 ? c_spelling(capability_of_zero(target(w), type)) : NULL;
         if (row)
                 c_row(w, row, operands);
         else if (type.lanes > 1)
@@ -249,7 +252,9 @@ static void put_ramp(struct c_writer *w, const struct c_spelling *row, const str
                 text_add(&list, "%s%s", l ? "," C_SOFT : "",
                          c_literal(w->arena, t == E_U32 ? E_I32 : t, n));
         }
-        c_row(w, row, (const struct c_operand[C_OPERANDS_MAX]){ { .text = list.data }, { .value = e->args[0] }, { .value = e->args[1] } });
+        c_row(w, row,
+              (const struct c_operand[C_OPERANDS_MAX]){
+                      { .text = list.data }, { .value = e->args[0] }, { .value = e->args[1] } });
         text_free(&list);
 }
 
@@ -272,7 +277,8 @@ static struct c_shape put_operation(struct c_writer *w, const struct c_spelling 
                 operands[i].value = capability_operand(c_capability(row), e, i);
         if (row->loaded) {
                 struct c_operand *lanes = &operands[row->op == LOOP_CALL];
-                *lanes = (struct c_operand){ .address = lanes->value->buffer, .value = lanes->value->args[0] };
+                *lanes = (struct c_operand){ .address = lanes->value->buffer,
+                                             .value = lanes->value->args[0] };
         }
         if (e->op == LOOP_LITERAL) {
                 literal.type = LOOP_TYPE(e->type.element);
@@ -345,7 +351,8 @@ bool c_vector(struct c_writer *w, const struct loop_expr *e, struct c_shape *pri
         *printed = (struct c_shape){ C_PRIMARY, false };
         if (!w->in_kernel && !vector)
                 return false;
-        const struct c_spelling *row = w->in_kernel ? c_spelling(capability_of(target(w), e)) : NULL;
+        const struct c_spelling *row =
+                w->in_kernel ? c_spelling(capability_of(target(w), e)) : NULL;
         if (!row && !vector)
                 return false;
         w->computes_floats |=
@@ -378,7 +385,8 @@ bool c_vector(struct c_writer *w, const struct loop_expr *e, struct c_shape *pri
 
 void c_vector_store(struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct c_spelling *row = w->in_kernel ? c_spelling(capability_of_store(target(w), s)) : NULL;
+        const struct c_spelling *row =
+                w->in_kernel ? c_spelling(capability_of_store(target(w), s)) : NULL;
         bool scatter = s->a->type.lanes > 1;
         struct c_operand operands[C_OPERANDS_MAX] = {
                 { .address = s->buffer, .value = scatter ? NULL : s->a, .masked = s->c },
@@ -412,17 +420,22 @@ void c_prefetch(struct c_writer *w, const struct loop_stmt *s)
 
 static void put_attribute(struct c_writer *w, struct text *out)
 {
-        const char *name = attribute_name(w), *attribute = target_attribute(target(w)), *of_gcc = target_gcc_attribute(target(w));
+        const char *name = attribute_name(w), *attribute = target_attribute(target(w)),
+                   *of_gcc = target_gcc_attribute(target(w));
         const bool differ = strcmp(attribute, of_gcc) != 0;
-        text_add(out, "\n/* Code for %s, whatever processor the compiler's options name. */\n", target(w)->name);
-        const char *compiler = differ ? "__clang__" : "__GNUC__", *macro = cpu_compilers(attribute).macro;
+        text_add(out, "\n/* Code for %s, whatever processor the compiler's options name. */\n",
+                 target(w)->name);
+        const char *compiler = differ ? "__clang__" : "__GNUC__",
+                   *macro = cpu_compilers(attribute).macro;
         if (macro)
                 text_add(out, "#if defined(%s) && !defined(%s)\n", compiler, macro);
         else
                 text_add(out, "#if defined(%s)\n", compiler);
         text_add(out, "#define %s __attribute__((target(\"%s\")))\n", name, attribute);
         if (differ)
-                text_add(out, "#elif defined(__GNUC__)\n#define %s __attribute__((target(\"%s\")))\n", name, of_gcc);
+                text_add(out,
+                         "#elif defined(__GNUC__)\n#define %s __attribute__((target(\"%s\")))\n",
+                         name, of_gcc);
         text_add(out, "#else\n#define %s\n#endif\n", name);
 }
 
@@ -437,14 +450,15 @@ void c_vectors_top(struct c_writer *w, struct text *out)
                 any = true;
         }
         if (any)
-                text_add(out,
-                         "#if defined(__GNUC__) && !defined(__OPTIMIZE__)\n"
-                         "#pragma GCC diagnostic ignored \"-Wsign-conversion\"     /* of intrinsics that are macros then */\n"
-                         "#endif\n");
+                text_add(out, "#if defined(__GNUC__) && !defined(__OPTIMIZE__)\n"
+                              "#pragma GCC diagnostic ignored \"-Wsign-conversion\"     /* of "
+                              "intrinsics that are macros then */\n"
+                              "#endif\n");
 }
 
 static const char element_at[] =
-        "/* Where a vector begins of which some lanes lie outside of the memory: those are masked off, but C knows no pointer\n"
+        "/* Where a vector begins of which some lanes lie outside of the memory: those are masked "
+        "off, but C knows no pointer\n"
         " * to the others' place. */\n"
         "static inline void *element_at(const void *base, ptrdiff_t bytes)\n"
         "{\n"
@@ -473,9 +487,11 @@ static void print_definitions(struct c_writer *w, struct text *out)
                                 text_add(out, "\n");
                         if (!any)
                                 c_level_open(w, out, w->level);
-                        text_add(out, "%sstatic inline %s%s\n",
-                                 any ? "" : "/* Operations on vectors of more than one instruction. */\n", c_attribute(w),
-                                 row->definition);
+                        text_add(
+                                out, "%sstatic inline %s%s\n",
+                                any ? ""
+                                    : "/* Operations on vectors of more than one instruction. */\n",
+                                c_attribute(w), row->definition);
                         any = true;
                 }
         if (any)

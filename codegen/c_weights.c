@@ -52,9 +52,10 @@ bool c_is_weight(const struct c_writer *w, const struct loop_buffer *constant)
 
 void c_weights_reserve(struct c_writer *w)
 {
-        static const char *const words[] = { "constants",   "constants_end",     "weights_head",
-                                             "are_weights", "weights_are_dense", "WEIGHTS_SYMBOL", "WEIGHTS_HIDDEN",
-                                             "weights_rows" };
+        static const char *const words[] = { "constants",         "constants_end",
+                                             "weights_head",      "are_weights",
+                                             "weights_are_dense", "WEIGHTS_SYMBOL",
+                                             "WEIGHTS_HIDDEN",    "weights_rows" };
         if (is_inline(w))
                 return;
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -66,8 +67,9 @@ void c_weights_reserve(struct c_writer *w)
 const char *c_weight_text(struct c_writer *w, const char *name)
 {
         return arena_printf(w->arena,
-                            w->options->weights == PRINT_WEIGHTS_FILE || w->dialect->is_device ? "constants->%s"
-                                                                  : "constants.%s",
+                            w->options->weights == PRINT_WEIGHTS_FILE || w->dialect->is_device
+                                    ? "constants->%s"
+                                    : "constants.%s",
                             name);
 }
 
@@ -221,7 +223,8 @@ static void put_struct(struct c_writer *w)
  * elsewhere, but of this build only, and nobody outside the program or library sees them. */
 static const char incbin[] =
         "#if !defined(__GNUC__) || !defined(__ELF__)\n"
-        "#error \"--weights=incbin is for gcc and clang on ELF systems: --weights=inline and file are for all\"\n"
+        "#error \"--weights=incbin is for gcc and clang on ELF systems: --weights=inline and file "
+        "are for all\"\n"
         "#endif\n"
         "#define WEIGHTS_SYMBOL \"%s_weights_%016llx\"\n"
         "__asm__(\".pushsection .rodata.\" WEIGHTS_SYMBOL \", \\\"a\\\", %%progbits\\n\"\n"
@@ -236,12 +239,14 @@ static const char incbin[] =
         "        \".popsection\\n\");\n"
         "#define WEIGHTS_HIDDEN __attribute__((visibility(\"hidden\")))\n"
         "extern const struct weights constants __asm__(WEIGHTS_SYMBOL) WEIGHTS_HIDDEN;\n"
-        "extern const unsigned char constants_end[] __asm__(WEIGHTS_SYMBOL \"_end\") WEIGHTS_HIDDEN;\n";
+        "extern const unsigned char constants_end[] __asm__(WEIGHTS_SYMBOL \"_end\") "
+        "WEIGHTS_HIDDEN;\n";
 
 static void put_head(struct c_writer *w, const struct dnncc_weights_head *head)
 {
         const uint64_t *words = (const uint64_t *)(const void *)head;
-        text_add(w->out, "\n/* What the file begins with: magic, format, bytes, 0, and a digest of this build and the\n"
+        text_add(w->out, "\n/* What the file begins with: magic, format, bytes, 0, and a digest of "
+                         "this build and the\n"
                          " * constants. */\nstatic const uint64_t weights_head[8] = {");
         for (int i = 0; i < 8; i++)
                 text_add(w->out, "%s0x%016llxu,", i % 4 ? " " : "\n        ",
@@ -256,7 +261,8 @@ static void put_head(struct c_writer *w, const struct dnncc_weights_head *head)
 void c_weights_pointer(struct c_writer *w, bool needed)
 {
         if (w->dialect->is_device)
-                c_line(w, needed ? "const struct weights *const constants = (const struct weights *)weights;"
+                c_line(w, needed ? "const struct weights *const constants = (const struct weights "
+                                   "*)weights;"
                                  : "(void)weights;");
         else if (w->options->weights == PRINT_WEIGHTS_FILE)
                 c_line(w, needed ? "const struct weights *const constants = weights;"
@@ -270,8 +276,8 @@ void c_weights_check(struct c_writer *w)
                 return;
         c_put(w, "if (");
         if (!is_file)
-                c_put(w,
-                      "(uintptr_t)constants_end - (uintptr_t)&constants != sizeof constants ||" C_SOFT);
+                c_put(w, "(uintptr_t)constants_end - (uintptr_t)&constants != sizeof constants "
+                         "||" C_SOFT);
         c_line(w, "!are_weights(constants%shead))", is_file ? "->" : ".");
         w->indent++;
         c_line(w, "return %s;", c_macro(w, "ERROR_WEIGHTS"));
@@ -280,9 +286,11 @@ void c_weights_check(struct c_writer *w)
 
 static void put_comment(struct c_writer *w)
 {
-        const char *how = w->options->weights == PRINT_WEIGHTS_FILE ? "" :
-                          " The assembler puts that file here: it looks into the current folder and those given by -I (with "
-                          "-flto when the program is linked).";
+        const char *how = w->options->weights == PRINT_WEIGHTS_FILE
+                                  ? ""
+                                  : " The assembler puts that file here: it looks into the current "
+                                    "folder and those given by -I (with "
+                                    "-flto when the program is linked).";
         const char *file =
                 text_safe(w->arena, w->options->weights_name, strlen(w->options->weights_name));
         text_add(w->out, "\n");
@@ -309,7 +317,9 @@ static void write_rows(struct c_writer *w, const struct dnncc_weights_head *head
         }
         write_all(w, head, bytes);
         rewind(bytes);
-        fprintf(c, "\n/* ... which are these, in rows. */\nstatic const char weights_rows[%zu][%d] = {\n",
+        fprintf(c,
+                "\n/* ... which are these, in rows. */\nstatic const char weights_rows[%zu][%d] = "
+                "{\n",
                 (w->weight_bytes + C_ROW_BYTES - 1) / C_ROW_BYTES, C_ROW_BYTES + 1);
         c_rows(bytes, w->weight_bytes, c);
         fprintf(c, "};\n");

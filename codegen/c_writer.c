@@ -381,7 +381,8 @@ static void name_library(struct c_writer *w)
  * have the same. */
 static void name_ports(struct c_writer *w)
 {
-        static const char *const run_words[] = { "workspace", "memory", "status", "weights", "constants", "stream", "calls", "failed" };
+        static const char *const run_words[] = { "workspace", "memory", "status", "weights",
+                                                 "constants", "stream", "calls",  "failed" };
         static const char *const endings[] = { "_ELEMS", "_RANK", "_SHAPE", "_SCALE", "_ZERO" };
         for (int i = 0; i < (w->dialect->is_device ? 8 : 3); i++)
                 names_reserve(w->globals, run_words[i]);
@@ -425,7 +426,8 @@ static void name_functions(struct c_writer *w, struct c_level *l)
 void c_names_begin(struct c_writer *w)
 {
         static const char *const macros[] = {
-                "WORKSPACE_SIZE", "WORKSPACE_ALIGN", "WORKSPACE_DEFINE", "WEIGHTS_SIZE", "WEIGHTS_ALIGN", "H",
+                "WORKSPACE_SIZE", "WORKSPACE_ALIGN", "WORKSPACE_DEFINE",
+                "WEIGHTS_SIZE",   "WEIGHTS_ALIGN",   "H",
 #define FAIL(name, value, doc) "ERROR_" #name,
 #include "ir/loop/fail_codes.def"
         };

@@ -34,7 +34,8 @@ struct c_level {
         const struct loop_program *p;
         const struct target *target;
         struct loop_buffer **inputs, **outputs;   /* in order */
-        const char *suffix;             /* of its functions' names, and in capitals of macros: "x86_64_v3" */
+        const char *suffix;             /* of its functions' names, and in capitals of macros:
+                                         * "x86_64_v3" */
         const char *run;                /* its run function, where that is not the public one */
         bool vectors_used, uses_tiles;
         struct text code;
@@ -48,26 +49,31 @@ struct c_writer;
 struct c_dialect {
         const char *inlined;            /* before small functions: "static inline " */
         const char *restricted;         /* "restrict " */
-        bool is_device;                 /* kernels run elsewhere, in grid form, and weights lie there; what
-                                         * is printed is C++ as well */
+        bool is_device; /* kernels run elsewhere, in grid form, and weights lie there; what
+                         * is printed is C++ as well */
         void (*reserve)(struct c_writer *w);              /* words of the language */
-        void (*check)(struct c_writer *w);                /* options and programs that it does not have */
+        void (*check)(struct c_writer *w);                /* options and programs that it does not
+                                                           * have */
         void (*top)(struct c_writer *w, struct text *out);          /* behind the header's text */
         void (*header)(struct c_writer *w, struct text *out);
         void (*kernel)(struct c_writer *w, struct loop_function *f);
         void (*grid_loop)(struct c_writer *w, const struct loop_stmt *s);
         const char *unroll;             /* in front of loops that are to be unrolled; or NULL */
         bool (*alloc)(struct c_writer *w, struct loop_buffer *b);   /* false: an array */
-        /* where a place of a buffer is, and of which pointer, which is printed; NULL: as it stands */
-        const struct loop_expr *(*place)(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index);
+        /* where a place of a buffer is, and of which pointer, which is printed; NULL: as it
+         * stands */
+        const struct loop_expr *(*place)(struct c_writer *w, struct loop_buffer *b,
+                                         const struct loop_expr *index);
         void (*fail)(struct c_writer *w, int code);
-        /* asynchronous copies, tiles of sums and what touches them, vector accesses, prefetches, waits for launches; NULL: as c_tiles.c
-         * and c_vector.c have them */
+        /* asynchronous copies, tiles of sums and what touches them, vector accesses, prefetches,
+         * waits for launches; NULL: as c_tiles.c and c_vector.c have them */
         void (*product)(struct c_writer *w, const struct loop_stmt *s);
-        /* a condition of the preprocessor, and behind it the text of a function of the library that is instructions of the device, under this name;
-         * else its formula stands. NULL: the formula alone */
+        /* a condition of the preprocessor, and behind it the text of a function of the library
+         * that is instructions of the device, under this name; else its formula stands. NULL:
+         * the formula alone */
         const char *(*library)(struct c_writer *w, const struct loop_function *f, const char *name);
-        void (*call)(struct c_writer *w, const struct loop_function *f);    /* arguments behind f's own */
+        /* arguments behind f's own */
+        void (*call)(struct c_writer *w, const struct loop_function *f);
         void (*run)(struct c_writer *w, struct text *out);
 };
 /* the frame of both files, and all that stands in them */
@@ -103,11 +109,13 @@ struct c_writer {
         struct map *file_scope;         /* what a local name must not hide */
         struct map *names;              /* address of a buffer, variable, function: c_name */
         struct map *tile_entries;       /* of the function being printed: those mentioned */
-        struct map *written;            /* pointers of the function that is printed, which it stores through (c_pointer.c) */
+        struct map *written;            /* pointers of the function that is printed, which it stores
+                                         * through (c_pointer.c) */
         bool in_run;                    /* printing main */
         struct loop_function *kernel;   /* that is printed, and the tasks that it launches */
         struct text tasks;
-        const struct loop_stmt *launch; /* of the task that is printed, inside its kernel; or NULL */
+        const struct loop_stmt *launch; /* of the task that is printed, inside its kernel; or NULL
+                                         */
         bool has_tasks;
         int tasks_level;                /* the lowest that has */
 
@@ -119,9 +127,11 @@ struct c_writer {
 
         bool in_kernel;                 /* what is printed carries the target's attribute */
         bool keeps, pins;
-        const char *gcc_optimize;       /* ",no-NAME": what gcc must not do to kernels, of the rows that are used */
+        const char *gcc_optimize;       /* ",no-NAME": what gcc must not do to kernels, of the rows
+                                         * that are used */
         struct c_vectored *vectored;    /* library functions on vectors */
-        const char *index;              /* type of subscripts in the kernel that is printed; NULL: ptrdiff_t */
+        const char *index;              /* type of subscripts in the kernel that is printed; NULL:
+                                         * ptrdiff_t */
         struct loop_bounds *bounds, *task_bounds; /* of the kernel's and the task's subscripts, once
                                                    * needed */
         struct c_name element_at;
@@ -151,7 +161,8 @@ void c_put(struct c_writer *w, const char *format, ...) __attribute__((format(pr
 void c_insert(struct c_writer *w, size_t position, const char *text);     /* into the line */
 void c_end(struct c_writer *w);           /* of the line: indents, breaks, moves it to w->out */
 void c_line(struct c_writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* a function whose text is put together: its head, "{", and "}"; under a condition, return PREFIX_ERROR_CODE */
+/* a function whose text is put together: its head, "{", and "}"; under a condition, return
+ * PREFIX_ERROR_CODE */
 void c_function_open(struct c_writer *w, const char *head);
 void c_function_close(struct c_writer *w);
 void c_return_error(struct c_writer *w, const char *code);
@@ -177,7 +188,8 @@ const char *c_tile_entry(struct c_writer *w, const struct loop_variable *v, long
 /* ---- types, helpers, expressions (c_expression.c, c_helper.c) ---- */
 
 const char *c_type(enum element e);                       /* of a variable: bool is int */
-const char *c_type_here(const struct c_writer *w, enum element e);        /* of one in the kernel that is printed: w->index */
+/* of one in the kernel that is printed: w->index */
+const char *c_type_here(const struct c_writer *w, enum element e);
 const char *c_memory_name(enum element e);
 /* of memory that is used for several types */
 const char *c_memory_type(struct c_writer *w, enum element e);
@@ -203,7 +215,8 @@ void c_operand(struct c_writer *w, const struct loop_expr *e, int least);
 /* the element at `index` of b */
 void c_element(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index);
 /* prints the pointer that has a place of a buffer; where it is from there on */
-const struct loop_expr *c_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index);
+const struct loop_expr *c_place(struct c_writer *w, struct loop_buffer *b,
+                                const struct loop_expr *index);
 struct c_shape c_choice(struct c_writer *w, const struct loop_expr *e);   /* a ? b : c */
 /* Compilers bound how deep brackets nest: gives the parts of a deep expression names, in lines
  * before the statement. */
@@ -247,7 +260,8 @@ void c_vector_address(struct c_writer *w, struct loop_buffer *b, const struct lo
 
 void c_find_pointers(struct c_writer *w, const struct loop_function *f);
 /* Is `at` an index of these, and so many elements from it? Then that pointer's name. */
-bool c_pointer_place(struct c_writer *w, const struct loop_expr *at, const char **pointer, int64_t *number);
+bool c_pointer_place(struct c_writer *w, const struct loop_expr *at, const char **pointer,
+                     int64_t *number);
 /* the let of one; false: it is none */
 bool c_pointer_declare(struct c_writer *w, const struct loop_stmt *s);
 
@@ -277,7 +291,8 @@ void c_length_condition(struct c_writer *w, int level);
 
 /* ---- what a processor has: c_question.c ---- */
 
-void c_question_declarations(struct c_writer *w, const struct cpu_needs *all);    /* in front of the function */
+/* in front of the function */
+void c_question_declarations(struct c_writer *w, const struct cpu_needs *all);
 void c_question(struct c_writer *w, const struct cpu_needs *all);       /* in it */
 
 /* ---- sums in registers (c_keep.c) ---- */
@@ -297,7 +312,8 @@ void c_kernel_comment(struct c_writer *w, const struct loop_function *f);
 void c_parameters(struct c_writer *w, const struct loop_function *f);     /* into the line */
 /* braces and what is in them */
 void c_body(struct c_writer *w, struct loop_function *f, const char *last);
-const char *c_function(struct c_writer *w, struct loop_function *f);      /* of mathematics, to be called */
+/* of mathematics, to be called */
+const char *c_function(struct c_writer *w, struct loop_function *f);
 void c_library(struct c_writer *w, struct text *out);     /* all that is used, callees first */
 bool c_can_fail(const struct loop_function *f);
 
@@ -319,7 +335,8 @@ void c_level_open(struct c_writer *w, struct text *out, int level);
 void c_level_close(struct c_writer *w, struct text *out, int level);
 void c_levels_rules(struct c_writer *w);                  /* for the comment of the header */
 void c_levels_header(struct c_writer *w);
-int c_levels_vectors(const struct c_writer *w);           /* the first level that has any; level_count */
+int c_levels_vectors(const struct c_writer *w);           /* the first level that has any;
+                                                           * level_count */
 /* what is compiled in; #error where the compiler is for other processors, or too old for a level;
  * headers of intrinsics */
 void c_levels_top(struct c_writer *w, struct text *out);
@@ -333,9 +350,11 @@ bool c_run_is_split(const struct c_writer *w);            /* the public function
 void c_run_inner(struct c_writer *w, struct text *out);   /* of the level */
 void c_run(struct c_writer *w, struct text *out);
 void c_run_top(struct c_writer *w, struct text *out);     /* what it calls */
-void c_run_prototype(struct c_writer *w, const char *head);       /* "int digits_run(": into the line, no semicolon */
+/* "int digits_run(": into the line, no semicolon */
+void c_run_prototype(struct c_writer *w, const char *head);
 void c_run_arguments(struct c_writer *w);                 /* of a call */
-struct text c_main_text(struct c_writer *w);              /* what main does, which tells what it uses */
+struct text c_main_text(struct c_writer *w);              /* what main does, which tells what it
+                                                           * uses */
 void c_run_pointers(struct c_writer *w);                  /* variables for the program's buffers */
 
 /* ---- denormal numbers as 0 (c_flush.c): nothing happens without --flush-denormals ---- */
@@ -373,7 +392,8 @@ enum { C_ROW_BYTES = 2000 };
 void c_rows(FILE *from, size_t bytes, FILE *out);
 /* c_descriptor.c: what stands between the guards of the header; the descriptor */
 void c_header(struct c_writer *w, struct text *out);
-void c_port_table(struct c_writer *w);                    /* for the comment: parameters, extents, names */
+void c_port_table(struct c_writer *w);                    /* for the comment: parameters, extents,
+                                                           * names */
 void c_port_rules(struct c_writer *w);                    /* ... what elements are */
 void c_port_macros(struct c_writer *w);
 void c_error_macros(struct c_writer *w);

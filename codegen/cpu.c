@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Features of x86 by CPUID (Intel's manual, volume 2A) and XGETBV; of ARM by what Linux says (its
- * Documentation/arm64/elf_hwcaps.rst, arch/arm/include/uapi/asm/hwcap.h), or macOS ("Determining instruction set characteristics"); of RISC-V by what Linux
- * says (Documentation/arch/riscv/hwprobe.rst; before 6.4 arch/riscv/include/uapi/asm/hwcap.h). */
+ * Documentation/arm64/elf_hwcaps.rst, arch/arm/include/uapi/asm/hwcap.h), or macOS ("Determining
+ * instruction set characteristics"); of RISC-V by what Linux says
+ * (Documentation/arch/riscv/hwprobe.rst; before 6.4 arch/riscv/include/uapi/asm/hwcap.h). */
 #include "codegen/cpu.h"
 
 #include <stddef.h>
@@ -41,8 +42,8 @@ enum cpu_register { EAX, EBX, ECX, EDX };
  * tiles */
 enum { NOTHING = 0, YMM = 0x06, ZMM = 0xe6, TILES = 0x600e6 };
 
-/* gcc, clang: the first release that knows it (their release notes); 0: all that know the functions'
- * attribute, or nothing is known of them */
+/* gcc, clang: the first release that knows it (their release notes); 0: all that know the
+ * functions' attribute, or nothing is known of them */
 static const struct feature {
         const char *name;
         uint32_t leaf, subleaf;
@@ -212,20 +213,25 @@ static bool is_one_of(const struct processor *p, const char *vendor, int family,
 static const char *field_of(const char *line, const char *name)
 {
         const size_t length = strlen(name);
-        const char *rest = line + length + (strncmp(line, name, length) ? 0 : strspn(line + length, " \t"));
-        return strncmp(line, name, length) || *rest != ':' ? NULL : rest + 1 + strspn(rest + 1, " \t");
+        const char *rest =
+                line + length + (strncmp(line, name, length) ? 0 : strspn(line + length, " \t"));
+        return strncmp(line, name, length) || *rest != ':' ? NULL
+                                                           : rest + 1 + strspn(rest + 1, " \t");
 }
 
-/* Linux prints of each core who made it, of which architecture it is, and last its part number (arch/arm64/kernel/cpuinfo.c). */
+/* Linux prints of each core who made it, of which architecture it is, and last its part number
+ * (arch/arm64/kernel/cpuinfo.c). */
 bool cpu_is_listed(FILE *text, const struct processor *processors)
 {
         char line[256], vendor[16] = "";
         int family = 0;
         while (fgets(line, sizeof line, text)) {
-                const char *implementer = field_of(line, "CPU implementer"), *part = field_of(line, "CPU part"),
+                const char *implementer = field_of(line, "CPU implementer"),
+                           *part = field_of(line, "CPU part"),
                            *architecture = field_of(line, "CPU architecture");
                 if (implementer)
-                        snprintf(vendor, sizeof vendor, "%.*s", (int)strcspn(implementer, " \t\r\n"), implementer);
+                        snprintf(vendor, sizeof vendor, "%.*s",
+                                 (int)strcspn(implementer, " \t\r\n"), implementer);
                 if (architecture)
                         family = (int)strtol(architecture, NULL, 0);
                 if (part && is_one_of(processors, vendor, family, (int)strtol(part, NULL, 0)))
@@ -273,7 +279,8 @@ bool cpu_is(const struct processor *processors)
 bool cpu_is_kind(const char *machine)
 {
         static const char arm[] = "defined(__aarch64__)", riscv[] = "defined(__riscv)";
-        return ((IS_ARM || IS_APPLE) && sizeof(void *) == 8 && !strncmp(machine, arm, sizeof arm - 1)) ||
+        return ((IS_ARM || IS_APPLE) && sizeof(void *) == 8 &&
+                !strncmp(machine, arm, sizeof arm - 1)) ||
                (IS_RISCV && !strncmp(machine, riscv, sizeof riscv - 1));
 }
 
@@ -284,7 +291,8 @@ static uint64_t read_capabilities(void)
 #elif IS_RISCV
         struct { int64_t key; uint64_t value; } answer = { CPU_PROBE_KEY, 0 };
         uint64_t has = 0;
-        if (syscall(CPU_PROBE_CALL, &answer, (size_t)1, (size_t)0, (void *)NULL, 0u) || answer.key != CPU_PROBE_KEY)
+        if (syscall(CPU_PROBE_CALL, &answer, (size_t)1, (size_t)0, (void *)NULL, 0u) ||
+            answer.key != CPU_PROBE_KEY)
                 return getauxval(AT_HWCAP);
         for (int bit = 0; bit < 64; bit++)
                 if (cpu_probe(64, bit) >= 0)
@@ -312,7 +320,8 @@ int cpu_vector_bytes(void)
         const int length = prctl(GET_LENGTH);
         return length < 0 ? 0 : length & LENGTH_BITS;
 #elif IS_RISCV
-        unsigned long bytes = 0;        /* the register vlenb, by number: older assemblers lack its name */
+        unsigned long bytes = 0;        /* the register vlenb, by number: older assemblers lack its
+                                         * name */
         if (cpu_has("arch=+v"))
                 __asm__("csrr %0, 0xc22" : "=r"(bytes));
         return (int)(2 * bytes);
@@ -327,7 +336,8 @@ bool cpu_has(const char *list)
         if (!cpu_needs(list, &needs))
                 return false;
         if (needs.capabilities)
-                return needs.word == 8 * sizeof(void *) && (read_capabilities() & needs.capabilities) == needs.capabilities;
+                return needs.word == 8 * sizeof(void *) &&
+                       (read_capabilities() & needs.capabilities) == needs.capabilities;
         if ((saved_registers() & needs.saved) != needs.saved)
                 return false;
         for (int i = 0; i < needs.count; i++) {

@@ -15,18 +15,23 @@
 static const char leaves[] =
         "\n"
         "#ifndef CUDA_CPU\n"
-        "/* all threads of the cluster's blocks come here, and what they wrote to shared memory is seen */\n"
+        "/* all threads of the cluster's blocks come here, and what they wrote to shared memory is "
+        "seen */\n"
         "static __device__ __forceinline__ void cluster_barrier(void)\n"
         "{\n"
-        "        asm volatile(\"barrier.cluster.arrive.release;\\nbarrier.cluster.wait.acquire;\" ::: \"memory\");\n"
+        "        asm volatile(\"barrier.cluster.arrive.release;\\nbarrier.cluster.wait.acquire;\" "
+        "::: \"memory\");\n"
         "}\n"
-        "/* the same behind the last reads of each other's memory, which stays until then: nothing that was written has to be seen */\n"
+        "/* the same behind the last reads of each other's memory, which stays until then: nothing "
+        "that was written has to be seen */\n"
         "static __device__ __forceinline__ void cluster_leave(void)\n"
         "{\n"
-        "        asm volatile(\"barrier.cluster.arrive.relaxed;\\nbarrier.cluster.wait.acquire;\" ::: \"memory\");\n"
+        "        asm volatile(\"barrier.cluster.arrive.relaxed;\\nbarrier.cluster.wait.acquire;\" "
+        "::: \"memory\");\n"
         "}\n"
         "/* what lies in that block of the cluster where `shared` lies in this one */\n"
-        "static __device__ __forceinline__ const void *cluster_at(const void *shared, unsigned block)\n"
+        "static __device__ __forceinline__ const void *cluster_at(const void *shared, unsigned "
+        "block)\n"
         "{\n"
         "        const void *there;\n"
         "        asm(\"mapa.u64 %0, %1, %2;\" : \"=l\"(there) : \"l\"(shared), \"r\"(block));\n"
@@ -40,7 +45,8 @@ void cuda_clusters_top(struct c_writer *w, struct text *out)
                 text_add(out, "%s", leaves);
 }
 
-const struct loop_expr *cuda_cluster_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index)
+const struct loop_expr *cuda_cluster_place(struct c_writer *w, struct loop_buffer *b,
+                                           const struct loop_expr *index)
 {
         struct loop_expr *block, *within;
         const bool lanes = b->space == SPACE_LANES;
@@ -50,8 +56,11 @@ const struct loop_expr *cuda_cluster_place(struct c_writer *w, struct loop_buffe
         }
         if (!w->bounds)
                 w->bounds = loop_bounds_new(w->arena, w->kernel);
-        if (!loop_cluster_place(w->arena, w->bounds, index, b->extent / (lanes ? GRID_LANES : w->cuda->phase->cluster), 1, &block, &within)) {
-                c_fail(w, EXIT_INTERNAL, "a place of %s is not known to be one %s's", b->name, lanes ? "lane" : "block");
+        if (!loop_cluster_place(w->arena, w->bounds, index,
+                                b->extent / (lanes ? GRID_LANES : w->cuda->phase->cluster), 1,
+                                &block, &within)) {
+                c_fail(w, EXIT_INTERNAL, "a place of %s is not known to be one %s's", b->name,
+                       lanes ? "lane" : "block");
                 return index;
         }
         if (lanes) {
@@ -62,7 +71,8 @@ const struct loop_expr *cuda_cluster_place(struct c_writer *w, struct loop_buffe
                 c_put(w, "%s", c_use(w, b));
                 return within;
         }
-        c_put(w, "((const %s *)cluster_at(%s," C_SOFT, element_info[b->element].c_type, c_use(w, b));
+        c_put(w, "((const %s *)cluster_at(%s," C_SOFT, element_info[b->element].c_type,
+              c_use(w, b));
         c_expression(w, block);
         c_put(w, "))");
         return within;

@@ -23,7 +23,8 @@ void cuda_prefetch(struct c_writer *w, const struct loop_stmt *s)
                 cuda_load_weights(w, s->buffer, s->a, bytes);
                 return;
         }
-        if (s->code != 1 || s->step == 1)         /* a line of a lane's own: there is no instruction for it */
+        if (s->code != 1 || s->step == 1)         /* a line of a lane's own: there is no instruction
+                                                   * for it */
                 return;
         w->cuda->prefetches = true;
         c_put(w, "bring(");
@@ -43,27 +44,35 @@ bool cuda_launches_dependent(const struct c_writer *w)
         return all;
 }
 
-static const char leaves[] =
-        "\n"
-        "#ifndef CUDA_CPU\n"
-        "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900\n"
-        "#error \"launches wait inside kernels: compile this file for GPUs from Hopper on (-arch=sm_90)\"\n"
-        "#endif\n"
-        "/* the launch behind this one may begin; until the one in front has ended, and what it wrote is seen */\n"
-        "static __device__ __forceinline__ void launch_dependents(void) { asm volatile(\"griddepcontrol.launch_dependents;\"); }\n"
-        "static __device__ __forceinline__ void launch_wait(void) { asm volatile(\"griddepcontrol.wait;\" ::: \"memory\"); }\n"
-        "#endif\n";
+static const char leaves[] = "\n"
+                             "#ifndef CUDA_CPU\n"
+                             "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900\n"
+                             "#error \"launches wait inside kernels: compile this file for GPUs "
+                             "from Hopper on (-arch=sm_90)\"\n"
+                             "#endif\n"
+                             "/* the launch behind this one may begin; until the one in front has "
+                             "ended, and what it wrote is seen */\n"
+                             "static __device__ __forceinline__ void launch_dependents(void) { asm "
+                             "volatile(\"griddepcontrol.launch_dependents;\"); }\n"
+                             "static __device__ __forceinline__ void launch_wait(void) { asm "
+                             "volatile(\"griddepcontrol.wait;\" ::: \"memory\"); }\n"
+                             "#endif\n";
 
 static const char bring[] =
         "#ifndef CUDA_CPU\n"
-        "static __device__ __forceinline__ void bring_share(const void *from, unsigned bytes) { asm volatile(\"cp.async.bulk.prefetch.L2.global [%0], %1;\" ::\"l\"(from), \"r\"(bytes)); }\n"
+        "static __device__ __forceinline__ void bring_share(const void *from, unsigned bytes) { "
+        "asm volatile(\"cp.async.bulk.prefetch.L2.global [%0], %1;\" ::\"l\"(from), \"r\"(bytes)); "
+        "}\n"
         "#endif\n"
-        "/* memory comes to the second cache, a share of it for each block, where it lies at multiples of 16 bytes */\n"
+        "/* memory comes to the second cache, a share of it for each block, where it lies at "
+        "multiples of 16 bytes */\n"
         "static __device__ __forceinline__ void bring(const void *from, unsigned bytes)\n"
         "{\n"
-        "        const unsigned share = (bytes / gridDim.x + 128) / 128 * 128, at = blockIdx.x * share;\n"
+        "        const unsigned share = (bytes / gridDim.x + 128) / 128 * 128, at = blockIdx.x * "
+        "share;\n"
         "        if (threadIdx.x + threadIdx.y == 0 && at < bytes && (uintptr_t)from % 16 == 0)\n"
-        "                bring_share((const char *)from + at, bytes - at < share ? bytes - at : share);\n"
+        "                bring_share((const char *)from + at, bytes - at < share ? bytes - at : "
+        "share);\n"
         "}\n";
 
 void cuda_dependent_launch_top(struct c_writer *w, struct text *out)

@@ -6,22 +6,30 @@
 
 const char *cuda_load_prototype(struct c_writer *w)
 {
-        return arena_printf(w->arena, "int %s_load(void *weights, %svoid *stream)", w->options->prefix,
+        return arena_printf(w->arena, "int %s_load(void *weights, %svoid *stream)",
+                            w->options->prefix,
                             w->options->weights == PRINT_WEIGHTS_FILE ? "const void *file, " : "");
 }
 
-static const char rules[] =
-        " *\n"
-        " * All pointers of run are to the device's memory, which is the caller's: cudaMalloc's is aligned\n"
-        " * well, elsewhere tensors are aligned as their type asks for, or to 8 or 16 bytes where kernels move\n"
-        " * so many at once, as run checks. Tensors are dense, and the last extent varies fastest. None\n"
-        " * may overlap the workspace or the weights, and no result another tensor; one without elements may\n"
-        " * be NULL.\n"
-        " *\n"
-        " * prepare is called once for a device, and not while a stream is captured. load copies the weights,\n"
-        " * for any number of runs and streams. run only launches kernels on the stream (a cudaStream_t; NULL\n"
-        " * is the default stream), so that a stream may be captured; runs on several streams at the same time\n"
-        " * have workspaces of their own. status waits for the stream, and says what a kernel failed with.\n";
+static const char rules[] = " *\n"
+                            " * All pointers of run are to the device's memory, which is the "
+                            "caller's: cudaMalloc's is aligned\n"
+                            " * well, elsewhere tensors are aligned as their type asks for, or to "
+                            "8 or 16 bytes where kernels move\n"
+                            " * so many at once, as run checks. Tensors are dense, and the last "
+                            "extent varies fastest. None\n"
+                            " * may overlap the workspace or the weights, and no result another "
+                            "tensor; one without elements may\n"
+                            " * be NULL.\n"
+                            " *\n"
+                            " * prepare is called once for a device, and not while a stream is "
+                            "captured. load copies the weights,\n"
+                            " * for any number of runs and streams. run only launches kernels on "
+                            "the stream (a cudaStream_t; NULL\n"
+                            " * is the default stream), so that a stream may be captured; runs on "
+                            "several streams at the same time\n"
+                            " * have workspaces of their own. status waits for the stream, and "
+                            "says what a kernel failed with.\n";
 
 static void put_usage(struct c_writer *w)
 {
@@ -29,22 +37,29 @@ static void put_usage(struct c_writer *w)
         bool file = w->options->weights == PRINT_WEIGHTS_FILE;
         text_add(w->out, "/*\n *     int error = %s_prepare();\n", prefix);
         if (w->workspace_size)
-                text_add(w->out, " *     cudaMalloc(&workspace, %s);\n", c_macro(w, "WORKSPACE_SIZE"));
+                text_add(w->out, " *     cudaMalloc(&workspace, %s);\n",
+                         c_macro(w, "WORKSPACE_SIZE"));
         if (w->weight_bytes)
-                text_add(w->out, " *     cudaMalloc(&weights, %s);\n *     error = %s_load(weights, %sstream);\n",
+                text_add(w->out,
+                         " *     cudaMalloc(&weights, %s);\n *     error = %s_load(weights, "
+                         "%sstream);\n",
                          c_macro(w, "WEIGHTS_SIZE"), prefix, file ? "file, " : "");
-        c_put(w, " *     error = %s_run(%s," C_SOFT "%s," C_SOFT, prefix, w->workspace_size ? "workspace" : "NULL",
-              w->weight_bytes ? "weights" : "NULL");
+        c_put(w, " *     error = %s_run(%s," C_SOFT "%s," C_SOFT, prefix,
+              w->workspace_size ? "workspace" : "NULL", w->weight_bytes ? "weights" : "NULL");
         for (int i = 0; i < w->input_count + w->output_count; i++)
-                c_put(w, "%s, ", c_name(w, i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count])->text);
+                c_put(w, "%s, ",
+                      c_name(w, i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count])
+                              ->text);
         for (size_t i = 0; i < w->line.length; i++)     /* of a comment, in one line */
                 if (w->line.data[i] == *C_SOFT)
                         w->line.data[i] = ' ';
         c_line(w, "stream);");
-        text_add(w->out, " *     error = %s_status(%s, stream);\n", prefix, w->workspace_size ? "workspace" : "NULL");
+        text_add(w->out, " *     error = %s_status(%s, stream);\n", prefix,
+                 w->workspace_size ? "workspace" : "NULL");
 }
 
-static void put_size(struct c_writer *w, const char *stem, long long size, long long align, const char *doc)
+static void put_size(struct c_writer *w, const char *stem, long long size, long long align,
+                     const char *doc)
 {
         text_add(w->out, "\n/* bytes of %s, in the device's memory, and their alignment */\n", doc);
         c_line(w, "#define %s %lldu", c_macro(w, arena_printf(w->arena, "%s_SIZE", stem)), size);
@@ -61,11 +76,15 @@ void cuda_header(struct c_writer *w, struct text *out)
         text_add(out, "%s", rules);
         c_port_rules(w);
         if (w->options->weights == PRINT_WEIGHTS_FILE)
-                text_add(out, " *\n * file is the bytes of %s, in the host's memory at a multiple of 8.\n",
+                text_add(out,
+                         " *\n * file is the bytes of %s, in the host's memory at a multiple of "
+                         "8.\n",
                          text_safe(w->arena, name, strlen(name)));
         text_add(out, " */\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-        put_size(w, "WORKSPACE", w->workspace_size, w->workspace_align > 0 ? w->workspace_align : 1, "scratch memory");
-        put_size(w, "WEIGHTS", (long long)w->weight_bytes, w->workspace_align > 0 ? w->workspace_align : 1, "the weights");
+        put_size(w, "WORKSPACE", w->workspace_size, w->workspace_align > 0 ? w->workspace_align : 1,
+                 "scratch memory");
+        put_size(w, "WEIGHTS", (long long)w->weight_bytes,
+                 w->workspace_align > 0 ? w->workspace_align : 1, "the weights");
         c_port_macros(w);
         c_error_macros(w);
         text_add(out, "\nint %s_prepare(void);\n", prefix);

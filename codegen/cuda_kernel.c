@@ -25,7 +25,8 @@
 #include "engines/grid/launch_cost.h"
 #include "ir/loop/loop_bounds.h"
 
-enum { SHARED_ALIGN = 128, LINES_ALIGN = 1024 };  /* bytes; LINES_ALIGN: eight swizzled lines, as warp-group MMA reads them */
+enum { SHARED_ALIGN = 128, LINES_ALIGN = 1024 };  /* bytes; LINES_ALIGN: eight swizzled lines, as
+                                                   * warp-group MMA reads them */
 
 /* ---- loops of the grid ---- */
 
@@ -38,7 +39,8 @@ static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *
         if (count == 1)
                 c_name(w, s->variable)->text = "0";
         w->out = &body;
-        w->indent -= !some;             /* its statements stand in braces of their own only if some lanes skip them */
+        w->indent -= !some;             /* its statements stand in braces of their own only if some
+                                         * lanes skip them */
         c_block(w, s->body);
         w->indent += !some;
         w->out = out;
@@ -46,7 +48,8 @@ static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *
                 c_line(w, "if (threadIdx.x < %lld) {", (long long)count);
         w->indent += some;
         if (count > 1 && c_name(w, s->variable)->used)
-                c_line(w, "const %s %s = %s;", c_type_here(w, E_INDEX), c_name(w, s->variable)->text, value);
+                c_line(w, "const %s %s = %s;", c_type_here(w, E_INDEX),
+                       c_name(w, s->variable)->text, value);
         w->indent -= some;
         if (body.length)
                 text_add_bytes(w->out, body.data, body.length);
@@ -55,11 +58,12 @@ static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *
         text_free(&body);
 }
 
-/* Nothing of the phase stands behind this loop over lanes: nobody waits for them, also where the pass barriers has not said
- * so. A lane that fails does not come back. */
+/* Nothing of the phase stands behind this loop over lanes: nobody waits for them, also where the
+ * pass barriers has not said so. A lane that fails does not come back. */
 static bool is_last_of_phase(const struct cuda_writer *cuda, const struct loop_stmt *lanes)
 {
-        const struct loop_stmt *s = cuda->warp && cuda->warp == cuda->last ? cuda->warp->body->first : NULL;
+        const struct loop_stmt *s =
+                cuda->warp && cuda->warp == cuda->last ? cuda->warp->body->first : NULL;
         while (s && s != lanes)
                 s = s->next;
         return lanes == cuda->last || (s && !s->next);
@@ -71,7 +75,9 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
         switch (s->for_kind) {
         case FOR_GPU_CLUSTER:
                 cuda_warp_group_begin(w);
-                put_part(w, s, arena_printf(w->arena, "blockIdx.x / %lld", (long long)cuda->phase->cluster));
+                put_part(w, s,
+                         arena_printf(w->arena, "blockIdx.x / %lld",
+                                      (long long)cuda->phase->cluster));
                 break;
         case FOR_GPU_BLOCK:
                 if (!cuda->phase->cluster)
@@ -79,15 +85,20 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
                 cuda->block = s;
                 for (cuda->last = s->body->first; cuda->last && cuda->last->next;)
                         cuda->last = cuda->last->next;
-                put_part(w, s, cuda->phase->cluster ? arena_printf(w->arena, "blockIdx.x %% %lld", (long long)cuda->phase->cluster) : "blockIdx.x");
-                if (cuda->phase->cluster)       /* behind the last loop as well: other blocks may still read this one's memory */
+                put_part(w, s,
+                         cuda->phase->cluster ? arena_printf(w->arena, "blockIdx.x %% %lld",
+                                                             (long long)cuda->phase->cluster)
+                                              : "blockIdx.x");
+                if (cuda->phase->cluster)       /* behind the last loop as well: other blocks may
+                                                 * still read this one's memory */
                         c_line(w, s->next ? "cluster_barrier();" : "cluster_leave();");
                 break;
         case FOR_GPU_WARP:
                 cuda->warp = s;
                 put_part(w, s, "threadIdx.y");
                 if (s->barrier != BARRIER_NONE && s != cuda->last)
-                        c_line(w, s->barrier == BARRIER_WHOLE ? "__syncthreads();" : "__syncwarp();");
+                        c_line(w,
+                               s->barrier == BARRIER_WHOLE ? "__syncthreads();" : "__syncwarp();");
                 break;
         default:
                 cuda->lane = s;
@@ -112,8 +123,10 @@ bool cuda_alloc(struct c_writer *w, struct loop_buffer *b)
                 c_line(w, "%s %s[%lld];", type, name, (long long)(b->extent / GRID_LANES));
                 return true;
         }
-        const int64_t align = cuda->phase->warp_group ? LINES_ALIGN : SHARED_ALIGN, blocks = b->space == SPACE_CLUSTER ? cuda->phase->cluster : 1;
-        int64_t bytes = round_up(b->extent / blocks * element_info[b->element].bytes, SHARED_ALIGN), at = cuda->phase->shared = round_up(cuda->phase->shared, align);
+        const int64_t align = cuda->phase->warp_group ? LINES_ALIGN : SHARED_ALIGN,
+                      blocks = b->space == SPACE_CLUSTER ? cuda->phase->cluster : 1;
+        int64_t bytes = round_up(b->extent / blocks * element_info[b->element].bytes, SHARED_ALIGN),
+                at = cuda->phase->shared = round_up(cuda->phase->shared, align);
         cuda->aligned = align > cuda->aligned ? align : cuda->aligned;
         bool of_warp = b->space == SPACE_STACK;
         c_name_set(w, b, name);
@@ -173,13 +186,16 @@ static void fit_expr(struct loop_expr *e, void *context)
 static void fit_stmt(struct loop_stmt *s, void *context)
 {
         struct fitting *f = context;
-        if (s->kind == STMT_FOR)        /* the variable's value behind the last iteration has to fit, too */
+        if (s->kind == STMT_FOR)        /* the variable's value behind the last iteration has to
+                                         * fit, too */
                 fit(f, loop_bounds_of(f->bounds, s->b), s->step);
-        else if ((s->kind == STMT_VAR || s->kind == STMT_SET) && s->variable->type.element == E_INDEX)
+        else if ((s->kind == STMT_VAR || s->kind == STMT_SET) &&
+                 s->variable->type.element == E_INDEX)
                 f->fits = false;
 }
 
-static const char *index_type(struct c_writer *w, const struct loop_function *f, struct loop_block *phase)
+static const char *index_type(struct c_writer *w, const struct loop_function *f,
+                              struct loop_block *phase)
 {
         struct fitting fitting = { loop_bounds_new(w->arena, f), true };
         loop_block_walk(phase, fit_stmt, fit_expr, &fitting);
@@ -188,11 +204,14 @@ static const char *index_type(struct c_writer *w, const struct loop_function *f,
 
 /* The second argument of __launch_bounds__: as many blocks as the schedule counted on to be
  * resident on a multiprocessor, if the launch has so many. It bounds the registers of a lane. */
-static int64_t blocks_at_a_time(const struct c_writer *w, const struct loop_function *f, const struct loop_stmt *phase)
+static int64_t blocks_at_a_time(const struct c_writer *w, const struct loop_function *f,
+                                const struct loop_stmt *phase)
 {
         const struct grid_cost cost = grid_cost_of(w->target, f, phase, false);
         const int64_t there = divide_up(cost.blocks, target_gpu(w->target)->multiprocessors);
-        return !cost.registers || cost.resident < 1 ? 1 : cost.resident < there ? cost.resident : there;
+        return !cost.registers || cost.resident < 1 ? 1
+               : cost.resident < there              ? cost.resident
+                                                    : there;
 }
 
 static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_stmt *s)
@@ -201,7 +220,9 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
         struct loop_stmt alone = *s;
         struct loop_block block = { .first = &alone, .end = &alone.next };
         struct loop_function part = *f;
-        struct cuda_phase phase = { .blocks = s->b->literal.i, .warps = 1, .lanes = grid_lanes(s->body) };
+        struct cuda_phase phase = { .blocks = s->b->literal.i,
+                                    .warps = 1,
+                                    .lanes = grid_lanes(s->body) };
         if (s->for_kind == FOR_GPU_CLUSTER) {
                 phase.cluster = loop_cluster_blocks(s);
                 phase.blocks *= phase.cluster;
@@ -221,11 +242,13 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
         c_names_function(w, f);
         names_reserve(w->locals, "failed");
         names_reserve(w->locals, "call");
-        c_put(w, "static __global__ void __launch_bounds__(%lld, %lld) %s(", (long long)(phase.warps * phase.lanes),
-              (long long)blocks_at_a_time(w, f, s), phase.name);
+        c_put(w, "static __global__ void __launch_bounds__(%lld, %lld) %s(",
+              (long long)(phase.warps * phase.lanes), (long long)blocks_at_a_time(w, f, s),
+              phase.name);
         c_parameters(w, f);
         if (can_fail)
-                c_put(w, "%sunsigned *failed," C_SOFT "unsigned call", f->buffer_count + f->scalar_count ? "," C_SOFT : "");
+                c_put(w, "%sunsigned *failed," C_SOFT "unsigned call",
+                      f->buffer_count + f->scalar_count ? "," C_SOFT : "");
         c_put(w, ")");
         c_end(w);
         struct text body = { 0 }, *out = w->out;
@@ -255,8 +278,11 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
 
 static void put_launch(struct c_writer *w, const struct cuda_phase *phase)
 {
-        c_put(w, "%s((const void *)%s," C_SOFT "%lld," C_SOFT "%lld," C_SOFT "%lld," C_SOFT "%lld," C_SOFT, phase->cluster ? "launch_clusters" : "launch",
-              phase->name, (long long)phase->blocks, (long long)phase->warps, (long long)phase->lanes, (long long)phase->shared);
+        c_put(w,
+              "%s((const void *)%s," C_SOFT "%lld," C_SOFT "%lld," C_SOFT "%lld," C_SOFT
+              "%lld," C_SOFT,
+              phase->cluster ? "launch_clusters" : "launch", phase->name, (long long)phase->blocks,
+              (long long)phase->warps, (long long)phase->lanes, (long long)phase->shared);
         if (phase->cluster)
                 c_put(w, "%lld," C_SOFT, (long long)phase->cluster);
         c_put(w, "stream," C_SOFT "arguments);");
@@ -275,8 +301,10 @@ static void put_launches(struct c_writer *w, struct loop_function *f, int first)
                 c_put(w, "%s%s *%s," C_SOFT, f->buffers[i]->access == ACCESS_IN ? "const " : "",
                       c_memory_type(w, f->buffers[i]->element), c_name(w, f->buffers[i])->text);
         for (int i = 0; i < f->scalar_count; i++)
-                c_put(w, "%s %s," C_SOFT, c_type(f->scalars[i]->type.element), c_name(w, f->scalars[i])->text);
-        c_put(w, can_fail ? "void *stream," C_SOFT "unsigned *failed," C_SOFT "unsigned call)" : "void *stream)");
+                c_put(w, "%s %s," C_SOFT, c_type(f->scalars[i]->type.element),
+                      c_name(w, f->scalars[i])->text);
+        c_put(w, can_fail ? "void *stream," C_SOFT "unsigned *failed," C_SOFT "unsigned call)"
+                          : "void *stream)");
         c_end(w);
         c_line(w, "{");
         w->indent = 1;
@@ -289,7 +317,8 @@ static void put_launches(struct c_writer *w, struct loop_function *f, int first)
                 for (int i = 0; i < f->buffer_count; i++)
                         c_put(w, "%s&%s", i ? "," C_SOFT : "", c_name(w, f->buffers[i])->text);
                 for (int i = 0; i < f->scalar_count; i++)
-                        c_put(w, "%s&%s", i || f->buffer_count ? "," C_SOFT : "", c_name(w, f->scalars[i])->text);
+                        c_put(w, "%s&%s", i || f->buffer_count ? "," C_SOFT : "",
+                              c_name(w, f->scalars[i])->text);
                 c_put(w, can_fail ? "," C_SOFT "&failed," C_SOFT "&call };" : C_SOFT "};");
                 c_end(w);
         }
@@ -317,7 +346,8 @@ void cuda_kernel(struct c_writer *w, struct loop_function *f)
         c_kernel_comment(w, f);
         for (struct loop_stmt *s = f->body->first; s && !w->failed; s = s->next) {
                 if (s->kind != STMT_FOR || !loop_for_is_phase(s->for_kind)) {
-                        c_fail(w, EXIT_UNSUPPORTED, "kernel %s is not in grid form, as the pass grid makes it", f->name);
+                        c_fail(w, EXIT_UNSUPPORTED,
+                               "kernel %s is not in grid form, as the pass grid makes it", f->name);
                         return;
                 }
                 put_phase(w, f, s);

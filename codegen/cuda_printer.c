@@ -10,35 +10,104 @@
 static void check(struct c_writer *w)
 {
         const struct print_options *o = w->options;
-        const char *what = o->threads > 1        ? "--threads: a device runs kernels on all that it has"
-                           : o->flush_denormals  ? "--flush-denormals"
-                           : o->fast_libm        ? "--fast-libm"
-                           : w->p->region_count  ? "--region: a device's memory is all of one kind"
-                                                 : NULL;
+        const char *what = o->threads > 1 ? "--threads: a device runs kernels on all that it has"
+                           : o->flush_denormals ? "--flush-denormals"
+                           : o->fast_libm       ? "--fast-libm"
+                           : w->p->region_count ? "--region: a device's memory is all of one kind"
+                                                : NULL;
         if (what)
                 c_fail(w, EXIT_USAGE, "target %s does not take %s", w->options->target->name, what);
         cuda_profile_check(w);
         w->cuda = ARENA_NEW(w->arena, struct cuda_writer);
         for (const struct loop_function *f = w->p->kernels; f; f = f->next)
                 w->cuda->fails |= c_can_fail(f);
-        w->cuda->status_at = round_up(w->workspace_size, target_workspace_align(w->options->target));
+        w->cuda->status_at =
+                round_up(w->workspace_size, target_workspace_align(w->options->target));
         w->workspace_align = target_workspace_align(w->options->target);
         if (w->cuda->fails)
                 w->workspace_size = w->cuda->status_at + target_workspace_align(w->options->target);
-        w->cuda->fails = false;         /* cuda_run.c sets it where a kernel that can fail is called */
+        w->cuda->fails = false;         /* cuda_run.c sets it where a kernel that can fail is called
+                                         */
         w->copies_memory = true;
 }
 
 static void reserve(struct c_writer *w)
 {
         static const char *const words[] = {
-                "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "shared_memory", "shared_bytes", "launch", "launch_clusters", "cluster_barrier", "cluster_leave", "cluster_at", "prepared",
-                "is_prepared", "check", "arguments", "dim3", "uint3", "min", "max", "atomicMin", "CUDA_CPU",
-                "launch_dependents", "launch_wait", "bring_share", "bring", "load_own", "attributes", "profiled", "events", "microseconds", "graph", "exec", "copy_async", "copy_commit", "copy_wait", "load_matrices", "mma_f16", "mma_bf16", "mma_s8", "mma_u8", "mma_tf32", "mma_f32", "pair_f16", "pair_bf16", "high_part", "low_part",
-                "bulk", "bulk_copies", "bulk_begin", "bulk_copy", "bulk_commit", "bulk_wait", "bulk_thread", "BULK_GROUPS", "barrier_begin", "barrier_expect", "barrier_wait",
-                "copy_bulk", "shared_to_units", "move_words", "units_begin", "units_commit", "units_wait", "matrix_at", "matrix_across_at", "sums_settled", "whole_sums_settled", "pairs_settled", "give_pairs_f16", "give_pairs_bf16",
+                "threadIdx",
+                "blockIdx",
+                "blockDim",
+                "gridDim",
+                "warpSize",
+                "shared_memory",
+                "shared_bytes",
+                "launch",
+                "launch_clusters",
+                "cluster_barrier",
+                "cluster_leave",
+                "cluster_at",
+                "prepared",
+                "is_prepared",
+                "check",
+                "arguments",
+                "dim3",
+                "uint3",
+                "min",
+                "max",
+                "atomicMin",
+                "CUDA_CPU",
+                "launch_dependents",
+                "launch_wait",
+                "bring_share",
+                "bring",
+                "load_own",
+                "attributes",
+                "profiled",
+                "events",
+                "microseconds",
+                "graph",
+                "exec",
+                "copy_async",
+                "copy_commit",
+                "copy_wait",
+                "load_matrices",
+                "mma_f16",
+                "mma_bf16",
+                "mma_s8",
+                "mma_u8",
+                "mma_tf32",
+                "mma_f32",
+                "pair_f16",
+                "pair_bf16",
+                "high_part",
+                "low_part",
+                "bulk",
+                "bulk_copies",
+                "bulk_begin",
+                "bulk_copy",
+                "bulk_commit",
+                "bulk_wait",
+                "bulk_thread",
+                "BULK_GROUPS",
+                "barrier_begin",
+                "barrier_expect",
+                "barrier_wait",
+                "copy_bulk",
+                "shared_to_units",
+                "move_words",
+                "units_begin",
+                "units_commit",
+                "units_wait",
+                "matrix_at",
+                "matrix_across_at",
+                "sums_settled",
+                "whole_sums_settled",
+                "pairs_settled",
+                "give_pairs_f16",
+                "give_pairs_bf16",
         };
-        static const char *const functions[] = { "prepare", "load", "status", "profile", "launch", "launches" };
+        static const char *const functions[] = { "prepare", "load",   "status",
+                                                 "profile", "launch", "launches" };
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
                 c_reserve(w, words[i]);
         for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
@@ -47,7 +116,8 @@ static void reserve(struct c_writer *w)
 
 static const char guards[] =
         "\n"
-        "#ifndef CUDA_CPU        /* else compiled for a processor, by a header that has all this */\n"
+        "#ifndef CUDA_CPU        /* else compiled for a processor, by a header that has all this "
+        "*/\n"
         "#include <cuda_runtime.h>\n"
         "#if defined(__USE_FAST_MATH__) || defined(__CUDA_FTZ)\n"
         "#error \"-use_fast_math and -ftz=true change results: compile this file without them\"\n"
@@ -68,7 +138,8 @@ static const char shared[] =
 static const char launch[] =
         "\n"
         "/* One launch: so many blocks of so many warps%s. */\n"
-        "static int launch%s(const void *kernel, unsigned blocks, unsigned warps, unsigned lanes, size_t shared,\n"
+        "static int launch%s(const void *kernel, unsigned blocks, unsigned warps, unsigned lanes, "
+        "size_t shared,\n"
         "                  %svoid *stream, void **arguments)\n"
         "{\n"
         "        cudaLaunchConfig_t config;\n"
@@ -84,31 +155,37 @@ static const char launch[] =
         "%s"
         "        return cudaLaunchKernelExC(&config, kernel, arguments) == cudaSuccess ? 0 : %s;\n"
         "}\n";
-static const char recorded[] =
-        "        if (profiled) {\n"
-        "                const bool done = cudaLaunchKernelExC(&config, kernel, arguments) == cudaSuccess &&\n"
-        "                        cudaEventRecordWithFlags(*profiled++, (cudaStream_t)stream, cudaEventRecordExternal) == cudaSuccess;\n"
-        "                return done ? 0 : %s;\n"
-        "        }\n";
+static const char recorded[] = "        if (profiled) {\n"
+                               "                const bool done = cudaLaunchKernelExC(&config, "
+                               "kernel, arguments) == cudaSuccess &&\n"
+                               "                        cudaEventRecordWithFlags(*profiled++, "
+                               "(cudaStream_t)stream, cudaEventRecordExternal) == cudaSuccess;\n"
+                               "                return done ? 0 : %s;\n"
+                               "        }\n";
 
 static const char attributes[] =
         "        cudaLaunchAttribute attributes[2];\n"
         "        memset((void *)attributes, 0, sizeof attributes);\n"
         "        config.attrs = attributes;\n";
-static const char dependent[] =         /* a kernel that waits itself (launch_wait) */
-        "        attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;    /* before the launch in front has ended */\n"
+static const char dependent[] = /* a kernel that waits itself (launch_wait) */
+        "        attributes[config.numAttrs].id = "
+        "cudaLaunchAttributeProgrammaticStreamSerialization;    /* before the launch in front has "
+        "ended */\n"
         "        attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;\n";
 static const char clustered[] =
         "        if (cluster > 1) {\n"
         "                attributes[config.numAttrs].id = cudaLaunchAttributeClusterDimension;\n"
         "                attributes[config.numAttrs].val.clusterDim.x = cluster;\n"
-        "                attributes[config.numAttrs].val.clusterDim.y = attributes[config.numAttrs].val.clusterDim.z = 1;\n"
+        "                attributes[config.numAttrs].val.clusterDim.y = "
+        "attributes[config.numAttrs].val.clusterDim.z = 1;\n"
         "                config.numAttrs++;\n"
         "        }\n";
 static const char without_clusters[] =
-        "static int launch(const void *kernel, unsigned blocks, unsigned warps, unsigned lanes, size_t shared, void *stream, void **arguments)\n"
+        "static int launch(const void *kernel, unsigned blocks, unsigned warps, unsigned lanes, "
+        "size_t shared, void *stream, void **arguments)\n"
         "{\n"
-        "        return launch_clusters(kernel, blocks, warps, lanes, shared, 1, stream, arguments);\n"
+        "        return launch_clusters(kernel, blocks, warps, lanes, shared, 1, stream, "
+        "arguments);\n"
         "}\n";
 
 static void put_launch(struct c_writer *w, struct text *out)
@@ -118,8 +195,10 @@ static void put_launch(struct c_writer *w, struct text *out)
         bool other = false;
         for (int i = 0; i < w->cuda->phase_count; i++)
                 other |= !w->cuda->phases[i].cluster;
-        text_add(out, launch, clusters ? ", in clusters of so many" : "", clusters ? "_clusters" : "", clusters ? "unsigned cluster, " : "",
-                 arena_printf(w->arena, "%s%s%s", is_dependent || clusters ? attributes : "", is_dependent ? dependent : "", clusters ? clustered : ""),
+        text_add(out, launch, clusters ? ", in clusters of so many" : "",
+                 clusters ? "_clusters" : "", clusters ? "unsigned cluster, " : "",
+                 arena_printf(w->arena, "%s%s%s", is_dependent || clusters ? attributes : "",
+                              is_dependent ? dependent : "", clusters ? clustered : ""),
                  w->options->profile ? arena_printf(w->arena, recorded, error) : "", error);
         if (clusters && other)
                 text_add(out, "%s", without_clusters);
@@ -161,7 +240,8 @@ static const struct c_dialect dialect = {
         .run = cuda_run,
 };
 
-static bool print(FILE *c, FILE *h, const struct loop_program *p, const struct print_options *options, struct diag *diag)
+static bool print(FILE *c, FILE *h, const struct loop_program *p,
+                  const struct print_options *options, struct diag *diag)
 {
         return c_print(c, h, p, options, &dialect, diag);
 }

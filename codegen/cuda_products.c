@@ -14,13 +14,16 @@
 static const char copies[] =
         "\n"
         "#ifndef CUDA_CPU\n"
-        "/* 16 bytes into shared memory, zeros where !there; they arrive when their group is waited for */\n"
-        "static __device__ __forceinline__ void copy_async(void *shared, const void *global, bool there)\n"
+        "/* 16 bytes into shared memory, zeros where !there; they arrive when their group is "
+        "waited for */\n"
+        "static __device__ __forceinline__ void copy_async(void *shared, const void *global, bool "
+        "there)\n"
         "{\n"
         "#if __CUDA_ARCH__ < 800\n"
         "        *(uint4 *)shared = there ? *(const uint4 *)global : make_uint4(0, 0, 0, 0);\n"
         "#else\n"
-        "        asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\" ::\"r\"((unsigned)__cvta_generic_to_shared(shared)),\n"
+        "        asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\" "
+        "::\"r\"((unsigned)__cvta_generic_to_shared(shared)),\n"
         "                     \"l\"(global), \"r\"(there ? 16 : 0) : \"memory\");\n"
         "#endif\n"
         "}\n"
@@ -29,17 +32,20 @@ static const char copies[] =
         "#define copy_wait(left)\n"
         "#else\n"
         "#define copy_commit() asm volatile(\"cp.async.commit_group;\" ::: \"memory\")\n"
-        "#define copy_wait(left) asm volatile(\"cp.async.wait_group %0;\" ::\"n\"(left) : \"memory\")\n"
+        "#define copy_wait(left) asm volatile(\"cp.async.wait_group %0;\" ::\"n\"(left) : "
+        "\"memory\")\n"
         "#endif\n"
         "#endif\n";
 
 static const char load[] =
         "\n"
         "#ifndef CUDA_CPU\n"
-        "/* four matrices of 8 rows of 16 bytes; lane l gives row l % 8 of matrix l / 8, and gets 4 bytes of row l / 4 of each */\n"
+        "/* four matrices of 8 rows of 16 bytes; lane l gives row l % 8 of matrix l / 8, and gets "
+        "4 bytes of row l / 4 of each */\n"
         "static __device__ __forceinline__ void load_matrices(uint32_t r[4], const void *row)\n"
         "{\n"
-        "        asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\"\n"
+        "        asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, "
+        "[%4];\"\n"
         "                     : \"=r\"(r[0]), \"=r\"(r[1]), \"=r\"(r[2]), \"=r\"(r[3])\n"
         "                     : \"r\"((unsigned)__cvta_generic_to_shared(row)) : \"memory\");\n"
         "}\n"
@@ -48,43 +54,48 @@ static const char load[] =
 static const char load_transposed[] =
         "\n"
         "#ifndef CUDA_CPU\n"
-        "/* the same of 16-bit elements, rows and columns exchanged: lane l gets elements l / 4 of rows l % 4 * 2 and the next */\n"
-        "static __device__ __forceinline__ void load_matrices_transposed(uint32_t r[4], const void *row)\n"
+        "/* the same of 16-bit elements, rows and columns exchanged: lane l gets elements l / 4 of "
+        "rows l % 4 * 2 and the next */\n"
+        "static __device__ __forceinline__ void load_matrices_transposed(uint32_t r[4], const void "
+        "*row)\n"
         "{\n"
-        "        asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\"\n"
+        "        asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, "
+        "[%4];\"\n"
         "                     : \"=r\"(r[0]), \"=r\"(r[1]), \"=r\"(r[2]), \"=r\"(r[3])\n"
         "                     : \"r\"((unsigned)__cvta_generic_to_shared(row)) : \"memory\");\n"
         "}\n"
         "#endif\n";
 
 /* Functions that make x of two sums, the first in the lower bits. */
-static const struct pair { enum element e; const char *text; } pairs[] = {
-        { E_F16,
-          "\n"
-          "#ifndef CUDA_CPU\n"
-          "/* two halves, the first in the lower bits */\n"
-          "static __device__ __forceinline__ uint32_t pair_f16(float low, float high)\n"
-          "{\n"
-          "        uint32_t pair;\n"
-          "#if __CUDA_ARCH__ < 800\n"
-          "        asm(\"{ .reg .b16 l, h; cvt.rn.f16.f32 l, %1; cvt.rn.f16.f32 h, %2; mov.b32 %0, {l, h}; }\" : \"=r\"(pair) : \"f\"(low), \"f\"(high));\n"
-          "#else\n"
-          "        asm(\"cvt.rn.f16x2.f32 %0, %1, %2;\" : \"=r\"(pair) : \"f\"(high), \"f\"(low));\n"
-          "#endif\n"
-          "        return pair;\n"
-          "}\n"
-          "#endif\n" },
-        { E_BF16,
-          "\n"
-          "#ifndef CUDA_CPU\n"
-          "/* two numbers in bf16, the first in the lower bits */\n"
-          "static __device__ __forceinline__ uint32_t pair_bf16(float low, float high)\n"
-          "{\n"
-          "        uint32_t pair;\n"
-          "        asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(pair) : \"f\"(high), \"f\"(low));\n"
-          "        return pair;\n"
-          "}\n"
-          "#endif\n" },
+static const struct pair { enum element e; const char *text;
+} pairs[] = {
+        { E_F16, "\n"
+                 "#ifndef CUDA_CPU\n"
+                 "/* two halves, the first in the lower bits */\n"
+                 "static __device__ __forceinline__ uint32_t pair_f16(float low, float high)\n"
+                 "{\n"
+                 "        uint32_t pair;\n"
+                 "#if __CUDA_ARCH__ < 800\n"
+                 "        asm(\"{ .reg .b16 l, h; cvt.rn.f16.f32 l, %1; cvt.rn.f16.f32 h, %2; "
+                 "mov.b32 %0, {l, h}; }\" : \"=r\"(pair) : \"f\"(low), \"f\"(high));\n"
+                 "#else\n"
+                 "        asm(\"cvt.rn.f16x2.f32 %0, %1, %2;\" : \"=r\"(pair) : \"f\"(high), "
+                 "\"f\"(low));\n"
+                 "#endif\n"
+                 "        return pair;\n"
+                 "}\n"
+                 "#endif\n" },
+        { E_BF16, "\n"
+                  "#ifndef CUDA_CPU\n"
+                  "/* two numbers in bf16, the first in the lower bits */\n"
+                  "static __device__ __forceinline__ uint32_t pair_bf16(float low, float high)\n"
+                  "{\n"
+                  "        uint32_t pair;\n"
+                  "        asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(pair) : \"f\"(high), "
+                  "\"f\"(low));\n"
+                  "        return pair;\n"
+                  "}\n"
+                  "#endif\n" },
 };
 enum { PAIRS = sizeof pairs / sizeof *pairs };
 
@@ -98,22 +109,28 @@ enum { PAIRS = sizeof pairs / sizeof *pairs };
         "\n#ifndef CUDA_CPU\n/* d += a b: " about " */\n" \
         "static __device__ __forceinline__ void " name "(" sum " d[4], const uint32_t a[4], const uint32_t b[2])\n{\n" body "}\n#endif\n"
 
-static const struct leaf { const char *name, *text; } leaves[] = {
+static const struct leaf { const char *name, *text;
+} leaves[] = {
         { "mma_f16",
           LEAF("mma_f16", "16 x 16 by 16 x 8 halves, sums in f32", "float",
                "#if __CUDA_ARCH__ < 800\n"
                "        for (int k = 0; k < 2; k++)\n"
-               "                asm(\"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};\"\n"
+               "                asm(\"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, "
+               "%2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};\"\n"
                "                    : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3])\n"
                "                    : \"r\"(a[2 * k]), \"r\"(a[2 * k + 1]), \"r\"(b[k]));\n"
                "#else\n" MMA("m16n8k16", "f32.f16.f16.f32", "f") "#endif\n") },
-        { "mma_bf16",
-          LEAF("mma_bf16", "16 x 16 by 16 x 8 numbers in bf16, sums in f32", "float", MMA("m16n8k16", "f32.bf16.bf16.f32", "f")) },
-        { "mma_s8", LEAF("mma_s8", "16 x 32 by 32 x 8 bytes with signs, sums in i32", "int32_t", MMA("m16n8k32", "s32.s8.s8.s32", "r")) },
-        { "mma_u8", LEAF("mma_u8", "16 x 32 by 32 x 8 bytes, those of b with signs, sums in i32", "int32_t", MMA("m16n8k32", "s32.u8.s8.s32", "r")) },
-        { "mma_tf32", LEAF("mma_tf32", "16 x 8 by 8 x 8 numbers of 11 bits, sums in f32", "float", MMA("m16n8k8", "f32.tf32.tf32.f32", "f")) },
-        { "mma_f32",                    /* calls mma_tf32, which is therefore printed in front of it */
-          "\n/* The first 11 bits of a float, to nearest, so that low parts have both signs, and what is left out adds up to nothing; but not to\n"
+        { "mma_bf16", LEAF("mma_bf16", "16 x 16 by 16 x 8 numbers in bf16, sums in f32", "float",
+                           MMA("m16n8k16", "f32.bf16.bf16.f32", "f")) },
+        { "mma_s8", LEAF("mma_s8", "16 x 32 by 32 x 8 bytes with signs, sums in i32", "int32_t",
+                         MMA("m16n8k32", "s32.s8.s8.s32", "r")) },
+        { "mma_u8", LEAF("mma_u8", "16 x 32 by 32 x 8 bytes, those of b with signs, sums in i32",
+                         "int32_t", MMA("m16n8k32", "s32.u8.s8.s32", "r")) },
+        { "mma_tf32", LEAF("mma_tf32", "16 x 8 by 8 x 8 numbers of 11 bits, sums in f32", "float",
+                           MMA("m16n8k8", "f32.tf32.tf32.f32", "f")) },
+        { "mma_f32", /* calls mma_tf32, which is therefore printed in front of it */
+          "\n/* The first 11 bits of a float, to nearest, so that low parts have both signs, and "
+          "what is left out adds up to nothing; but not to\n"
           " * infinity. And the next 11 of it. */\n"
           "static __device__ __forceinline__ uint32_t high_part(uint32_t x)\n"
           "{\n"
@@ -122,15 +139,21 @@ static const struct leaf { const char *name, *text; } leaves[] = {
           "}\n"
           "static __device__ __forceinline__ uint32_t low_part(uint32_t x)\n"
           "{\n"
-          "        return __float_as_uint(__uint_as_float(x) - __uint_as_float(high_part(x))) & 0xffffe000u;\n"
+          "        return __float_as_uint(__uint_as_float(x) - __uint_as_float(high_part(x))) & "
+          "0xffffe000u;\n"
           "}\n"
-          "/* d += a b: 16 x 8 by 8 x 8 floats as sums of two parts each, but for the product of both low ones. The units cut off what a sum\n"
+          "/* d += a b: 16 x 8 by 8 x 8 floats as sums of two parts each, but for the product of "
+          "both low ones. The units cut off what a sum\n"
           " * has no bits for, always towards zero: they add up few products, and d rounds. */\n"
-          "static __device__ __forceinline__ void mma_f32(float d[4], const uint32_t a[4], const uint32_t b[2])\n"
+          "static __device__ __forceinline__ void mma_f32(float d[4], const uint32_t a[4], const "
+          "uint32_t b[2])\n"
           "{\n"
-          "        const uint32_t a_high[4] = { high_part(a[0]), high_part(a[1]), high_part(a[2]), high_part(a[3]) },\n"
-          "                       a_low[4] = { low_part(a[0]), low_part(a[1]), low_part(a[2]), low_part(a[3]) },\n"
-          "                       b_high[2] = { high_part(b[0]), high_part(b[1]) }, b_low[2] = { low_part(b[0]), low_part(b[1]) };\n"
+          "        const uint32_t a_high[4] = { high_part(a[0]), high_part(a[1]), high_part(a[2]), "
+          "high_part(a[3]) },\n"
+          "                       a_low[4] = { low_part(a[0]), low_part(a[1]), low_part(a[2]), "
+          "low_part(a[3]) },\n"
+          "                       b_high[2] = { high_part(b[0]), high_part(b[1]) }, b_low[2] = { "
+          "low_part(b[0]), low_part(b[1]) };\n"
           "        float few[4] = { 0, 0, 0, 0 };\n"
           "        mma_tf32(few, a_low, b_high);\n"
           "        mma_tf32(few, a_high, b_low);\n"
@@ -162,9 +185,11 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
 {
         const enum element x = loop_multiplied_element(s);
         const struct multiply *m = loop_tile_multiply(s, w->target);
-        bool fits = m && (s->tiles.rows == 1 || leaf_of(m)) && !s->tiles.swizzle && s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
+        bool fits = m && (s->tiles.rows == 1 || leaf_of(m)) && !s->tiles.swizzle &&
+                    s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
                     s->tiles.positions % m->positions == 0;
-        if (fits && !s->buffer)         /* x that are sums: channels of floats are taken in another order, in which transposed words can be loaded */
+        if (fits && !s->buffer)         /* x that are sums: channels of floats are taken in another
+                                         * order, in which transposed words can be loaded */
                 fits = m->positions > 1 && (element_info[x].bytes == 2 || s->tiles.transposed);
         return fits ? m : NULL;
 }
@@ -178,28 +203,41 @@ static bool in_rows(const struct cuda_product *p) { return p->multiply->position
 const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p)
 {
         if (p->multiply && multiply_by_warp_group(p->multiply))
-                return p->of_sums ? arena_printf(w->arena, "multiply_%s_warp_group_of_sums_%dx%d", p->multiply->name + strlen("wgmma_"), p->vectors, p->depth)
-                                  : arena_printf(w->arena, "multiply_%s_warp_group_%d", p->multiply->name + strlen("wgmma_"), p->vectors);
-        return p->multiply ? arena_printf(w->arena, "multiply_%s_%dx%dx%d%s%s", p->multiply->name + (in_rows(p) ? 0 : strlen("mma_")), p->rows, p->vectors, p->depth,
-                                          p->transposed ? "_transposed" : "", p->of_sums ? "_of_sums" : "")
-                           : arena_printf(w->arena, "%s_%s%s_%d", p->scales ? "scale" : "unload", p->row ? "row_" : "", element_info[p->sum].text,
-                                          p->vectors);
+                return p->of_sums ? arena_printf(w->arena, "multiply_%s_warp_group_of_sums_%dx%d",
+                                                 p->multiply->name + strlen("wgmma_"), p->vectors,
+                                                 p->depth)
+                                  : arena_printf(w->arena, "multiply_%s_warp_group_%d",
+                                                 p->multiply->name + strlen("wgmma_"), p->vectors);
+        return p->multiply
+                       ? arena_printf(w->arena, "multiply_%s_%dx%dx%d%s%s",
+                                      p->multiply->name + (in_rows(p) ? 0 : strlen("mma_")),
+                                      p->rows, p->vectors, p->depth,
+                                      p->transposed ? "_transposed" : "",
+                                      p->of_sums ? "_of_sums" : "")
+                       : arena_printf(w->arena, "%s_%s%s_%d", p->scales ? "scale" : "unload",
+                                      p->row ? "row_" : "", element_info[p->sum].text, p->vectors);
 }
 
 const char *cuda_product_use(struct c_writer *w, struct cuda_product p)
 {
         struct cuda_writer *cuda = w->cuda;
         for (int i = 0; i < cuda->product_count; i++)
-                if (cuda->products[i].multiply == p.multiply && cuda->products[i].sum == p.sum && cuda->products[i].rows == p.rows &&
-                    cuda->products[i].vectors == p.vectors && cuda->products[i].depth == p.depth && cuda->products[i].transposed == p.transposed &&
-                    cuda->products[i].scales == p.scales && cuda->products[i].row == p.row && cuda->products[i].of_sums == p.of_sums)
+                if (cuda->products[i].multiply == p.multiply && cuda->products[i].sum == p.sum &&
+                    cuda->products[i].rows == p.rows && cuda->products[i].vectors == p.vectors &&
+                    cuda->products[i].depth == p.depth &&
+                    cuda->products[i].transposed == p.transposed &&
+                    cuda->products[i].scales == p.scales && cuda->products[i].row == p.row &&
+                    cuda->products[i].of_sums == p.of_sums)
                         return cuda_product_name(w, &p);
         ARENA_GROW(w->arena, cuda->products, cuda->product_count);
         cuda->products[cuda->product_count++] = p;
         return cuda_product_name(w, &p);
 }
 
-static bool loads_transposed(const struct cuda_product *p) { return p->transposed && element_info[p->multiply->w.memory].bytes == 2; }
+static bool loads_transposed(const struct cuda_product *p)
+{
+        return p->transposed && element_info[p->multiply->w.memory].bytes == 2;
+}
 
 /* Loads words of w for vectors j and j + 1 of outputs, if there is a next one. */
 static void put_words(struct text *out, const struct cuda_product *p)
@@ -209,17 +247,25 @@ static void put_words(struct text *out, const struct cuda_product *p)
                 text_add(out,
                          "#pragma unroll\n"
                          "                        for (int i = 0; i < 4; i++) {\n"
-                         "                                const int vector = j + i / 2 < %d ? j + i / 2 : j, channel = %s;\n"
-                         "                                memcpy(b + i, w + ((k * 2 + channel / 4) * %d + vector) * %d + channel %% 4 * 8 + lane / 4, 4);\n"
+                         "                                const int vector = j + i / 2 < %d ? j + "
+                         "i / 2 : j, channel = %s;\n"
+                         "                                memcpy(b + i, w + ((k * 2 + channel / 4) "
+                         "* %d + vector) * %d + channel %% 4 * 8 + lane / 4, 4);\n"
                          "                        }\n",
-                         p->vectors, p->of_sums ? "lane % 4 * 2 + i % 2" : "lane % 4 + i % 2 * 4", p->vectors, 8 * group);
+                         p->vectors, p->of_sums ? "lane % 4 * 2 + i % 2" : "lane % 4 + i % 2 * 4",
+                         p->vectors, 8 * group);
                 return;
         }
         if (p->vectors % 2)
-                text_add(out, "                        const int vector = j + (j < %d ? lane / 16 : 0);\n", p->vectors - 1);
+                text_add(out,
+                         "                        const int vector = j + (j < %d ? lane / 16 : "
+                         "0);\n",
+                         p->vectors - 1);
         else
                 text_add(out, "                        const int vector = j + lane / 16;\n");
-        text_add(out, "                        load_matrices%s(b, w + ((k * 2 + lane / 8 %% 2) * %d + vector) * %d + lane %% 8 * %d);\n",
+        text_add(out,
+                 "                        load_matrices%s(b, w + ((k * 2 + lane / 8 %% 2) * %d + "
+                 "vector) * %d + lane %% 8 * %d);\n",
                  p->transposed ? "_transposed" : "", p->vectors, 8 * group, group);
 }
 
@@ -229,14 +275,17 @@ static void put_multiplied(struct text *out, const struct cuda_product *p)
 {
         text_add(out, "                uint32_t a[%d][4];\n#pragma unroll\n", p->rows);
         if (!p->of_sums)
-                text_add(out, "                for (int i = 0; i < %d; i++)\n                        load_matrices(a[i], rows + i * 16 * step + k * %d);\n", p->rows,
-                         multiply_row(p->multiply));
+                text_add(out,
+                         "                for (int i = 0; i < %d; i++)\n                        "
+                         "load_matrices(a[i], rows + i * 16 * step + k * %d);\n",
+                         p->rows, multiply_row(p->multiply));
         else if (element_info[p->multiply->x.memory].bytes == 2)
                 text_add(out,
                          "                for (int i = 0; i < %d; i++)\n"
                          "#pragma unroll\n"
                          "                        for (int r = 0; r < 4; r++) {\n"
-                         "                                const float *const two = x[i][k * 2 + r / 2] + r %% 2 * 2;\n"
+                         "                                const float *const two = x[i][k * 2 + r "
+                         "/ 2] + r %% 2 * 2;\n"
                          "                                a[i][r] = pair_%s(two[0], two[1]);\n"
                          "                        }\n",
                          p->rows, element_info[p->multiply->x.memory].text);
@@ -245,7 +294,8 @@ static void put_multiplied(struct text *out, const struct cuda_product *p)
                          "                for (int i = 0; i < %d; i++)\n"
                          "#pragma unroll\n"
                          "                        for (int r = 0; r < 4; r++)\n"
-                         "                                a[i][r] = __float_as_uint(x[i][k][r %% 2 * 2 + r / 2]);\n",
+                         "                                a[i][r] = __float_as_uint(x[i][k][r %% 2 "
+                         "* 2 + r / 2]);\n",
                          p->rows);
 }
 
@@ -253,19 +303,29 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
 {
         const struct multiply *m = p->multiply;
         const char *of = element_info[m->x.memory].c_type, *by = element_info[m->w.memory].c_type;
-        const int row = multiply_row(m), group = m->channels, most = m->instructions > 1 && !p->of_sums ? 2 : p->depth;     /* a loop is unrolled as far as registers have room for its operands */
-        text_add(out, "\n/* sums of %d positions and %d outputs: x %s; w [%d][%d][%d][%d] */\n", p->rows * 16, p->vectors * 8,
-                 p->of_sums ? "other sums" : arena_printf(w->arena, "rows of %d channels, so many elements apart", p->depth * row), p->depth * 2,
-                 p->vectors, p->transposed ? group : 8, p->transposed ? 8 : group);
-        text_add(out, "static __device__ __forceinline__ void %s(%s sums[%d][%d][4], ", cuda_product_name(w, p), element_info[m->sum].c_type, p->rows, p->vectors);
+        /* a loop is unrolled as far as registers have room for its operands */
+        const int row = multiply_row(m), group = m->channels,
+                  most = m->instructions > 1 && !p->of_sums ? 2 : p->depth;
+        text_add(out, "\n/* sums of %d positions and %d outputs: x %s; w [%d][%d][%d][%d] */\n",
+                 p->rows * 16, p->vectors * 8,
+                 p->of_sums ? "other sums"
+                            : arena_printf(w->arena, "rows of %d channels, so many elements apart",
+                                           p->depth * row),
+                 p->depth * 2, p->vectors, p->transposed ? group : 8, p->transposed ? 8 : group);
+        text_add(out, "static __device__ __forceinline__ void %s(%s sums[%d][%d][4], ",
+                 cuda_product_name(w, p), element_info[m->sum].c_type, p->rows, p->vectors);
         if (p->of_sums)
-                text_add(out, "const float x[%d][%d][4], const %s *w)\n", p->rows, p->depth * row / m->outputs, by);
+                text_add(out, "const float x[%d][%d][4], const %s *w)\n", p->rows,
+                         p->depth * row / m->outputs, by);
         else
                 text_add(out, "const %s *x, int step, const %s *w)\n", of, by);
         text_add(out, "{\n        const int lane = (int)threadIdx.x;\n");
         if (!p->of_sums)
-                text_add(out, "        const %s *const rows = x + lane %% 16 * step + lane / 16 * %d;\n", of, group);
-        text_add(out, "#pragma unroll %d\n        for (int k = 0; k < %d; k++) {\n", p->depth < most ? p->depth : most, p->depth);
+                text_add(out,
+                         "        const %s *const rows = x + lane %% 16 * step + lane / 16 * %d;\n",
+                         of, group);
+        text_add(out, "#pragma unroll %d\n        for (int k = 0; k < %d; k++) {\n",
+                 p->depth < most ? p->depth : most, p->depth);
         put_multiplied(out, p);
         text_add(out,
                  "#pragma unroll\n"
@@ -279,7 +339,8 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
                  "                                %s(sums[i][j], a[i], b);\n",
                  p->rows, m->name);
         if (p->vectors % 2)
-                text_add(out, "                                if (j < %d)\n        ", p->vectors - 1);
+                text_add(out, "                                if (j < %d)\n        ",
+                         p->vectors - 1);
         text_add(out,
                  "                                %s(sums[i][j + 1], a[i], b + 2);\n"
                  "                        }\n"
@@ -294,50 +355,56 @@ static const char sixteen[] =
         "\n/* 16 bytes that are loaded as one */\n"
         "struct __align__(16) sixteen { uint32_t word[4]; };\n"
         "/* a warp's words, of which a lane has every 32nd */\n"
-        "static __device__ __forceinline__ void load_own(struct sixteen *own, int words, const void *from)\n"
+        "static __device__ __forceinline__ void load_own(struct sixteen *own, int words, const "
+        "void *from)\n"
         "{\n"
         "#pragma unroll\n"
         "        for (int k = 0; k < words; k++)\n"
         "                own[k] = ((const struct sixteen *)from)[k * 32 + threadIdx.x];\n"
         "}\n";
 
-static const struct { enum element e; const char *text; } by_words[] = {
-        { E_F16,
-          "\n#ifndef CUDA_CPU\n"
-          "static __device__ __forceinline__ float float_of_half(uint16_t bits)\n"
-          "{\n"
-          "        float x;\n"
-          "        asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(bits));\n"
-          "        return x;\n"
-          "}\n"
-          "#endif\n"
-          "static __device__ __forceinline__ float by_words_f16(struct sixteen x, struct sixteen w)\n"
-          "{\n"
-          "        float sum = 0.0f;\n"
-          "        for (int i = 0; i < 4; i++) {\n"
-          "                sum += float_of_half((uint16_t)x.word[i]) * float_of_half((uint16_t)w.word[i]);\n"
-          "                sum += float_of_half((uint16_t)(x.word[i] >> 16)) * float_of_half((uint16_t)(w.word[i] >> 16));\n"
-          "        }\n"
-          "        return sum;\n"
-          "}\n" },
-        { E_BF16,
-          "static __device__ __forceinline__ float by_words_bf16(struct sixteen x, struct sixteen w)\n"
-          "{\n"
-          "        float sum = 0.0f;\n"
-          "        for (int i = 0; i < 4; i++) {\n"
-          "                sum += __uint_as_float(x.word[i] << 16) * __uint_as_float(w.word[i] << 16);\n"
-          "                sum += __uint_as_float(x.word[i] & 0xffff0000u) * __uint_as_float(w.word[i] & 0xffff0000u);\n"
-          "        }\n"
-          "        return sum;\n"
-          "}\n" },
-        { E_F32,
-          "static __device__ __forceinline__ float by_words_f32(struct sixteen x, struct sixteen w)\n"
-          "{\n"
-          "        float sum = 0.0f;\n"
-          "        for (int i = 0; i < 4; i++)\n"
-          "                sum += __uint_as_float(x.word[i]) * __uint_as_float(w.word[i]);\n"
-          "        return sum;\n"
-          "}\n" },
+static const struct { enum element e; const char *text;
+} by_words[] = {
+        { E_F16, "\n#ifndef CUDA_CPU\n"
+                 "static __device__ __forceinline__ float float_of_half(uint16_t bits)\n"
+                 "{\n"
+                 "        float x;\n"
+                 "        asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(bits));\n"
+                 "        return x;\n"
+                 "}\n"
+                 "#endif\n"
+                 "static __device__ __forceinline__ float by_words_f16(struct sixteen x, struct "
+                 "sixteen w)\n"
+                 "{\n"
+                 "        float sum = 0.0f;\n"
+                 "        for (int i = 0; i < 4; i++) {\n"
+                 "                sum += float_of_half((uint16_t)x.word[i]) * "
+                 "float_of_half((uint16_t)w.word[i]);\n"
+                 "                sum += float_of_half((uint16_t)(x.word[i] >> 16)) * "
+                 "float_of_half((uint16_t)(w.word[i] >> 16));\n"
+                 "        }\n"
+                 "        return sum;\n"
+                 "}\n" },
+        { E_BF16, "static __device__ __forceinline__ float by_words_bf16(struct sixteen x, struct "
+                  "sixteen w)\n"
+                  "{\n"
+                  "        float sum = 0.0f;\n"
+                  "        for (int i = 0; i < 4; i++) {\n"
+                  "                sum += __uint_as_float(x.word[i] << 16) * "
+                  "__uint_as_float(w.word[i] << 16);\n"
+                  "                sum += __uint_as_float(x.word[i] & 0xffff0000u) * "
+                  "__uint_as_float(w.word[i] & 0xffff0000u);\n"
+                  "        }\n"
+                  "        return sum;\n"
+                  "}\n" },
+        { E_F32, "static __device__ __forceinline__ float by_words_f32(struct sixteen x, struct "
+                 "sixteen w)\n"
+                 "{\n"
+                 "        float sum = 0.0f;\n"
+                 "        for (int i = 0; i < 4; i++)\n"
+                 "                sum += __uint_as_float(x.word[i]) * __uint_as_float(w.word[i]);\n"
+                 "        return sum;\n"
+                 "}\n" },
 };
 enum { BY_WORDS = sizeof by_words / sizeof *by_words };
 
@@ -346,19 +413,23 @@ static void put_row_product(struct c_writer *w, struct text *out, const struct c
         const struct multiply *m = p->multiply;
         const char *of = element_info[m->x.memory].c_type;
         text_add(out,
-                 "\n/* sums of %d rows and 8 outputs: x rows of %d channels, so many elements apart; w [%d][8][%d]. A lane has its output's words\n"
+                 "\n/* sums of %d rows and 8 outputs: x rows of %d channels, so many elements "
+                 "apart; w [%d][8][%d]. A lane has its output's words\n"
                  " * of every fourth place. */\n"
-                 "static __device__ __forceinline__ void %s(%s sums[%d][1], const %s *x, int step, const struct sixteen w[%d])\n"
+                 "static __device__ __forceinline__ void %s(%s sums[%d][1], const %s *x, int step, "
+                 "const struct sixteen w[%d])\n"
                  "{\n"
                  "        x += threadIdx.x / 8 * %d;\n"
                  "#pragma unroll\n"
                  "        for (int k = 0; k < %d; k++)\n"
                  "#pragma unroll\n"
                  "                for (int i = 0; i < %d; i++)\n"
-                 "                        sums[i][0] += by_words_%s(*(const struct sixteen *)(x + i * step + k * %d), w[k]);\n"
+                 "                        sums[i][0] += by_words_%s(*(const struct sixteen *)(x + "
+                 "i * step + k * %d), w[k]);\n"
                  "}\n",
-                 p->rows, p->depth * multiply_row(m), p->depth * m->depth, m->channels, cuda_product_name(w, p), element_info[m->sum].c_type, p->rows, of,
-                 p->depth, m->channels, p->depth, p->rows, element_info[m->x.memory].text, multiply_row(m));
+                 p->rows, p->depth * multiply_row(m), p->depth * m->depth, m->channels,
+                 cuda_product_name(w, p), element_info[m->sum].c_type, p->rows, of, p->depth,
+                 m->channels, p->depth, p->rows, element_info[m->x.memory].text, multiply_row(m));
 }
 
 static void put_row_unload(struct c_writer *w, struct text *out, const struct cuda_product *p)
@@ -381,20 +452,23 @@ static void put_row_unload(struct c_writer *w, struct text *out, const struct cu
 static void put_unload(struct c_writer *w, struct text *out, const struct cuda_product *p)
 {
         const char *sum = element_info[p->sum].c_type, *pair = p->sum == E_F32 ? "float2" : "int2";
-        text_add(out,
-                 "\n/* 16 positions of a warp's sums, for its lanes to read */\n"
-                 "static __device__ __forceinline__ void %s(%s *y, int step, const %s sums[%d][4])\n"
-                 "{\n"
-                 "        %s *const to = y + threadIdx.x / 4 * step + threadIdx.x %% 4 * 2;\n"
-                 "        __syncwarp();\n"
-                 "#pragma unroll\n"
-                 "        for (int j = 0; j < %d; j++) {\n"
-                 "                *(%s *)(to + j * 8) = make_%s(sums[j][0], sums[j][1]);\n"
-                 "                *(%s *)(to + step * 8 + j * 8) = make_%s(sums[j][2], sums[j][3]);\n"
-                 "        }\n"
-                 "        __syncwarp();\n"
-                 "}\n",
-                 cuda_product_name(w, p), sum, sum, p->vectors, sum, p->vectors, pair, pair, pair, pair);
+        text_add(
+                out,
+                "\n/* 16 positions of a warp's sums, for its lanes to read */\n"
+                "static __device__ __forceinline__ void %s(%s *y, int step, const %s sums[%d][4])\n"
+                "{\n"
+                "        %s *const to = y + threadIdx.x / 4 * step + threadIdx.x %% 4 * 2;\n"
+                "        __syncwarp();\n"
+                "#pragma unroll\n"
+                "        for (int j = 0; j < %d; j++) {\n"
+                "                *(%s *)(to + j * 8) = make_%s(sums[j][0], sums[j][1]);\n"
+                "                *(%s *)(to + step * 8 + j * 8) = make_%s(sums[j][2], "
+                "sums[j][3]);\n"
+                "        }\n"
+                "        __syncwarp();\n"
+                "}\n",
+                cuda_product_name(w, p), sum, sum, p->vectors, sum, p->vectors, pair, pair, pair,
+                pair);
 }
 
 static void put_scale(struct c_writer *w, struct text *out, const struct cuda_product *p)
@@ -404,7 +478,8 @@ static void put_scale(struct c_writer *w, struct text *out, const struct cuda_pr
                  "\n/* 16 positions of a warp's sums times a factor for each position */\n"
                  "static __device__ __forceinline__ void %s(%s sums[%d][4], const %s *factors)\n"
                  "{\n"
-                 "        const %s low = factors[threadIdx.x / 4], high = factors[threadIdx.x / 4 + 8];\n"
+                 "        const %s low = factors[threadIdx.x / 4], high = factors[threadIdx.x / 4 "
+                 "+ 8];\n"
                  "#pragma unroll\n"
                  "        for (int j = 0; j < %d; j++)\n"
                  "                for (int i = 0; i < 4; i++)\n"
@@ -431,7 +506,8 @@ void cuda_products_top(struct c_writer *w, struct text *out)
                 text_add(out, "%s", copies);
         for (int i = 0; i < LEAVES; i++) {
                 const char *name = leaves[i].name;
-                if (!is_used(cuda, name) && !(!strcmp(name, "mma_tf32") && is_used(cuda, "mma_f32")))
+                if (!is_used(cuda, name) &&
+                    !(!strcmp(name, "mma_tf32") && is_used(cuda, "mma_f32")))
                         continue;
                 text_add(out, "%s%s", loads ? "" : load, leaves[i].text);
                 loads = true;
@@ -441,14 +517,16 @@ void cuda_products_top(struct c_writer *w, struct text *out)
         text_add(out, "%s", transposed ? load_transposed : "");
         for (int i = 0; i < PAIRS; i++)
                 for (int k = 0; k < cuda->product_count; k++)
-                        if (cuda->products[k].of_sums && cuda->products[k].multiply->x.memory == pairs[i].e) {
+                        if (cuda->products[k].of_sums &&
+                            cuda->products[k].multiply->x.memory == pairs[i].e) {
                                 text_add(out, "%s", pairs[i].text);
                                 break;
                         }
         bool words = false;
         for (int i = 0; i < BY_WORDS; i++)
                 for (int k = 0; k < cuda->product_count; k++)
-                        if (cuda->products[k].multiply && in_rows(&cuda->products[k]) && cuda->products[k].multiply->x.memory == by_words[i].e) {
+                        if (cuda->products[k].multiply && in_rows(&cuda->products[k]) &&
+                            cuda->products[k].multiply->x.memory == by_words[i].e) {
                                 text_add(out, "%s%s", words ? "" : sixteen, by_words[i].text);
                                 words = true;
                                 break;
@@ -470,8 +548,10 @@ void cuda_place(struct c_writer *w, struct loop_buffer *b, const struct loop_exp
 
 static void put_copy(struct c_writer *w, const struct loop_stmt *s)
 {
-        if (s->code * element_info[s->buffer->element].bytes != COPY_BYTES || s->a->type.lanes != 1) {
-                c_fail(w, EXIT_UNSUPPORTED, "a copy into shared memory that is not %d bytes of each lane", COPY_BYTES);
+        if (s->code * element_info[s->buffer->element].bytes != COPY_BYTES ||
+            s->a->type.lanes != 1) {
+                c_fail(w, EXIT_UNSUPPORTED,
+                       "a copy into shared memory that is not %d bytes of each lane", COPY_BYTES);
                 return;
         }
         w->cuda->copies = true;
@@ -479,7 +559,8 @@ static void put_copy(struct c_writer *w, const struct loop_stmt *s)
         c_put(w, "copy_async(");
         cuda_place(w, s->buffer, s->a);
         c_put(w, "," C_SOFT);
-        if (s->c) {                     /* where the mask is false the place may lie outside of the buffer, so the address is that of its begin */
+        if (s->c) {                     /* where the mask is false the place may lie outside of the
+                                         * buffer, so the address is that of its begin */
                 c_expression(w, s->c);
                 c_put(w, " ? ");
         }
@@ -499,7 +580,8 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
 {
         const struct multiply *m = multiply_of(w, s);
         if (!m) {
-                c_fail(w, EXIT_UNSUPPORTED, "target %s has no such product of tiles", w->target->name);
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no such product of tiles",
+                       w->target->name);
                 return;
         }
         const struct cuda_product p = { .multiply = m,
@@ -510,7 +592,9 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
                                         .transposed = s->tiles.transposed,
                                         .of_sums = !s->buffer };
         if (in_rows(&p) && !s->tiles.prefetched)
-                cuda_load_weights(w, s->weights, s->b, (int64_t)s->tiles.depth * m->channels * m->outputs * element_info[m->w.memory].bytes);
+                cuda_load_weights(w, s->weights, s->b,
+                                  (int64_t)s->tiles.depth * m->channels * m->outputs *
+                                          element_info[m->w.memory].bytes);
         c_put(w, "%s(%s," C_SOFT, cuda_product_use(w, p), c_use(w, s->variable));
         if (s->buffer) {
                 cuda_place(w, s->buffer, s->a);
@@ -527,7 +611,8 @@ static void put_multiply(struct c_writer *w, const struct loop_stmt *s)
         c_end(w);
 }
 
-void cuda_load_weights(struct c_writer *w, struct loop_buffer *weights, const struct loop_expr *at, int64_t bytes)
+void cuda_load_weights(struct c_writer *w, struct loop_buffer *weights, const struct loop_expr *at,
+                       int64_t bytes)
 {
         const int words = (int)(bytes / (COPY_BYTES * GRID_LANES));
         w->cuda->weights = c_local(w, "own");
@@ -542,10 +627,12 @@ static void put_unloading(struct c_writer *w, const struct loop_stmt *s)
 {
         const struct cuda_product p = { .sum = s->variable->type.element,
                                         .rows = 1,
-                                        .vectors = s->tiles.columns ? s->tiles.columns : s->tiles.vectors,
+                                        .vectors = s->tiles.columns ? s->tiles.columns
+                                                                    : s->tiles.vectors,
                                         .row = s->tiles.rows == 1 };
         const char *name = cuda_product_use(w, p), *sums = c_use(w, s->variable);
-        int64_t lanes = s->variable->type.lanes, step = s->tiles.step ? s->tiles.step : p.vectors * lanes;
+        int64_t lanes = s->variable->type.lanes,
+                step = s->tiles.step ? s->tiles.step : p.vectors * lanes;
         for (int i = 0; i < s->tiles.positions / s->tiles.rows; i++) {
                 c_put(w, "%s(", name);
                 cuda_place(w, s->buffer, s->a);
@@ -563,7 +650,10 @@ static void put_unloading(struct c_writer *w, const struct loop_stmt *s)
 
 static void put_scaling(struct c_writer *w, const struct loop_stmt *s)
 {
-        const struct cuda_product p = { .sum = s->variable->type.element, .rows = 1, .vectors = s->tiles.vectors, .scales = true };
+        const struct cuda_product p = { .sum = s->variable->type.element,
+                                        .rows = 1,
+                                        .vectors = s->tiles.vectors,
+                                        .scales = true };
         const char *name = cuda_product_use(w, p), *sums = c_use(w, s->variable);
         for (int i = 0; i < s->tiles.positions / s->tiles.rows; i++) {
                 c_put(w, "%s(%s[%d]," C_SOFT, name, sums, i);
@@ -588,18 +678,22 @@ static void put_sums(struct c_writer *w, const struct loop_stmt *s)
         struct loop_variable *v = s->variable;
         enum { ROWS = 16 };             /* positions of a fragment, of which a lane has four sums */
         const enum element e = v->type.element;
-        const bool rows = v->rows < ROWS;         /* of a product of few rows: a lane has a partial sum of each row */
+        const bool rows = v->rows < ROWS;         /* of a product of few rows: a lane has a partial
+                                                   * sum of each row */
         if (cuda_pairs(w, v))
                 return;
-        if ((e != E_F32 && e != E_I32) || v->type.lanes != 8 || (!rows && v->rows % ROWS) || (rows && v->columns != 1)) {
+        if ((e != E_F32 && e != E_I32) || v->type.lanes != 8 || (!rows && v->rows % ROWS) ||
+            (rows && v->columns != 1)) {
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no such tiles", w->target->name);
                 return;
         }
         c_declare(w, s->variable);
         if (rows)
-                c_line(w, "%s %s[%d][%d] = { { 0 } };", element_info[e].c_type, c_name(w, v)->text, v->rows, v->columns);
+                c_line(w, "%s %s[%d][%d] = { { 0 } };", element_info[e].c_type, c_name(w, v)->text,
+                       v->rows, v->columns);
         else
-                c_line(w, "%s %s[%d][%d][4] = { { { 0 } } };", element_info[e].c_type, c_name(w, v)->text, v->rows / ROWS, v->columns);
+                c_line(w, "%s %s[%d][%d][4] = { { { 0 } } };", element_info[e].c_type,
+                       c_name(w, v)->text, v->rows / ROWS, v->columns);
 }
 
 void cuda_product(struct c_writer *w, const struct loop_stmt *s)
@@ -628,7 +722,9 @@ void cuda_product(struct c_writer *w, const struct loop_stmt *s)
                 c_line(w, "__syncthreads();");
                 break;
         case STMT_SETTLE: cuda_settle(w, s); break;
-        case STMT_MULTIPLY: (s->tiles.warp_group ? cuda_warp_group_multiply : put_multiply)(w, s); break;
+        case STMT_MULTIPLY:
+                (s->tiles.warp_group ? cuda_warp_group_multiply : put_multiply)(w, s);
+                break;
         case STMT_UNLOAD: put_unloading(w, s); break;
         case STMT_SCALE: put_scaling(w, s); break;
         case STMT_TAKE: case STMT_GIVE: put_own(w, s); break;

@@ -42,7 +42,9 @@ bool cuda_profile_check(struct c_writer *w)
                 return true;
         struct rows r = find_rows(w);
         if (r.flows)
-                c_fail(w, EXIT_UNSUPPORTED, "--profile: on target %s it wants a model without control flow", w->options->target->name);
+                c_fail(w, EXIT_UNSUPPORTED,
+                       "--profile: on target %s it wants a model without control flow",
+                       w->options->target->name);
         return !r.flows;
 }
 
@@ -51,11 +53,13 @@ void cuda_profile_header(struct c_writer *w)
         if (!w->options->profile)
                 return;
         const char *prefix = w->options->prefix;
-        text_add(w->out,
-                 "\n/* Times launches: run's arguments, and room for the microseconds of each. It captures the stream, so that must not be the\n"
-                 " * default one; it waits. What a launch is stands in a table, in the same order: its kernel, nodes of the model, the\n"
-                 " * grid, registers that its schedule counted on (0: it has none), bytes of shared memory of a block, blocks that a multiprocessor\n"
-                 " * has at a time, and the microseconds that were predicted. */\n");
+        text_add(w->out, "\n/* Times launches: run's arguments, and room for the microseconds of "
+                         "each. It captures the stream, so that must not be the\n"
+                         " * default one; it waits. What a launch is stands in a table, in the "
+                         "same order: its kernel, nodes of the model, the\n"
+                         " * grid, registers that its schedule counted on (0: it has none), bytes "
+                         "of shared memory of a block, blocks that a multiprocessor\n"
+                         " * has at a time, and the microseconds that were predicted. */\n");
         c_line(w, "#define %s %d", c_macro(w, "LAUNCHES"), find_rows(w).count);
         text_add(w->out,
                  "struct %s_launch {\n"
@@ -65,7 +69,8 @@ void cuda_profile_header(struct c_writer *w)
                  "};\n"
                  "extern const struct %s_launch %s_launches[];\n",
                  prefix, prefix, prefix);
-        c_run_prototype(w, arena_printf(w->arena, "int %s_profile(float *microseconds," C_SOFT, prefix));
+        c_run_prototype(
+                w, arena_printf(w->arena, "int %s_profile(float *microseconds," C_SOFT, prefix));
         c_put(w, ";");
         c_end(w);
 }
@@ -74,7 +79,8 @@ void cuda_profile_top(struct c_writer *w, struct text *out)
 {
         if (!w->options->profile)
                 return;
-        text_add(out, "\n/* of each launch while profile captures; else NULL */\nstatic cudaEvent_t *profiled;\n");
+        text_add(out, "\n/* of each launch while profile captures; else NULL */\nstatic "
+                      "cudaEvent_t *profiled;\n");
 }
 
 static void put_table(struct c_writer *w, const struct rows *r)
@@ -87,9 +93,11 @@ static void put_table(struct c_writer *w, const struct rows *r)
                 const struct row *row = &r->list[i];
                 const struct grid_cost c = grid_cost_of(w->target, row->f, row->phase, cold);
                 const char *location = row->location ? row->location : "";
-                c_put(w, "{ \"%s\"," C_SOFT "\"%s\"," C_SOFT "%lld, %lld, %d, %lld, %d, %.3g, %.4g },", c_name(w, row->f)->text,
-                      text_literal(w->arena, location, strlen(location)), (long long)c.blocks, (long long)(c.warps * c.lanes), c.registers, (long long)c.shared,
-                      c.resident, c.waves, c.seconds * 1e6);
+                c_put(w,
+                      "{ \"%s\"," C_SOFT "\"%s\"," C_SOFT "%lld, %lld, %d, %lld, %d, %.3g, %.4g },",
+                      c_name(w, row->f)->text, text_literal(w->arena, location, strlen(location)),
+                      (long long)c.blocks, (long long)(c.warps * c.lanes), c.registers,
+                      (long long)c.shared, c.resident, c.waves, c.seconds * 1e6);
                 c_end(w);
         }
         if (!r->count)
@@ -105,22 +113,27 @@ static const char begin[] =
         "        int made = 0, result = %s;\n"
         "        while (made <= %s && cudaEventCreate(&events[made]) == cudaSuccess)\n"
         "                made++;\n"
-        "        if (made > %s && cudaStreamBeginCapture((cudaStream_t)stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess) {\n"
+        "        if (made > %s && cudaStreamBeginCapture((cudaStream_t)stream, "
+        "cudaStreamCaptureModeThreadLocal) == cudaSuccess) {\n"
         "                profiled = events + 1;\n"
-        "                result = cudaEventRecordWithFlags(events[0], (cudaStream_t)stream, cudaEventRecordExternal) == cudaSuccess ? 0 : %s;\n"
+        "                result = cudaEventRecordWithFlags(events[0], (cudaStream_t)stream, "
+        "cudaEventRecordExternal) == cudaSuccess ? 0 : %s;\n"
         "                if (!result)\n"
         "                        result = ";
 static const char end[] =
         "                profiled = NULL;\n"
-        "                if (cudaStreamEndCapture((cudaStream_t)stream, &graph) != cudaSuccess || cudaGraphInstantiate(&exec, graph, 0) != cudaSuccess)\n"
+        "                if (cudaStreamEndCapture((cudaStream_t)stream, &graph) != cudaSuccess || "
+        "cudaGraphInstantiate(&exec, graph, 0) != cudaSuccess)\n"
         "                        result = result ? result : %s;\n"
         "        }\n"
         "        for (int i = 0; i < %d && !result; i++) {\n"
-        "                if (cudaGraphLaunch(exec, (cudaStream_t)stream) != cudaSuccess || cudaStreamSynchronize((cudaStream_t)stream) != cudaSuccess)\n"
+        "                if (cudaGraphLaunch(exec, (cudaStream_t)stream) != cudaSuccess || "
+        "cudaStreamSynchronize((cudaStream_t)stream) != cudaSuccess)\n"
         "                        result = %s;\n"
         "                for (int k = 0; k < %s && !result; k++) {\n"
         "                        float milliseconds = 0;\n"
-        "                        if (cudaEventElapsedTime(&milliseconds, events[k], events[k + 1]) != cudaSuccess)\n"
+        "                        if (cudaEventElapsedTime(&milliseconds, events[k], events[k + 1]) "
+        "!= cudaSuccess)\n"
         "                                result = %s;\n"
         "                        if (!i || milliseconds * 1000 < microseconds[k])\n"
         "                                microseconds[k] = milliseconds * 1000;\n"
@@ -143,15 +156,19 @@ void cuda_profile(struct c_writer *w)
         const char *launches = c_macro(w, "LAUNCHES"), *error = c_macro(w, "ERROR_LAUNCH");
         put_table(w, &r);
         text_add(w->out, "\n");
-        c_run_prototype(w, arena_printf(w->arena, "int %s_profile(float *microseconds," C_SOFT, w->options->prefix));
+        c_run_prototype(w, arena_printf(w->arena, "int %s_profile(float *microseconds," C_SOFT,
+                                        w->options->prefix));
         c_end(w);
         text_add(w->out, "{\n");
         if (!w->options->unchecked)
-                text_add(w->out, "        if (!microseconds)\n                return %s;\n", c_macro(w, "ERROR_NULL"));
+                text_add(w->out, "        if (!microseconds)\n                return %s;\n",
+                         c_macro(w, "ERROR_NULL"));
         text_add(w->out, begin, launches, error, launches, launches, error);
         c_put(w, "%s_run(workspace, weights", w->options->prefix);
         for (int i = 0; i < w->input_count + w->output_count; i++)
-                c_put(w, "," C_SOFT "%s", c_name(w, i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count])->text);
+                c_put(w, "," C_SOFT "%s",
+                      c_name(w, i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count])
+                              ->text);
         c_put(w, "," C_SOFT "stream);");
         c_end(w);
         text_add(w->out, end, error, REPLAYS, error, launches, error);

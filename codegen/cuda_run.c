@@ -17,16 +17,16 @@ void cuda_call(struct c_writer *w, const struct loop_function *f)
         w->cuda->fails = true;
 }
 
-static const char launch[] =
-        "\n"
-        "/* Devices that prepare was called for. */\n"
-        "static volatile unsigned char prepared[64];\n"
-        "\n"
-        "static int is_prepared(void)\n"
-        "{\n"
-        "        int device;\n"
-        "        return cudaGetDevice(&device) == cudaSuccess && device >= 0 && device < 64 && prepared[device];\n"
-        "}\n";
+static const char launch[] = "\n"
+                             "/* Devices that prepare was called for. */\n"
+                             "static volatile unsigned char prepared[64];\n"
+                             "\n"
+                             "static int is_prepared(void)\n"
+                             "{\n"
+                             "        int device;\n"
+                             "        return cudaGetDevice(&device) == cudaSuccess && device >= 0 "
+                             "&& device < 64 && prepared[device];\n"
+                             "}\n";
 
 static const char check[] =
         "\n"
@@ -42,7 +42,8 @@ static const char check[] =
         "                (void)cudaGetLastError();\n"
         "                return %s;\n"
         "        }\n"
-        "        if (attributes.type != cudaMemoryTypeDevice && attributes.type != cudaMemoryTypeManaged)\n"
+        "        if (attributes.type != cudaMemoryTypeDevice && attributes.type != "
+        "cudaMemoryTypeManaged)\n"
         "                return %s;\n"
         "        return 0;\n"
         "}\n";
@@ -58,17 +59,21 @@ static void put_prepare(struct c_writer *w)
         c_line(w, "cudaStreamCaptureStatus capture;");
         c_line(w, "if (cudaGetDevice(&device) != cudaSuccess || device < 0 || device >= 64)");
         c_return_error(w, "DEVICE");
-        c_line(w, "if (cudaStreamIsCapturing(NULL, &capture) != cudaSuccess || capture != cudaStreamCaptureStatusNone)");
+        c_line(w, "if (cudaStreamIsCapturing(NULL, &capture) != cudaSuccess || capture != "
+                  "cudaStreamCaptureStatusNone)");
         c_return_error(w, "CAPTURE");
-        c_line(w, "if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||");
-        c_line(w, "    cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) != cudaSuccess)");
+        c_line(w, "if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) "
+                  "!= cudaSuccess ||");
+        c_line(w, "    cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) "
+                  "!= cudaSuccess)");
         c_return_error(w, "DEVICE");
         c_line(w, "if (major * 10 + minor < %d)", target_gpu(w->target)->capability);
         c_return_error(w, "PROCESSOR");
         for (int i = 0; i < cuda->phase_count; i++)
                 shared = cuda->phases[i].shared > shared ? cuda->phases[i].shared : shared;
         if (cuda->shares) {
-                c_line(w, "if (cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess ||");
+                c_line(w, "if (cudaDeviceGetAttribute(&shared, "
+                          "cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess ||");
                 c_line(w, "    shared < %lld)", (long long)shared);
                 c_return_error(w, "SHARED");
         }
@@ -76,12 +81,14 @@ static void put_prepare(struct c_writer *w)
                 c_line(w, "static const struct { const void *kernel; int shared; } kernels[] = {");
                 w->indent++;
                 for (int i = 0; i < cuda->phase_count; i++)
-                        c_line(w, "{ (const void *)%s, %lld },", cuda->phases[i].name, (long long)cuda->phases[i].shared);
+                        c_line(w, "{ (const void *)%s, %lld },", cuda->phases[i].name,
+                               (long long)cuda->phases[i].shared);
                 w->indent--;
                 c_line(w, "};");
                 c_line(w, "for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)");
                 w->indent++;
-                c_line(w, "if (cudaFuncSetAttribute(kernels[i].kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,");
+                c_line(w, "if (cudaFuncSetAttribute(kernels[i].kernel, "
+                          "cudaFuncAttributeMaxDynamicSharedMemorySize,");
                 c_line(w, "                         kernels[i].shared) != cudaSuccess)");
                 c_return_error(w, "PROCESSOR");
                 w->indent--;
@@ -96,7 +103,8 @@ static void put_prepare(struct c_writer *w)
 static void put_copy(struct c_writer *w, const char *to, const char *from, const char *bytes)
 {
         c_line(w, "if (cudaMemcpyAsync(%s, %s, %s,", to, from, bytes);
-        c_line(w, "                    cudaMemcpyHostToDevice, (cudaStream_t)stream) != cudaSuccess)");
+        c_line(w,
+               "                    cudaMemcpyHostToDevice, (cudaStream_t)stream) != cudaSuccess)");
         c_return_error(w, "LAUNCH");
 }
 
@@ -106,7 +114,8 @@ static void put_load(struct c_writer *w)
         bool unchecked = w->options->unchecked;
         c_function_open(w, cuda_load_prototype(w));
         if (!w->weight_count) {
-                c_line(w, where == PRINT_WEIGHTS_FILE ? "(void)weights, (void)file, (void)stream;" : "(void)weights, (void)stream;");
+                c_line(w, where == PRINT_WEIGHTS_FILE ? "(void)weights, (void)file, (void)stream;"
+                                                      : "(void)weights, (void)stream;");
                 c_line(w, "return 0;");
                 c_function_close(w);
                 return;
@@ -127,19 +136,23 @@ static void put_load(struct c_writer *w)
                 c_return_error(w, "WEIGHTS");
         }
         if (where == PRINT_WEIGHTS_INCBIN && !unchecked) {
-                c_line(w, "if ((uintptr_t)constants_end - (uintptr_t)&constants != sizeof constants || !are_weights(constants.head))");
+                c_line(w, "if ((uintptr_t)constants_end - (uintptr_t)&constants != sizeof "
+                          "constants || !are_weights(constants.head))");
                 c_return_error(w, "WEIGHTS");
         }
         if (where == PRINT_WEIGHTS_INLINE) {
-                c_line(w, "for (size_t at = 0; at < sizeof(struct weights); at += %d) {", C_ROW_BYTES);
+                c_line(w, "for (size_t at = 0; at < sizeof(struct weights); at += %d) {",
+                       C_ROW_BYTES);
                 w->indent++;
                 c_line(w, "const size_t left = sizeof(struct weights) - at;");
-                put_copy(w, "(char *)weights + at", arena_printf(w->arena, "weights_rows[at / %d]", C_ROW_BYTES),
+                put_copy(w, "(char *)weights + at",
+                         arena_printf(w->arena, "weights_rows[at / %d]", C_ROW_BYTES),
                          arena_printf(w->arena, "left < %d ? left : %d", C_ROW_BYTES, C_ROW_BYTES));
                 w->indent--;
                 c_line(w, "}");
         } else {
-                put_copy(w, "weights", where == PRINT_WEIGHTS_FILE ? "file" : "&constants", "sizeof(struct weights)");
+                put_copy(w, "weights", where == PRINT_WEIGHTS_FILE ? "file" : "&constants",
+                         "sizeof(struct weights)");
         }
         c_line(w, "return 0;");
         c_function_close(w);
@@ -162,9 +175,11 @@ static void put_checks(struct c_writer *w)
         if (w->weight_bytes > 0)
                 put_check(w, "weights", c_macro(w, "WEIGHTS_ALIGN"), &any);
         for (int i = 0; i < w->input_count + w->output_count; i++) {
-                struct loop_buffer *b = i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count];
+                struct loop_buffer *b =
+                        i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count];
                 if (b->extent)
-                        put_check(w, c_use(w, b), arena_printf(w->arena, "%d", cuda_port_multiple(w, b)), &any);
+                        put_check(w, c_use(w, b),
+                                  arena_printf(w->arena, "%d", cuda_port_multiple(w, b)), &any);
         }
         if (!any)                       /* no tensor has elements */
                 c_put(w, "if ((status = 0) != 0");
@@ -194,9 +209,12 @@ static void put_run(struct c_writer *w, struct text *body)
         c_weights_pointer(w, w->uses_weights);
         c_run_pointers(w);
         if (cuda->fails) {
-                c_line(w, "unsigned *const failed = (unsigned *)(void *)((unsigned char *)workspace + %lld), calls = 0;",
+                c_line(w,
+                       "unsigned *const failed = (unsigned *)(void *)((unsigned char *)workspace + "
+                       "%lld), calls = 0;",
                        (long long)cuda->status_at);
-                c_line(w, "if (cudaMemsetAsync(failed, 255, sizeof *failed, (cudaStream_t)stream) != cudaSuccess)");
+                c_line(w, "if (cudaMemsetAsync(failed, 255, sizeof *failed, (cudaStream_t)stream) "
+                          "!= cudaSuccess)");
                 c_return_error(w, "LAUNCH");
         }
         if (body->length)
@@ -210,23 +228,29 @@ static void put_run(struct c_writer *w, struct text *body)
 static void put_status(struct c_writer *w)
 {
         const struct cuda_writer *cuda = w->cuda;
-        c_function_open(w, arena_printf(w->arena, "int %s_status(const void *workspace, void *stream)", w->options->prefix));
+        c_function_open(w,
+                        arena_printf(w->arena, "int %s_status(const void *workspace, void *stream)",
+                                     w->options->prefix));
         if (cuda->fails) {
                 c_line(w, "unsigned failed;");
                 if (!w->options->unchecked) {
                         c_line(w, "if (!workspace)");
                         c_return_error(w, "NULL");
                 }
-                c_line(w, "if (cudaMemcpyAsync(&failed, (const unsigned char *)workspace + %lld, sizeof failed,",
+                c_line(w,
+                       "if (cudaMemcpyAsync(&failed, (const unsigned char *)workspace + %lld, "
+                       "sizeof failed,",
                        (long long)cuda->status_at);
-                c_line(w, "                    cudaMemcpyDeviceToHost, (cudaStream_t)stream) != cudaSuccess)");
+                c_line(w, "                    cudaMemcpyDeviceToHost, (cudaStream_t)stream) != "
+                          "cudaSuccess)");
                 c_return_error(w, "LAUNCH");
         } else {
                 c_line(w, "(void)workspace;");
         }
         c_line(w, "if (cudaStreamSynchronize((cudaStream_t)stream) != cudaSuccess)");
         c_return_error(w, "LAUNCH");
-        c_line(w, cuda->fails ? "return failed == 0xffffffffu ? 0 : -(int)(failed & 255u);" : "return 0;");
+        c_line(w, cuda->fails ? "return failed == 0xffffffffu ? 0 : -(int)(failed & 255u);"
+                              : "return 0;");
         c_function_close(w);
 }
 
@@ -255,7 +279,8 @@ static void find_maker(struct loop_stmt *s, void *context)
 {
         struct making *m = context;
         for (int i = 0; s->kind == STMT_CALL && !m->location && i < s->function->buffer_count; i++)
-                if (s->function->buffers[i]->access != ACCESS_IN && loop_buffer_root(s->buffers[i], NULL) == m->buffer)
+                if (s->function->buffers[i]->access != ACCESS_IN &&
+                    loop_buffer_root(s->buffers[i], NULL) == m->buffer)
                         m->location = loop_call_location(s);
 }
 
@@ -285,7 +310,8 @@ static void check_control(struct loop_stmt *s, void *context)
         if (s->body)
                 loop_block_walk(s->body, find_call, NULL, &call);
         const char *name = call ? loop_call_location(call) : NULL;
-        c->list = arena_printf(c->w->arena, "%s%s%s", c->list, c->count++ ? ", " : "", name ? name : made_by(c->w->p, read));
+        c->list = arena_printf(c->w->arena, "%s%s%s", c->list, c->count++ ? ", " : "",
+                               name ? name : made_by(c->w->p, read));
 }
 
 static bool check_main(struct c_writer *w)
@@ -294,8 +320,10 @@ static bool check_main(struct c_writer *w)
         loop_walk_mains(w->p, check_control, NULL, &c);
         if (c.count)
                 c_fail(w, EXIT_UNSUPPORTED,
-                       "target %s has no control flow by data that only the device knows: a condition, a number of iterations or a "
-                       "place is read around %s", w->target->name, c.list);
+                       "target %s has no control flow by data that only the device knows: a "
+                       "condition, a number of iterations or a "
+                       "place is read around %s",
+                       w->target->name, c.list);
         return !c.count;
 }
 
@@ -311,8 +339,8 @@ void cuda_run(struct c_writer *w, struct text *out)
         w->indent = 0;
         text_add(out, "%s", launch);
         if (!w->options->unchecked)
-                text_add(out, check, c_macro(w, "ERROR_NULL"), c_macro(w, "ERROR_ALIGNMENT"), c_macro(w, "ERROR_MEMORY"),
-                         c_macro(w, "ERROR_MEMORY"));
+                text_add(out, check, c_macro(w, "ERROR_NULL"), c_macro(w, "ERROR_ALIGNMENT"),
+                         c_macro(w, "ERROR_MEMORY"), c_macro(w, "ERROR_MEMORY"));
         put_prepare(w);
         put_load(w);
         put_run(w, &body);

@@ -21,7 +21,9 @@ static void add_port(struct c_writer *w, const struct loop_buffer *port, int byt
         struct cuda_port added = { port, bytes };
         for (int i = 0; i < w->cuda->port_count; i++)
                 if (w->cuda->ports[i].buffer == port) {
-                        w->cuda->ports[i].multiple = bytes > w->cuda->ports[i].multiple ? bytes : w->cuda->ports[i].multiple;
+                        w->cuda->ports[i].multiple = bytes > w->cuda->ports[i].multiple
+                                                             ? bytes
+                                                             : w->cuda->ports[i].multiple;
                         return;
                 }
         ARENA_GROW(w->arena, w->cuda->ports, w->cuda->port_count);
@@ -35,7 +37,8 @@ static void look_at_call(struct loop_stmt *s, void *context)
                 return;
         for (int i = 0; i < s->function->buffer_count; i++) {
                 const struct loop_buffer *root = loop_buffer_root(s->buffers[i], NULL);
-                if (s->function->buffers[i] == c->parameter && (root->space == SPACE_INPUT || root->space == SPACE_OUTPUT))
+                if (s->function->buffers[i] == c->parameter &&
+                    (root->space == SPACE_INPUT || root->space == SPACE_OUTPUT))
                         add_port(c->w, root, c->bytes);
         }
 }
@@ -65,7 +68,9 @@ static const char *name_of(struct c_writer *w, const char *stem, enum element e,
         const char *name = arena_printf(w->arena, "%s_%s_%d", stem, element_info[e].text, count);
         for (; count > 2; count /= 2)
                 names++;
-        const char **known = !strcmp(stem, "load") ? &names->load : !strcmp(stem, "store") ? &names->store : &names->type;
+        const char **known = !strcmp(stem, "load")    ? &names->load
+                             : !strcmp(stem, "store") ? &names->store
+                                                      : &names->type;
         if (!*known)
                 *known = c_global(w, name);
         return *known;
@@ -81,12 +86,15 @@ void cuda_vector_load(struct c_writer *w, const struct loop_stmt *s)
         struct loop_buffer *b = s->a->buffer;
         const int count = s->variable->type.lanes;
         if (s->a->op != LOOP_LOAD || !w->cuda->lane || count > COPY_BYTES) {
-                c_fail(w, EXIT_UNSUPPORTED, "target %s has no vectors but those that a lane loads", w->target->name);
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no vectors but those that a lane loads",
+                       w->target->name);
                 return;
         }
         need_vector(w, b, count);
-        c_name_set(w, s->variable, c_local(w, "word"));   /* a phase is a function, in which names begin anew */
-        c_put(w, "const struct %s %s = %s(", name_of(w, "words", b->element, count), c_name(w, s->variable)->text, name_of(w, "load", b->element, count));
+        c_name_set(w, s->variable, c_local(w, "word"));   /* a phase is a function, in which names
+                                                           * begin anew */
+        c_put(w, "const struct %s %s = %s(", name_of(w, "words", b->element, count),
+              c_name(w, s->variable)->text, name_of(w, "load", b->element, count));
         cuda_place(w, b, s->a->args[0]);
         c_put(w, ");");
         c_end(w);
@@ -109,7 +117,8 @@ void cuda_vector_store(struct c_writer *w, const struct loop_stmt *s)
 
 /* ---- functions ---- */
 
-static void put_store_function(struct text *out, const struct cuda_vector_names *names, const char *type, int count)
+static void put_store_function(struct text *out, const struct cuda_vector_names *names,
+                               const char *type, int count)
 {
         text_add(out, "static __device__ __forceinline__ void %s(%s *to", names->store, type);
         for (int i = 0; i < count; i++)
@@ -120,10 +129,15 @@ static void put_store_function(struct text *out, const struct cuda_vector_names 
         text_add(out, " } };\n        move_words(struct %s, to, &word);\n}\n", names->type);
 }
 
-static void put_load_function(struct text *out, const struct cuda_vector_names *names, const char *type)
+static void put_load_function(struct text *out, const struct cuda_vector_names *names,
+                              const char *type)
 {
-        text_add(out, "static __device__ __forceinline__ struct %s %s(const %s *from)\n{\n        struct %s word;\n", names->type, names->load, type, names->type);
-        text_add(out, "        move_words(struct %s, &word, from);\n        return word;\n}\n", names->type);
+        text_add(out,
+                 "static __device__ __forceinline__ struct %s %s(const %s *from)\n{\n        "
+                 "struct %s word;\n",
+                 names->type, names->load, type, names->type);
+        text_add(out, "        move_words(struct %s, &word, from);\n        return word;\n}\n",
+                 names->type);
 }
 
 static const char head[] =
@@ -143,7 +157,9 @@ void cuda_vector_top(struct c_writer *w, struct text *out)
                         const int count = 2 << i;
                         if (!names->type)
                                 continue;
-                        text_add(out, "%sstruct __align__(%d) %s { %s at[%d]; };\n", any ? "" : head, count * element_info[e].bytes, names->type, type, count);
+                        text_add(out, "%sstruct __align__(%d) %s { %s at[%d]; };\n",
+                                 any ? "" : head, count * element_info[e].bytes, names->type, type,
+                                 count);
                         if (names->load)
                                 put_load_function(out, names, type);
                         if (names->store)

@@ -25,7 +25,8 @@ static const char fence[] =
         "\n"
         "#ifndef CUDA_CPU\n"
         "/* what threads wrote, and barriers that they made, are there for units and copies */\n"
-        "static __device__ __forceinline__ void shared_to_units(void) { asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\"); }\n"
+        "static __device__ __forceinline__ void shared_to_units(void) { asm "
+        "volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\"); }\n"
         "#endif\n";
 
 static const char bulk_copies[] =
@@ -33,26 +34,34 @@ static const char bulk_copies[] =
         "#ifndef CUDA_CPU\n"
         "static __device__ __forceinline__ void barrier_begin(uint64_t *b, unsigned arrivals)\n"
         "{\n"
-        "        asm volatile(\"mbarrier.init.shared::cta.b64 [%0], %1;\" ::\"r\"((unsigned)__cvta_generic_to_shared(b)), \"r\"(arrivals) : \"memory\");\n"
+        "        asm volatile(\"mbarrier.init.shared::cta.b64 [%0], %1;\" "
+        "::\"r\"((unsigned)__cvta_generic_to_shared(b)), \"r\"(arrivals) : \"memory\");\n"
         "}\n"
         "static __device__ __forceinline__ void barrier_expect(uint64_t *b, unsigned bytes)\n"
         "{\n"
-        "        asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\" ::\"r\"((unsigned)__cvta_generic_to_shared(b)), \"r\"(bytes)\n"
+        "        asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\" "
+        "::\"r\"((unsigned)__cvta_generic_to_shared(b)), \"r\"(bytes)\n"
         "                     : \"memory\");\n"
         "}\n"
         "static __device__ __forceinline__ void barrier_wait(uint64_t *b, unsigned parity)\n"
         "{\n"
         "        unsigned passed;\n"
         "        do\n"
-        "                asm volatile(\"{\\n.reg .pred p;\\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\\nselp.u32 %0, 1, 0, p;\\n}\"\n"
-        "                             : \"=r\"(passed) : \"r\"((unsigned)__cvta_generic_to_shared(b)), \"r\"(parity) : \"memory\");\n"
+        "                asm volatile(\"{\\n.reg .pred "
+        "p;\\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\\nselp.u32 %0, 1, 0, p;\\n}\"\n"
+        "                             : \"=r\"(passed) : "
+        "\"r\"((unsigned)__cvta_generic_to_shared(b)), \"r\"(parity) : \"memory\");\n"
         "        while (!passed);\n"
         "}\n"
-        "/* a run of bytes into shared memory, all multiples of 16; the barrier counts what arrives */\n"
-        "static __device__ __forceinline__ void copy_bulk(void *shared, const void *global, unsigned bytes, uint64_t *b)\n"
+        "/* a run of bytes into shared memory, all multiples of 16; the barrier counts what "
+        "arrives */\n"
+        "static __device__ __forceinline__ void copy_bulk(void *shared, const void *global, "
+        "unsigned bytes, uint64_t *b)\n"
         "{\n"
-        "        asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];\"\n"
-        "                     ::\"r\"((unsigned)__cvta_generic_to_shared(shared)), \"l\"(global), \"r\"(bytes), \"r\"((unsigned)__cvta_generic_to_shared(b))\n"
+        "        asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+        "[%0], [%1], %2, [%3];\"\n"
+        "                     ::\"r\"((unsigned)__cvta_generic_to_shared(shared)), \"l\"(global), "
+        "\"r\"(bytes), \"r\"((unsigned)__cvta_generic_to_shared(b))\n"
         "                     : \"memory\");\n"
         "}\n"
         "#endif\n"
@@ -60,7 +69,8 @@ static const char bulk_copies[] =
         "/* Bulk copies: a barrier for each group that may be under way, in turn. */\n"
         "enum { BULK_GROUPS = 16 };\n"
         "struct bulk_copies { uint64_t *arrivals; unsigned copied, arrived, bytes; };\n"
-        "static __device__ __forceinline__ bool bulk_thread(void) { return threadIdx.x + threadIdx.y == 0; }\n"
+        "static __device__ __forceinline__ bool bulk_thread(void) { return threadIdx.x + "
+        "threadIdx.y == 0; }\n"
         "static __device__ __forceinline__ void bulk_begin(struct bulk_copies *r, void *shared)\n"
         "{\n"
         "        r->arrivals = (uint64_t *)shared;\n"
@@ -72,7 +82,8 @@ static const char bulk_copies[] =
         "        }\n"
         "        __syncthreads();\n"
         "}\n"
-        "static __device__ __forceinline__ void bulk_copy(struct bulk_copies *r, void *shared, const void *global, unsigned bytes)\n"
+        "static __device__ __forceinline__ void bulk_copy(struct bulk_copies *r, void *shared, "
+        "const void *global, unsigned bytes)\n"
         "{\n"
         "        if (bulk_thread())\n"
         "                copy_bulk(shared, global, bytes, r->arrivals + r->copied % BULK_GROUPS);\n"
@@ -89,19 +100,25 @@ static const char bulk_copies[] =
         "static __device__ __forceinline__ void bulk_wait(struct bulk_copies *r, unsigned left)\n"
         "{\n"
         "        for (; r->copied - r->arrived > left; r->arrived++)\n"
-        "                barrier_wait(r->arrivals + r->arrived % BULK_GROUPS, r->arrived / BULK_GROUPS % 2);\n"
+        "                barrier_wait(r->arrivals + r->arrived % BULK_GROUPS, r->arrived / "
+        "BULK_GROUPS % 2);\n"
         "}\n";
 
 static const char units[] =
         "\n"
         "#ifndef CUDA_CPU\n"
-        "static __device__ __forceinline__ void units_begin(void) { asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\"); }\n"
-        "static __device__ __forceinline__ void units_commit(void) { asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\"); }\n"
-        "#define units_wait(left) asm volatile(\"wgmma.wait_group.sync.aligned %0;\" ::\"n\"(left) : \"memory\")\n"
-        "/* lines of 128 bytes from a word of them on: word n of line l at n ^ l % 8, of memory whose lines are numbered from a multiple of 1024 on */\n"
+        "static __device__ __forceinline__ void units_begin(void) { asm "
+        "volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\"); }\n"
+        "static __device__ __forceinline__ void units_commit(void) { asm "
+        "volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\"); }\n"
+        "#define units_wait(left) asm volatile(\"wgmma.wait_group.sync.aligned %0;\" ::\"n\"(left) "
+        ": \"memory\")\n"
+        "/* lines of 128 bytes from a word of them on: word n of line l at n ^ l % 8, of memory "
+        "whose lines are numbered from a multiple of 1024 on */\n"
         "static __device__ __forceinline__ uint64_t matrix_at(const void *shared, unsigned word)\n"
         "{\n"
-        "        return (uint64_t)(((unsigned)__cvta_generic_to_shared(shared) >> 4 & 0x3fff) + word) | 1ull << 16 | 64ull << 32 | 1ull << 62;\n"
+        "        return (uint64_t)(((unsigned)__cvta_generic_to_shared(shared) >> 4 & 0x3fff) + "
+        "word) | 1ull << 16 | 64ull << 32 | 1ull << 62;\n"
         "}\n"
         "#endif\n";
 
@@ -118,17 +135,25 @@ static const char units[] =
         "                asm volatile(\"\" : " operands ");\n" \
         "}\n" \
         "#endif\n"
-static const char settled_floats[] = SETTLED("sums_settled", "float", "4", "\"+f\"(x[j][0]), \"+f\"(x[j][1]), \"+f\"(x[j][2]), \"+f\"(x[j][3])");
-static const char settled_whole[] = SETTLED("whole_sums_settled", "int32_t", "4", "\"+r\"(x[j][0]), \"+r\"(x[j][1]), \"+r\"(x[j][2]), \"+r\"(x[j][3])");
-static const char settled_pairs[] = SETTLED("pairs_settled", "uint32_t", "2", "\"+r\"(x[j][0]), \"+r\"(x[j][1])");
+static const char settled_floats[] =
+        SETTLED("sums_settled", "float", "4",
+                "\"+f\"(x[j][0]), \"+f\"(x[j][1]), \"+f\"(x[j][2]), \"+f\"(x[j][3])");
+static const char settled_whole[] =
+        SETTLED("whole_sums_settled", "int32_t", "4",
+                "\"+r\"(x[j][0]), \"+r\"(x[j][1]), \"+r\"(x[j][2]), \"+r\"(x[j][3])");
+static const char settled_pairs[] =
+        SETTLED("pairs_settled", "uint32_t", "2", "\"+r\"(x[j][0]), \"+r\"(x[j][1])");
 
 static const char transposed[] =
         "\n"
         "#ifndef CUDA_CPU\n"
-        "/* lines of 64 outputs, one for each channel, from a multiple of 8 of them on; those of the next outputs lie so many bytes behind */\n"
-        "static __device__ __forceinline__ uint64_t matrix_across_at(const void *shared, unsigned next)\n"
+        "/* lines of 64 outputs, one for each channel, from a multiple of 8 of them on; those of "
+        "the next outputs lie so many bytes behind */\n"
+        "static __device__ __forceinline__ uint64_t matrix_across_at(const void *shared, unsigned "
+        "next)\n"
         "{\n"
-        "        return (uint64_t)((unsigned)__cvta_generic_to_shared(shared) >> 4 & 0x3fff) | (uint64_t)(next >> 4) << 16 | 64ull << 32 | 1ull << 62;\n"
+        "        return (uint64_t)((unsigned)__cvta_generic_to_shared(shared) >> 4 & 0x3fff) | "
+        "(uint64_t)(next >> 4) << 16 | 64ull << 32 | 1ull << 62;\n"
         "}\n"
         "#endif\n";
 
@@ -167,8 +192,11 @@ static void put_sums_given(struct text *out, const struct cuda_product *p)
         text_add(out, "                     : ");
         for (int v = 0; v < p->vectors; v++)
                 for (int i = 0; i < 4; i++)
-                        text_add(out, "%s\"+%s\"(sums[%d][%d])%s", i || !v ? "" : "                       ", kind, v, i,
-                                 v + 1 == p->vectors && i == 3 ? "\n" : i == 3 ? ",\n" : ", ");
+                        text_add(out, "%s\"+%s\"(sums[%d][%d])%s",
+                                 i || !v ? "" : "                       ", kind, v, i,
+                                 v + 1 == p->vectors && i == 3 ? "\n"
+                                 : i == 3                      ? ",\n"
+                                                               : ", ");
 }
 
 /* The function of one instruction: 64 positions by vectors * 8 outputs. */
@@ -180,24 +208,37 @@ static void put_unit(struct text *out, const struct cuda_product *p)
         if (p->of_sums)
                 text_add(out,
                          "\n#ifndef CUDA_CPU\n"
-                         "/* sums += x w: 64 positions by %d outputs of %s, 16 channels; x in pairs, w transposed */\n"
-                         "static __device__ __forceinline__ void %s_across_%d(%s sums[%d][4], const uint32_t x[2][2], const void *w, unsigned next)\n{\n",
+                         "/* sums += x w: 64 positions by %d outputs of %s, 16 channels; x in "
+                         "pairs, w transposed */\n"
+                         "static __device__ __forceinline__ void %s_across_%d(%s sums[%d][4], "
+                         "const uint32_t x[2][2], const void *w, unsigned next)\n{\n",
                          outputs, u->about, u->name, outputs, sum, p->vectors);
         else
                 text_add(out,
                          "\n#ifndef CUDA_CPU\n"
-                         "/* sums += x w: 64 positions by %d outputs of %s, two words of each line from `word` on */\n"
-                         "static __device__ __forceinline__ void %s_%d(%s sums[%d][4], const void *x, const void *w, unsigned word)\n{\n",
+                         "/* sums += x w: 64 positions by %d outputs of %s, two words of each line "
+                         "from `word` on */\n"
+                         "static __device__ __forceinline__ void %s_%d(%s sums[%d][4], const void "
+                         "*x, const void *w, unsigned word)\n{\n",
                          outputs, u->about, u->name, outputs, sum, p->vectors);
-        text_add(out, "        asm volatile(\"wgmma.mma_async.sync.aligned.m64n%d%s.%s {\"\n", outputs, u->shape, u->types);
+        text_add(out, "        asm volatile(\"wgmma.mma_async.sync.aligned.m64n%d%s.%s {\"\n",
+                 outputs, u->shape, u->types);
         put_sums_named(out, count);
         if (p->of_sums)
-                text_add(out, "                     \"}, {%%%d, %%%d, %%%d, %%%d}, %%%d, 1, 1, 1, 1;\"\n", count, count + 1, count + 2, count + 3, count + 4);
+                text_add(
+                        out,
+                        "                     \"}, {%%%d, %%%d, %%%d, %%%d}, %%%d, 1, 1, 1, 1;\"\n",
+                        count, count + 1, count + 2, count + 3, count + 4);
         else
-                text_add(out, "                     \"}, %%%d, %%%d%s;\"\n", count, count + 1, u->tail);
+                text_add(out, "                     \"}, %%%d, %%%d%s;\"\n", count, count + 1,
+                         u->tail);
         put_sums_given(out, p);
-        text_add(out, p->of_sums ? "                     : \"r\"(x[0][0]), \"r\"(x[0][1]), \"r\"(x[1][0]), \"r\"(x[1][1]), \"l\"(matrix_across_at(w, next)));\n}\n#endif\n"
-                                 : "                     : \"l\"(matrix_at(x, word)), \"l\"(matrix_at(w, word)));\n}\n#endif\n");
+        text_add(out,
+                 p->of_sums
+                         ? "                     : \"r\"(x[0][0]), \"r\"(x[0][1]), \"r\"(x[1][0]), "
+                           "\"r\"(x[1][1]), \"l\"(matrix_across_at(w, next)));\n}\n#endif\n"
+                         : "                     : \"l\"(matrix_at(x, word)), \"l\"(matrix_at(w, "
+                           "word)));\n}\n#endif\n");
 }
 
 /* The function of an iteration: an instruction for every two words of a line. */
@@ -205,28 +246,35 @@ static void put_warp_group(struct c_writer *w, struct text *out, const struct cu
 {
         const struct multiply *m = p->multiply;
         text_add(out,
-                 "\n/* sums of %d positions of each four warps, and %d outputs: lines of %d channels */\n"
-                 "static __device__ __forceinline__ void %s(%s sums[%d][4], const %s *x, const %s *w)\n"
+                 "\n/* sums of %d positions of each four warps, and %d outputs: lines of %d "
+                 "channels */\n"
+                 "static __device__ __forceinline__ void %s(%s sums[%d][4], const %s *x, const %s "
+                 "*w)\n"
                  "{\n"
-                 "        const %s *const own = x + __shfl_sync(0xffffffffu, threadIdx.y, 0) / %d * %d;        /* one address for a warp */\n"
+                 "        const %s *const own = x + __shfl_sync(0xffffffffu, threadIdx.y, 0) / %d "
+                 "* %d;        /* one address for a warp */\n"
                  "        units_begin();\n"
                  "#pragma unroll\n"
                  "        for (int word = 0; word < %d; word += 2)\n"
                  "                %s_%d(sums, own, w, word);\n"
                  "        units_commit();\n"
                  "}\n",
-                 m->positions, p->vectors * m->outputs, m->channels, cuda_product_name(w, p), element_info[m->sum].c_type, p->vectors,
-                 element_info[m->x.memory].c_type, element_info[m->w.memory].c_type, element_info[m->x.memory].c_type, MULTIPLY_WARPS,
+                 m->positions, p->vectors * m->outputs, m->channels, cuda_product_name(w, p),
+                 element_info[m->sum].c_type, p->vectors, element_info[m->x.memory].c_type,
+                 element_info[m->w.memory].c_type, element_info[m->x.memory].c_type, MULTIPLY_WARPS,
                  m->positions * m->channels, MULTIPLY_SWIZZLE, m->name, p->vectors * m->outputs);
 }
 
-static void put_warp_group_of_sums(struct c_writer *w, struct text *out, const struct cuda_product *p)
+static void put_warp_group_of_sums(struct c_writer *w, struct text *out,
+                                   const struct cuda_product *p)
 {
         const struct multiply *m = p->multiply;
         const char *element = element_info[m->w.memory].c_type;
         text_add(out,
-                 "\n/* sums of %d positions of each four warps, and %d outputs: x other sums; w lines of %d outputs, of %d channels */\n"
-                 "static __device__ __forceinline__ void %s(%s sums[%d][4], const uint32_t x[%d][2], const %s *w)\n"
+                 "\n/* sums of %d positions of each four warps, and %d outputs: x other sums; w "
+                 "lines of %d outputs, of %d channels */\n"
+                 "static __device__ __forceinline__ void %s(%s sums[%d][4], const uint32_t "
+                 "x[%d][2], const %s *w)\n"
                  "{\n"
                  "        units_begin();\n"
                  "#pragma unroll\n"
@@ -234,15 +282,18 @@ static void put_warp_group_of_sums(struct c_writer *w, struct text *out, const s
                  "                %s_across_%d(sums, x + k * 2, w + k * %d, %d);\n"
                  "        units_commit();\n"
                  "}\n",
-                 m->positions, p->vectors * m->outputs, m->channels, p->depth * MULTIPLY_TRANSPOSED, cuda_product_name(w, p), element_info[m->sum].c_type, p->vectors,
-                 p->depth * 2, element, p->depth, m->name, p->vectors * m->outputs, MULTIPLY_TRANSPOSED * m->channels,
+                 m->positions, p->vectors * m->outputs, m->channels, p->depth * MULTIPLY_TRANSPOSED,
+                 cuda_product_name(w, p), element_info[m->sum].c_type, p->vectors, p->depth * 2,
+                 element, p->depth, m->name, p->vectors * m->outputs,
+                 MULTIPLY_TRANSPOSED * m->channels,
                  p->depth * MULTIPLY_TRANSPOSED * m->channels * element_info[m->w.memory].bytes);
 }
 
 static void put_give(struct text *out, enum element e)
 {
         text_add(out,
-                 "static __device__ __forceinline__ void give_pairs_%s(uint32_t (*pairs)[2], const float *own, int vectors)\n"
+                 "static __device__ __forceinline__ void give_pairs_%s(uint32_t (*pairs)[2], const "
+                 "float *own, int vectors)\n"
                  "{\n"
                  "#pragma unroll\n"
                  "        for (int j = 0; j < vectors * 2; j++)\n"
@@ -257,8 +308,10 @@ static bool is_known(const struct cuda_writer *cuda, int k, bool pairs)
 {
         const struct cuda_product *p = &cuda->products[k];
         for (const struct cuda_product *q = cuda->products; q < p; q++)
-                if (pairs ? q->of_sums && q->multiply->x.memory == p->multiply->x.memory && multiply_by_warp_group(q->multiply)
-                          : q->multiply == p->multiply && q->vectors == p->vectors && q->of_sums == p->of_sums)
+                if (pairs ? q->of_sums && q->multiply->x.memory == p->multiply->x.memory &&
+                                    multiply_by_warp_group(q->multiply)
+                          : q->multiply == p->multiply && q->vectors == p->vectors &&
+                                    q->of_sums == p->of_sums)
                         return true;
         return false;
 }
@@ -275,8 +328,10 @@ void cuda_warp_group_top(struct c_writer *w, struct text *out)
                 whole |= warp_group && p->sum != E_F32;
                 of_sums |= warp_group && p->of_sums;
         }
-        text_add(out, "%s%s%s", any || cuda->copies_bulk ? fence : "", cuda->copies_bulk ? bulk_copies : "", any ? units : "");
-        text_add(out, "%s%s%s%s", floats ? settled_floats : "", whole ? settled_whole : "", of_sums ? settled_pairs : "", of_sums ? transposed : "");
+        text_add(out, "%s%s%s", any || cuda->copies_bulk ? fence : "",
+                 cuda->copies_bulk ? bulk_copies : "", any ? units : "");
+        text_add(out, "%s%s%s%s", floats ? settled_floats : "", whole ? settled_whole : "",
+                 of_sums ? settled_pairs : "", of_sums ? transposed : "");
         for (int k = 0; k < cuda->product_count; k++) {
                 const struct cuda_product *p = &cuda->products[k];
                 if (!p->multiply || !multiply_by_warp_group(p->multiply))
@@ -291,7 +346,10 @@ void cuda_warp_group_top(struct c_writer *w, struct text *out)
 
 /* ---- statements ---- */
 
-static void find_run(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_COPY && s->code > COPY_BYTES; }
+static void find_run(struct loop_stmt *s, void *found)
+{
+        *(bool *)found |= s->kind == STMT_COPY && s->code > COPY_BYTES;
+}
 
 struct finding { struct arena *arena; struct cuda_phase *phase; };
 
@@ -341,13 +399,16 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
 {
         const struct loop_tiles *t = &s->tiles;
         const struct multiply *m = loop_tile_multiply(s, w->target);
-        bool fits = unit_of(m) && m->sum == s->variable->type.element && t->swizzle == MULTIPLY_SWIZZLE &&
-                    t->positions == t->rows && t->rows * MULTIPLY_WARPS == m->positions && s->variable->warps % MULTIPLY_WARPS == 0 &&
+        bool fits = unit_of(m) && m->sum == s->variable->type.element &&
+                    t->swizzle == MULTIPLY_SWIZZLE && t->positions == t->rows &&
+                    t->rows * MULTIPLY_WARPS == m->positions &&
+                    s->variable->warps % MULTIPLY_WARPS == 0 &&
                     t->vectors * m->outputs <= MULTIPLY_WIDE;
         if (fits && s->buffer)
                 fits = !t->transposed && t->step == m->channels && t->jump == t->rows * t->step;
         else if (fits)                  /* w of bytes cannot be transposed */
-                fits = element_info[m->x.memory].bytes == 2 && t->depth * t->group % MULTIPLY_TRANSPOSED == 0;
+                fits = element_info[m->x.memory].bytes == 2 &&
+                       t->depth * t->group % MULTIPLY_TRANSPOSED == 0;
         return fits ? m : NULL;
 }
 
@@ -356,11 +417,18 @@ void cuda_warp_group_multiply(struct c_writer *w, const struct loop_stmt *s)
         struct cuda_phase *phase = w->cuda->phase;
         const struct multiply *m = multiply_of(w, s);
         if (!m) {
-                c_fail(w, EXIT_UNSUPPORTED, "target %s has no such product of a warp group", w->target->name);
+                c_fail(w, EXIT_UNSUPPORTED, "target %s has no such product of a warp group",
+                       w->target->name);
                 return;
         }
-        const struct cuda_product p = { .multiply = m, .sum = m->sum, .rows = 1, .vectors = s->tiles.vectors, .of_sums = !s->buffer,
-                                        .depth = s->buffer ? 1 : s->tiles.depth * s->tiles.group / MULTIPLY_TRANSPOSED };
+        const struct cuda_product p = {
+                .multiply = m,
+                .sum = m->sum,
+                .rows = 1,
+                .vectors = s->tiles.vectors,
+                .of_sums = !s->buffer,
+                .depth = s->buffer ? 1 : s->tiles.depth * s->tiles.group / MULTIPLY_TRANSPOSED
+        };
         c_put(w, "%s(%s[0]," C_SOFT, cuda_product_use(w, p), c_use(w, s->variable));
         if (s->buffer)
                 cuda_place(w, s->buffer, s->a);
@@ -371,7 +439,8 @@ void cuda_warp_group_multiply(struct c_writer *w, const struct loop_stmt *s)
         c_put(w, ");");
         c_end(w);
         if (phase->made_count == PRODUCTS_MAX)
-                memmove(phase->made, phase->made + 1, sizeof *phase->made * (size_t)--phase->made_count);
+                memmove(phase->made, phase->made + 1,
+                        sizeof *phase->made * (size_t)--phase->made_count);
         phase->made[phase->made_count++] = s;
 }
 
@@ -390,9 +459,12 @@ void cuda_settle(struct c_writer *w, const struct loop_stmt *s)
         const int done = phase->made_count > s->code ? phase->made_count - s->code : 0;
         c_line(w, "units_wait(%d);", s->code);
         for (int i = 0; i < done; i++) {
-                const struct loop_variable *sums = phase->made[i]->variable, *x = loop_multiplied(phase->made[i]);
+                const struct loop_variable *sums = phase->made[i]->variable,
+                                           *x = loop_multiplied(phase->made[i]);
                 if (!is_under_way(phase, i + 1, sums))
-                        c_line(w, "%ssums_settled(%s[0], %d);", sums->type.element == E_F32 ? "" : "whole_", c_use(w, sums), sums->columns);
+                        c_line(w, "%ssums_settled(%s[0], %d);",
+                               sums->type.element == E_F32 ? "" : "whole_", c_use(w, sums),
+                               sums->columns);
                 if (x && !is_under_way(phase, i + 1, x))
                         c_line(w, "pairs_settled(%s, %d);", c_use(w, x), x->columns);
         }
@@ -425,9 +497,13 @@ bool cuda_give_pairs(struct c_writer *w, const struct loop_stmt *s)
         if (e == E_F32)
                 return false;
         if (s->kind != STMT_GIVE) {
-                c_fail(w, EXIT_UNSUPPORTED, "target %s: of what warp groups multiply lanes give all, and nothing else touches it", w->target->name);
+                c_fail(w, EXIT_UNSUPPORTED,
+                       "target %s: of what warp groups multiply lanes give all, and nothing else "
+                       "touches it",
+                       w->target->name);
                 return true;
         }
-        c_line(w, "give_pairs_%s(%s, %s, %d);", element_info[e].text, c_use(w, s->variable), c_use(w, s->buffer), s->variable->columns);
+        c_line(w, "give_pairs_%s(%s, %s, %d);", element_info[e].text, c_use(w, s->variable),
+               c_use(w, s->buffer), s->variable->columns);
         return true;
 }

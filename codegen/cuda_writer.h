@@ -9,15 +9,19 @@
 /* A phase of a kernel: a function that runs on the device, and its launch. */
 struct cuda_phase {
         const char *name;               /* of the function */
-        int64_t blocks, warps, lanes;   /* blocks of the launch; warps of a block; lanes of a warp that have work */
+        int64_t blocks, warps, lanes;   /* blocks of the launch; warps of a block; lanes of a warp
+                                         * that have work */
         int64_t cluster;                /* blocks of a cluster; 0: it has no clusters */
         int64_t shared;                 /* bytes of shared memory of a block */
         bool copies_bulk;               /* it has bulk copies */
         bool warp_group;                /* it has warp-group MMA */
         const struct loop_stmt **of_sums;         /* warp-group MMA whose x are sums in registers */
         int of_sums_count;
-        bool waits;                     /* it has a launch_wait, and may begin before the launch in front has ended */
-        const struct loop_stmt *made[PRODUCTS_MAX];       /* warp-group MMA under way at the statement that is printed, oldest first */
+        bool waits;                     /* it has a launch_wait, and may begin before the launch in
+                                         * front has ended */
+        const struct loop_stmt *made[PRODUCTS_MAX];       /* warp-group MMA under way at the
+                                                           * statement that is printed, oldest first
+                                                           */
         int made_count;
 };
 
@@ -25,10 +29,12 @@ struct cuda_phase {
 struct cuda_product {
         const struct multiply *multiply;        /* NULL: it unloads sums, or scales them */
         enum element sum;
-        int rows, vectors, depth;       /* fragments of positions; fragments of outputs; MMA of channels */
+        int rows, vectors, depth;       /* fragments of positions; fragments of outputs; MMA of
+                                         * channels */
         bool transposed;                /* words of w are outputs of one channel */
         bool scales;                    /* it scales sums */
-        bool row;                       /* its sums are those of one row, of which lanes have parts */
+        bool row;                       /* its sums are those of one row, of which lanes have parts
+                                         */
         bool of_sums;                   /* x are sums in fragments, not memory */
 };
 
@@ -42,22 +48,26 @@ struct cuda_port { const struct loop_buffer *buffer; int multiple; };
 struct cuda_writer {
         struct cuda_product *products;
         int product_count;
-        bool copies, copies_bulk;       /* the program has asynchronous copies of lanes; it has bulk copies */
+        bool copies, copies_bulk;       /* the program has asynchronous copies of lanes; it has bulk
+                                         * copies */
         bool prefetches;                /* it prefetches to L2 */
-        const char *weights;            /* the array of the weights that lanes have loaded last, for the next product of a row */
+        const char *weights;            /* the array of the weights that lanes have loaded last, for
+                                         * the next product of a row */
         struct cuda_phase *phases;      /* all phases of the program */
         int phase_count;
         struct cuda_phase *phase;       /* that is printed; or NULL */
         const struct loop_stmt *block;  /* the loop over blocks that is printed */
         const struct loop_stmt *warp;   /* the loop over warps that is being printed, or was last */
-        const struct loop_stmt *last;   /* the last statement of the block, behind which nobody waits */
+        const struct loop_stmt *last;   /* the last statement of the block, behind which nobody
+                                         * waits */
         bool clusters;                  /* some phase has clusters */
         const struct loop_stmt *lane;   /* the loop over lanes that is printed; NULL: none is */
         bool meets;                     /* warps of the phase wait for each other */
         bool fails;                     /* a kernel that can fail is called */
         bool shares;                    /* some block has shared memory, */
         int64_t aligned;                /* which has to begin at a multiple of so many bytes */
-        int64_t status_at;              /* bytes into the workspace: the call that failed first, and its code */
+        int64_t status_at;              /* bytes into the workspace: the call that failed first, and
+                                         * its code */
         struct cuda_vector_names vector_names[ELEMENT_COUNT][CUDA_VECTORS];
         struct cuda_port *ports;        /* inputs and outputs with vector accesses */
         int port_count;
@@ -74,7 +84,8 @@ void cuda_fail(struct c_writer *w, int code);
 
 /* Prints the pointer to b, as c_place does, also to memory of another block of the cluster; returns
  * the index behind that pointer. */
-const struct loop_expr *cuda_cluster_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *index);
+const struct loop_expr *cuda_cluster_place(struct c_writer *w, struct loop_buffer *b,
+                                           const struct loop_expr *index);
 void cuda_clusters_top(struct c_writer *w, struct text *out);
 
 /* ---- cuda_dependent_launch.c ---- */
@@ -93,7 +104,8 @@ void cuda_dependent_launch_top(struct c_writer *w, struct text *out);
 void cuda_product(struct c_writer *w, const struct loop_stmt *s);
 /* Loads `bytes` bytes of a row's weights from `at` on into registers of a warp's lanes, for the
  * product that follows. */
-void cuda_load_weights(struct c_writer *w, struct loop_buffer *weights, const struct loop_expr *at, int64_t bytes);
+void cuda_load_weights(struct c_writer *w, struct loop_buffer *weights, const struct loop_expr *at,
+                       int64_t bytes);
 void cuda_products_top(struct c_writer *w, struct text *out);
 /* Prints the address of an element of b. The name of a product's function; the same, and notes that
  * the function is used. */

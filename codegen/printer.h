@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Printers: what writes a planned program down, in a language that another compiler takes. A target
- * names its printer, or has its base's (struct target in ir/target/target.h); the driver knows none by
- * name. A new one is a const struct, a target that names it, and what these two need:
+ * names its printer, or has its base's (struct target in ir/target/target.h); the driver knows
+ * none by name. A new one is a const struct, a target that names it, and what these two need:
  * docs/adding-a-target.md. */
 #ifndef CODEGEN_PRINTER_H
 #define CODEGEN_PRINTER_H
@@ -43,7 +43,8 @@ struct print_options {
                                          * kernel call */
         const char *trace;              /* the file of a trace, for which there is a table of the
                                          * calls; NULL: none is */
-        const struct print_kernel *kernels;       /* with trace: the calls, in the order of the text */
+        const struct print_kernel *kernels;       /* with trace: the calls, in the order of the text
+                                                   */
         int kernel_count;
         int threads;                    /* parallel loops run on that many; 1 or less: as plain
                                          * loops */

@@ -26,7 +26,8 @@ bool target_runs_here(const struct target *t)
         const char *attribute = target_attribute(t), *machine = target_machine(t);
         if (target_length(t) && cpu_vector_bytes() < target_vector_bytes(t))
                 return false;
-        return attribute ? cpu_has(attribute) : t == targets[0] || (machine && cpu_is_kind(machine));
+        return attribute ? cpu_has(attribute)
+                         : t == targets[0] || (machine && cpu_is_kind(machine));
 }
 
 const struct target *target_nearest(const struct target *t)
@@ -87,23 +88,27 @@ const struct target *target_find(const char *name)
         return meant && *meant != '?' ? target_find(meant) : NULL;
 }
 
-const struct target *target_with(struct arena *arena, const struct target *t, const struct machine *machine, struct diag *diag)
+const struct target *target_with(struct arena *arena, const struct target *t,
+                                 const struct machine *machine, struct diag *diag)
 {
         struct target *to = arena_copy(arena, t, sizeof *t);
         int64_t largest = 1;
         int count = 0;
         if (machine->batch != 1 || machine->block_in != machine->block_out) {
                 diag_error(diag, EXIT_UNSUPPORTED,
-                           "machine %s: networks are written for one row and as many outputs as inputs at a time, not for %d x %d x %d",
+                           "machine %s: networks are written for one row and as many outputs as "
+                           "inputs at a time, not for %d x %d x %d",
                            machine->name, machine->batch, machine->block_in, machine->block_out);
                 return NULL;
         }
         for (int k = 0; k < MACHINE_MEMORIES; k++)
-                if (machine->memories[k].name && machine_element_bytes(&machine->memories[k]) > largest)
+                if (machine->memories[k].name &&
+                    machine_element_bytes(&machine->memories[k]) > largest)
                         largest = machine_element_bytes(&machine->memories[k]);
         while (t->multiplies && t->multiplies[count].name)
                 count++;
-        struct multiply *multiplies = arena_copy(arena, t->multiplies, (size_t)(count + 1) * sizeof *multiplies);
+        struct multiply *multiplies =
+                arena_copy(arena, t->multiplies, (size_t)(count + 1) * sizeof *multiplies);
         for (int k = 0; k < count; k++)
                 if (multiplies[k].streams) {
                         multiplies[k].outputs = machine->block_out;
@@ -112,7 +117,8 @@ const struct target *target_with(struct arena *arena, const struct target *t, co
         to->multiplies = multiplies;
         to->accelerator = machine;
         to->workspace_align = largest > t->workspace_align ? largest : t->workspace_align;
-        to->line_bytes = machine->block_out * element_info[E_F32].bytes;        /* a block of channels (target_block) */
+        /* a block of channels (target_block) */
+        to->line_bytes = machine->block_out * element_info[E_F32].bytes;
         return to;
 }
 
@@ -127,16 +133,18 @@ static const struct target *listed(struct arena *arena, const char *name, size_t
                 return t;
         const char *meant = target_meant(word);
         if (meant) {
-                diag_error(diag, EXIT_USAGE,
-                           "no target is called '%s': %s (" DIAG_HINT("--target=help lists all") ")",
-                           text_argument(arena, word), meant + 1);
+                diag_error(
+                        diag, EXIT_USAGE,
+                        "no target is called '%s': %s (" DIAG_HINT("--target=help lists all") ")",
+                        text_argument(arena, word), meant + 1);
                 return NULL;
         }
         struct suggest known = suggest_new(arena, word, length);
         suggest_add(&known, "native");
         for (int i = 0; i < TARGET_COUNT; i++)
                 suggest_add(&known, targets[i]->name);
-        diag_error(diag, EXIT_USAGE, "no target is called '%s'%s (" DIAG_HINT("--target=help lists them") ")",
+        diag_error(diag, EXIT_USAGE,
+                   "no target is called '%s'%s (" DIAG_HINT("--target=help lists them") ")",
                    text_argument(arena, word), suggest_text(&known, true));
         return NULL;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* --bench: how fast the generated code is. It is compiled with --cc and run in a process of its own, on random
- * inputs or those of --test DIR (harness.h), by wall time:
+/* --bench: how fast the generated code is. It is compiled with --cc and run in a process of its
+ * own, on random inputs or those of --test DIR (harness.h), by wall time:
  *
  *      bench: net.onnx for x86-64-v4, 1 thread: 412 runs in 2 s
  *      median     4.853 ms    p5 4.801 ms, p95 5.012 ms
  *      rate       61.2 GFLOP/s, 0.297 GFLOP a run; 43 % of the 142.1 that multiply-adds do here
  *      workspace  802816 bytes
  *
- * --bench=kernels compiles it a second time with --profile, and lists the kernel calls, the longest first. With
- * --report the times become members of the report; with --profile=FILE some runs are written there as a trace. Nothing else is
- * written. */
+ * --bench=kernels compiles it a second time with --profile, and lists the kernel calls, the
+ * longest first. With --report the times become members of the report; with --profile=FILE some
+ * runs are written there as a trace. Nothing else is written. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,8 @@ static bool parse(struct benching *b, struct run *run)
                         b->seconds = (double)seconds;
                 } else {
                         diag_error(&run->diag, EXIT_USAGE,
-                                   "--bench wants seconds from 1 to %d, kernels, or both, as in --bench=kernels,5, not '%s'",
+                                   "--bench wants seconds from 1 to %d, kernels, or both, as in "
+                                   "--bench=kernels,5, not '%s'",
                                    SECONDS_MAX, text_argument(run->arena, run->options.bench));
                         return false;
                 }
@@ -159,10 +160,10 @@ static void put_whole(const struct benching *b)
         const struct harness_times *t = &b->whole;
         int threads = run->context.threads;
         double rate = t->median > 0 ? b->calls.flops / t->median : 0;
-        printf("bench: %s for %s, %d thread%s: %.0f runs in %g s\n", run->diag.subject, run->context.target->name,
-               threads, threads > 1 ? "s" : "", t->runs, b->seconds);
-        printf("median     %s    p5 %s, p95 %s\n", time_text(run->arena, t->median), time_text(run->arena, t->low),
-               time_text(run->arena, t->high));
+        printf("bench: %s for %s, %d thread%s: %.0f runs in %g s\n", run->diag.subject,
+               run->context.target->name, threads, threads > 1 ? "s" : "", t->runs, b->seconds);
+        printf("median     %s    p5 %s, p95 %s\n", time_text(run->arena, t->median),
+               time_text(run->arena, t->low), time_text(run->arena, t->high));
         bool in_f32 = true;
         for (int i = 0; i < b->calls.count; i++)
                 in_f32 &= is_in_f32(b->calls.items[i]);
@@ -197,12 +198,14 @@ static void put_kernels(const struct benching *b)
         }
         sorted_times = times;
         qsort(at, (size_t)count, sizeof *at, longest_first);
-        printf("\n%7s %10s %10s %9s %11s %6s  %s\n", "share", "us", "predicted", "GFLOP/s", "bytes", "peak", "kernel");
+        printf("\n%7s %10s %10s %9s %11s %6s  %s\n", "share", "us", "predicted", "GFLOP/s", "bytes",
+               "peak", "kernel");
         for (int i = 0; i < count; i++) {
                 const struct loop_stmt *call = b->calls.items[at[i]];
                 const char *location = loop_call_location(call);
                 double t = times[at[i]], flops = call->function->flops;
-                /* predictions are of a core without a clock: their sum is the time of all kernels */
+                /* predictions are of a core without a clock: their sum is the time of all
+                 * kernels */
                 printf("%6.1f%% %10.2f %10.2f %9.2f %11" PRId64 " %6s  %s%s%.*s\n",
                        sum > 0 ? 100 * t / sum : 0, 1e6 * t,
                        cycles > 0 ? 1e6 * sum * report_call_cycles(run, call) / cycles : 0,
@@ -211,8 +214,8 @@ static void put_kernels(const struct benching *b)
                        call->function->name, location ? "  " : "", SUMMARY_WIDTH,
                        location ? location : "");
         }
-        printf("%6.1f%% %10.2f us in %d kernel calls; a run with all of them timed took %.2f us\n", 100.0, 1e6 * sum, count,
-               1e6 * b->each.median);
+        printf("%6.1f%% %10.2f us in %d kernel calls; a run with all of them timed took %.2f us\n",
+               100.0, 1e6 * sum, count, 1e6 * b->each.median);
 }
 
 static bool put(struct benching *b)

@@ -35,7 +35,8 @@ static bool bind_dim(struct binding *b, const char *text)
                     !strncmp(b->m->symbols[s].name, text, (size_t)(equal - text)) &&
                     int_parse(equal + 1, &extent) && extent >= 0)
                         return bind(b, s, extent);
-        struct suggest known = suggest_new(b->arena, text, equal ? (size_t)(equal - text) : strlen(text));
+        struct suggest known =
+                suggest_new(b->arena, text, equal ? (size_t)(equal - text) : strlen(text));
         for (int s = 0; s < b->m->symbol_count; s++)
                 suggest_add(&known, b->m->symbols[s].name);
         diag_error(b->diag, EXIT_USAGE, "--dim wants NAME=N with a symbol of the model, not '%s'%s",
@@ -90,10 +91,10 @@ static bool bind_input(struct binding *b, const char *text)
         int64_t dims[RANK_MAX];
         int rank = type ? parse_shape(b, equal + 1, dims) : -1;
         if (rank < 0 || rank != type->rank) {
-                diag_error(
-                        b->diag, EXIT_USAGE,
-                        "--input wants NAME=1x3x8 with an input of the model and its rank, not '%s'%s",
-                        safe(b, text), type ? "" : suggest_input(b, text));
+                diag_error(b->diag, EXIT_USAGE,
+                           "--input wants NAME=1x3x8 with an input of the model and its rank, not "
+                           "'%s'%s",
+                           safe(b, text), type ? "" : suggest_input(b, text));
                 return false;
         }
         for (int i = 0; i < rank; i++) {
@@ -121,7 +122,8 @@ static const char *binding_command(const struct binding *b, const struct options
         asked_given(&a, "--input", o->inputs.items, o->inputs.count);
         for (int i = 0; i < b->m->symbol_count; i++)
                 if (b->extents[i] < 0)
-                        asked_add(&a, "--dim", arena_printf(b->arena, "%s=1", b->m->symbols[i].name));
+                        asked_add(&a, "--dim",
+                                  arena_printf(b->arena, "%s=1", b->m->symbols[i].name));
         return asked_end(&a);
 }
 
@@ -135,10 +137,11 @@ static const char *reader_of(const struct binding *b, int symbol)
                                 if (!dim_is_static(t->dims[d]) &&
                                     dim_term(b->m, t->dims[d])->kind == DIM_SYMBOL &&
                                     dim_term(b->m, t->dims[d])->symbol == symbol)
-                                        return arena_printf(b->arena, "%s: %s, ",
-                                                            text_safe(b->arena, f->input_ports[i].name,
-                                                                      strlen(f->input_ports[i].name)),
-                                                            type_text(b->arena, b->m, t));
+                                        return arena_printf(
+                                                b->arena, "%s: %s, ",
+                                                text_safe(b->arena, f->input_ports[i].name,
+                                                          strlen(f->input_ports[i].name)),
+                                                type_text(b->arena, b->m, t));
                 }
         return "";
 }
@@ -162,13 +165,15 @@ bool bind_symbols(struct module *m, const struct options *options, struct arena 
         }
         int open = 0;
         const char *command = NULL;
-        for (int i = 0; i < m->symbol_count && (!emits_tensors(options) || options->emit == EMIT_ONNX); i++) {
+        for (int i = 0;
+             i < m->symbol_count && (!emits_tensors(options) || options->emit == EMIT_ONNX); i++) {
                 if (b.extents[i] >= 0)
                         continue;
                 if (!open)
                         command = binding_command(&b, options);
                 open++;
-                diag_error(diag, EXIT_INVALID, "dimension '%s' is open: %sadd --dim %s=.., as in: " DIAG_HINT("%s"),
+                diag_error(diag, EXIT_INVALID,
+                           "dimension '%s' is open: %sadd --dim %s=.., as in: " DIAG_HINT("%s"),
                            m->symbols[i].name, open <= ASKED_MAX ? reader_of(&b, i) : "",
                            m->symbols[i].name, command);
         }

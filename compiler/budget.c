@@ -17,9 +17,12 @@
 
 /* What a try does: each also what those before it do. */
 enum { FOR_SPEED, IN_ORDER, DIRECT, IN_ROWS, UNBLOCKED, TRIES };
-static const struct { const char *name, *doing; } tries[] = {
-        [FOR_SPEED] = { "speed", "as without a budget" }, [IN_ORDER] = { "order", "in the order of least memory" },
-        [DIRECT] = { "direct", "without Winograd's algorithm" }, [IN_ROWS] = { "rows", "with rows passed on" },
+static const struct { const char *name, *doing;
+} tries[] = {
+        [FOR_SPEED] = { "speed", "as without a budget" },
+        [IN_ORDER] = { "order", "in the order of least memory" },
+        [DIRECT] = { "direct", "without Winograd's algorithm" },
+        [IN_ROWS] = { "rows", "with rows passed on" },
         [UNBLOCKED] = { "unblocked", "without blocked tensors" },
 };
 

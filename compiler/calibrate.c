@@ -135,7 +135,8 @@ static bool run_samples(struct calibrating *c, struct observed *o)
         for (c->sample = 0; c->sample < count; c->sample++) {
                 struct sample *sample = &c->calibration->samples[c->sample];
                 const void *const *inputs;
-                progress_step(c->sample, count, "sample %" PRId64 " of %" PRId64, c->sample + 1, count);
+                progress_step(c->sample, count, "sample %" PRId64 " of %" PRId64, c->sample + 1,
+                              count);
                 if (!samples_read(c->samples, c->sample, sample, &inputs) ||
                     !take_inputs(c, inputs))
                         return false;
@@ -152,7 +153,8 @@ static bool run_observed(struct calibrating *c)
         progress_begin("calibrate", &c->run->diag);
         progress_step(0, 0, "compiling %d tensors, %" PRId64 " samples", c->output_count,
                       c->calibration->sample_count);
-        bool fine = !c->output_count || observed_begin(&o, c->run, c->module, c->given, c->output_count);
+        bool fine = !c->output_count ||
+                    observed_begin(&o, c->run, c->module, c->given, c->output_count);
         fine = fine && run_samples(c, &o);
         if (c->output_count)
                 observed_end(&o);
@@ -202,7 +204,8 @@ static bool prepare(struct calibrating *c)
         }
         c->calibration = calibration_new(arena, run->options.channels);
         calibration_digest(m, c->calibration->digest);
-        c->samples = samples_open(run, run->options.calibrate, module_entry(m), run->options.samples);
+        c->samples =
+                samples_open(run, run->options.calibrate, module_entry(m), run->options.samples);
         if (!c->samples)
                 return false;
         c->calibration->sample_count = samples_count(c->samples);

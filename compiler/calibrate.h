@@ -19,8 +19,8 @@ bool merge_ranges(struct run *run);     /* --merge; there is no model */
 
 /* ---- observed.c: a program that gives all that is looked at ---- */
 
-/* Told of each value in turn, some of its elements after the other: from number `from` on. What lies within
- * a loop or branch comes as often as it was computed, from 0 on each time. */
+/* Told of each value in turn, some of its elements after the other: from number `from` on. What
+ * lies within a loop or branch comes as often as it was computed, from 0 on each time. */
 typedef bool (*observed_take)(void *context, int output, int64_t from, const void *data,
                               int64_t count);
 

@@ -16,9 +16,11 @@ enum { FAILED = 16 };                   /* the program exits with this, plus one
 
 static const char main_text[] =
         "#include <stdio.h>\n#include <stdlib.h>\n#include \"%s.h\"\n"
-        "void dnncc_parallel(void (*task)(void *arg, int index, int count), void *arg, int count);\n"
+        "void dnncc_parallel(void (*task)(void *arg, int index, int count), void *arg, int "
+        "count);\n"
         "#ifdef __GNUC__\n__attribute__((weak))        /* --cc may bring one */\n#endif\n"
-        "void dnncc_parallel(void (*task)(void *arg, int index, int count), void *arg, int count)\n{\n"
+        "void dnncc_parallel(void (*task)(void *arg, int index, int count), void *arg, int "
+        "count)\n{\n"
         "        for (int i = 0; i < count; i++)\n"
         "                task(arg, i, count);\n}\n"
         "static int load(const char *name, void *data, size_t bytes)\n{\n"
@@ -29,10 +31,12 @@ static const char main_text[] =
         "        void *region[8] = { 0 }, *data[2][256] = { { 0 } };\n"
         "        for (unsigned r = 0; r < m->region_count && r < 8; r++)\n"
         "                if (posix_memalign(&region[r], 4096, (size_t)m->regions[r].size + 1) ||\n"
-        "                    (m->regions[r].kind == 2 && !load(\"%s.weights\", region[r], (size_t)m->regions[r].size)))\n"
+        "                    (m->regions[r].kind == 2 && !load(\"%s.weights\", region[r], "
+        "(size_t)m->regions[r].size)))\n"
         "                        return 1;\n"
         "        for (int o = 0; o < 2; o++)\n"
-        "                for (unsigned k = 0; k < (o ? m->output_count : m->input_count) && k < 256; k++) {\n"
+        "                for (unsigned k = 0; k < (o ? m->output_count : m->input_count) && k < "
+        "256; k++) {\n"
         "                        size_t bytes = (size_t)(o ? m->outputs : m->inputs)[k].bytes;\n"
         "                        char name[32];\n"
         "                        data[o][k] = calloc(1, bytes + 1);\n"
@@ -47,7 +51,8 @@ static const char main_text[] =
         "                char name[32];\n"
         "                sprintf(name, \"out%%u\", k);\n"
         "                FILE *f = fopen(name, \"wb\");\n"
-        "                if (!f || fwrite(data[1][k], 1, (size_t)m->outputs[k].bytes, f) != m->outputs[k].bytes || fclose(f))\n"
+        "                if (!f || fwrite(data[1][k], 1, (size_t)m->outputs[k].bytes, f) != "
+        "m->outputs[k].bytes || fclose(f))\n"
         "                        return 1;\n"
         "        }\n"
         "        return 0;\n}\n";
@@ -111,15 +116,18 @@ static bool run_in_folder(struct compiled *c, const void *const *inputs, void *c
 {
         if (!write_sources(c, inputs))
                 return false;
-        int status = command_run(arena_printf(c->arena, "cd %s && %s -o run_test run_test.c %s%s%s",
-                                              text_shell_word(c->arena, c->folder), c->cc, c->run.prefix, target_printer(c->run.context.target)->suffix,
-                                              c->run.options.fast_libm ? " -lm" : ""));
+        int status =
+                command_run(arena_printf(c->arena, "cd %s && %s -o run_test run_test.c %s%s%s",
+                                         text_shell_word(c->arena, c->folder), c->cc, c->run.prefix,
+                                         target_printer(c->run.context.target)->suffix,
+                                         c->run.options.fast_libm ? " -lm" : ""));
         if (status) {
                 diag_error(&c->run.diag, EXIT_IO, "%s failed to compile the generated code", c->cc);
                 return false;
         }
         status = program_run(&c->run, c->arena, c->folder, "run_test");
-        bool coded = WIFEXITED(status) && WEXITSTATUS(status) > FAILED && WEXITSTATUS(status) < 2 * FAILED;
+        bool coded = WIFEXITED(status) && WEXITSTATUS(status) > FAILED &&
+                     WEXITSTATUS(status) < 2 * FAILED;
         *code = coded ? FAILED - WEXITSTATUS(status) : status != 0;
         if (*code == 1)
                 return program_ran(&c->run, "--cc", status);
@@ -127,8 +135,11 @@ static bool run_in_folder(struct compiled *c, const void *const *inputs, void *c
         for (int k = 0; *code == 0 && k < c->output_count && fine; k++)
                 fine = read_file(port_path(c, "out", k), outputs[k], port_bytes(c->outputs[k]));
         if (!fine)
-                diag_error(&c->run.diag, EXIT_INTERNAL, "the compiled program ended well, but wrote no outputs%s",
-                           c->run.options.runner ? ": --runner must run it in the folder that it is called in" : "");
+                diag_error(&c->run.diag, EXIT_INTERNAL,
+                           "the compiled program ended well, but wrote no outputs%s",
+                           c->run.options.runner
+                                   ? ": --runner must run it in the folder that it is called in"
+                                   : "");
         return fine;
 }
 
@@ -182,6 +193,7 @@ const char *compiled_check(void *runner, struct loop_program *p, const struct ta
         run.options.profile = NULL;
         if (!compiled_run(&run, p, run.options.cc ? run.options.cc : CC_PRESET, inputs, outputs,
                           code))
-                return "the interpreter takes too long, and its C could not be compiled or run here";
+                return "the interpreter takes too long, and its C could not be compiled or run "
+                       "here";
         return *code == FAIL_TILES ? "the system does not let it use the processor's tiles" : NULL;
 }

@@ -23,7 +23,8 @@
 
 /* ---- the model ---- */
 
-const struct loop_buffer **run_ports(const struct run *run, struct arena *arena, int space, int *count)
+const struct loop_buffer **run_ports(const struct run *run, struct arena *arena, int space,
+                                     int *count)
 {
         const struct loop_buffer **ports = NULL;
         *count = 0;
@@ -57,18 +58,25 @@ static void warn_idle(struct run *run)
         const struct target *t = run->context.target;
         bool silent = !target_engine(t)->float_schedules || o->exact;
         if (run->context.book && schedule_book_is_idle(run->context.book))
-                diag_warning(&run->diag, "--schedule=%s: %s", text_argument(run->arena, o->schedule),
-                             !silent   ? "none of its lines is for an operation of this model"
-                             : o->exact ? "with --exact no schedules are followed"
-                                        : arena_printf(run->arena, "code for %s follows no schedules: it has no vectors", t->name));
+                diag_warning(
+                        &run->diag, "--schedule=%s: %s", text_argument(run->arena, o->schedule),
+                        !silent    ? "none of its lines is for an operation of this model"
+                        : o->exact ? "with --exact no schedules are followed"
+                                   : arena_printf(
+                                             run->arena,
+                                             "code for %s follows no schedules: it has no vectors",
+                                             t->name));
         const enum element e = o->precision;
         if (e == E_TF32 && !silent && !multiply_for(t, e, e, true))
-                diag_warning(&run->diag, "--precision=tf32 changes nothing for %s, which does not multiply such numbers", t->name);
+                diag_warning(&run->diag,
+                             "--precision=tf32 changes nothing for %s, which does not multiply "
+                             "such numbers",
+                             t->name);
         if (e != options_preset.precision && silent)
-                diag_warning(&run->diag, "--precision=%s changes nothing %s",
-                             element_info[e].text,
+                diag_warning(&run->diag, "--precision=%s changes nothing %s", element_info[e].text,
                              o->exact ? "with --exact"
-                                      : arena_printf(run->arena, "for %s, which has no vectors", t->name));
+                                      : arena_printf(run->arena, "for %s, which has no vectors",
+                                                     t->name));
 }
 
 /* ---- the run ---- */
@@ -122,30 +130,36 @@ static bool check_sizes(struct run *run)
         return fine;
 }
 
-/* what a machine that can only shift needs, it gets where nobody says otherwise; how much that costs, shift_scales says */
+/* what a machine that can only shift needs, it gets where nobody says otherwise; how much that
+ * costs, shift_scales says */
 static bool requantizes_by_shifts(const struct run *run)
 {
         const struct options *o = &run->options;
         const struct target *t = run->context.target;
-        const bool machine = (target_accelerator(t) || target_commands(t)) && !o->exact && !o->passes;
+        const bool machine =
+                (target_accelerator(t) || target_commands(t)) && !o->exact && !o->passes;
         return o->requantize == REQUANTIZE_SHIFT || (machine && o->requantize == REQUANTIZE_FLOAT);
 }
 
-/* Commands are made of Tensor IR as it is before anything is done for kernels; --emit=ir shows what they are made of. */
+/* Commands are made of Tensor IR as it is before anything is done for kernels; --emit=ir shows
+ * what they are made of. */
 static bool of_commands(const struct run *run)
 {
         const struct options *o = &run->options;
-        return (o->emit == EMIT_COMMANDS || o->emit == EMIT_IR) && target_commands(run->context.target) && !o->passes && !runs_model(o);
+        return (o->emit == EMIT_COMMANDS || o->emit == EMIT_IR) &&
+               target_commands(run->context.target) && !o->passes && !runs_model(o);
 }
 
 /* the list of passes; NULL: that of -O */
 static const char *passes_asked(const struct run *run)
 {
         const struct options *o = &run->options;
-        bool more = o->passes && *o->passes == '+', is_model = o->emit == EMIT_ONNX && !runs_model(o);
+        bool more = o->passes && *o->passes == '+',
+             is_model = o->emit == EMIT_ONNX && !runs_model(o);
         if (of_commands(run))
-                return arena_printf(run->arena, requantizes_by_shifts(run) ? "%s,shift_scales,%s" : "%s", pipeline_calibrated(),
-                                    pipeline_calibrated());
+                return arena_printf(run->arena,
+                                    requantizes_by_shifts(run) ? "%s,shift_scales,%s" : "%s",
+                                    pipeline_calibrated(), pipeline_calibrated());
         const char *all = is_model && run->context.quantize ? pipeline_model(run->arena, NULL)
                                                   : pipeline_passes(o->level);
         const char *list = more ? passes_with(run->arena, all, o->passes + 1) : o->passes;
@@ -164,13 +178,21 @@ static const char *passes_asked(const struct run *run)
 static bool check_commands(struct run *run)
 {
         const struct options *o = &run->options;
-        const char *runs = o->bench ? "--bench" : o->tune && run->context.limits.tune_seconds ? "--tune" : o->cc ? "--cc" : o->runner ? "--runner" : NULL;
-        if (o->cc && runs_model(o) && target_accelerator(run->context.target) && !harness_runs(run, "--cc"))
+        const char *runs = o->bench                                      ? "--bench"
+                           : o->tune && run->context.limits.tune_seconds ? "--tune"
+                           : o->cc                                       ? "--cc"
+                           : o->runner                                   ? "--runner"
+                                                                         : NULL;
+        if (o->cc && runs_model(o) && target_accelerator(run->context.target) &&
+            !harness_runs(run, "--cc"))
                 return false;
         if (!runs || process_commands)
                 return true;
-        diag_error(&run->diag, EXIT_UNSUPPORTED, "%s runs commands of a POSIX shell, and dnncc for Windows runs none: --test, --run and --check "
-                                                 "do without, by the interpreter", runs);
+        diag_error(&run->diag, EXIT_UNSUPPORTED,
+                   "%s runs commands of a POSIX shell, and dnncc for Windows runs none: --test, "
+                   "--run and --check "
+                   "do without, by the interpreter",
+                   runs);
         return false;
 }
 
@@ -178,7 +200,8 @@ static bool check_calibration(struct run *run)
 {
         const struct options *o = &run->options;
         if (o->calibrate && !run->state.module) {
-                diag_error(&run->diag, EXIT_USAGE, "--calibrate looks at Tensor IR, and this is Loop IR");
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--calibrate looks at Tensor IR, and this is Loop IR");
                 return false;
         }
         run->context.sampler = o->calibrate && !writes_ranges(o) ? sampler_new(run) : NULL;
@@ -204,7 +227,8 @@ static bool compile_checked(struct run *run, const struct pipeline_options *pipe
 /* --check with nothing that says what to write: a question, whose answer is what it says */
 static bool checks_alone(const struct options *o)
 {
-        return o->check && !o->output && !o->depfile && !o->depfile_name && o->emit == options_preset.emit;
+        return o->check && !o->output && !o->depfile && !o->depfile_name &&
+               o->emit == options_preset.emit;
 }
 
 static bool compile_as_asked(struct run *run)
@@ -227,13 +251,16 @@ static bool compile_as_asked(struct run *run)
                 .print_after = o->print_after,
                 .print_before = o->print_before,
                 .dump_dir = o->dump_dir,
-                .neutral = run->context.quantize || o->calibrate || requantizes_by_shifts(run) ? target_at(0) : NULL,
+                .neutral = run->context.quantize || o->calibrate || requantizes_by_shifts(run)
+                                   ? target_at(0)
+                                   : NULL,
                 .verify = !o->no_verify,
                 .check = o->check,
                 .time = o->time_passes,
                 .stats = o->stats,
-                .part = (emits_tensors(o) && !runs_model(o)) || o->tune || writes_ranges(o) ? PIPELINE_TENSOR
-                                                                                            : PIPELINE_WHOLE,
+                .part = (emits_tensors(o) && !runs_model(o)) || o->tune || writes_ranges(o)
+                                ? PIPELINE_TENSOR
+                                : PIPELINE_WHOLE,
                 .nearest_target = target_nearest,
                 .run_compiled = compiled_check,
                 .observe = o->report ? report_observe : NULL,
@@ -256,7 +283,8 @@ static bool compile_as_asked(struct run *run)
         if (runs_model(o))
                 return (!o->tests.count || test_all(run)) && (!o->run || test_write(run, o->run));
         double print_start = clock_seconds();
-        bool fine = checks_alone(o) ? emit_report(run) && outputs_commit(run->outputs, &run->diag) : emit_outputs(run);
+        bool fine = checks_alone(o) ? emit_report(run) && outputs_commit(run->outputs, &run->diag)
+                                    : emit_outputs(run);
         report_time(run, "print", print_start);
         report_whole_time(run, start, weights);
         return fine;
@@ -332,7 +360,8 @@ static void start(struct run *run)
 static bool compile_model(struct run *run)
 {
         const char *model = run->options.model;
-        run->diag.subject = strcmp(model, "-") ? text_argument(run->arena, model) : "standard input";
+        run->diag.subject =
+                strcmp(model, "-") ? text_argument(run->arena, model) : "standard input";
         if (strcmp(model, "-") != 0 && process_reads_pipe(model))
                 run->options.model = "-";
         if (run->options.if_changed)
@@ -349,7 +378,8 @@ static bool merge_files(struct run *run)
 {
         const struct options *o = &run->options;
         if (o->model) {
-                diag_error(&run->diag, EXIT_USAGE, "--merge joins files of ranges, without a model: '%s' is one too many",
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--merge joins files of ranges, without a model: '%s' is one too many",
                            text_argument(run->arena, o->model));
                 return false;
         }

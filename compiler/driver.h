@@ -44,8 +44,8 @@ struct run {
 enum exit_code driver_main(int argc, char **argv);
 enum exit_code driver_run(const struct options *options); /* all but reading the command line */
 
-/* Options as passes and printers are told them (prepare.c): limits; targets and the context; where outputs go and what
- * symbols begin with. False after an error. */
+/* Options as passes and printers are told them (prepare.c): limits; targets and the context;
+ * where outputs go and what symbols begin with. False after an error. */
 bool set_limits(struct run *run);
 bool prepare_context(struct run *run);
 bool choose_names(struct run *run);
@@ -56,17 +56,19 @@ bool bind_symbols(struct module *m, const struct options *options, struct arena 
                   struct diag *diag);
 
 /* The program's ports, SPACE_INPUT or SPACE_OUTPUT, in their order. */
-const struct loop_buffer **run_ports(const struct run *run, struct arena *arena, int space, int *count);
+const struct loop_buffer **run_ports(const struct run *run, struct arena *arena, int space,
+                                     int *count);
 
 /* the output depends on this file, which no output may replace */
 void run_depends(struct run *run, const char *path);
 
-/* --quantize (quantization.c): context.quantize, when the model is read; and the passes that go with
- * it, of a list or NULL, the default. NULL after an error. */
+/* --quantize (quantization.c): context.quantize, when the model is read; and the passes that go
+ * with it, of a list or NULL, the default. NULL after an error. */
 bool quantization_read(struct run *run);
 const char *quantization_passes(struct run *run, const char *list);
 
-/* --remarks, --explain (remarks.c): context.remarks, where they are wanted; and writes them, where asked for */
+/* --remarks, --explain (remarks.c): context.remarks, where they are wanted; and writes them,
+ * where asked for */
 bool remarks_prepare(struct run *run);
 bool remarks_put(struct run *run);
 
@@ -76,8 +78,8 @@ bool regions_parse(struct run *run);
 /* The model (read.c): the state's module, or of a .loops text its program. */
 bool read_model(struct run *run);
 bool read_schedules(struct run *run);   /* the file of --schedule, which --tune writes instead */
-/* Reads an ONNX model as the options say; with facts, which may be NULL, what it says of itself, even where
- * false is returned after errors. */
+/* Reads an ONNX model as the options say; with facts, which may be NULL, what it says of itself,
+ * even where false is returned after errors. */
 bool read_onnx(struct run *run, struct model_facts *facts);
 /* --info (info.c): on standard output; true also where the model cannot be compiled */
 bool model_info(struct run *run);
@@ -91,8 +93,8 @@ bool emit_report(struct run *run);
 /* The planned program by its target's printer. Beside it, under the same stem and each when it is
  * not NULL: the header (else its text goes into the code), and the weights that are not inline. */
 bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE *weights);
-/* FOLDER/STEM.c and what belongs to it, in a folder that is thrown away: false after an error. And that the files will be there
- * (temporary_expect). */
+/* FOLDER/STEM.c and what belongs to it, in a folder that is thrown away: false after an error.
+ * And that the files will be there (temporary_expect). */
 bool emit_into(struct run *run, const char *folder, const char *stem);
 void emit_expect(const struct run *run, const char *folder, const char *stem);
 
@@ -117,9 +119,10 @@ bool compiled_run(struct run *run, struct loop_program *p, const char *cc,
 const char *compiled_check(void *runner, struct loop_program *p, const struct target *t,
                            const void *const *inputs, void *const *outputs, int *code);
 
-/* The compiled program `./COMMAND` in the folder, by --runner where that is given: the status. And what is said
- * of it where it is not 0: false then. */
-int program_run(const struct run *run, struct arena *arena, const char *folder, const char *command);
+/* The compiled program `./COMMAND` in the folder, by --runner where that is given: the status.
+ * And what is said of it where it is not 0: false then. */
+int program_run(const struct run *run, struct arena *arena, const char *folder,
+                const char *command);
 bool program_ran(struct run *run, const char *option, int status);
 
 /* --bench (bench.c): the program is planned */

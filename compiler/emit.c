@@ -14,8 +14,8 @@
 #include "passes/quantize/quantize.h"
 
 /* What nothing needs is not printed, loops run on several threads, hardware tiles have numbers, and
- * vectors their registers, whichever passes the user chose: after these passes nothing is left to do
- * for them. */
+ * vectors their registers, whichever passes the user chose: after these passes nothing is left
+ * to do for them. */
 static bool prepare(struct run *run)
 {
         bool fine = true;
@@ -33,20 +33,23 @@ static bool prepare(struct run *run)
 /* what --quantize-port has made, for the header */
 static const struct print_steps *steps_of_ports(const struct run *run, int *count)
 {
-        const struct quantized_ports *ports = run->context.quantize ? run->context.quantize->ports : NULL;
+        const struct quantized_ports *ports =
+                run->context.quantize ? run->context.quantize->ports : NULL;
         *count = ports ? ports->count : 0;
         struct print_steps *steps = arena_array(run->arena, (size_t)*count + 1, sizeof *steps);
         for (int i = 0; i < *count; i++) {
                 const struct port_affine *p = &ports->items[i];
-                steps[i] = (struct print_steps){ p->name, p->output, p->affine.scale, p->affine.zero };
+                steps[i] =
+                        (struct print_steps){ p->name, p->output, p->affine.scale, p->affine.zero };
         }
         return steps;
 }
 
 bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE *weights)
 {
-        static const enum print_weights
-                how[] = { [WEIGHTS_INCBIN] = PRINT_WEIGHTS_INCBIN, [WEIGHTS_FILE] = PRINT_WEIGHTS_FILE };
+        static const enum print_weights how[] = {
+                [WEIGHTS_INCBIN] = PRINT_WEIGHTS_INCBIN, [WEIGHTS_FILE] = PRINT_WEIGHTS_FILE
+        };
         int steps;
         struct print_options options = {
                 .prefix = run->prefix,
@@ -80,7 +83,8 @@ bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE
 enum { CODE, HEADER, WEIGHTS, FILE_COUNT };
 static char *path_in(const struct run *run, const char *folder, const char *stem, int file)
 {
-        const char *const endings[] = { target_printer(run->context.target)->suffix, ".h", ".weights" };
+        const char *const endings[] = { target_printer(run->context.target)->suffix, ".h",
+                                        ".weights" };
         return arena_printf(run->arena, "%s/%s%s", folder, stem, endings[file]);
 }
 
@@ -290,15 +294,21 @@ static void note_outputs(struct run *run, const char *const beside[2])
                 *c = (char)toupper((unsigned char)*c);
         folder = arena_printf(arena, "%.*s", (int)(path_base(folder) - folder), folder);
         bool assembled = run->options.weights == WEIGHTS_INCBIN && *folder;
-        diag_note(&run->diag, "wrote %s and %s%s%s: %d kernels for %s, %d calls: workspace %" PRId64 " bytes, constants %" PRId64 " bytes",
-                  text_argument(arena, run->output), text_argument(arena, beside[0]), beside[1] ? " and " : "",
-                  beside[1] ? text_argument(arena, beside[1]) : "", report_kernel_count(p), run->options.target, calls.count,
-                  report_ram(p), report_constant_bytes(p));
+        diag_note(&run->diag,
+                  "wrote %s and %s%s%s: %d kernels for %s, %d calls: workspace %" PRId64
+                  " bytes, constants %" PRId64 " bytes",
+                  text_argument(arena, run->output), text_argument(arena, beside[0]),
+                  beside[1] ? " and " : "", beside[1] ? text_argument(arena, beside[1]) : "",
+                  report_kernel_count(p), run->options.target, calls.count, report_ram(p),
+                  report_constant_bytes(p));
         diag_note(&run->diag, "compile it: cc -O2 -c%s%s %s%s", assembled ? " -I" : "",
-                  assembled ? text_shell_word(arena, folder) : "", text_shell_word(arena, run->output),
+                  assembled ? text_shell_word(arena, folder) : "",
+                  text_shell_word(arena, run->output),
                   run->context.threads > 1 ? ", and link it with -ldnncc_runtime -lpthread" : "");
-        diag_note(&run->diag, "call it: %s_run, as %s declares it, with %s_WORKSPACE_DEFINE(memory) for a workspace", prefix,
-                  text_argument(arena, beside[0]), upper);
+        diag_note(&run->diag,
+                  "call it: %s_run, as %s declares it, with %s_WORKSPACE_DEFINE(memory) for a "
+                  "workspace",
+                  prefix, text_argument(arena, beside[0]), upper);
 }
 
 /* One file that stands alone is what --weights=auto gives. Where that is a long text, what else
@@ -337,11 +347,10 @@ bool emit_outputs(struct run *run)
 {
         const bool is_code = run->options.emit == EMIT_C;
         if (emits_tensors(&run->options) ? !run->state.module : !run->state.program) {
-                diag_error(
-                        &run->diag, EXIT_USAGE,
-                        run->state.program
-                                ? "a .loops program cannot be written as Tensor IR"
-                                : "the passes given do not lower the model: --passes must contain lower");
+                diag_error(&run->diag, EXIT_USAGE,
+                           run->state.program ? "a .loops program cannot be written as Tensor IR"
+                                              : "the passes given do not lower the model: --passes "
+                                                "must contain lower");
                 return false;
         }
         const char *stem = path_stem(run->arena, run->output ? run->output : "", true);

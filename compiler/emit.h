@@ -11,7 +11,8 @@ struct emit_files {
         FILE *out;
         FILE *beside[2];                /* what `files` of the row named, opened; or NULL */
         const char *paths[2];           /* of these */
-        const char *stem;               /* of the output's name, without folder; "" for standard output */
+        const char *stem;               /* of the output's name, without folder; "" for standard
+                                         * output */
 };
 
 #define EMIT(id, word, suffix, stage, files, write)                                       \

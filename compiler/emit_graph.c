@@ -141,7 +141,8 @@ bool write_dot_graph(struct run *run, const struct emit_files *files)
         struct graph g = { .out = out, .m = m, .arena = arena_new() };
         module_settle_constants(m);
         fprintf(out,
-                "digraph \"%s\" {\n  node [shape=box, fontname=monospace];\n  edge [fontname=monospace, fontsize=10];\n",
+                "digraph \"%s\" {\n  node [shape=box, fontname=monospace];\n  edge "
+                "[fontname=monospace, fontsize=10];\n",
                 m->name);
         for (struct function *f = m->functions; f; f = f->next)
                 put_function_dot(&g, f);

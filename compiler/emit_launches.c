@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* --emit=vta, --emit=program: each call of a stream as a program of its machine, with what memory holds before and after it. Inputs of
- * the model are numbers by chance; all else the interpreter says, which runs main once, part by part: up to a launch, and the launch. */
+/* --emit=vta, --emit=program: each call of a stream as a program of its machine, with what
+ * memory holds before and after it. Inputs of the model are numbers by chance; all else the
+ * interpreter says, which runs main once, part by part: up to a launch, and the launch. */
 #include "compiler/emit.h"
 
 #include <inttypes.h>
@@ -18,18 +19,23 @@ struct launching {
         struct arena *arena;
         struct loop_program *p;
         const void **inputs;
-        void **memory;                  /* of each buffer that is no view and no constant, by its number in the program */
+        void **memory;                  /* of each buffer that is no view and no constant, by its
+                                         * number in the program */
 };
 
 /* ---- memory ---- */
 
-static int64_t bytes_of(const struct loop_buffer *b) { return b->extent * element_info[b->element].bytes; }
+static int64_t bytes_of(const struct loop_buffer *b)
+{
+        return b->extent * element_info[b->element].bytes;
+}
 
 static void fill(const struct loop_buffer *b, void *data, uint64_t *random)
 {
         for (int64_t k = 0; k < b->extent; k++) {
                 uint64_t r = random_next(random) >> 24;
-                union scalar value = { .i = b->element == E_BOOL ? (int64_t)(r & 1) : (int64_t)(r % 256) - 128 };
+                union scalar value = { .i = b->element == E_BOOL ? (int64_t)(r & 1)
+                                                                 : (int64_t)(r % 256) - 128 };
                 if (element_is_float(b->element))
                         value.f = (double)((int64_t)(r % 2001) - 1000) / 500;
                 element_store(b->element, data, (size_t)k, value);
@@ -59,7 +65,10 @@ static void number_buffers(const struct launching *l)
                 b->number = count++;
 }
 
-static bool is_held(const struct loop_buffer *b) { return b->space == SPACE_WORKSPACE || b->space == SPACE_OUTPUT; }
+static bool is_held(const struct loop_buffer *b)
+{
+        return b->space == SPACE_WORKSPACE || b->space == SPACE_OUTPUT;
+}
 
 static void make_memory(struct launching *l)
 {
@@ -75,7 +84,8 @@ static void make_memory(struct launching *l)
                         l->memory[b->number] = (void *)(uintptr_t)l->inputs[inputs++];
 }
 
-/* Runs statements of main, on what memory holds: all that is held is an output for that while, so that it stays. */
+/* Runs statements of main, on what memory holds: all that is held is an output for that while,
+ * so that it stays. */
 static bool run_part(struct launching *l, struct loop_stmt *first, struct loop_stmt *behind)
 {
         struct loop_block *whole = loop_main(l->p)->body, *part = loop_block_new(l->arena);
@@ -101,9 +111,11 @@ static bool run_part(struct launching *l, struct loop_stmt *first, struct loop_s
         last->next = NULL;
         loop_main(l->p)->body = part;
         struct interp *interp = interp_new(l->p, false, 0, &l->run->diag);
-        const int code = interp ? interp_run(interp, l->inputs, given, STEPS_MOST, NULL) : INTERP_OK;
+        const int code =
+                interp ? interp_run(interp, l->inputs, given, STEPS_MOST, NULL) : INTERP_OK;
         if (interp && code)
-                diag_error(&l->run->diag, EXIT_INVALID, "the program ends with code %d before its launches are done", code);
+                diag_error(&l->run->diag, EXIT_INVALID,
+                           "the program ends with code %d before its launches are done", code);
         interp_free(interp);
         last->next = behind;
         loop_main(l->p)->body = whole;
@@ -130,9 +142,11 @@ static const void *part_of(struct launching *l, const struct loop_stmt *call, in
         int64_t offset, moved = 0;
         const struct loop_buffer *root = loop_buffer_root(call->buffers[argument], &offset);
         const struct loop_expr *moves = call->offsets ? call->offsets[argument] : NULL;
-        const char *base = root->space == SPACE_CONSTANT ? constant_of(l, root) : l->memory[root->number];
+        const char *base =
+                root->space == SPACE_CONSTANT ? constant_of(l, root) : l->memory[root->number];
         if (moves && !loop_is_int(moves, &moved)) {
-                diag_error(&l->run->diag, EXIT_UNSUPPORTED, "launch of '%s': where argument %d lies is known only at run time",
+                diag_error(&l->run->diag, EXIT_UNSUPPORTED,
+                           "launch of '%s': where argument %d lies is known only at run time",
                            call->function->name, argument + 1);
                 return NULL;
         }
@@ -142,19 +156,26 @@ static const void *part_of(struct launching *l, const struct loop_stmt *call, in
 static bool write_launch(struct launching *l, struct loop_stmt *call, FILE *out)
 {
         const struct loop_function *f = call->function;
-        struct launch_argument *arguments = arena_array(l->arena, (size_t)f->buffer_count + 1, sizeof *arguments);
+        struct launch_argument *arguments =
+                arena_array(l->arena, (size_t)f->buffer_count + 1, sizeof *arguments);
         struct text text = { 0 };
         for (int k = 0; k < f->buffer_count; k++) {
-                arguments[k].constant = loop_buffer_root(call->buffers[k], NULL)->space == SPACE_CONSTANT;
-                const void *content = f->buffers[k]->access & ACCESS_IN ? part_of(l, call, k) : NULL;
-                arguments[k].content = arguments[k].constant || !content ? content : arena_copy(l->arena, content, (size_t)bytes_of(f->buffers[k]) + 1);
+                arguments[k].constant =
+                        loop_buffer_root(call->buffers[k], NULL)->space == SPACE_CONSTANT;
+                const void *content =
+                        f->buffers[k]->access & ACCESS_IN ? part_of(l, call, k) : NULL;
+                arguments[k].content = arguments[k].constant || !content
+                                               ? content
+                                               : arena_copy(l->arena, content,
+                                                            (size_t)bytes_of(f->buffers[k]) + 1);
         }
         bool after = !l->run->diag.errors && run_part(l, call, call->next);
         for (int k = 0; k < f->buffer_count && after; k++)
                 if (f->buffers[k]->access & ACCESS_OUT)
                         arguments[k].expect = part_of(l, call, k);
         bool fine = after && !l->run->diag.errors &&
-                    machine_launch_write(f, arguments, l->run->options.emit == EMIT_ASSEMBLY, &text, &l->run->diag);
+                    machine_launch_write(f, arguments, l->run->options.emit == EMIT_ASSEMBLY, &text,
+                                         &l->run->diag);
         if (fine)
                 fwrite(text.data, 1, text.length, out);
         text_free(&text);
@@ -167,12 +188,17 @@ static FILE *file_of(struct run *run, int number, FILE *out)
         if (number == 1)
                 return out;
         if (!run->output) {
-                diag_error(&run->diag, EXIT_USAGE, "there are several launches, each a file of its own: name the first by -o FILE");
+                diag_error(&run->diag, EXIT_USAGE,
+                           "there are several launches, each a file of its own: name the first by "
+                           "-o FILE");
                 return NULL;
         }
         const char *dot = strchr(path_base(run->output), '.');
         size_t stem = dot ? (size_t)(dot - run->output) : strlen(run->output);
-        return outputs_open(run->outputs, arena_printf(run->arena, "%.*s_%d%s", (int)stem, run->output, number, dot ? dot : ""), &run->diag);
+        return outputs_open(run->outputs,
+                            arena_printf(run->arena, "%.*s_%d%s", (int)stem, run->output, number,
+                                         dot ? dot : ""),
+                            &run->diag);
 }
 
 bool write_launches(struct run *run, const struct emit_files *files)
@@ -191,6 +217,7 @@ bool write_launches(struct run *run, const struct emit_files *files)
                 from = s->next;
         }
         if (fine && !number)
-                diag_error(&run->diag, EXIT_UNSUPPORTED, "nothing of the program runs on a machine: main calls no stream");
+                diag_error(&run->diag, EXIT_UNSUPPORTED,
+                           "nothing of the program runs on a machine: main calls no stream");
         return fine && number;
 }

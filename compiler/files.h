@@ -21,7 +21,8 @@ struct outputs *outputs_new(struct arena *arena);
 void outputs_if_changed(struct outputs *outputs);
 /* never to be overwritten */
 void outputs_protect(struct outputs *outputs, const char *input_path);
-FILE *outputs_open(struct outputs *outputs, const char *path, struct diag *diag);       /* NULL after an EXIT_IO error */
+/* NULL after an EXIT_IO error */
+FILE *outputs_open(struct outputs *outputs, const char *path, struct diag *diag);
 bool outputs_commit(struct outputs *outputs, struct diag *diag);
 void outputs_discard(struct outputs *outputs);
 

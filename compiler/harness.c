@@ -35,13 +35,16 @@ bool harness_runs(struct run *run, const char *option)
 {
         const struct target *t = run->context.target;
         if (target_engine(t)->launches || (target_accelerator(t) && !run->options.exact)) {
-                diag_error(&run->diag, EXIT_USAGE, "%s compiles and runs C, and target %s is for a device", option, t->name);
+                diag_error(&run->diag, EXIT_USAGE,
+                           "%s compiles and runs C, and target %s is for a device", option,
+                           t->name);
                 return false;
         }
         if (run->options.runner || target_runs_here(t) || !target_machine(t))
                 return true;
         diag_error(&run->diag, EXIT_USAGE,
-                   "%s runs the code, and this processor has no %s: --runner=CMD names what runs a program for it, as in "
+                   "%s runs the code, and this processor has no %s: --runner=CMD names what runs a "
+                   "program for it, as in "
                    "--cc='CROSS-cc -O2 -static' --runner=qemu-CPU",
                    option, t->name);
         return false;
@@ -83,11 +86,13 @@ static void *drawn(const struct harness *h, int k, enum element e, int64_t count
 {
         struct module *m = h->run->state.module;
         struct function *f = m ? module_entry(m) : NULL;
-        int64_t *extents = arena_array(h->arena, (size_t)(f ? f->body.argument_count : 0) + 1, sizeof *extents);
+        int64_t *extents = arena_array(h->arena, (size_t)(f ? f->body.argument_count : 0) + 1,
+                                       sizeof *extents);
         void *data = arena_array(h->arena, (size_t)count + 1, (size_t)element_info[e].bytes);
         if (f)
                 drawn_extents(f, extents);
-        drawn_fill(e, data, count, f && k < f->body.argument_count ? extents[k] : 0, RANDOM_START + (uint64_t)k);
+        drawn_fill(e, data, count, f && k < f->body.argument_count ? extents[k] : 0,
+                   RANDOM_START + (uint64_t)k);
         return data;
 }
 
@@ -111,14 +116,20 @@ static bool write_main(const struct harness *h, const char *name, const char *pr
         FILE *out = fopen(harness_path(h, name, "_main.c"), "w");
         if (!out)
                 return harness_cannot_write(h);
-        fprintf(out, "#define HEADER \"%s.h\"\n#define DESCRIBE %s_describe\n#define CALLS %d\n#define TIME %s\n", name,
-                prefix, profiled < 0 ? 0 : profiled, by_thread ? "CLOCK_THREAD_CPUTIME_ID" : "CLOCK_MONOTONIC");
+        fprintf(out,
+                "#define HEADER \"%s.h\"\n#define DESCRIBE %s_describe\n#define CALLS %d\n#define "
+                "TIME %s\n",
+                name, prefix, profiled < 0 ? 0 : profiled,
+                by_thread ? "CLOCK_THREAD_CPUTIME_ID" : "CLOCK_MONOTONIC");
         if (profiled >= 0 && trace_wanted(&h->run->options))
                 fprintf(out, "#define TRACE \"" TRACE_WRITTEN "\"\n#define KERNELS %s_kernels\n",
                         prefix);
-        fprintf(out, "#define LANES %d\n#define THREADS %d\n", harness_lanes(t), h->run->context.threads);
+        fprintf(out, "#define LANES %d\n#define THREADS %d\n", harness_lanes(t),
+                h->run->context.threads);
         if (target_attribute(t))
-                fprintf(out, "#if defined(__clang__)\n#define ATTRIBUTE \"%s\"\n#else\n#define ATTRIBUTE \"%s\"\n#endif\n",
+                fprintf(out,
+                        "#if defined(__clang__)\n#define ATTRIBUTE \"%s\"\n#else\n#define "
+                        "ATTRIBUTE \"%s\"\n#endif\n",
                         target_attribute(t), target_gcc_attribute(t));
         for (int i = 0; i < MAIN_LINES; i++)
                 fputs(main_text[i], out);
@@ -153,9 +164,11 @@ bool program_ran(struct run *run, const char *option, int status)
                 return false;
         if (status == COMMAND_LATE)
                 diag_error(diag, EXIT_INTERNAL,
-                           "%s: '%s' (--runner) took more than %" PRId64 " s and was ended; " DIAG_HINT("--limit run_seconds=N allows more"),
+                           "%s: '%s' (--runner) took more than %" PRId64
+                           " s and was ended; " DIAG_HINT("--limit run_seconds=N allows more"),
                            option, by, run->context.limits.run_seconds);
-        else if (WIFEXITED(status) && WEXITSTATUS(status) > FAILED && WEXITSTATUS(status) < 2 * FAILED)
+        else if (WIFEXITED(status) && WEXITSTATUS(status) > FAILED &&
+                 WEXITSTATUS(status) < 2 * FAILED)
                 diag_error(diag, EXIT_INTERNAL, "%s: the run ended with code %d: %s", option,
                            FAILED - WEXITSTATUS(status), fail_text(FAILED - WEXITSTATUS(status)));
         else if (status && run->options.runner)
@@ -172,11 +185,14 @@ bool program_ran(struct run *run, const char *option, int status)
 int program_run(const struct run *run, struct arena *arena, const char *folder, const char *command)
 {
         const char *by = run->options.runner;
-        return command_run_within(arena_printf(arena, "cd %s && %s%s./%s", text_shell_word(arena, folder), by ? by : "", by ? " " : "", command),
+        return command_run_within(arena_printf(arena, "cd %s && %s%s./%s",
+                                               text_shell_word(arena, folder), by ? by : "",
+                                               by ? " " : "", command),
                                   by ? (double)run->context.limits.run_seconds : 0);
 }
 
-static bool read_times(const struct harness *h, const char *name, int call_count, struct harness_times *t)
+static bool read_times(const struct harness *h, const char *name, int call_count,
+                       struct harness_times *t)
 {
         FILE *in = fopen(harness_path(h, name, ".times"), "r");
         double *const heads[] = { &t->runs, &t->low, &t->median, &t->high, &t->peak };
@@ -188,18 +204,23 @@ static bool read_times(const struct harness *h, const char *name, int call_count
                 good = fscanf(in, "%lf", &t->calls[i]) == 1;
         if (in)
                 fclose(in);
-        return good || harness_fail(h, EXIT_INTERNAL,
-                                    h->run->options.runner
-                                            ? arena_printf(h->arena, "'%s' (--runner) ended well, but gave no times: what the "
-                                                                     "program writes to standard output must come from it",
-                                                           h->run->options.runner)
-                                            : "the compiled program gave no times");
+        return good ||
+               harness_fail(
+                       h, EXIT_INTERNAL,
+                       h->run->options.runner
+                               ? arena_printf(
+                                         h->arena,
+                                         "'%s' (--runner) ended well, but gave no times: what the "
+                                         "program writes to standard output must come from it",
+                                         h->run->options.runner)
+                               : "the compiled program gave no times");
 }
 
 bool harness_run(const struct harness *h, const char *name, double seconds, int least, bool peak,
                  int call_count, struct harness_times *times)
 {
-        const char *command = arena_printf(h->arena, "%s %.3f %d %d > %s.times", name, seconds, least, peak, name);
+        const char *command = arena_printf(h->arena, "%s %.3f %d %d > %s.times", name, seconds,
+                                           least, peak, name);
         return program_ran(h->run, h->option, program_run(h->run, h->arena, h->folder, command)) &&
                read_times(h, name, call_count, times);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Generated code that is compiled and timed, in a folder of its own that goes with everything in it: what
- * --tune and --bench have in common. harness/main.c is the program that is compiled beside it. */
+/* Generated code that is compiled and timed, in a folder of its own that goes with everything in
+ * it: what --tune and --bench have in common. harness/main.c is the program that is compiled
+ * beside it. */
 #ifndef COMPILER_HARNESS_H
 #define COMPILER_HARNESS_H
 
@@ -20,8 +21,8 @@ struct harness_times {
         double *calls;                  /* seconds of each kernel call */
 };
 
-/* Floats that a multiply-add takes at once at its best: a vector's, of targets without any that of most
- * processors, which C compilers use where they can. */
+/* Floats that a multiply-add takes at once at its best: a vector's, of targets without any that
+ * of most processors, which C compilers use where they can. */
 static inline int harness_lanes(const struct target *t)
 {
         return target_engine(t)->vectors ? target_lanes(t, E_F32) : 4;
@@ -35,14 +36,16 @@ bool harness_begin(struct harness *h, struct run *run, const char *option);
 void harness_end(struct harness *h);
 /* a file in the folder, NAME and the ending ".schedule" */
 const char *harness_path(const struct harness *h, const char *name, const char *ending);
-/* it will be there: a program of this name, what it is compiled of, and a report and schedules of it */
+/* it will be there: a program of this name, what it is compiled of, and a report and schedules
+ * of it */
 void harness_expect(const struct harness *h, const char *name);
 
-/* what the program reads: bytes of input k. NULL: `count` elements drawn by chance (ir/tensor/drawn.h) */
+/* what the program reads: bytes of input k. NULL: `count` elements drawn by chance
+ * (ir/tensor/drawn.h) */
 bool harness_input(const struct harness *h, int k, enum element e, int64_t count, const void *data);
-/* Compiles NAME.c, whose symbols begin with the prefix, to the program NAME. `profiled`: it was printed for
- * --profile, and has so many calls; -1: it was not. by_thread: one thread's own time is what counts, not
- * what else the machine does. */
+/* Compiles NAME.c, whose symbols begin with the prefix, to the program NAME. `profiled`: it was
+ * printed for --profile, and has so many calls; -1: it was not. by_thread: one thread's own time
+ * is what counts, not what else the machine does. */
 bool harness_compile(const struct harness *h, const char *name, const char *prefix, int profiled,
                      bool by_thread);
 /* Runs the program so long, and at least so often. */
@@ -56,8 +59,8 @@ bool harness_run(const struct harness *h, const char *name, double seconds, int 
 void runtime_expect(const struct harness *h);
 bool runtime_write(const struct harness *h, const char *name);
 
-/* EXIT_INTERNAL, or where it is about files EXIT_IO, unless somebody asked to stop: what runs then fails for
- * that. False. */
+/* EXIT_INTERNAL, or where it is about files EXIT_IO, unless somebody asked to stop: what runs
+ * then fails for that. False. */
 bool harness_fail(const struct harness *h, enum exit_code code, const char *why);
 bool harness_cannot_write(const struct harness *h);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --info: what is in a model, what stands in the way of compiling it, and the command that would do it. The
- * model is imported as ever, and what that complains of is listed. */
+/* --info: what is in a model, what stands in the way of compiling it, and the command that would
+ * do it. The model is imported as ever, and what that complains of is listed. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,8 @@ static double products_of(const struct module *m)
 {
         double products = 0;
         for (const struct function *f = m->functions; f; f = f->next)
-                for (const struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                for (const struct op *op = region_walk(&f->body, NULL); op;
+                     op = region_walk(&f->body, op))
                         if (op_info[op->code].traits & TRAIT_CONTRACTION)
                                 products += op_flops(op) / 2;
         return products;

@@ -197,7 +197,8 @@ void npy_write(FILE *file, enum element e, int rank, const int64_t *dims, const 
         while ((10 + text.length + 1) % 64)     /* data begins at a multiple of that */
                 text_add(&text, " ");
         text_add(&text, "\n");
-        fwrite("\x93NUMPY\1", 1, 8, file);      /* version 1.0: its last byte is the literal's end */
+        fwrite("\x93NUMPY\1", 1, 8, file);      /* version 1.0: its last byte is the literal's end
+                                                 */
         fputc((int)(text.length & 0xff), file);
         fputc((int)(text.length >> 8), file);
         fwrite(text.data, 1, text.length, file);
@@ -333,7 +334,8 @@ struct zip_stream {
         const struct zip_member *member;
         z_stream z;
         bool open, ended;               /* z is to be ended; it said that it is at its end */
-        size_t position, taken;         /* bytes given, and bytes of what is packed that z was handed */
+        size_t position, taken;         /* bytes given, and bytes of what is packed that z was
+                                         * handed */
         uLong crc;                      /* of all up to position */
 };
 

@@ -28,7 +28,8 @@ const char *array_text(struct arena *arena, const struct array *a);         /* "
 /* What NumPy has for an element type: the type, or that of its bits. */
 enum element npy_element(enum element e);
 /* A file of dense data, which ferror() speaks of. */
-void npy_write(FILE *file, enum element e, int rank, const int64_t *dims, const void *data, size_t bytes);
+void npy_write(FILE *file, enum element e, int rank, const int64_t *dims, const void *data,
+               size_t bytes);
 
 /* A member of a zip file, which lies in the file's bytes. */
 struct zip_member {
@@ -43,7 +44,8 @@ const char *zip_read(struct arena *arena, const unsigned char *bytes, size_t len
                      struct zip_member **members, int *count);
 /* Its bytes, a piece at a time: a member of gigabytes takes no memory. */
 struct zip_stream;
-struct zip_stream *zip_open(const struct zip_member *member);       /* member, and the file's bytes, stay */
+/* member, and the file's bytes, stay */
+struct zip_stream *zip_open(const struct zip_member *member);
 void zip_close(struct zip_stream *stream);                /* NULL is fine */
 /* `bytes` of them from `at` on. Fast in order; behind what was read it begins anew. With the last
  * byte, the checksum is looked at. NULL, or what is wrong. */

@@ -29,7 +29,8 @@ static const char main_text[] =
         "        for (unsigned r = 0; r < m->region_count && r < 8; r++)\n"
         "                if (posix_memalign(&region[r], 4096, (size_t)m->regions[r].size + 1) ||\n"
         "                    (m->regions[r].kind == 2 &&\n"
-        "                     !load(region[r], (size_t)m->regions[r].size, fopen(\"" PREFIX ".weights\", \"rb\"))))\n"
+        "                     !load(region[r], (size_t)m->regions[r].size, fopen(\"" PREFIX
+        ".weights\", \"rb\"))))\n"
         "                        return 1;\n"
         "        for (unsigned k = 0; k < m->input_count; k++)\n"
         "                in[k] = calloc(1, (size_t)m->inputs[k].bytes + 1);\n"
@@ -44,7 +45,8 @@ static const char main_text[] =
         "                if (code)\n"
         "                        return %d - code;\n"
         "                for (unsigned k = 0; k < m->output_count; k++)\n"
-        "                        if (fwrite(out[k], 1, (size_t)m->outputs[k].bytes, stdout) != m->outputs[k].bytes)\n"
+        "                        if (fwrite(out[k], 1, (size_t)m->outputs[k].bytes, stdout) != "
+        "m->outputs[k].bytes)\n"
         "                                return 1;\n"
         "                fflush(stdout);\n"
         "        }\n"
@@ -62,7 +64,8 @@ static bool expose(struct observed *o, struct module *m, struct value *const *va
 {
         struct function *f = module_entry(m);
         struct diag *diag = &o->run.diag;
-        if (!expose_values(&o->exposed, o->arena, m, values, count, o->run.context.limits.observed_steps, diag))
+        if (!expose_values(&o->exposed, o->arena, m, values, count,
+                           o->run.context.limits.observed_steps, diag))
                 return false;
         const int flags = o->exposed.flag_count;
         struct builder b = { .m = m, .region = &f->body, .diag = diag };
@@ -72,7 +75,8 @@ static bool expose(struct observed *o, struct module *m, struct value *const *va
         o->flags = arena_array(o->arena, (size_t)flags + 1, sizeof *o->flags);
         o->count = count;
         for (int i = 0; i < flags + count; i++) {
-                results[i] = i < flags ? o->exposed.flags[i].value : o->exposed.values[i - flags].value;
+                results[i] =
+                        i < flags ? o->exposed.flags[i].value : o->exposed.values[i - flags].value;
                 f->output_ports[i].name = arena_printf(m->arena, "value_%d", i);
         }
         for (int i = 0; i < flags; i++)
@@ -94,8 +98,9 @@ static void choose(struct observed *o)
         run->prefix = PREFIX;
         run->target_count = 1;
         run->lesser = NULL;
-        context->target = context->least = options->exact ? target_find("generic")
-                                          : options->runner ? context->target : target_find("native");
+        context->target = context->least = options->exact    ? target_find("generic")
+                                           : options->runner ? context->target
+                                                             : target_find("native");
         context->precision = E_F32;
         context->memory = context->direct = context->unblocked = false;
         context->max_ram = -1;
@@ -130,7 +135,8 @@ static bool cannot_write(struct observed *o)
 
 static bool write_sources(struct observed *o)
 {
-        FILE *out = emit_into(&o->run, o->folder, PREFIX) ? fopen(path_in(o, "_main.c"), "w") : NULL;
+        FILE *out =
+                emit_into(&o->run, o->folder, PREFIX) ? fopen(path_in(o, "_main.c"), "w") : NULL;
         if (out)
                 fprintf(out, main_text, o->input_count + 1, o->output_count + 1, FAILED);
         return (out && !fclose(out)) || cannot_write(o);
@@ -154,7 +160,8 @@ static bool compile(struct observed *o)
                 return false;
         }
         if (!command_open(arena_printf(o->arena, "cd %s && exec %s ./" PREFIX, folder,
-                                       o->run.options.runner ? o->run.options.runner : ""), &o->program)) {
+                                       o->run.options.runner ? o->run.options.runner : ""),
+                          &o->program)) {
                 diag_error(diag, EXIT_IO, "cannot run the compiled program: %s", strerror(errno));
                 return false;
         }
@@ -234,12 +241,14 @@ bool observed_begin(struct observed *o, struct run *run, struct module *m,
 }
 
 /* The next elements of an output, from number `from` on; NULL after an error. */
-static const void *next_elements(struct observed *o, const char *sample, int output, int64_t from, int64_t count)
+static const void *next_elements(struct observed *o, const char *sample, int output, int64_t from,
+                                 int64_t count)
 {
         size_t size = element_bytes(o->outputs[output]), bytes = (size_t)count * size;
         if (!o->cc)
                 return (const char *)o->memory[output] + (size_t)from * size;
-        return fread(o->piece, 1, bytes, o->program.out) == bytes || ended(o, sample) ? o->piece : NULL;
+        return fread(o->piece, 1, bytes, o->program.out) == bytes || ended(o, sample) ? o->piece
+                                                                                      : NULL;
 }
 
 static bool read_flags(struct observed *o, const char *sample)
@@ -256,7 +265,8 @@ static bool read_flags(struct observed *o, const char *sample)
                 if (!f->overrun || !memchr(o->flags[k], 1, (size_t)f->times))
                         continue;
                 diag_error(&o->run.diag, EXIT_INVALID,
-                           "sample %s: loop %s runs more than %" PRId64 " iterations; --limit observed_steps=N looks into more",
+                           "sample %s: loop %s runs more than %" PRId64
+                           " iterations; --limit observed_steps=N looks into more",
                            sample, f->overrun, o->run.context.limits.observed_steps);
                 return false;
         }
@@ -264,14 +274,16 @@ static bool read_flags(struct observed *o, const char *sample)
 }
 
 /* A value, as often as it was computed. */
-static bool hand_on(struct observed *o, const char *sample, int k, observed_take take, void *context)
+static bool hand_on(struct observed *o, const char *sample, int k, observed_take take,
+                    void *context)
 {
         const struct exposed *e = &o->exposed.values[k];
         const unsigned char *ran = e->flags >= 0 ? o->flags[e->flags] : NULL;
         for (int64_t t = 0; t < e->times; t++)
                 for (int64_t i = 0; i < e->elements; i += PIECE) {
                         int64_t count = e->elements - i < PIECE ? e->elements - i : PIECE;
-                        const void *data = next_elements(o, sample, o->exposed.flag_count + k, t * e->elements + i, count);
+                        const void *data = next_elements(o, sample, o->exposed.flag_count + k,
+                                                         t * e->elements + i, count);
                         if (!data || ((!ran || ran[t]) && !take(context, k, i, data, count)))
                                 return false;
                 }
@@ -281,7 +293,8 @@ static bool hand_on(struct observed *o, const char *sample, int k, observed_take
 bool observed_run(struct observed *o, const char *sample, const void *const *inputs,
                   observed_take take, void *context)
 {
-        bool fine = (o->cc ? start_compiled : start_interpreted)(o, sample, inputs) && read_flags(o, sample);
+        bool fine = (o->cc ? start_compiled : start_interpreted)(o, sample, inputs) &&
+                    read_flags(o, sample);
         for (int k = 0; k < o->count && fine; k++)
                 fine = hand_on(o, sample, k, take, context);
         return fine;

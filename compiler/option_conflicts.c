@@ -36,7 +36,8 @@ static struct term next(const char **rest)
         return t;
 }
 
-/* "FILE.html": any text that ends in .html; "FILE": any that is not among the words of "[=FILE|dynamic]" */
+/* "FILE.html": any text that ends in .html; "FILE": any that is not among the words of
+ * "[=FILE|dynamic]" */
 static bool is_such_text(const char *value, const char *argument, const char *wanted, size_t length)
 {
         const char *dot = memchr(wanted, '.', length);

@@ -11,9 +11,11 @@ enum { COUNT_MAX = 256, HELP_WIDTH = 100 };
 
 /* ---- values ---- */
 
-static bool refuse(const struct option_reader *r, const struct option *option, const char *wanted, const char *value)
+static bool refuse(const struct option_reader *r, const struct option *option, const char *wanted,
+                   const char *value)
 {
-        diag_error(r->diag, EXIT_USAGE, "%s wants %s, not '%s'", option->text, wanted, text_argument(r->arena, value));
+        diag_error(r->diag, EXIT_USAGE, "%s wants %s, not '%s'", option->text, wanted,
+                   text_argument(r->arena, value));
         return false;
 }
 
@@ -55,18 +57,22 @@ static bool set_choice(const struct option_reader *r, const struct option *optio
         for (const struct option_choice *c = r->choices; c->field; c++)
                 if (is_of(c, option))
                         suggest_add(&known, c->word);
-        diag_error(r->diag, EXIT_USAGE, "%s wants one of %s, not '%s'%s", option->text, option->argument,
-                   text_argument(r->arena, value), suggest_text(&known, false));
+        diag_error(r->diag, EXIT_USAGE, "%s wants one of %s, not '%s'%s", option->text,
+                   option->argument, text_argument(r->arena, value), suggest_text(&known, false));
         return false;
 }
 
-static bool set_number(const struct option_reader *r, const struct option *option, const char *value, void *field)
+static bool set_number(const struct option_reader *r, const struct option *option,
+                       const char *value, void *field)
 {
         int64_t number, least = option->kind == OPTION_WHOLE ? 0 : 1;
         bool counts = option->kind == OPTION_COUNT;
         if (!int_parse(value, &number) || number < least || (counts && number > COUNT_MAX))
-                return refuse(r, option, counts ? arena_printf(r->arena, "a number from 1 to %d", COUNT_MAX)
-                                                : least ? "a number from 1 on" : "a number from 0 on", value);
+                return refuse(r, option,
+                              counts  ? arena_printf(r->arena, "a number from 1 to %d", COUNT_MAX)
+                              : least ? "a number from 1 on"
+                                      : "a number from 0 on",
+                              value);
         if (counts)
                 *(int *)field = (int)number;
         else
@@ -74,7 +80,8 @@ static bool set_number(const struct option_reader *r, const struct option *optio
         return true;
 }
 
-static bool set_size(const struct option_reader *r, const struct option *option, const char *value, int64_t *field)
+static bool set_size(const struct option_reader *r, const struct option *option, const char *value,
+                     int64_t *field)
 {
         uint64_t bytes;
         if (!size_parse(value, &bytes))
@@ -126,7 +133,8 @@ static bool is_level(const struct option *o, const char *word)
 static const struct option *unknown(const struct option_reader *r, const char *word)
 {
         struct suggest known = suggest_new(r->arena, word, strcspn(word, "="));
-        bool level = false;             /* -O4: of the options that begin so, which set one field to a number, one is meant */
+        bool level = false;             /* -O4: of the options that begin so, which set one field to
+                                         * a number, one is meant */
         for (int i = 0; i < r->count; i++)
                 level |= is_level(&r->table[i], word);
         if (level)
@@ -137,12 +145,14 @@ static const struct option *unknown(const struct option_reader *r, const char *w
         if (level)
                 known.near = NULL;
         const char *hint = suggest_text(&known, false);
-        diag_error(r->diag, EXIT_USAGE, "unknown option '%s'%s", text_argument(r->arena, word), *hint ? hint : ": see --help");
+        diag_error(r->diag, EXIT_USAGE, "unknown option '%s'%s", text_argument(r->arena, word),
+                   *hint ? hint : ": see --help");
         return NULL;
 }
 
 /* *value NULL when the argument must follow. NULL: no such option. */
-static const struct option *find(const struct option_reader *r, const char *word, const char **value)
+static const struct option *find(const struct option_reader *r, const char *word,
+                                 const char **value)
 {
         for (int i = 0; i < r->count; i++) {
                 const struct option *o = &r->table[i];
@@ -168,7 +178,8 @@ const struct option *option_read(const struct option_reader *r, int argc, char *
                 return unknown(r, argv[*at]);
         if (option->argument && !value && option->kind != OPTION_PERHAPS) {
                 if (*at + 1 == argc) {
-                        diag_error(r->diag, EXIT_USAGE, "%s wants %s", option->text, option->argument);
+                        diag_error(r->diag, EXIT_USAGE, "%s wants %s", option->text,
+                                   option->argument);
                         return NULL;
                 }
                 value = argv[++*at];
@@ -180,7 +191,9 @@ const struct option *option_read(const struct option_reader *r, int argc, char *
 
 const char *option_mark(const char *text, const char *argument)
 {
-        return !argument || *argument == '[' ? "" : text[1] == '-' && !strchr(argument, '=') ? "=" : " ";
+        return !argument || *argument == '['              ? ""
+               : text[1] == '-' && !strchr(argument, '=') ? "="
+                                                          : " ";
 }
 
 /* in lines, each from the column on */

@@ -80,7 +80,8 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
         const struct option_reader reader = { option_table, ROWS,  options_choices,
                                               options,      arena, diag };
         bool only_files = false;
-        int apart = 0;                  /* the word behind an option whose argument would stand behind = */
+        int apart = 0;                  /* the word behind an option whose argument would stand
+                                         * behind = */
         for (int i = 1; i < argc; i++) {
                 const char *word = argv[i];
                 if (!only_files && !strcmp(word, "--")) {
@@ -140,7 +141,8 @@ bool options_help(const char *topic, struct arena *arena, struct diag *diag)
         struct suggest known = suggest_new(arena, topic, strlen(topic));
         bool found = !*topic;
         for (int g = 0; g < GROUPS; g++) {
-                const char *word = strrchr(groups[g].title, ' ') ? strrchr(groups[g].title, ' ') + 1 : groups[g].title;
+                const char *word = strrchr(groups[g].title, ' ') ? strrchr(groups[g].title, ' ') + 1
+                                                                 : groups[g].title;
                 char *lower = arena_string(arena, word);
                 for (char *p = lower; *p; p++)
                         *p = (char)tolower((unsigned char)*p);
@@ -148,8 +150,8 @@ bool options_help(const char *topic, struct arena *arena, struct diag *diag)
                 found |= is_topic(groups[g].title, topic);
         }
         if (!found) {
-                diag_error(diag, EXIT_USAGE, "--help=%s: no group of options is called so%s", text_argument(arena, topic),
-                           suggest_text(&known, true));
+                diag_error(diag, EXIT_USAGE, "--help=%s: no group of options is called so%s",
+                           text_argument(arena, topic), suggest_text(&known, true));
                 return false;
         }
         if (!*topic)
@@ -161,11 +163,14 @@ bool options_help(const char *topic, struct arena *arena, struct diag *diag)
                         continue;
                 printf("%s:\n", groups[g].title);
                 for (int i = 0; i < ROWS; i++)
-                        if (lines[i] > groups[g].first && (g + 1 == GROUPS || lines[i] < groups[g + 1].first))
-                                option_print(option_table[i].text, option_table[i].argument, option_table[i].doc, HELP_COLUMN);
+                        if (lines[i] > groups[g].first &&
+                            (g + 1 == GROUPS || lines[i] < groups[g + 1].first))
+                                option_print(option_table[i].text, option_table[i].argument,
+                                             option_table[i].doc, HELP_COLUMN);
         }
         if (!*topic)
-                puts("\nExit codes: 0 ok, 1 usage, 2 cannot read or write, 3 invalid model, 4 unsupported,\n"
+                puts("\nExit codes: 0 ok, 1 usage, 2 cannot read or write, 3 invalid model, 4 "
+                     "unsupported,\n"
                      "5 budget exceeded, 70 internal error. --help=TOPIC shows one group.");
         return true;
 }

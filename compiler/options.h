@@ -26,7 +26,8 @@
 #define END_AS(field)
 #include "compiler/option_choices.def"
 
-/* The words of each choice, "|c|ir|loops"; WORDS(emit), "c|ir|loops", is the argument of its row in options.def. */
+/* The words of each choice, "|c|ir|loops"; WORDS(emit), "c|ir|loops", is the argument of its row
+ * in options.def. */
 #define CHOICES(field) extern const char option_##field##_words[];
 #define CHOICE(field, constant, word)
 #define END(field)
@@ -55,50 +56,60 @@
 
 struct options {
         const char *model;              /* a path, or "-" */
-        int info;                       /* INFO_TEXT and the others of info.c; 0: the model is compiled */
+        int info;                       /* INFO_TEXT and the others of info.c; 0: the model is
+                                         * compiled */
 #define OPTION(text, argument, kind, field, said, doc) OPTION_FIELD_##kind(field)
 #include "compiler/options.def"
 };
 
-/* What fields hold where an option is not given: NULL and 0, but a level, one thread, the target generic, and -1 for sizes,
- * of which 0 is one: no budget, or the memory that a machine has. */
+/* What fields hold where an option is not given: NULL and 0, but a level, one thread, the target
+ * generic, and -1 for sizes, of which 0 is one: no budget, or the memory that a machine has. */
 extern const struct options options_preset;
-extern const struct option_choice options_choices[];     /* option_choices.def, until field is NULL */
+extern const struct option_choice options_choices[];     /* option_choices.def, until field is NULL
+                                                          */
 
 #define QUANTIZE_DYNAMIC "dynamic"      /* of --quantize; else a path, or "": ranges of --calibrate */
 
 /* Tensor IR is what is written, in one form or another: passes stop before `lower`. */
 bool emits_tensors(const struct options *o);
-/* of --emit, by emit_formats.def: the suffix of an output without a name, NULL: that of the target's printer */
+/* of --emit, by emit_formats.def: the suffix of an output without a name, NULL: that of the
+ * target's printer */
 const char *emit_suffix(const struct options *o);
 
 /* --calibrate by itself: ranges are what is written. Else passes look at its samples. */
 static inline bool writes_ranges(const struct options *o)
 {
-        return o->calibrate && !o->quantize && !o->quantize_weights && o->requantize != REQUANTIZE_SHIFT;
+        return o->calibrate && !o->quantize && !o->quantize_weights &&
+               o->requantize != REQUANTIZE_SHIFT;
 }
 
 /* --test, --run, --bench: the model is run, and what --emit says is not written. */
-static inline bool runs_model(const struct options *o) { return o->tests.count || o->run || o->bench; }
+static inline bool runs_model(const struct options *o)
+{
+        return o->tests.count || o->run || o->bench;
+}
 
 /* Reads argv; strings are not copied. False after one EXIT_USAGE error. */
 bool options_parse(struct options *options, int argc, char **argv, struct arena *arena,
                    struct diag *diag);
-/* All options, or those of a group ("code"); false: there is no such group, and an error was reported. */
+/* All options, or those of a group ("code"); false: there is no such group, and an error was
+ * reported. */
 bool options_help(const char *topic, struct arena *arena, struct diag *diag);
 void options_json(void);                /* the tables, for programs (options_json.c) */
 /* The row of an option, as "--emit"; length: of its text. NULL: there is none. */
 const struct option *options_row(const char *text, size_t length);
-/* The options that shape the output, as text for the head of the generated file, nothing that only looks inside: the level,
- * values, what is given for names of the model, flags, and free text, each in the table's order. Column `said` of
- * options.def: VALUE as it is, NAMES words of tables ("?" where it is none), SAFE any text (base/text.h), PATH a word of
- * its own or the argument's name in place of a path, NOT not at all. */
+/* The options that shape the output, as text for the head of the generated file, nothing that
+ * only looks inside: the level, values, what is given for names of the model, flags, and free
+ * text, each in the table's order. Column `said` of options.def: VALUE as it is, NAMES words of
+ * tables ("?" where it is none), SAFE any text (base/text.h), PATH a word of its own or the
+ * argument's name in place of a path, NOT not at all. */
 char *options_canonical(struct arena *arena, const struct options *options);
 
 /* ---- options that do not go together (option_conflicts.c) ---- */
 
 /* False after an EXIT_USAGE error, by option_conflicts.def; targets: how many the code is for. */
-bool options_agree(const struct options *options, int targets, struct arena *arena, struct diag *diag);
+bool options_agree(const struct options *options, int targets, struct arena *arena,
+                   struct diag *diag);
 /* the text of each row's error, as it stands in the manual page; NULL behind the last */
 const char **options_conflicts(struct arena *arena);
 

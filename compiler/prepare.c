@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the command line says, as passes and printers are told it: targets, limits, the context of passes, names of outputs. */
+/* What the command line says, as passes and printers are told it: targets, limits, the context
+ * of passes, names of outputs. */
 #include <string.h>
 
 #include "base/size.h"

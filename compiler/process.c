@@ -61,8 +61,8 @@ static int child_count;
 
 static bool is_group(pid_t group) { return kill(-group, 0) == 0; }
 
-/* Compilers that are asked to end remove what they have in /tmp, so all are asked first; those that have not
- * ended after a while are not asked. A signal handler may do this. */
+/* Compilers that are asked to end remove what they have in /tmp, so all are asked first; those
+ * that have not ended after a while are not asked. A signal handler may do this. */
 static void end_group(pid_t group)
 {
         for (int i = 0; i < GRACE + GRACE / 4; i++) {
@@ -272,8 +272,9 @@ int process_stopped(void)
 
 const bool process_commands = true;
 
-/* fork; none is started any more once somebody has asked to stop. The child has no handlers: a signal
- * that comes before it is another program, or has its own, removes nothing of its parent's. */
+/* fork; none is started any more once somebody has asked to stop. The child has no handlers: a
+ * signal that comes before it is another program, or has its own, removes nothing of its
+ * parent's. */
 static pid_t start_child(void)
 {
         sigset_t before;
@@ -285,7 +286,8 @@ static pid_t start_child(void)
                 struct sigaction preset = { .sa_handler = SIG_DFL }, own;
                 setpgid(0, 0);
                 for (int i = 0; i < ENDING_COUNT; i++)
-                        if (!sigaction(endings[i].number, NULL, &own) && own.sa_handler == on_signal)
+                        if (!sigaction(endings[i].number, NULL, &own) &&
+                            own.sa_handler == on_signal)
                                 sigaction(endings[i].number, &preset, NULL);
         } else if (child > 0) {
                 setpgid(child, child);  /* whoever comes first */
@@ -295,7 +297,8 @@ static pid_t start_child(void)
         return child;
 }
 
-/* its status; -1: there is no child; COMMAND_LATE: it took longer than that many seconds, and is no more */
+/* its status; -1: there is no child; COMMAND_LATE: it took longer than that many seconds, and is
+ * no more */
 static int wait_for(pid_t child, double seconds)
 {
         int status = -1;

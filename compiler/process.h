@@ -9,16 +9,16 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* From now on signals that end the process end its children and remove what it has registered first, then
- * end it as they always do; those that it was started to ignore stay ignored. A child that begins anew
- * forgets what its parent has registered. */
+/* From now on signals that end the process end its children and remove what it has registered
+ * first, then end it as they always do; those that it was started to ignore stay ignored. A
+ * child that begins anew forgets what its parent has registered. */
 void process_begin(void);
 
 /* mkstemp and mkdtemp, registered; -1 or false, with errno */
 int temporary_file(char *pattern);
 bool temporary_folder(char *pattern);
-/* A registered folder for what is compiled and run: TMPDIR/dnncc-WHAT-XXXXXX, in /tmp where that is not set;
- * NULL after an EXIT_IO error. For commands it is a word. */
+/* A registered folder for what is compiled and run: TMPDIR/dnncc-WHAT-XXXXXX, in /tmp where that
+ * is not set; NULL after an EXIT_IO error. For commands it is a word. */
 struct arena;
 struct diag;
 char *temporary_workshop(struct arena *arena, const char *what, struct diag *diag);
@@ -34,8 +34,9 @@ void temporaries_remove(int count);
 void process_hold_signals(sigset_t *before);
 void process_release_signals(const sigset_t *before);
 
-/* Between true and false the first SIGINT, SIGTERM or SIGHUP does not end the process but its children:
- * whoever asks process_stopped (the signal, or 0) ends it soon, by process_end. The second one does. */
+/* Between true and false the first SIGINT, SIGTERM or SIGHUP does not end the process but its
+ * children: whoever asks process_stopped (the signal, or 0) ends it soon, by process_end. The
+ * second one does. */
 void process_stop_softly(bool softly);
 int process_stopped(void);
 void process_end(int signal);
@@ -49,8 +50,8 @@ bool process_reads_pipe(const char *path);
 /* Are commands run on this system? Where they are not, the functions below fail. */
 extern const bool process_commands;
 
-/* sh -c COMMAND, in a process group of its own: its status as waitpid has it, or -1. Signals end this
- * process as ever meanwhile (they do not during system()), and it. */
+/* sh -c COMMAND, in a process group of its own: its status as waitpid has it, or -1. Signals end
+ * this process as ever meanwhile (they do not during system()), and it. */
 int command_run(const char *command);
 /* The same for so many seconds at most, then it is ended; 0: as long as it takes. */
 enum { COMMAND_LATE = -2 };

@@ -92,7 +92,8 @@ static void draw(double now)
                 add_time(&d, line.end > now ? (int64_t)(line.end - now + .5) : 0);
                 add(&d, " left");
         }
-        size_t width = terminal_width() - 1;    /* the last column makes some terminals go on below */
+        size_t width = terminal_width() - 1;    /* the last column makes some terminals go on below
+                                                 */
         if (line.terminal && d.length - start > width)
                 d.length = start + width;
         if (!line.terminal) {           /* the same line again says nothing */
@@ -177,7 +178,8 @@ void progress_step(int64_t done, int64_t total, const char *format, ...)
         va_start(list, format);
         vsnprintf(text + head, room - (size_t)head, format, list);
         va_end(list);
-        line.end = done > 0 && done <= total ? now + passed / (double)done * (double)(total - done) : -1;
+        line.end = done > 0 && done <= total ? now + passed / (double)done * (double)(total - done)
+                                             : -1;
         hold(false);
 }
 

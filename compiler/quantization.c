@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --quantize and --quantize-weights: what the passes quantize, quantize_products and store_weights are
- * asked for. */
+/* --quantize and --quantize-weights: what the passes quantize, quantize_products and
+ * store_weights are asked for. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,8 +33,9 @@ static bool is_unknown(struct run *run, const char *option, const char *name,
                        const char *const *names, int count)
 {
         size_t length = strcspn(name, ",:");
-        diag_error(&run->diag, EXIT_USAGE, "%s: nothing is called '%s'%s (" DIAG_HINT("%s=help says more") ")",
-                   option, text_argument_part(run->arena, name, length),
+        diag_error(&run->diag, EXIT_USAGE,
+                   "%s: nothing is called '%s'%s (" DIAG_HINT("%s=help says more") ")", option,
+                   text_argument_part(run->arena, name, length),
                    suggest_of(run->arena, name, length, names, count), option);
         return false;
 }
@@ -44,10 +45,12 @@ static bool read_layer_weights(struct run *run, struct quantize_policy *p, const
 {
         bool whole = p->weights->element == E_I8 || p->weights->element == E_I4;
         p->one_step = whole && !strcmp(behind, ":layer");
-        if ((whole && (!*behind || p->one_step)) || weights_are_floats(p->weights))     /* floats have a message of their own */
+        /* floats have a message of their own */
+        if ((whole && (!*behind || p->one_step)) || weights_are_floats(p->weights))
                 return true;
         diag_error(&run->diag, EXIT_USAGE,
-                   "--quantize-weights=%s with --quantize: want s8 or s4, a step for each output of a layer, or s8:layer, s4:layer, one for all of it",
+                   "--quantize-weights=%s with --quantize: want s8 or s4, a step for each output "
+                   "of a layer, or s8:layer, s4:layer, one for all of it",
                    text_argument(run->arena, run->options.quantize_weights));
         return false;
 }
@@ -67,7 +70,8 @@ static bool read_weights(struct run *run, struct quantize_policy *p)
         if (!text[length])
                 return true;
         if (weights_are_floats(p->weights)) {
-                diag_error(&run->diag, EXIT_USAGE, "--quantize-weights=%s: %s has no blocks: want %s alone",
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--quantize-weights=%s: %s has no blocks: want %s alone",
                            text_argument(run->arena, text), p->weights->name, p->weights->name);
                 return false;
         }
@@ -106,11 +110,14 @@ static bool read_choices(struct run *run, struct quantize_policy *p)
                                   sizeof observers / sizeof *observers);
         if (o->activations && !scheme_from_text(o->activations, &p->scheme)) {
                 diag_error(&run->diag, EXIT_USAGE,
-                           "--activations=%s: want u8, s8, u16, s16, u4 or s4, with -symmetric behind it, or -powers, or -symmetric-powers (" DIAG_HINT("--activations=help says more") ")",
+                           "--activations=%s: want u8, s8, u16, s16, u4 or s4, with -symmetric "
+                           "behind it, or -powers, or -symmetric-powers (" DIAG_HINT(
+                                   "--activations=help says more") ")",
                            text_argument(run->arena, o->activations));
                 return false;
         }
-        const char **names = arena_array(run->arena, (size_t)o->keep_float.count + 1, sizeof *names);
+        const char **names =
+                arena_array(run->arena, (size_t)o->keep_float.count + 1, sizeof *names);
         for (int i = 0; i < o->keep_float.count; i++) {
                 const char *item = o->keep_float.items[i];
                 p->first |= !strcmp(item, "first");
@@ -125,7 +132,8 @@ static bool read_choices(struct run *run, struct quantize_policy *p)
 static bool read_ports(struct run *run, struct quantize_policy *p)
 {
         const struct list *asked = &run->options.quantize_ports;
-        struct quantized_ports *ports = asked->count ? ARENA_NEW(run->arena, struct quantized_ports) : NULL;
+        struct quantized_ports *ports =
+                asked->count ? ARENA_NEW(run->arena, struct quantized_ports) : NULL;
         p->ports = ports;
         if (!ports)
                 return true;
@@ -134,13 +142,16 @@ static bool read_ports(struct run *run, struct quantize_policy *p)
                 struct port_choice *c = &ports->choices[ports->choice_count++];
                 if (!port_choice_parse(run->arena, asked->items[i], c)) {
                         diag_error(&run->diag, EXIT_USAGE,
-                                   "--quantize-port=%s: want NAME=rows, NAME=u8,SCALE,ZERO (a normal number, and one that u8, s8, u16 or s16 has), or NAME=u8 with --quantize",
+                                   "--quantize-port=%s: want NAME=rows, NAME=u8,SCALE,ZERO (a "
+                                   "normal number, and one that u8, s8, u16 or s16 has), or "
+                                   "NAME=u8 with --quantize",
                                    text_argument(run->arena, asked->items[i]));
                         return false;
                 }
                 if (c->steps == PORT_RANGES && !p->layers) {
                         diag_error(&run->diag, EXIT_USAGE,
-                                   "--quantize-port=%s wants ranges: --quantize=FILE, or a scale, as in NAME=u8,0.0078125,128",
+                                   "--quantize-port=%s wants ranges: --quantize=FILE, or a scale, "
+                                   "as in NAME=u8,0.0078125,128",
                                    text_argument(run->arena, asked->items[i]));
                         return false;
                 }
@@ -168,7 +179,9 @@ bool quantization_read(struct run *run)
 {
         const struct options *o = &run->options;
         struct quantize_policy *p = ARENA_NEW(run->arena, struct quantize_policy);
-        const char *option = o->quantize ? "--quantize" : o->quantize_weights ? "--quantize-weights" : "--quantize-port";
+        const char *option = o->quantize           ? "--quantize"
+                             : o->quantize_weights ? "--quantize-weights"
+                                                   : "--quantize-port";
         if (!o->quantize && !o->quantize_weights && !o->quantize_ports.count)
                 return true;
         if (!run->state.module) {
@@ -180,7 +193,8 @@ bool quantization_read(struct run *run)
                 return false;
         if (o->quantize && p->weights && weights_are_floats(p->weights)) {
                 diag_error(&run->diag, EXIT_USAGE,
-                           "--quantize-weights=%s keeps floats: not with --quantize, which multiplies integers",
+                           "--quantize-weights=%s keeps floats: not with --quantize, which "
+                           "multiplies integers",
                            p->weights->name);
                 return false;
         }
@@ -206,7 +220,9 @@ static int passes_of(const struct run *run, const char *names[], const char *opt
         int count = 0;
         if (p->layers || p->dynamic || p->weights) {
                 options[count] = run->options.quantize ? "--quantize" : "--quantize-weights";
-                names[count++] = p->layers ? "quantize" : floats ? "store_weights" : "quantize_products";
+                names[count++] = p->layers ? "quantize"
+                                 : floats  ? "store_weights"
+                                           : "quantize_products";
         }
         if (p->ports) {
                 options[count] = "--quantize-port";
@@ -227,7 +243,8 @@ const char *quantization_passes(struct run *run, const char *list)
                 if (asked && exact != has_pass(asked + !exact, names[i])) {
                         diag_error(&run->diag, EXIT_USAGE,
                                    exact ? "%s wants the pass %s in the list of --passes"
-                                         : "%s has put the pass %s where it belongs: leave it out of --passes",
+                                         : "%s has put the pass %s where it belongs: leave it out "
+                                           "of --passes",
                                    options[i], names[i]);
                         return NULL;
                 }
@@ -238,11 +255,18 @@ const char *quantization_passes(struct run *run, const char *list)
                 if (!has_pass(done, names[i]))
                         names[left++] = names[i];
                 else
-                        diag_warning(&run->diag, "%s: %s was done before this was written, and is not done again", options[i], names[i]);
+                        diag_warning(
+                                &run->diag,
+                                "%s: %s was done before this was written, and is not done again",
+                                options[i], names[i]);
         if (!left)
                 return list;
-        const char *before = pipeline_calibrated(), *all = left < count || !strcmp(done, before) ? "" : arena_printf(run->arena, "%s,", before);
+        const char *before = pipeline_calibrated(),
+                   *all = left < count || !strcmp(done, before)
+                                  ? ""
+                                  : arena_printf(run->arena, "%s,", before);
         for (int i = 0; i < left; i++)
                 all = arena_printf(run->arena, "%s%s,", all, names[i]);
-        return arena_printf(run->arena, "%s%s", all, list ? list : pipeline_passes(run->options.level));
+        return arena_printf(run->arena, "%s%s", all,
+                            list ? list : pipeline_passes(run->options.level));
 }

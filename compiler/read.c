@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading what is compiled, a model or a text of dnncc's own, and what belongs to it: constants beside
- * it, schedules. All that is read is depended on, and no output may replace it. */
+/* Reading what is compiled, a model or a text of dnncc's own, and what belongs to it: constants
+ * beside it, schedules. All that is read is depended on, and no output may replace it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +102,8 @@ bool read_onnx(struct run *run, struct model_facts *facts)
         if (!read_bytes(run))
                 return false;
         if (begins_with(run, "loop") || begins_with(run, "dnn")) {
-                diag_error(&run->diag, EXIT_USAGE, "--info is about ONNX models, and this is a text of dnncc: read it");
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--info is about ONNX models, and this is a text of dnncc: read it");
                 return false;
         }
         return import_onnx(run, facts);

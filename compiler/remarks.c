@@ -27,7 +27,8 @@ bool remarks_prepare(struct run *run)
         const struct options *o = &run->options;
         if (!o->remarks && !o->explain && !o->report && !o->stats)
                 return true;
-        for (const char *p = o->remarks ? o->remarks : ""; *p; p += strcspn(p, ","), p += *p == ',') {
+        for (const char *p = o->remarks ? o->remarks : ""; *p;
+             p += strcspn(p, ","), p += *p == ',') {
                 size_t length = strcspn(p, ",");
                 struct suggest known = suggest_new(run->arena, p, length);
                 bool found = false;
@@ -36,8 +37,10 @@ bool remarks_prepare(struct run *run)
                         found |= strlen(pass->name) == length && !strncmp(p, pass->name, length);
                 }
                 if (!found) {
-                        diag_error(&run->diag, EXIT_USAGE, "--remarks: no pass with remarks is called '%s'%s",
-                                   text_argument_part(run->arena, p, length), suggest_text(&known, true));
+                        diag_error(&run->diag, EXIT_USAGE,
+                                   "--remarks: no pass with remarks is called '%s'%s",
+                                   text_argument_part(run->arena, p, length),
+                                   suggest_text(&known, true));
                         return false;
                 }
         }
@@ -59,13 +62,19 @@ static const char *node_text(struct arena *arena, const char *nodes, const char 
 static void put_remark(struct run *run, const struct remark *r, bool explained)
 {
         const struct remark_info *info = &remark_info[r->reason];
-        const char *reader = !r->read_by ? "" : arena_printf(run->arena, ", B %s", node_text(run->arena, r->read, r->read_by));
-        const char *refused = !info->left ? "" : arena_printf(run->arena, "%s: %s: ", info->left, info->reason);
+        const char *reader = !r->read_by ? ""
+                                         : arena_printf(run->arena, ", B %s",
+                                                        node_text(run->arena, r->read, r->read_by));
+        const char *refused =
+                !info->left ? "" : arena_printf(run->arena, "%s: %s: ", info->left, info->reason);
         const char *detail = r->detail ? arena_printf(run->arena, ": %s", r->detail) : "";
-        const char *decided = !r->because ? "" : *r->because ? arena_printf(run->arena, " (decided at %s)", r->because)
-                                                             : " (decided at another reader)";
-        diag_say(&run->diag, "%s: A %s%s: %s%s%s%s\n", info->pass, node_text(run->arena, r->made, r->made_by), reader,
-                 refused, info->text, detail, decided);
+        const char *decided = !r->because ? ""
+                              : *r->because
+                                      ? arena_printf(run->arena, " (decided at %s)", r->because)
+                                      : " (decided at another reader)";
+        diag_say(&run->diag, "%s: A %s%s: %s%s%s%s\n", info->pass,
+                 node_text(run->arena, r->made, r->made_by), reader, refused, info->text, detail,
+                 decided);
         if (explained)
                 diag_say(&run->diag, "        %s\n", info->doc);
 }
@@ -74,7 +83,8 @@ bool remarks_put(struct run *run)
 {
         const struct options *o = &run->options;
         const struct remarks *all = run->context.remarks;
-        const char *node = o->explain ? text_safe(run->arena, o->explain, strlen(o->explain)) : NULL;
+        const char *node =
+                o->explain ? text_safe(run->arena, o->explain, strlen(o->explain)) : NULL;
         bool found = false;
         if (!o->remarks && !o->explain)
                 return true;

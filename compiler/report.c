@@ -55,7 +55,8 @@ static char *largest_constants(struct run *run)
                 qsort(list, (size_t)count, sizeof *list, larger_first);
         const char *lines = "";
         for (int i = 0; i < count && i < LARGEST; i++)
-                lines = arena_printf(run->arena, "%s\n  %-9s %s %" PRId64, lines, i ? "" : "largest", list[i]->name,
+                lines = arena_printf(run->arena, "%s\n  %-9s %s %" PRId64, lines,
+                                     i ? "" : "largest", list[i]->name,
                                      report_buffer_bytes(list[i]));
         return arena_string(run->arena, lines);
 }
@@ -105,9 +106,11 @@ static const char *largest_lines(struct run *run, const struct plan_facts *facts
         const char *lines = "";
         for (int i = 0; i < facts->resident_count && i < LARGEST; i++) {
                 const struct loop_buffer *b = facts->residents[i].buffer;
-                lines = arena_printf(run->arena, "%s\n  %-9s %s %" PRId64 "%s%s%s", lines, i ? "" : "largest", b->name,
-                                     facts->residents[i].bytes, b->location ? " (" : "",
-                                     b->location ? brief_nodes(run->arena, b->location) : "", b->location ? ")" : "");
+                lines = arena_printf(run->arena, "%s\n  %-9s %s %" PRId64 "%s%s%s", lines,
+                                     i ? "" : "largest", b->name, facts->residents[i].bytes,
+                                     b->location ? " (" : "",
+                                     b->location ? brief_nodes(run->arena, b->location) : "",
+                                     b->location ? ")" : "");
         }
         return lines;
 }
@@ -204,7 +207,8 @@ void report_stats(struct run *run)
         struct calls calls = report_calls(run);
         fprintf(stderr, "stats: workspace  %" PRId64 " bytes, live peak %" PRId64 " (%.3fx)\n",
                 loop_workspace_size(p), loop_live_peak(p),
-                loop_live_peak(p) ? (double)loop_workspace_size(p) / (double)loop_live_peak(p) : 1.0);
+                loop_live_peak(p) ? (double)loop_workspace_size(p) / (double)loop_live_peak(p)
+                                  : 1.0);
         struct plan_facts facts = report_memory(run);
         fprintf(stderr, "stats: memory     LB_op %" PRId64 ", LB_order %" PRId64 ", BEST %" PRId64,
                 facts.largest, facts.live_peak, facts.best);

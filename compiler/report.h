@@ -44,18 +44,20 @@ void report_page(struct run *run, FILE *out);             /* --report=FILE.html 
 bool report_is_page(const struct run *run);               /* which of the two */
 bool report_read_against(struct run *run);                /* --report-against, into run->against */
 
-/* For targets with a machine, and nothing for others (report_machine.c): a member of the report, lines of --stats, and whether the
- * machine has anything to do; false after an error. */
+/* For targets with a machine, and nothing for others (report_machine.c): a member of the report,
+ * lines of --stats, and whether the machine has anything to do; false after an error. */
 void report_machine_json(struct run *run, FILE *out);
 void report_machine_stats(struct run *run);
 bool report_machine_has_work(struct run *run);
-/* Of each call that is no launch why it is none, of a launch NULL; and nodes of the model, without those that are computed while
- * compiling: what brings values to a launch and away is no part of a node that has other kernels (report_reasons.c). */
+/* Of each call that is no launch why it is none, of a launch NULL; and nodes of the model,
+ * without those that are computed while compiling: what brings values to a launch and away is no
+ * part of a node that has other kernels (report_reasons.c). */
 struct placement { const char **why; struct node_shares nodes; };
 struct placement report_placement(struct run *run, const struct calls *calls);
 bool report_is_launch(const struct loop_stmt *call);
 bool report_multiplies_bytes(const struct op *contraction);
-double report_machine_cycles(const struct loop_function *kernel);        /* below 0: it is no stream, or nobody knows */
+/* below 0: it is no stream, or nobody knows */
+double report_machine_cycles(const struct loop_function *kernel);
 
 /* What passes did, kept for the report: one before the first (pass NULL), then one for each. */
 struct report_state {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Quantized layers that are computed in floats, for --report: products of decoded bytes that no rule
- * made such of integers. They are looked for once simplify has run, before constants are decoded;
- * those stay that are there when products become kernels. */
+/* Quantized layers that are computed in floats, for --report: products of decoded bytes that no
+ * rule made such of integers. They are looked for once simplify has run, before constants are
+ * decoded; those stay that are there when products become kernels. */
 #include "compiler/report.h"
 
 #include <string.h>

@@ -39,38 +39,49 @@ static const struct loop_stmt *next_launch(const struct loop_stmt *phase)
         return phase;
 }
 
-static bool is_cold(const struct run *run) { return grid_is_cold(run->context.target, run_program(run, run->target_count - 1)); }
+static bool is_cold(const struct run *run)
+{
+        return grid_is_cold(run->context.target, run_program(run, run->target_count - 1));
+}
 
-static double launched_seconds(const struct loop_function *kernel, const struct target *target, bool cold)
+static double launched_seconds(const struct loop_function *kernel, const struct target *target,
+                               bool cold)
 {
         double seconds = 0;
-        for (const struct loop_stmt *phase = next_launch(kernel->body->first); phase; phase = next_launch(phase->next))
+        for (const struct loop_stmt *phase = next_launch(kernel->body->first); phase;
+             phase = next_launch(phase->next))
                 seconds += grid_cost_of(target, kernel, phase, cold).seconds;
         return seconds;
 }
 
-static void put_launches(FILE *out, const struct loop_function *kernel, const struct target *target, bool cold)
+static void put_launches(FILE *out, const struct loop_function *kernel, const struct target *target,
+                         bool cold)
 {
         const char *comma = "";
         fputs(", \"launches\": [", out);
-        for (const struct loop_stmt *phase = next_launch(kernel->body->first); phase; phase = next_launch(phase->next), comma = ", ") {
+        for (const struct loop_stmt *phase = next_launch(kernel->body->first); phase;
+             phase = next_launch(phase->next), comma = ", ") {
                 const struct grid_cost c = grid_cost_of(target, kernel, phase, cold);
                 fprintf(out,
-                        "%s{\"blocks\": %" PRId64 ", \"threads\": %" PRId64 ", \"registers\": %d, \"shared\": %" PRId64
+                        "%s{\"blocks\": %" PRId64 ", \"threads\": %" PRId64
+                        ", \"registers\": %d, \"shared\": %" PRId64
                         ", \"resident\": %d, \"waves\": %.0f, \"microseconds\": %.3f}",
-                        comma, c.blocks, c.warps * c.lanes, c.registers, c.shared, c.resident, c.waves, c.seconds * 1e6);
+                        comma, c.blocks, c.warps * c.lanes, c.registers, c.shared, c.resident,
+                        c.waves, c.seconds * 1e6);
         }
         fputs("]", out);
 }
 
 /* Roughly, of a core: what such code costs, or, where there is a schedule, the operations at the
- * full rate of fused multiply-adds; no less than the bytes at the rate of the second cache. Of a stream, what the model of
- * its machine says, and of a grid's launches, what is predicted of them. */
+ * full rate of fused multiply-adds; no less than the bytes at the rate of the second cache. Of a
+ * stream, what the model of its machine says, and of a grid's launches, what is predicted of
+ * them. */
 static double predicted_cycles(const struct loop_function *kernel, bool scheduled,
                                const struct traffic *t, const struct run *run)
 {
         const struct target *target = run->context.target;
-        double bytes = (double)(t->read + t->written) / rate_l2(target), cycles = report_machine_cycles(kernel);
+        double bytes = (double)(t->read + t->written) / rate_l2(target),
+               cycles = report_machine_cycles(kernel);
         if (cycles >= 0)
                 return cycles;
         if (target_engine(target)->launches)
@@ -275,7 +286,8 @@ static void put_machine(FILE *out, const struct target *target)
 {
         json_member(out, "  ", "language", target_printer(target)->language);
         fprintf(out, ", \"machine\": {\"flops\": %g, \"l2\": %g, \"memory\": %g},\n",
-                2 * rate_issue(target) * harness_lanes(target), rate_l2(target), rate_memory(target));
+                2 * rate_issue(target) * harness_lanes(target), rate_l2(target),
+                rate_memory(target));
 }
 
 /* of --bench */
@@ -283,7 +295,8 @@ static void put_bench(FILE *out, const struct report_bench *b)
 {
         const struct harness_times *t = b->whole;
         fprintf(out,
-                "  \"bench\": {\"seconds\": %g, \"runs\": %.0f, \"median\": %.9f, \"p5\": %.9f, \"p95\": %.9f, \"peak\": %.9g, "
+                "  \"bench\": {\"seconds\": %g, \"runs\": %.0f, \"median\": %.9f, \"p5\": %.9f, "
+                "\"p95\": %.9f, \"peak\": %.9g, "
                 "\"with_kernels\": %.9f},\n",
                 b->seconds, t->runs, t->median, t->low, t->high, t->peak, b->each->median);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a machine has to do, and what stays on the processor: for --report, --stats, and models that give it nothing. */
+/* What a machine has to do, and what stays on the processor: for --report, --stats, and models
+ * that give it nothing. */
 #include "compiler/report.h"
 
 #include <inttypes.h>
@@ -8,7 +9,10 @@
 #include "base/json.h"
 #include "codegen/machines/machines.h"
 
-static bool is_contraction(const struct op *op) { return op_info[op->code].traits & TRAIT_CONTRACTION; }
+static bool is_contraction(const struct op *op)
+{
+        return op_info[op->code].traits & TRAIT_CONTRACTION;
+}
 
 /* the next behind `last`; NULL: none. last NULL: the first */
 static const struct op *next_contraction(const struct region *region, const struct op *last)
@@ -23,7 +27,8 @@ static int count_quantized(const struct module *m)
 {
         int count = 0;
         for (const struct function *f = m ? m->functions : NULL; f; f = f->next)
-                for (const struct op *op = next_contraction(&f->body, NULL); op; op = next_contraction(&f->body, op))
+                for (const struct op *op = next_contraction(&f->body, NULL); op;
+                     op = next_contraction(&f->body, op))
                         count += report_multiplies_bytes(op);
         return count;
 }
@@ -32,7 +37,8 @@ bool report_machine_has_work(struct run *run)
 {
         const struct options *o = &run->options;
         const struct machine *m = target_accelerator(run->context.target);
-        const bool wanted = m && !o->exact && !o->passes && o->level >= 2 && run->state.module && run->state.program && !writes_ranges(o);
+        const bool wanted = m && !o->exact && !o->passes && o->level >= 2 && run->state.module &&
+                            run->state.program && !writes_ranges(o);
         const struct calls calls = wanted ? report_calls(run) : (struct calls){ .count = 0 };
         bool launches = !wanted;
         for (int i = 0; i < calls.count; i++)
@@ -41,12 +47,16 @@ bool report_machine_has_work(struct run *run)
                 return true;
         const int count = count_quantized(run->state.module);
         if (count)
-                diag_warning(&run->diag, "nothing runs on machine %s: %d quantized convolutions and products stay in C (--report says why)", m->name,
-                             count);
+                diag_warning(&run->diag,
+                             "nothing runs on machine %s: %d quantized convolutions and products "
+                             "stay in C (--report says why)",
+                             m->name, count);
         else
                 diag_error(&run->diag, EXIT_UNSUPPORTED,
-                           "nothing of the model is for machine %s: it has no convolution or product of bytes, which is what the machine computes; "
-                           "--quantize makes some, --target=%s is plain C", m->name, run->context.target->base->name);
+                           "nothing of the model is for machine %s: it has no convolution or "
+                           "product of bytes, which is what the machine computes; "
+                           "--quantize makes some, --target=%s is plain C",
+                           m->name, run->context.target->base->name);
         return count > 0;
 }
 
@@ -56,30 +66,38 @@ double report_machine_cycles(const struct loop_function *kernel)
         struct arena *scratch = runs ? arena_new() : NULL;
         struct machine_measure measure;
         struct diag silent = { .silent = true };
-        const double cycles = scratch && machine_measure(kernel, scratch, &measure, &silent) ? (double)measure.whole.cycles : -1;
+        const double cycles = scratch && machine_measure(kernel, scratch, &measure, &silent)
+                                      ? (double)measure.whole.cycles
+                                      : -1;
         arena_free(scratch);
         return cycles;
 }
 
 /* ---- JSON ---- */
 
-static void put_memories(FILE *out, const struct machine *m, const char *name, const int64_t *numbers, int64_t stored)
+static void put_memories(FILE *out, const struct machine *m, const char *name,
+                         const int64_t *numbers, int64_t stored)
 {
         fprintf(out, ", \"%s\": {", name);
         for (int k = 0; k < MACHINE_MEMORIES && m->memories[k].name; k++) {
                 fputs(k ? ", " : "", out);
                 json_string(out, m->memories[k].name);
-                fprintf(out, ": %" PRId64, numbers[k] + (stored >= 0 && k == m->stored ? stored : 0));
+                fprintf(out, ": %" PRId64,
+                        numbers[k] + (stored >= 0 && k == m->stored ? stored : 0));
         }
         fputs("}", out);
 }
 
 static void put_part(FILE *out, const struct machine *m, const struct machine_part *p)
 {
-        fprintf(out, "\"cycles\": %" PRId64 ", \"serial\": %" PRId64 ", \"products\": %" PRId64 ", \"utilization\": %.4f", p->cycles, p->serial,
-                p->products, p->cycles ? (double)p->products / (double)p->cycles : 0.0);
+        fprintf(out,
+                "\"cycles\": %" PRId64 ", \"serial\": %" PRId64 ", \"products\": %" PRId64
+                ", \"utilization\": %.4f",
+                p->cycles, p->serial, p->products,
+                p->cycles ? (double)p->products / (double)p->cycles : 0.0);
         json_member(out, ", ", "bound", p->bound);
-        fprintf(out, ", \"instructions\": %" PRId64 ", \"micro_ops\": %" PRId64, p->instructions, p->places);
+        fprintf(out, ", \"instructions\": %" PRId64 ", \"micro_ops\": %" PRId64, p->instructions,
+                p->places);
         put_memories(out, m, "bytes", p->loaded, p->stored);
         put_memories(out, m, "least", p->least, p->least_stored);
         put_memories(out, m, "used", p->used, -1);
@@ -90,34 +108,44 @@ static void put_part(FILE *out, const struct machine *m, const struct machine_pa
 static const char *reader_of(const struct module *m, const void *data)
 {
         for (const struct function *f = m && data ? m->functions : NULL; f; f = f->next)
-                for (const struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                for (const struct op *op = region_walk(&f->body, NULL); op;
+                     op = region_walk(&f->body, op))
                         for (int k = 0; k < op->operand_count; k++) {
                                 const struct value *v = op_operand(op, k);
-                                if (v && value_is_constant(v) && v->constant->data == data && op->location)
-                                        return op->region->owner && op->region->owner->location ? op->region->owner->location : op->location;
+                                if (v && value_is_constant(v) && v->constant->data == data &&
+                                    op->location)
+                                        return op->region->owner && op->region->owner->location
+                                                       ? op->region->owner->location
+                                                       : op->location;
                         }
         return NULL;
 }
 
-static const char *location_of(const struct module *m, const struct loop_stmt *call, const struct loop_buffer *parameter)
+static const char *location_of(const struct module *m, const struct loop_stmt *call,
+                               const struct loop_buffer *parameter)
 {
         for (int k = 0; k < call->function->buffer_count; k++)
                 if (call->function->buffers[k] == parameter) {
                         const struct loop_buffer *root = loop_buffer_root(call->buffers[k], NULL);
                         const char *reader = root->location ? NULL : reader_of(m, root->data);
-                        return root->location ? root->location : root->port ? root->port : reader ? reader : root->name;
+                        return root->location ? root->location
+                               : root->port   ? root->port
+                               : reader       ? reader
+                                              : root->name;
                 }
         return loop_call_location(call);
 }
 
-static void put_launch(FILE *out, const struct module *m, const struct loop_stmt *call, int number, const struct machine_measure *measure)
+static void put_launch(FILE *out, const struct module *m, const struct loop_stmt *call, int number,
+                       const struct machine_measure *measure)
 {
         fprintf(out, "{\"call\": %d, ", number);
         json_member(out, "", "kernel", call->function->name);
         json_member(out, ", ", "location", loop_call_location(call));
         fputs(", \"layers\": [", out);
         for (int k = 0; k < measure->part_count; k++) {
-                json_member(out, k ? ",\n      {" : "\n      {", "location", location_of(m, call, measure->parts[k].result));
+                json_member(out, k ? ",\n      {" : "\n      {", "location",
+                            location_of(m, call, measure->parts[k].result));
                 fputs(", ", out);
                 put_part(out, call->function->machine, &measure->parts[k]);
         }
@@ -143,7 +171,8 @@ static void add_part(struct machine_part *sum, const struct machine_part *p)
 }
 
 /* of all launches; false: there are none, or none can be measured */
-static bool measure_all(struct run *run, const struct calls *calls, struct machine_measure *all, struct machine_part *sum)
+static bool measure_all(struct run *run, const struct calls *calls, struct machine_measure *all,
+                        struct machine_part *sum)
 {
         const struct machine *m = target_accelerator(run->context.target);
         const struct machine_driver *d = m ? machine_driver(m) : NULL;
@@ -208,7 +237,8 @@ void report_machine_json(struct run *run, FILE *out)
         put_memories(out, m, "memories", sizes, -1);
         fprintf(out, ", \"flops_share\": %.6f", share_of_machine(&calls, &launched));
         node_shares_json(out, placement.nodes);
-        fprintf(out, ", \"launch_count\": %d, \"kernels_on_processor\": %d,\n    \"network\": ", launched, calls.count - launched);
+        fprintf(out, ", \"launch_count\": %d, \"kernels_on_processor\": %d,\n    \"network\": ",
+                launched, calls.count - launched);
         if (measured) {
                 fputs("{", out);
                 put_part(out, m, &sum);
@@ -237,9 +267,11 @@ static void say_part(const char *what, const struct machine_part *p)
                 loaded += p->loaded[k];
                 least += p->least[k];
         }
-        fprintf(stderr, "stats: %-10s %9" PRId64 " cycles, %5.1f %% products, bound by %s; read %" PRId64 " (%.2f of the least), written %" PRId64 "\n",
-                what, p->cycles, p->cycles ? 100.0 * (double)p->products / (double)p->cycles : 0.0, p->bound, loaded,
-                least ? (double)loaded / (double)least : 1.0, p->stored);
+        fprintf(stderr,
+                "stats: %-10s %9" PRId64 " cycles, %5.1f %% products, bound by %s; read %" PRId64
+                " (%.2f of the least), written %" PRId64 "\n",
+                what, p->cycles, p->cycles ? 100.0 * (double)p->products / (double)p->cycles : 0.0,
+                p->bound, loaded, least ? (double)loaded / (double)least : 1.0, p->stored);
 }
 
 void report_machine_stats(struct run *run)
@@ -253,25 +285,34 @@ void report_machine_stats(struct run *run)
                 return;
         const struct placement placement = report_placement(run, &calls);
         const double share = share_of_machine(&calls, &launched);
-        fprintf(stderr, "stats: machine    %s: %d launches, %.2f %% of the products; %d kernels stay on the processor\n", m->name, launched, 100 * share,
-                calls.count - launched);
+        fprintf(stderr,
+                "stats: machine    %s: %d launches, %.2f %% of the products; %d kernels stay on "
+                "the processor\n",
+                m->name, launched, 100 * share, calls.count - launched);
         node_shares_say(stderr, placement.nodes, m->name);
         fputs("\n", stderr);
         if (measure_all(run, &calls, all, &sum)) {
                 for (int i = 0; i < calls.count; i++)
                         for (int k = 0; k < all[i].part_count; k++)
-                                say_part(arena_printf(run->arena, "layer %d", ++number), &all[i].parts[k]);
+                                say_part(arena_printf(run->arena, "layer %d", ++number),
+                                         &all[i].parts[k]);
                 say_part("all", &sum);
-                fprintf(stderr, "stats: program    %" PRId64 " instructions, %" PRId64 " micro-ops; one by one %" PRId64 " cycles; used", sum.instructions,
-                        sum.places, sum.serial);
+                fprintf(stderr,
+                        "stats: program    %" PRId64 " instructions, %" PRId64
+                        " micro-ops; one by one %" PRId64 " cycles; used",
+                        sum.instructions, sum.places, sum.serial);
                 for (int k = 0; k < MACHINE_MEMORIES && m->memories[k].name; k++)
-                        fprintf(stderr, " %s %" PRId64 "/%" PRId64, m->memories[k].name, sum.used[k], m->memories[k].bytes);
+                        fprintf(stderr, " %s %" PRId64 "/%" PRId64, m->memories[k].name,
+                                sum.used[k], m->memories[k].bytes);
                 fputs("\n", stderr);
         }
         for (int i = 0; i < calls.count; i++) {
-                const char *location = loop_call_location(calls.items[i]), *summary = calls.items[i]->function->summary;
+                const char *location = loop_call_location(calls.items[i]),
+                           *summary = calls.items[i]->function->summary;
                 if (!report_is_launch(calls.items[i]))
-                        fprintf(stderr, "stats: in C       %s, %.*s: %s\n", location ? location : calls.items[i]->function->name,
-                                (int)(summary ? strcspn(summary, " ,") : 0), summary ? summary : "", placement.why[i]);
+                        fprintf(stderr, "stats: in C       %s, %.*s: %s\n",
+                                location ? location : calls.items[i]->function->name,
+                                (int)(summary ? strcspn(summary, " ,") : 0), summary ? summary : "",
+                                placement.why[i]);
         }
 }

@@ -156,7 +156,8 @@ bool report_read_against(struct run *run)
         size_t head = strlen(frame[0]), tail = strlen(frame[1]), end = strlen(text);
         if (end != length || end < head + tail || strncmp(text, frame[0], head) ||
             strcmp(text + end - tail, frame[1])) {
-                diag_error(&run->diag, EXIT_INVALID, "--report-against=%s: no report as --report=FILE.json writes it",
+                diag_error(&run->diag, EXIT_INVALID,
+                           "--report-against=%s: no report as --report=FILE.json writes it",
                            text_argument(run->arena, path));
                 return false;
         }

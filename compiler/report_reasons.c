@@ -11,21 +11,35 @@
 #include "engines/stream/streams.h"
 #include "passes/remark.h"
 
-bool report_is_launch(const struct loop_stmt *call) { return call->function->kind == FUNCTION_STREAM; }
+bool report_is_launch(const struct loop_stmt *call)
+{
+        return call->function->kind == FUNCTION_STREAM;
+}
 
 /* ---- contractions ---- */
 
-static bool is_byte(const struct value *v) { return v->type->element == E_I8 || v->type->element == E_U8; }
-bool report_multiplies_bytes(const struct op *contraction) { return is_byte(op_operand(contraction, 0)) && is_byte(op_operand(contraction, 1)); }
+static bool is_byte(const struct value *v)
+{
+        return v->type->element == E_I8 || v->type->element == E_U8;
+}
+bool report_multiplies_bytes(const struct op *contraction)
+{
+        return is_byte(op_operand(contraction, 0)) && is_byte(op_operand(contraction, 1));
+}
 
-static bool is_of(const struct op *op, const char *location) { return op->location && location && !strcmp(op->location, location); }
+static bool is_of(const struct op *op, const char *location)
+{
+        return op->location && location && !strcmp(op->location, location);
+}
 
 /* the contraction that became a kernel of these nodes; NULL */
 static const struct op *contraction_of(const struct module *m, const char *location)
 {
         for (const struct function *f = m ? m->functions : NULL; f; f = f->next)
-                for (const struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
-                        if (!is_of(op, location) && !(op->region && op->region->owner && is_of(op->region->owner, location)))
+                for (const struct op *op = region_walk(&f->body, NULL); op;
+                     op = region_walk(&f->body, op)) {
+                        if (!is_of(op, location) && !(op->region && op->region->owner &&
+                                                      is_of(op->region->owner, location)))
                                 continue;
                         if (op_info[op->code].traits & TRAIT_CONTRACTION)
                                 return op;
@@ -37,7 +51,9 @@ static const struct op *contraction_of(const struct module *m, const char *locat
 static bool has_unsigned(const struct region *kernel)
 {
         bool found = false;
-        for (const struct op *op = kernel->owner && kernel->owner->code == OP_fusion ? kernel->first : NULL; op; op = op->next)
+        for (const struct op *op = kernel->owner && kernel->owner->code == OP_fusion ? kernel->first
+                                                                                     : NULL;
+             op; op = op->next)
                 for (int k = 0; k < op->operand_count; k++)
                         found |= op_operand(op, k) && op_operand(op, k)->type->element == E_U8;
         return found;
@@ -49,8 +65,11 @@ static const char *layout_of(struct run *run, const struct op *op)
         const struct remarks *all = run->context.remarks;
         for (int i = 0; all && op->location && i < all->count; i++) {
                 const struct remark_info *info = &remark_info[all->items[i].reason];
-                if (!strcmp(info->pass, "layout") && info->left && all->items[i].made && !strcmp(all->items[i].made, op->location))
-                        return arena_printf(run->arena, "its operands are not in the machine's blocks: %s", info->text);
+                if (!strcmp(info->pass, "layout") && info->left && all->items[i].made &&
+                    !strcmp(all->items[i].made, op->location))
+                        return arena_printf(run->arena,
+                                            "its operands are not in the machine's blocks: %s",
+                                            info->text);
         }
         return "its operands are not in the machine's blocks (--remarks=layout says why)";
 }
@@ -61,8 +80,10 @@ static const char *why_no_product(struct run *run, const struct loop_stmt *call)
         if (!op)
                 return "it is not a kernel of one contraction";
         if (!report_multiplies_bytes(op)) {
-                const struct value *other = is_byte(op_operand(op, 0)) ? op_operand(op, 1) : op_operand(op, 0);
-                return arena_printf(run->arena, "its products are of %s, not of bytes", element_info[other->type->element].text);
+                const struct value *other =
+                        is_byte(op_operand(op, 0)) ? op_operand(op, 1) : op_operand(op, 0);
+                return arena_printf(run->arena, "its products are of %s, not of bytes",
+                                    element_info[other->type->element].text);
         }
         if (has_unsigned(op->region))
                 return "it multiplies bytes without a sign: --activations=s8 gives them one";
@@ -74,19 +95,26 @@ static const char *why_no_product(struct run *run, const struct loop_stmt *call)
         const char *why = stream_refusal(op, run->context.target, &at);
         if (!why)
                 return "no tile of it fits the machine's memories";
-        return at && at != op ? arena_printf(run->arena, "%s: %s", op_info[at->code].name, why) : why;
+        return at && at != op ? arena_printf(run->arena, "%s: %s", op_info[at->code].name, why)
+                              : why;
 }
 
 /* ---- the others ---- */
 
-static const struct loop_buffer *root_of(const struct loop_stmt *call, int k) { return loop_buffer_root(call->buffers[k], NULL); }
+static const struct loop_buffer *root_of(const struct loop_stmt *call, int k)
+{
+        return loop_buffer_root(call->buffers[k], NULL);
+}
 
 /* `writer` stores what `reader` loads */
 static bool hands_on(const struct loop_stmt *writer, const struct loop_stmt *reader)
 {
         for (int k = 0; k < writer->function->buffer_count; k++)
-                for (int i = 0; i < reader->function->buffer_count && writer->function->buffers[k]->access & ACCESS_OUT; i++)
-                        if (reader->function->buffers[i]->access & ACCESS_IN && root_of(writer, k) == root_of(reader, i))
+                for (int i = 0; i < reader->function->buffer_count &&
+                                writer->function->buffers[k]->access & ACCESS_OUT;
+                     i++)
+                        if (reader->function->buffers[i]->access & ACCESS_IN &&
+                            root_of(writer, k) == root_of(reader, i))
                                 return true;
         return false;
 }
@@ -121,21 +149,27 @@ static bool moves(const struct loop_stmt *call)
         }
 }
 
-/* of a call: a launch reads what it makes, or makes what it reads, perhaps through others that move */
+/* of a call: a launch reads what it makes, or makes what it reads, perhaps through others that
+ * move */
 struct meets { bool ahead, behind; };
 
-static bool passes_on(const struct loop_stmt *call) { return report_is_launch(call) || (moves(call) && !has_floats(call)); }
+static bool passes_on(const struct loop_stmt *call)
+{
+        return report_is_launch(call) || (moves(call) && !has_floats(call));
+}
 
 static struct meets *find_launches(const struct calls *calls)
 {
         struct meets *m = arena_array(calls->arena, (size_t)calls->count + 1, sizeof *m);
         for (int i = 0; i < calls->count; i++)
                 for (int k = 0; k < i && !m[i].behind; k++)
-                        m[i].behind = passes_on(calls->items[k]) && (report_is_launch(calls->items[k]) || m[k].behind) &&
+                        m[i].behind = passes_on(calls->items[k]) &&
+                                      (report_is_launch(calls->items[k]) || m[k].behind) &&
                                       hands_on(calls->items[k], calls->items[i]);
         for (int i = calls->count - 1; i >= 0; i--)
                 for (int k = i + 1; k < calls->count && !m[i].ahead; k++)
-                        m[i].ahead = passes_on(calls->items[k]) && (report_is_launch(calls->items[k]) || m[k].ahead) &&
+                        m[i].ahead = passes_on(calls->items[k]) &&
+                                     (report_is_launch(calls->items[k]) || m[k].ahead) &&
                                      hands_on(calls->items[i], calls->items[k]);
         return m;
 }
@@ -148,7 +182,8 @@ static const char *why_not(struct run *run, const struct loop_stmt *call, const 
         if (op_info[code].traits & TRAIT_CONTRACTION)
                 return why_no_product(run, call);
         if (has_floats(call))
-                return "it computes with floats, and the machine with bytes and sums of their products";
+                return "it computes with floats, and the machine with bytes and sums of their "
+                       "products";
         if (moves(call))
                 return meets->ahead    ? "it brings values into the blocks that the machine reads"
                        : meets->behind ? "it takes values out of the blocks that the machine writes"
@@ -156,20 +191,25 @@ static const char *why_not(struct run *run, const struct loop_stmt *call, const 
         if (code == OP_reduce_window)
                 return target_accelerator(run->context.target)->activates
                                ? "the machine has no pools"
-                               : "the machine takes the largest only of sums that a convolution in front has just made";
+                               : "the machine takes the largest only of sums that a convolution in "
+                                 "front has just made";
         if (code == OP_reduce)
-                return "it adds up or compares along a row, which the machine does only as products by constants";
-        return "it is element by element, which the machine does only to sums that it has just made";
+                return "it adds up or compares along a row, which the machine does only as "
+                       "products by constants";
+        return "it is element by element, which the machine does only to sums that it has just "
+               "made";
 }
 
 struct placement report_placement(struct run *run, const struct calls *calls)
 {
-        struct placement p = { .why = arena_array(run->arena, (size_t)calls->count + 1, sizeof *p.why) };
+        struct placement p = { .why = arena_array(run->arena, (size_t)calls->count + 1,
+                                                  sizeof *p.why) };
         struct node_uses *uses = node_uses_new(run->arena);
         const struct meets *meets = find_launches(calls);
         for (int i = 0; i < calls->count; i++) {
                 const struct loop_stmt *call = calls->items[i];
-                const bool launch = report_is_launch(call), for_launch = passes_on(call) && (meets[i].ahead || meets[i].behind);
+                const bool launch = report_is_launch(call),
+                           for_launch = passes_on(call) && (meets[i].ahead || meets[i].behind);
                 p.why[i] = launch ? NULL : why_not(run, call, &meets[i]);
                 node_uses_add(uses, loop_call_location(call), launch, !launch && !for_launch);
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The samples of --calibrate for passes (passes/calibrate/sampler.h): copies of their modules become
- * programs (observed.c), and run on the samples. */
+/* The samples of --calibrate for passes (passes/calibrate/sampler.h): copies of their modules
+ * become programs (observed.c), and run on the samples. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -76,9 +76,12 @@ static struct sampled *begin(void *runner, const struct module *m, struct value 
         struct run *run = runner;
         struct sampled *s = ARENA_NEW(run->arena, struct sampled);
         struct value **twins = arena_array(run->arena, (size_t)count, sizeof *twins);
-        *s = (struct sampled){ .run = run, .module = copy_of(m), .temporaries = temporaries_count() };
+        *s = (struct sampled){ .run = run,
+                               .module = copy_of(m),
+                               .temporaries = temporaries_count() };
         find_twins(m, s->module, values, count, twins);
-        s->samples = samples_open(run, run->options.calibrate, module_entry(m), run->options.samples);
+        s->samples =
+                samples_open(run, run->options.calibrate, module_entry(m), run->options.samples);
         progress_begin("calibrate", &run->diag);
         progress_step(0, 0, "compiling %d tensors, %" PRId64 " samples", count,
                       s->samples ? samples_count(s->samples) : 0);
@@ -104,7 +107,8 @@ static bool run_samples(struct sampled *s, sampled_take take, void *context)
         for (s->sample = 0; s->sample < count; s->sample++) {
                 struct sample sample;
                 const void *const *inputs;
-                progress_step(s->sample, count, "sample %" PRId64 " of %" PRId64, s->sample + 1, count);
+                progress_step(s->sample, count, "sample %" PRId64 " of %" PRId64, s->sample + 1,
+                              count);
                 if (!samples_read(s->samples, s->sample, &sample, &inputs) ||
                     !observed_run(&s->program, sample.name, inputs, take_output, s))
                         return false;

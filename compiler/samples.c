@@ -150,7 +150,9 @@ static bool open_npz(struct samples *s, struct set *set)
         if (!file_read(set->path, limit, &s->file, &length, &s->run->diag))
                 return false;
         if (s->input_count == 1 && length > 6 && !memcmp(s->file, "\x93NUMPY", 6))
-                return take_array(s, set, 0, npy_read(s->file, length, &s->parts[0].array));      /* one array needs no name */
+                return take_array(s, set, 0,
+                                  npy_read(s->file, length,
+                                           &s->parts[0].array)); /* one array needs no name */
         const char *wrong = zip_read(s->arena, s->file, length, &members, &count);
         if (wrong) {
                 diag_error(&s->run->diag, EXIT_INVALID, "samples %s: %s", set->name, wrong);

@@ -25,7 +25,8 @@ struct test {
         struct run *run;
         struct arena *arena;
         struct module *m;               /* holds the tensors read */
-        const char *option, *dir, *name;          /* --test or --run, the folder, and what messages call it */
+        const char *option, *dir, *name;          /* --test or --run, the folder, and what messages
+                                                   * call it */
         int target;                     /* of run->targets */
         int input_count, output_count;
         struct loop_buffer **inputs, **outputs;
@@ -63,8 +64,8 @@ static const void *read_array(struct test *t, const char *path, const struct loo
         else if (wrong)
                 diag_error(diag, EXIT_INVALID, "%s cannot be read: %s", path_base(path), wrong);
         else
-                diag_error(diag, EXIT_INVALID, "%s holds %s, the model's '%s' is %s", path_base(path),
-                           array_text(t->arena, &a), b->name, port_text(t, b));
+                diag_error(diag, EXIT_INVALID, "%s holds %s, the model's '%s' is %s",
+                           path_base(path), array_text(t->arena, &a), b->name, port_text(t, b));
         free(bytes);
         return data;
 }
@@ -285,7 +286,8 @@ static bool write_outputs(struct test *t)
         struct run *run = t->run;
         for (int k = 0; k < t->output_count; k++) {
                 const struct loop_buffer *b = t->outputs[k];
-                FILE *file = outputs_open(run->outputs, arena_printf(t->arena, "%s/output_%d.npy", t->dir, k),
+                FILE *file = outputs_open(run->outputs,
+                                          arena_printf(t->arena, "%s/output_%d.npy", t->dir, k),
                                           &run->diag);
                 if (!file)
                         return false;

@@ -11,7 +11,8 @@
 #define TRACE_WRITTEN "trace.json"
 
 bool trace_wanted(const struct options *o);                /* a FILE was given */
-bool trace_is_possible(struct run *run);                   /* false after an error: not with these options */
+bool trace_is_possible(struct run *run);                   /* false after an error: not with these
+                                                            * options */
 /* trace, kernels and kernel_count of the options, for a planned program */
 void trace_table(struct run *run, struct print_options *options);
 

@@ -13,7 +13,12 @@ bool trace_wanted(const struct options *o) { return o->profile && *o->profile; }
 
 /* ---- the table ---- */
 
-struct table { struct run *run; struct print_kernel *kernels; int count, statements; const int64_t *live; };
+struct table {
+        struct run *run;
+        struct print_kernel *kernels;
+        int count, statements;
+        const int64_t *live;
+};
 
 static void note_statement(struct loop_stmt *s, void *context)
 {
@@ -42,8 +47,9 @@ bool trace_is_possible(struct run *run)
 {
         if (!trace_wanted(&run->options) || !target_engine(run->context.target)->launches)
                 return true;
-        diag_error(&run->diag, EXIT_USAGE, "--profile=FILE is for what runs on a processor, not with a GPU, whose "
-                                           "launches --profile alone times");
+        diag_error(&run->diag, EXIT_USAGE,
+                   "--profile=FILE is for what runs on a processor, not with a GPU, whose "
+                   "launches --profile alone times");
         return false;
 }
 

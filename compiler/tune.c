@@ -4,15 +4,16 @@
  *
  * Every operation of one kind (schedule_book_key) has a best schedule so far, at first the one that
  * the cost model chooses. A round makes one move (schedule_move) on the best of all kinds at once,
- * compiles the model with --profile (harness.h), and runs it and the model of the first schedules in
- * turn, twice. A kind keeps the move when its kernels are more than 3 % faster for it both times,
- * measured against the first schedules of the same turn; none tries a schedule a second time, whatever
- * moves lead to it. A last round compiles all that was kept
- * together, and what is not faster there goes: among so many moves some are better by luck; then what is
- * left is measured once more, so that the last line can say what all of it gives. Nothing starts that
- * would not be done in time (limit tune_seconds); with no time at all the file lists the first schedules
- * and their neighbours, predicted only. Stopped by a signal, it writes what was kept by then; where
- * nothing was, the file stays what it was, and where there was none, it lists the first schedules. */
+ * compiles the model with --profile (harness.h), and runs it and the model of the first
+ * schedules in turn, twice. A kind keeps the move when its kernels are more than 3 % faster for
+ * it both times, measured against the first schedules of the same turn; none tries a schedule a
+ * second time, whatever moves lead to it. A last round compiles all that was kept together, and
+ * what is not faster there goes: among so many moves some are better by luck; then what is left
+ * is measured once more, so that the last line can say what all of it gives. Nothing starts that
+ * would not be done in time (limit tune_seconds); with no time at all the file lists the first
+ * schedules and their neighbours, predicted only. Stopped by a signal, it writes what was kept
+ * by then; where nothing was, the file stays what it was, and where there was none, it lists the
+ * first schedules. */
 #include <string.h>
 #include <unistd.h>
 
@@ -72,7 +73,9 @@ static int find_kind(struct tuning *t, struct op *op)
                 }
         ARENA_GROW(t->arena, t->kinds, t->kind_count);
         struct kind *kind = &t->kinds[t->kind_count];
-        *kind = (struct kind){ .key = key, .op = op, .count = 1, .ratio = 1, .first = *op->schedule };
+        *kind = (struct kind){
+                .key = key, .op = op, .count = 1, .ratio = 1, .first = *op->schedule
+        };
         kind->best = kind->first;
         return t->kind_count++;
 }
@@ -114,7 +117,8 @@ static void write_about(const struct tuning *t, FILE *out, const struct kind *ki
 static bool move_kind(struct tuning *t, struct kind *kind, int move)
 {
         kind->tried = kind->best;
-        if (!schedule_move(kind->op, &t->machine, move, &kind->tried) || schedule_equal(&kind->tried, &kind->first))
+        if (!schedule_move(kind->op, &t->machine, move, &kind->tried) ||
+            schedule_equal(&kind->tried, &kind->first))
                 return false;
         for (int i = 0; i < kind->known_count; i++)
                 if (schedule_equal(&kind->tried, &kind->known[i]))
@@ -170,11 +174,12 @@ static bool read_calls(struct tuning *t, const char *name)
         if (in)
                 fclose(in);
         return units == t->unit_count ||
-               harness_fail(&t->harness, EXIT_INTERNAL, "the report lists other kernels than the schedules");
+               harness_fail(&t->harness, EXIT_INTERNAL,
+                            "the report lists other kernels than the schedules");
 }
 
-/* Compiles the model with the schedules of NAME.schedule to the program NAME, in a process of its own: this
- * one's memory stays as it is. */
+/* Compiles the model with the schedules of NAME.schedule to the program NAME, in a process of
+ * its own: this one's memory stays as it is. */
 static bool build(struct tuning *t, const char *name)
 {
         const struct harness *h = &t->harness;
@@ -345,8 +350,8 @@ static int count_moves(struct tuning *t)
 static void tell_progress(const struct tuning *t, int done, int count)
 {
         double left = t->end - clock_wall(), needed = t->round * (count - done + 1);
-        progress_step(done, count, "%d of %d moves, %d kept, %.3f of the time", done, count, kept_count(t),
-                      gain_so_far(t));
+        progress_step(done, count, "%d of %d moves, %d kept, %.3f of the time", done, count,
+                      kept_count(t), gain_so_far(t));
         progress_left(needed < left ? needed : left);
 }
 
@@ -386,16 +391,23 @@ static void tell_whole(const struct tuning *t, bool measured)
         if (t->run->diag.verbosity < 0 || process_stopped())
                 return;
         if (!count)
-                diag_say(&t->run->diag, "tune: nothing was gained: no schedule that was tried is faster than the first ones, "
-                                        "which %s lists%s\n",
-                         path, t->late ? "; there was no time for more (--limit tune_seconds)" : "");
+                diag_say(&t->run->diag,
+                         "tune: nothing was gained: no schedule that was tried is faster than the "
+                         "first ones, "
+                         "which %s lists%s\n",
+                         path,
+                         t->late ? "; there was no time for more (--limit tune_seconds)" : "");
         else if (!measured)
-                diag_say(&t->run->diag, "tune: %d of %d kinds of kernels are faster by %s; the whole model was not measured with "
-                                        "them: there was no time for it (--limit tune_seconds)\n",
+                diag_say(&t->run->diag,
+                         "tune: %d of %d kinds of kernels are faster by %s; the whole model was "
+                         "not measured with "
+                         "them: there was no time for it (--limit tune_seconds)\n",
                          count, t->kind_count, path);
         else
-                diag_say(&t->run->diag, "tune: %d of %d kinds of kernels are faster by %s: the whole model took %.3f ms before "
-                                        "and takes %.3f ms after, %.3f of the time\n",
+                diag_say(&t->run->diag,
+                         "tune: %d of %d kinds of kernels are faster by %s: the whole model took "
+                         "%.3f ms before "
+                         "and takes %.3f ms after, %.3f of the time\n",
                          count, t->kind_count, path, before, after, after / before);
 }
 
@@ -455,10 +467,13 @@ static bool tune_in_folder(struct tuning *t)
 
 bool tune(struct run *run)
 {
-        struct tuning t = { .run = run, .arena = run->arena,
-                            .machine = { .target = run->context.target, .threads = run->context.threads } };
+        struct tuning t = { .run = run,
+                            .arena = run->arena,
+                            .machine = { .target = run->context.target,
+                                         .threads = run->context.threads } };
         if (!target_engine(run->context.target)->vectors) {
-                diag_error(&run->diag, EXIT_USAGE, "--tune wants a target with vectors: nothing is scheduled");
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--tune wants a target with vectors: nothing is scheduled");
                 return false;
         }
         if (run->context.limits.tune_seconds && !harness_runs(run, "--tune"))

@@ -8,7 +8,8 @@
  *                  even numbers; two bounds, and narrowed. One by one: vectors of such are rare,
  *                  and slow.
  *
- * Counted in what gcc -O2 makes of it for x86-64, not fitted; what counts is which of two is less. */
+ * Counted in what gcc -O2 makes of it for x86-64, not fitted; what counts is which of two is
+ * less. */
 #include "cost/bytes.h"
 
 #include "ir/target/rates.h"

@@ -69,8 +69,8 @@ static double trip(const struct code *c, const struct loop_stmt *s)
         return n > 0 ? n : 0;
 }
 
-static double cost_of_iterations(const struct code *c, double iterations, const struct loop_block *body,
-                                 int depth)
+static double cost_of_iterations(const struct code *c, double iterations,
+                                 const struct loop_block *body, int depth)
 {
         return iterations * (rate_code_iteration(c->target) + cost_of_block(c, body, depth));
 }

@@ -78,9 +78,12 @@ double packed_weights_bytes(const struct packed_work *work)
                offsets(work);
 }
 
-int packed_lines_ahead(const struct packed_work *work, int64_t iteration, const struct target *target)
+int packed_lines_ahead(const struct packed_work *work, int64_t iteration,
+                       const struct target *target)
 {
-        int64_t most = work->weight < element_info[work->sum].bytes ? (int64_t)rate_packed_ahead(target) : 1;
+        int64_t most = work->weight < element_info[work->sum].bytes
+                               ? (int64_t)rate_packed_ahead(target)
+                               : 1;
         return (int)(iteration < most ? iteration : most);
 }
 
@@ -107,7 +110,8 @@ static struct tile_sizes tile_sizes(int64_t extent, int64_t most)
 /* of a step, each of which takes an instruction more */
 static double widened_words(const struct multiply *m, double xs, double vectors)
 {
-        return (m && m->x.source != SOURCE_SCALAR && multiply_widens(m, &m->x) ? xs : 0) + (m && multiply_widens(m, &m->w) ? vectors : 0);
+        return (m && m->x.source != SOURCE_SCALAR && multiply_widens(m, &m->x) ? xs : 0) +
+               (m && multiply_widens(m, &m->w) ? vectors : 0);
 }
 
 /* loads of x in a step, for each position: less than one where a multiply takes lanes of what is
@@ -115,28 +119,36 @@ static double widened_words(const struct multiply *m, double xs, double vectors)
 static double x_loads(const struct packed_work *work, const struct schedule_registers *s)
 {
         const struct multiply *m = work->multiply;
-        bool lanes = m && multiply_takes_lanes(m) && work->inner > 1 && s->unroll % MULTIPLY_LANES == 0;
+        bool lanes =
+                m && multiply_takes_lanes(m) && work->inner > 1 && s->unroll % MULTIPLY_LANES == 0;
         return lanes ? 1. / MULTIPLY_LANES : 1;
 }
 
-double packed_step(const struct multiply *m, double positions, double vectors, double xs, int split, const struct target *target)
+double packed_step(const struct multiply *m, double positions, double vectors, double xs, int split,
+                   const struct target *target)
 {
         bool scalars = m && m->x.source == SOURCE_SCALAR;
-        double sums = positions * vectors, issue = rate_issue(target), started = rate_starts(target);
-        double adds = sums * rate_multiply(target, m), loads = rate_load(target) * (xs / (scalars ? 1 : issue) + vectors / issue);
-        double step = cost_overlapped(cost_overlapped(adds, loads, target), rate_latency(target) / split, target);
-        double instructions = sums * (m ? m->instructions : 1) + xs + vectors + widened_words(m, xs, vectors);
+        double sums = positions * vectors, issue = rate_issue(target),
+               started = rate_starts(target);
+        double adds = sums * rate_multiply(target, m),
+               loads = rate_load(target) * (xs / (scalars ? 1 : issue) + vectors / issue);
+        double step = cost_overlapped(cost_overlapped(adds, loads, target),
+                                      rate_latency(target) / split, target);
+        double instructions =
+                sums * (m ? m->instructions : 1) + xs + vectors + widened_words(m, xs, vectors);
         return started > 0 ? cost_overlapped(step, instructions / started, target) : step;
 }
 
-static struct tile_cost tile_cost(const struct packed_work *work, const struct schedule_registers *s,
-                                  const struct target *target, int64_t positions, int64_t vectors)
+static struct tile_cost tile_cost(const struct packed_work *work,
+                                  const struct schedule_registers *s, const struct target *target,
+                                  int64_t positions, int64_t vectors)
 {
         double issue = rate_issue(target), sums = (double)(positions * vectors);
         double steps = (double)work->channels * offsets(work),
                lines = (double)(work->weight * target_lanes(target, work->sum) * vectors),
                xs = x_loads(work, s) * (double)positions;
-        double step = packed_step(work->multiply, (double)positions, (double)vectors, xs, s->split, target);
+        double step = packed_step(work->multiply, (double)positions, (double)vectors, xs, s->split,
+                                  target);
         step += s->ahead ? 0 : rate_load_wait(target);
         step += work->group > 1 ? rate_packed_word(target) * xs : 0;
         step += widened_words(work->multiply, xs, (double)vectors) / issue;
@@ -148,7 +160,9 @@ static struct tile_cost tile_cost(const struct packed_work *work, const struct s
         bool streamed = panel > (double)target_l1_bytes(target) / 2;
         return (struct tile_cost){ .products = steps * step,
                                    .loops = entries * (rate_packed_entry(target) +
-                                                      (rate_packed_iteration(target) + (s->ahead ? rate_load_wait(target) : 0)) * iterations),
+                                                       (rate_packed_iteration(target) +
+                                                        (s->ahead ? rate_load_wait(target) : 0)) *
+                                                               iterations),
                                    .results = rate_packed_result(target) * sums,
                                    .weights = streamed ? (1 - rate_l2_hidden(target)) * steps *
                                                                  lines / rate_l2(target)
@@ -157,8 +171,8 @@ static struct tile_cost tile_cost(const struct packed_work *work, const struct s
 
 /* all tiles of so many vectors, `count` of them side by side */
 static void add_tiles(struct packed_cost *cost, const struct packed_work *work,
-                      const struct schedule_registers *s, const struct target *target, int64_t vectors,
-                      double count)
+                      const struct schedule_registers *s, const struct target *target,
+                      int64_t vectors, double count)
 {
         int k = work->spatial;
         bool flat = s->flat && k > 1;
@@ -169,7 +183,8 @@ static void add_tiles(struct packed_cost *cost, const struct packed_work *work,
                 else if (d < k - 2)
                         count *= (double)work->extent[d];
         }
-        struct tile_sizes across = tile_sizes(flat ? 1 : rows, s->rows), along = tile_sizes(columns, s->columns);
+        struct tile_sizes across = tile_sizes(flat ? 1 : rows, s->rows),
+                          along = tile_sizes(columns, s->columns);
         for (int i = 0; i < 4; i++) {
                 int64_t size = across.size[i / 2] * along.size[i % 2];
                 double times = count * (double)(across.count[i / 2] * along.count[i % 2]);
@@ -186,7 +201,8 @@ static void add_tiles(struct packed_cost *cost, const struct packed_work *work,
 /* ---- the whole ---- */
 
 static void add_memory(struct packed_cost *cost, const struct packed_work *work,
-                       const struct schedule_registers *s, const struct target *target, double passes)
+                       const struct schedule_registers *s, const struct target *target,
+                       double passes)
 {
         double speed = rate_memory(target), times = (double)(work->groups * work->images);
         double x = packed_operand_bytes(work), y = x;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost model of convolve_packed with sums in vectors (packed_cost.c): predicted cycles of one core,
- * and what they are made of. */
+/* The cost model of convolve_packed with sums in vectors (packed_cost.c): predicted cycles of
+ * one core, and what they are made of. */
 #ifndef COST_PACKED_COST_H
 #define COST_PACKED_COST_H
 
@@ -33,15 +33,18 @@ struct packed_work packed_work_of(const struct op *op, const struct target *targ
 /* of a group: of an image of x, as far as it is read; of w */
 double packed_operand_bytes(const struct packed_work *work);
 double packed_weights_bytes(const struct packed_work *work);
-/* lines of weights that a row alone fetches of the next panel, of `iteration` lines that an iteration reads: where weights
- * are widened, a line of them takes twice the instructions or more, and fewer lines may be on their way at a
- * time than memory could bring */
-int packed_lines_ahead(const struct packed_work *work, int64_t iteration, const struct target *target);
+/* lines of weights that a row alone fetches of the next panel, of `iteration` lines that an
+ * iteration reads: where weights are widened, a line of them takes twice the instructions or
+ * more, and fewer lines may be on their way at a time than memory could bring */
+int packed_lines_ahead(const struct packed_work *work, int64_t iteration,
+                       const struct target *target);
 /* of the innermost loop of the sums: channels of a block, or columns of the window where a block is
  * one channel */
 int64_t packed_last_extent(const struct packed_work *work);
-/* One channel at one offset, added to all sums of a tile: cycles. xs: loads of x, which may be of several channels. */
-double packed_step(const struct multiply *m, double positions, double vectors, double xs, int split, const struct target *target);
+/* One channel at one offset, added to all sums of a tile: cycles. xs: loads of x, which may be
+ * of several channels. */
+double packed_step(const struct multiply *m, double positions, double vectors, double xs, int split,
+                   const struct target *target);
 struct packed_cost packed_cost(const struct packed_work *work, const struct schedule_registers *s,
                                const struct target *target);
 /* "812 kcycles: 85 % products 10 % weights 5 % results" */

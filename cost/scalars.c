@@ -5,9 +5,9 @@
  *      wait       of a sum for the one before: floats the latency, integers one cycle
  *      ports      one product and one sum in a cycle
  *
- * whichever is longest. A strip is computed by vectors, as C compilers make for any machine that has
- * some: no sum waits for another, and the loop over columns is begun anew in every pass.
- * Set by hand, to what loops like these took on a Zen 4 compiled by gcc -O2, in proportion; what
+ * whichever is longest. A strip is computed by vectors, as C compilers make for any machine that
+ * has some: no sum waits for another, and the loop over columns is begun anew in every pass. Set
+ * by hand, to what loops like these took on a Zen 4 compiled by gcc -O2, in proportion; what
  * counts is which of two forms is faster. */
 #include "cost/scalars.h"
 
@@ -22,7 +22,8 @@ static double spilled(double held, const struct target *t)
 double scalars_step_cost(const struct scalar_step *step, const struct target *t)
 {
         double loads = step->loads * (step->floats ? 1 : rate_scalar_integer(t)),
-               issue = (2 * step->sums + loads + spilled(step->held, t) + rate_scalar_iteration(t)) /
+               issue = (2 * step->sums + loads + spilled(step->held, t) +
+                        rate_scalar_iteration(t)) /
                        rate_scalar_issue(t),
                wait = step->floats ? rate_latency(t) : 1;
         double longest = issue > wait ? issue : wait;
@@ -53,7 +54,8 @@ double scalars_strip_cost(const struct scalar_strip *strip, const struct target 
                products = 2 * factor * strip->rows * strip->steps,
                loads = strip->steps * strip->loads * rate_strip_load(t),
                held = strip->held * strip->steps + strip->loads + 1;
-        double vector = products + loads + 2 * strip->rows + spilled(held, t) + rate_scalar_iteration(t),
+        double vector = products + loads + 2 * strip->rows + spilled(held, t) +
+                        rate_scalar_iteration(t),
                begin = rate_strip_begin(t) + strip->held * strip->steps;
         double lanes = (double)scalars_vector_bytes(t) / element_info[E_F32].bytes;
         return (vector / lanes + begin / strip->columns) / strip->steps / rate_scalar_issue(t);

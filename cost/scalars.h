@@ -7,13 +7,14 @@
 
 #include "ir/target/target.h"
 
-/* One iteration of sums side by side: products, numbers loaded, values that want registers at once. */
+/* One iteration of sums side by side: products, numbers loaded, values that want registers at
+ * once. */
 struct scalar_step { double sums, loads, held; bool floats; };
 double scalars_step_cost(const struct scalar_step *step, const struct target *t);
 
 /* Sums of `columns` neighbours, in an array, in each of some rows; in one pass over it products of
- * `steps` iterations are added to each. Of one iteration: numbers loaded for each column, and such as are the
- * same for all columns. Products may be of 16 bits. */
+ * `steps` iterations are added to each. Of one iteration: numbers loaded for each column, and
+ * such as are the same for all columns. Products may be of 16 bits. */
 struct scalar_strip { int rows, columns, steps; double loads, held; bool floats, narrow; };
 /* One sum of so many products of 16 bits, whose operands lie side by side: do C compilers add up
  * vectors of them? Cycles of an iteration, with so many loads. */

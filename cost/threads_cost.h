@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost model of threads that share a contraction (threads_cost.c): predicted cycles of the slowest
- * one. */
+/* The cost model of threads that share a contraction (threads_cost.c): predicted cycles of the
+ * slowest one. */
 #ifndef COST_THREADS_COST_H
 #define COST_THREADS_COST_H
 

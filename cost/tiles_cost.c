@@ -20,7 +20,8 @@ double tiles_cost(const struct target *t, const struct multiply *m, double block
         return blocks * (steps * step + rate_tile_block(t));
 }
 
-double tiles_panels_cost(const struct target *t, const struct multiply *m, int64_t panels, int64_t vectors)
+double tiles_panels_cost(const struct target *t, const struct multiply *m, int64_t panels,
+                         int64_t vectors)
 {
         return (double)panels * ((double)vectors * rate_multiply(t, m) + rate_tile_load(t));
 }

@@ -11,7 +11,8 @@ double tiles_cost(const struct target *t, const struct multiply *m, double block
                   double products, double loads);
 /* where blocks have two shapes, for each panel */
 /* of a step of one tile of positions by so many panels of `vectors` tiles of outputs */
-double tiles_panels_cost(const struct target *t, const struct multiply *m, int64_t panels, int64_t vectors);
+double tiles_panels_cost(const struct target *t, const struct multiply *m, int64_t panels,
+                         int64_t vectors);
 double tiles_shapes_cost(const struct target *t);
 
 #endif

@@ -70,7 +70,8 @@ int64_t winograd_batches(const struct winograd_work *w, int64_t least, const str
         enum { TILES_LEAST = 8 };               /* of a batch */
         int64_t best = least;
         *cycles = winograd_cost(w, (double)least, target);
-        for (int64_t batches = 2 * least; (double)(batches * TILES_LEAST) <= w->tiles; batches += least) {
+        for (int64_t batches = 2 * least; (double)(batches * TILES_LEAST) <= w->tiles;
+             batches += least) {
                 double some = winograd_cost(w, (double)batches, target);
                 best = some < *cycles ? batches : best;
                 *cycles = some < *cycles ? some : *cycles;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Completion for shells, from the tables: `completion PROGRAM SHELL` prints what make install puts in place; dnncc or dnncc-vta, for
- * bash, zsh or fish.
+/* Completion for shells, from the tables: `completion PROGRAM SHELL` prints what make install puts
+ * in place; dnncc or dnncc-vta, for bash, zsh or fish.
  *
- * An option is completed by what stands in its row of options.def: the words of a choice, files where its argument
- * is FILE or PATH, folders for DIR. Where the words stand in another table, the list of sources below says which; where
- * they are names of the model, the list of names: the model is the file *.onnx on the line, and --info=names says what
- * it calls its own. Names come from a file of anybody: shells get them as texts, never as words to be expanded. */
+ * An option is completed by what stands in its row of options.def: the words of a choice, files
+ * where its argument is FILE or PATH, folders for DIR. Where the words stand in another table,
+ * the list of sources below says which; where they are names of the model, the list of names:
+ * the model is the file *.onnx on the line, and --info=names says what it calls its own. Names
+ * come from a file of anybody: shells get them as texts, never as words to be expanded. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,8 @@ struct completion {
         const char **words;             /* NULL: none */
         int count;
         bool list;                      /* words with commas between */
-        const char *names, *behind;     /* kinds of --info=names, with | between; what follows: "=", "" */
+        const char *names, *behind;     /* kinds of --info=names, with | between; what follows: "=",
+                                         * "" */
         enum files files;
 };
 
@@ -105,12 +107,16 @@ static void add_layers(struct completion *c)
         add(c, "last");
 }
 
-static const struct source { const char *option; void (*add)(struct completion *); bool list; } sources[] = {
-        { "--target", add_targets, true }, { "--passes", add_passes, true },
+static const struct source {
+        const char *option;
+        void (*add)(struct completion *);
+        bool list;
+} sources[] = {
+        { "--target", add_targets, true },         { "--passes", add_passes, true },
         { "--print-ir-after", add_passes, false }, { "--print-ir-before", add_passes, false },
-        { "--observer", add_observers, false }, { "--activations", add_grids, false }, { "--quantize-steps", add_steps, true },
-        { "--quantize-weights", add_weights, false }, { "--limit", add_limits, false },
-        { "--keep-float", add_layers, false },
+        { "--observer", add_observers, false },    { "--activations", add_grids, false },
+        { "--quantize-steps", add_steps, true },   { "--quantize-weights", add_weights, false },
+        { "--limit", add_limits, false },          { "--keep-float", add_layers, false },
 };
 
 /* of dnncc, as sources are */
@@ -197,11 +203,13 @@ static void put_template(const char *text)
 
 static const char bash_head[] =
         "@()\n{\n"
-        "    local IFS=$'\\n' cur=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD-1]} equal= list= words= files= names= end= before=\n"
+        "    local IFS=$'\\n' cur=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD-1]} "
+        "equal= list= words= files= names= end= before=\n"
         "    COMPREPLY=()\n"
         "    # --option=value is three words to bash\n"
         "    if [[ $cur == = ]]; then\n        cur= equal=1\n"
-        "    elif [[ $option == = ]]; then\n        option=${COMP_WORDS[COMP_CWORD-2]} equal=1\n    fi\n"
+        "    elif [[ $option == = ]]; then\n        option=${COMP_WORDS[COMP_CWORD-2]} equal=1\n   "
+        " fi\n"
         "    case $option in\n";
 static const char bash_middle[] =
         "    *)\n        files=model ;;\n    esac\n"
@@ -212,11 +220,13 @@ static const char bash_tail[] =
         "    if [[ $files == model && $cur == -* ]]; then\n"
         "        COMPREPLY=($(compgen -W \"$(@_options)\" -- \"$cur\"))\n"
         "    else\n"
-        "        [[ -n $words ]] && COMPREPLY=($(compgen -P \"$before\" -W \"${words// /$IFS}\" -- \"$cur\"))\n"
+        "        [[ -n $words ]] && COMPREPLY=($(compgen -P \"$before\" -W \"${words// /$IFS}\" -- "
+        "\"$cur\"))\n"
         "        [[ -n $names ]] && @_names\n"
         "        [[ -n $files ]] && compopt -o filenames 2>/dev/null\n"
         "        [[ $files == any ]] && COMPREPLY+=($(compgen -f -- \"$cur\"))\n"
-        "        [[ $files == folders || $files == model ]] && COMPREPLY+=($(compgen -d -- \"$cur\"))\n"
+        "        [[ $files == folders || $files == model ]] && COMPREPLY+=($(compgen -d -- "
+        "\"$cur\"))\n"
         "        [[ $files == model ]] && COMPREPLY+=($(";
 static const char bash_end[] =
         "))\n"
@@ -232,7 +242,8 @@ static const char bash_names[] =
         "        [[ $word == *.onnx && -f $word ]] || continue\n"
         "        while read -r name; do\n"
         "            [[ $name == \"$cur\"* ]] && COMPREPLY+=(\"$(printf %q \"$name\")$end\")\n"
-        "        done < <(\"${COMP_WORDS[0]/#\\~/$HOME}\" \"$word\" --info=names 2>/dev/null </dev/null | sed -nE \"s/^($names) //p\")\n"
+        "        done < <(\"${COMP_WORDS[0]/#\\~/$HOME}\" \"$word\" --info=names 2>/dev/null "
+        "</dev/null | sed -nE \"s/^($names) //p\")\n"
         "    done\n}\n";
 
 /* "run check" */
@@ -256,7 +267,10 @@ static void print_bash(void)
                 fputs("{ words='", stdout);
                 put_words(c);
                 printf("' list=%s files=%s names='%s' end='%s'; } ;;\n", c->list ? "1" : "",
-                       c->files == FILES_ANY ? "any" : c->files ? "folders" : "", c->names ? c->names : "", c->names ? c->behind : "");
+                       c->files == FILES_ANY ? "any"
+                       : c->files            ? "folders"
+                                             : "",
+                       c->names ? c->names : "", c->names ? c->behind : "");
         }
         put_template(bash_middle);
         if (program.commands) {
@@ -305,30 +319,34 @@ static void put_zsh_words(const struct completion *c)
 static void put_zsh_action(const struct completion *c)
 {
         if (c->names)
-                printf("{ %s_names \"%s\" \"%s\"; ", program.function, c->names, c->behind), put_zsh_words(c), putchar('}');
+                printf("{ %s_names \"%s\" \"%s\"; ", program.function, c->names, c->behind),
+                        put_zsh_words(c), putchar('}');
         else if (c->count && c->files)
-                fputs("{ _alternative \"words\\:word\\:(", stdout), put_words(c), fputs(")\" \"files\\:file\\:_files\" }", stdout);
+                fputs("{ _alternative \"words\\:word\\:(", stdout), put_words(c),
+                        fputs(")\" \"files\\:file\\:_files\" }", stdout);
         else if (c->files)
                 fputs(c->files == FILES_ANY ? "_files" : "_files -/", stdout);
         else if (c->list)
-                fputs("{ compset -P \"*,\"; compset -P \"[+-]\"; compadd -qS , - ", stdout), put_words(c), fputs(" }", stdout);
+                fputs("{ compset -P \"*,\"; compset -P \"[+-]\"; compadd -qS , - ", stdout),
+                        put_words(c), fputs(" }", stdout);
         else if (c->count)
                 putchar('('), put_words(c), putchar(')');
         else
                 putchar(' ');
 }
 
-static const char zsh_names[] =
-        "@_names()\n{\n    local word\n    local -a found\n"
-        "    for word in $words[2,-1]; do\n"
-        "        [[ $word == *.onnx && -f ${(Q)word} ]] || continue\n"
-        "        found+=(${(f)\"$(_call_program names $words[1] $word --info=names 2>/dev/null | sed -nE \"s/^($1) //p\")\"})\n"
-        "    done\n"
-        "    compadd ${2:+-qS} ${2:+$2} -a found\n}\n";
+static const char zsh_names[] = "@_names()\n{\n    local word\n    local -a found\n"
+                                "    for word in $words[2,-1]; do\n"
+                                "        [[ $word == *.onnx && -f ${(Q)word} ]] || continue\n"
+                                "        found+=(${(f)\"$(_call_program names $words[1] $word "
+                                "--info=names 2>/dev/null | sed -nE \"s/^($1) //p\")\"})\n"
+                                "    done\n"
+                                "    compadd ${2:+-qS} ${2:+$2} -a found\n}\n";
 
 static void print_zsh(void)
 {
-        printf("#compdef %s\n# made from the tables of %s (docs/completion.c)\n", program.name, program.name);
+        printf("#compdef %s\n# made from the tables of %s (docs/completion.c)\n", program.name,
+               program.name);
         if (!program.commands)
                 put_template(zsh_names);
         puts("_arguments \\");
@@ -375,13 +393,17 @@ static const char fish_names[] =
         "function _@_names\n    set -l line (commandline -o)\n"
         "    for word in $line[2..]\n"
         "        string match -q -- '*.onnx' $word; and test -f $word; or continue\n"
-        "        $line[1] $word --info=names 2>/dev/null | string replace -rf \"^($argv[1]) (.*)\" '$2'\"$argv[2]\"\n"
+        "        $line[1] $word --info=names 2>/dev/null | string replace -rf \"^($argv[1]) (.*)\" "
+        "'$2'\"$argv[2]\"\n"
         "    end\nend\n";
 
 static void print_fish(void)
 {
-        const char *name = program.name, *behind = program.commands ? " -n 'not __fish_use_subcommand'" : "";
-        printf("# fish completion of %s, made from its tables (docs/completion.c)\ncomplete -c %s -f%s -a '(for s in", name, name, behind);
+        const char *name = program.name,
+                   *behind = program.commands ? " -n 'not __fish_use_subcommand'" : "";
+        printf("# fish completion of %s, made from its tables (docs/completion.c)\ncomplete -c %s "
+               "-f%s -a '(for s in",
+               name, name, behind);
         for (int i = 0; program.endings[i]; i++)
                 printf(" .%s", program.endings[i]);
         puts("; __fish_complete_suffix $s; end)'");
@@ -395,16 +417,22 @@ static void print_fish(void)
         for (int i = 0; i < completion_count; i++) {
                 const struct completion *c = &completions[i];
                 bool is_long = !strncmp(c->option, "--", 2);
-                printf("complete -c %s %s %s", name, is_long ? "-l" : strlen(c->option) == 2 ? "-s" : "-o",
+                printf("complete -c %s %s %s", name,
+                       is_long                  ? "-l"
+                       : strlen(c->option) == 2 ? "-s"
+                                                : "-o",
                        c->option + (is_long ? 2 : 1));
                 if (c->argument && !c->optional)
                         fputs(c->files == FILES_ANY ? " -r -F" : " -x", stdout);
                 if (c->files == FILES_FOLDERS)
-                        fputs(" -a '(__fish_complete_directories (string replace -r \"^-[^=]*=\" \"\" -- (commandline -ct)))'", stdout);
+                        fputs(" -a '(__fish_complete_directories (string replace -r \"^-[^=]*=\" "
+                              "\"\" -- (commandline -ct)))'",
+                              stdout);
                 if (c->count || c->names) {
                         fputs(c->list ? " -a '(__fish_append , " : " -a '", stdout);
                         if (c->names)
-                                printf("(_%s_names \"%s\" \"%s\") ", program.function, c->names, c->behind);
+                                printf("(_%s_names \"%s\" \"%s\") ", program.function, c->names,
+                                       c->behind);
                         put_words(c);
                         fputs(c->list ? ")'" : "'", stdout);
                 }
@@ -416,7 +444,9 @@ static void print_fish(void)
 
 static void add_dnncc(void)
 {
-        program = (struct program){ .name = "dnncc", .file = "MODEL", .endings = { "onnx", "dnn", "loops" } };
+        program = (struct program){ .name = "dnncc",
+                                    .file = "MODEL",
+                                    .endings = { "onnx", "dnn", "loops" } };
 #define OPTION(text, argument, kind, field, said, doc) add_row(text, argument, #kind, doc);
 #include "compiler/options.def"
 }
@@ -428,7 +458,9 @@ static void add_vta(void)
 #include "compiler/vta/vta_options.def"
                 { NULL, NULL }
         };
-        program = (struct program){ .name = "dnncc-vta", .file = "FILE", .endings = { "vta", "s" }, .commands = commands };
+        program = (struct program){
+                .name = "dnncc-vta", .file = "FILE", .endings = { "vta", "s" }, .commands = commands
+        };
 #define OPTION(text, argument, kind, field, commands, doc) add_row(text, argument, #kind, doc);
 #include "compiler/vta/vta_options.def"
 }

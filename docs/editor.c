@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What editors show of .dnn and .loops files, from the tables: `editor vim-dnn`, `vim-loops` print syntax files of Vim,
- * `dnn`, `loops` grammars as TextMate, VS Code and others read them, `extension` the package.json of a VS Code extension. */
+/* What editors show of .dnn and .loops files, from the tables: `editor vim-dnn`, `vim-loops`
+ * print syntax files of Vim, `dnn`, `loops` grammars as TextMate, VS Code and others read them,
+ * `extension` the package.json of a VS Code extension. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,23 +11,40 @@
 
 /* words of one kind, for both languages; NULL ends them */
 enum kind { KEYWORD, OPERATION, ATTRIBUTE, TYPE, LITERAL, KIND_COUNT };
-static const struct { const char *vim, *scope; } looks[KIND_COUNT] = {
-        [KEYWORD] = { "Statement", "keyword.control" },     [OPERATION] = { "Function", "support.function" },
-        [ATTRIBUTE] = { "Identifier", "variable.parameter" }, [TYPE] = { "Type", "storage.type" },
+static const struct { const char *vim, *scope;
+} looks[KIND_COUNT] = {
+        [KEYWORD] = { "Statement", "keyword.control" },
+        [OPERATION] = { "Function", "support.function" },
+        [ATTRIBUTE] = { "Identifier", "variable.parameter" },
+        [TYPE] = { "Type", "storage.type" },
         [LITERAL] = { "Constant", "constant.language" },
 };
-static const char *const kind_names[KIND_COUNT] = { "Keyword", "Operation", "Attribute", "Type", "Literal" };
+static const char *const kind_names[KIND_COUNT] = { "Keyword", "Operation", "Attribute", "Type",
+                                                    "Literal" };
 
-static const char *const tensor_keywords[] = { "dnn", "module", "source", "command", "passes", "within", "const", "func", "yield", "file", "hex", "splat", "else", NULL };
-static const char *const loop_keywords[] = { "loop", "program", "source", "passes", "region", "buffer", "kernel", "task", "function", "main",
-                                             "for", "to", "while", "if", "else", "let", "var", "set", "store", "call", "launch", "fail", "return", "alloc", "prefetch",
-                                             "keep", "tiles", "multiply", "unload", "scale", "take", "give", "copy", "commit", "wait", "settle", "command", "file", "hex", "splat", NULL };
-static const char *const loop_attributes[] = { "input", "output", "workspace", "constant", "view", "shape", "offset", "size", "limit", "align",
-                                               "section", "class", "in", "out", "inout", "parallel", "gpu_cluster", "gpu_block", "gpu_warp", "gpu_lane", "nowait", "syncwarp", "streaming", "mask", "step", "stack", "live", "flops", "again", "error", "by", "depth", "group", "positions",
-                                               "vectors", "rows", "lanes", "word", "jump", "shared", "thread", NULL };
+static const char *const tensor_keywords[] = { "dnn",    "module", "source", "command", "passes",
+                                               "within", "const",  "func",   "yield",   "file",
+                                               "hex",    "splat",  "else",   NULL };
+static const char *const loop_keywords[] = {
+        "loop",   "program",  "source", "passes",   "region", "buffer", "kernel",
+        "task",   "function", "main",   "for",      "to",     "while",  "if",
+        "else",   "let",      "var",    "set",      "store",  "call",   "launch",
+        "fail",   "return",   "alloc",  "prefetch", "keep",   "tiles",  "multiply",
+        "unload", "scale",    "take",   "give",     "copy",   "commit", "wait",
+        "settle", "command",  "file",   "hex",      "splat",  NULL
+};
+static const char *const loop_attributes[] = {
+        "input",    "output",    "workspace",   "constant",  "view",     "shape",     "offset",
+        "size",     "limit",     "align",       "section",   "class",    "in",        "out",
+        "inout",    "parallel",  "gpu_cluster", "gpu_block", "gpu_warp", "gpu_lane",  "nowait",
+        "syncwarp", "streaming", "mask",        "step",      "stack",    "live",      "flops",
+        "again",    "error",     "by",          "depth",     "group",    "positions", "vectors",
+        "rows",     "lanes",     "word",        "jump",      "shared",   "thread",    NULL
+};
 static const char *const literals[] = { "none", "true", "false", "inf", "nan", NULL };
 
-/* Each word once: printed with what stands before it, `before` the first and `between` the others. */
+/* Each word once: printed with what stands before it, `before` the first and `between` the
+ * others. */
 struct words { const char *between, *seen[512]; int count; };
 
 static void put(struct words *w, const char *word)
@@ -34,7 +52,9 @@ static void put(struct words *w, const char *word)
         for (int i = 0; i < w->count; i++)
                 if (!strcmp(w->seen[i], word))
                         return;
-        if (!(strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") == strlen(word)) || w->count == 512)
+        if (!(strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") ==
+              strlen(word)) ||
+            w->count == 512)
                 return;
         printf("%s%s", w->count ? w->between : "", word);
         w->seen[w->count++] = word;
@@ -85,8 +105,8 @@ static void print_vim(bool loops)
 {
         const char *name = loops ? "loops" : "dnn";
         printf("\" Vim syntax file: %s of dnncc %s, made from its tables\n"
-               "if exists(\"b:current_syntax\")\n  finish\nendif\nsetlocal iskeyword=@,48-57,_\n\n", loops ? "Loop IR" : "Tensor IR",
-               DNNCC_VERSION);
+               "if exists(\"b:current_syntax\")\n  finish\nendif\nsetlocal iskeyword=@,48-57,_\n\n",
+               loops ? "Loop IR" : "Tensor IR", DNNCC_VERSION);
         for (int k = 0; k < KIND_COUNT; k++) {
                 struct words w = { .between = " " };
                 printf("syntax keyword %s%s ", name, kind_names[k]);
@@ -94,13 +114,17 @@ static void print_vim(bool loops)
                 putchar('\n');
         }
         printf("syntax match %sValue \"[%%@][A-Za-z0-9_.]\\+\"\n"
-               "syntax match %sNumber \"\\v<\\d+(\\.\\d+)?(e[-+]?\\d+)?>|<0x[0-9a-f]+(\\.[0-9a-f]+)?(p[-+]?\\d+)?>\"\n"
+               "syntax match %sNumber "
+               "\"\\v<\\d+(\\.\\d+)?(e[-+]?\\d+)?>|<0x[0-9a-f]+(\\.[0-9a-f]+)?(p[-+]?\\d+)?>\"\n"
                "syntax region %sText start=+\"+ skip=+\\\\.+ end=+\"+ oneline\n"
-               "syntax match %sComment \";.*$\"\n\n", name, name, name, name);
+               "syntax match %sComment \";.*$\"\n\n",
+               name, name, name, name);
         for (int k = 0; k < KIND_COUNT; k++)
                 printf("highlight default link %s%s %s\n", name, kind_names[k], looks[k].vim);
-        printf("highlight default link %sValue Normal\nhighlight default link %sNumber Number\nhighlight default link %sText String\n"
-               "highlight default link %sComment Comment\nlet b:current_syntax = \"%s\"\n", name, name, name, name, name);
+        printf("highlight default link %sValue Normal\nhighlight default link %sNumber "
+               "Number\nhighlight default link %sText String\n"
+               "highlight default link %sComment Comment\nlet b:current_syntax = \"%s\"\n",
+               name, name, name, name, name);
 }
 
 /* ---- TextMate ---- */
@@ -113,7 +137,8 @@ static void print_rule(const char *scope, const char *name, const char *match)
 static void print_grammar(bool loops)
 {
         const char *name = loops ? "loops" : "dnn";
-        printf("{\n  \"name\": \"%s\",\n  \"scopeName\": \"source.%s\",\n  \"fileTypes\": [\"%s\"],\n  \"patterns\": [\n",
+        printf("{\n  \"name\": \"%s\",\n  \"scopeName\": \"source.%s\",\n  \"fileTypes\": "
+               "[\"%s\"],\n  \"patterns\": [\n",
                loops ? "dnncc Loop IR" : "dnncc Tensor IR", name, name);
         print_rule("comment.line.semicolon", name, ";.*$");
         print_rule("string.quoted.double", name, "\\\"(\\\\\\\\.|[^\\\"\\\\\\\\])*\\\"");
@@ -124,19 +149,27 @@ static void print_grammar(bool loops)
                 put_words(&w, (enum kind)k, loops);
                 puts(")\\\\b\" },");
         }
-        printf("    { \"name\": \"constant.numeric.%s\", \"match\": \"\\\\b(0x[0-9a-f]+(\\\\.[0-9a-f]+)?(p[-+]?\\\\d+)?|\\\\d+(\\\\.\\\\d+)?(e[-+]?\\\\d+)?)\\\\b\" }\n"
-               "  ]\n}\n", name);
+        printf("    { \"name\": \"constant.numeric.%s\", \"match\": "
+               "\"\\\\b(0x[0-9a-f]+(\\\\.[0-9a-f]+)?(p[-+]?\\\\d+)?|\\\\d+(\\\\.\\\\d+)?(e[-+]?"
+               "\\\\d+)?)\\\\b\" }\n"
+               "  ]\n}\n",
+               name);
 }
 
 static void print_extension(void)
 {
-        puts("{\n  \"name\": \"dnncc\",\n  \"displayName\": \"dnncc IR\",\n  \"description\": \"Tensor IR (.dnn) and Loop IR (.loops) of dnncc\",\n"
-             "  \"publisher\": \"dnncc\",\n  \"version\": \"" DNNCC_VERSION "\",\n  \"license\": \"MIT\",\n  \"engines\": { \"vscode\": \"^1.40.0\" },\n"
+        puts("{\n  \"name\": \"dnncc\",\n  \"displayName\": \"dnncc IR\",\n  \"description\": "
+             "\"Tensor IR (.dnn) and Loop IR (.loops) of dnncc\",\n"
+             "  \"publisher\": \"dnncc\",\n  \"version\": \"" DNNCC_VERSION
+             "\",\n  \"license\": \"MIT\",\n  \"engines\": { \"vscode\": \"^1.40.0\" },\n"
              "  \"contributes\": {\n    \"languages\": [\n"
-             "      { \"id\": \"dnn\", \"extensions\": [\".dnn\"] },\n      { \"id\": \"loops\", \"extensions\": [\".loops\"] }\n    ],\n"
+             "      { \"id\": \"dnn\", \"extensions\": [\".dnn\"] },\n      { \"id\": \"loops\", "
+             "\"extensions\": [\".loops\"] }\n    ],\n"
              "    \"grammars\": [\n"
-             "      { \"language\": \"dnn\", \"scopeName\": \"source.dnn\", \"path\": \"./dnn.tmLanguage.json\" },\n"
-             "      { \"language\": \"loops\", \"scopeName\": \"source.loops\", \"path\": \"./loops.tmLanguage.json\" }\n    ]\n  }\n}");
+             "      { \"language\": \"dnn\", \"scopeName\": \"source.dnn\", \"path\": "
+             "\"./dnn.tmLanguage.json\" },\n"
+             "      { \"language\": \"loops\", \"scopeName\": \"source.loops\", \"path\": "
+             "\"./loops.tmLanguage.json\" }\n    ]\n  }\n}");
 }
 
 int main(int argc, char **argv)
@@ -149,7 +182,8 @@ int main(int argc, char **argv)
         else if (!strcmp(what, "extension"))
                 print_extension();
         else if (!strcmp(what, "vim-detect"))
-                puts("autocmd BufNewFile,BufRead *.dnn setfiletype dnn\nautocmd BufNewFile,BufRead *.loops setfiletype loops");
+                puts("autocmd BufNewFile,BufRead *.dnn setfiletype dnn\nautocmd BufNewFile,BufRead "
+                     "*.loops setfiletype loops");
         else
                 return 1;
         return 0;

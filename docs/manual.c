@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The manual that comes from the tables: `manual FILE` prints docs/FILE, ir.md, remarks.md and rates.md from here, pages of man from
- * manual_pages.c. */
+/* The manual that comes from the tables: `manual FILE` prints docs/FILE, ir.md, remarks.md and
+ * rates.md from here, pages of man from manual_pages.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,12 +25,16 @@ static void cell(const char *text)
 
 static void print_elements(void)
 {
-        puts("## Element types\n\n| type | C | bytes | ONNX | computed in |\n|---|---|---|---|---|");
+        puts("## Element types\n\n| type | C | bytes | ONNX | computed in "
+             "|\n|---|---|---|---|---|");
         for (int e = 0; e < ELEMENT_COUNT; e++) {
                 const struct element_info *i = &element_info[e];
                 if (i->bytes && e != E_INDEX)
-                        printf("| %s | %s | %d | %d | %s%s |\n", i->text, i->c_type, i->bytes, i->onnx,
-                               element_storage((enum element)e) == (enum element)e ? "" : "bits, held in ",
+                        printf("| %s | %s | %d | %d | %s%s |\n", i->text, i->c_type, i->bytes,
+                               i->onnx,
+                               element_storage((enum element)e) == (enum element)e
+                                       ? ""
+                                       : "bits, held in ",
                                element_info[i->compute].text);
         }
         fputs("\nNo storage:", stdout);
@@ -53,7 +57,8 @@ static void print_attributes(const struct op_info *info)
                 }
                 printf("%s", kind[a->kind]);
                 if (a->kind == ATTR_ELEMENT)
-                        printf(" (%s)", a->preset == E_COMPUTE ? "compute type" : element_info[a->preset].text);
+                        printf(" (%s)", a->preset == E_COMPUTE ? "compute type"
+                                                               : element_info[a->preset].text);
                 else
                         printf(" (%lld)", (long long)a->preset);
         }
@@ -61,8 +66,10 @@ static void print_attributes(const struct op_info *info)
 
 static void print_operations(void)
 {
-        static const char *const domain[] = { "numbers", "floats", "integers", "integers and bool", "any" };
-        puts("\n## Element-wise operations\n\nOperands and result have equal shapes. The formula is the meaning, in the compute type, "
+        static const char *const domain[] = { "numbers", "floats", "integers", "integers and bool",
+                                              "any" };
+        puts("\n## Element-wise operations\n\nOperands and result have equal shapes. The formula "
+             "is the meaning, in the compute type, "
              "rounded once.\n\n| operation | formula | elements | |\n|---|---|---|---|");
         for (int o = 0; o < OPCODE_COUNT; o++) {
                 const struct op_info *info = &op_info[o];
@@ -74,7 +81,8 @@ static void print_operations(void)
                 cell(info->doc);
                 puts(" |");
         }
-        puts("\n## Other operations\n\nAn operand in brackets is a tensor of integers that says where or how much, constant or not. Presets "
+        puts("\n## Other operations\n\nAn operand in brackets is a tensor of integers that says "
+             "where or how much, constant or not. Presets "
              "in parentheses.\n\n| operation | operands | attributes | |\n|---|---|---|---|");
         for (int o = 0; o < OPCODE_COUNT; o++) {
                 const struct op_info *info = &op_info[o];
@@ -83,8 +91,12 @@ static void print_operations(void)
                 printf("| %s | ", info->name);
                 for (int i = 0; i < info->operand_count; i++) {
                         const struct operand_info *p = &info->operands[i];
-                        printf("%s%s%s%s", i ? ", " : "", p->kind == OPERAND_SHAPE ? "[" : "", p->name,
-                               p->kind == OPERAND_SHAPE ? "]" : p->kind == OPERAND_VARIADIC || p->kind == OPERAND_ANY_NUMBER ? "..." : "");
+                        printf("%s%s%s%s", i ? ", " : "", p->kind == OPERAND_SHAPE ? "[" : "",
+                               p->name,
+                               p->kind == OPERAND_SHAPE ? "]"
+                               : p->kind == OPERAND_VARIADIC || p->kind == OPERAND_ANY_NUMBER
+                                       ? "..."
+                                       : "");
                 }
                 fputs(" | ", stdout);
                 print_attributes(info);
@@ -95,8 +107,8 @@ static void print_operations(void)
         puts("\n## Reducers\n\nWays to combine two elements, in reduce and reduce_window.\n\n"
              "| reducer | start | formula | |\n|---|---|---|---|");
         for (int r = 0; r < REDUCER_COUNT; r++)
-                printf("| %s | %s | `%s` | %s |\n", reducer_info[r].name, reducer_info[r].identity, reducer_info[r].formula,
-                       reducer_info[r].doc);
+                printf("| %s | %s | `%s` | %s |\n", reducer_info[r].name, reducer_info[r].identity,
+                       reducer_info[r].formula, reducer_info[r].doc);
 }
 
 static void print_model_form(const char *what, const char *form)
@@ -110,7 +122,8 @@ static void print_model_forms(void)
 {
         puts("\n## As an ONNX model\n\n`--emit=onnx` writes each operation as what stands here "
              "([compiler/export/export_nodes.def](../compiler/export/export_nodes.def)); "
-             "[compiler/export](../compiler/export/README.md#which-results-are-equal) says which results are equal. Several operations that are one node:\n\n"
+             "[compiler/export](../compiler/export/README.md#which-results-are-equal) says which "
+             "results are equal. Several operations that are one node:\n\n"
              "| they end in | node |\n|---|---|");
 #define FORM(root, name, doc) print_model_form(#root, doc);
 #include "compiler/export/export_nodes.def"
@@ -123,20 +136,26 @@ static void print_model_forms(void)
 
 static void print_carrying(void)
 {
-        static const char *const what[] = { [CARRY_NONE] = "floats", [CARRY_MAP] = "element by element", [CARRY_MOVE] = "moves bytes",
+        static const char *const what[] = { [CARRY_NONE] = "floats",
+                                            [CARRY_MAP] = "element by element",
+                                            [CARRY_MOVE] = "moves bytes",
                                             [CARRY_SUM] = "adds bytes up" };
-        puts("\n## In bytes\n\nWhat `--quantize` may leave to bytes ([quantization.md](quantization.md#what-is-in-bytes)): convolve and dot, which are "
-             "layers; element-wise operations, element by element; and of others\n\n| operation | | where |\n|---|---|---|");
+        puts("\n## In bytes\n\nWhat `--quantize` may leave to bytes "
+             "([quantization.md](quantization.md#what-is-in-bytes)): convolve and dot, which are "
+             "layers; element-wise operations, element by element; and of others\n\n| operation | "
+             "| where |\n|---|---|---|");
         for (int o = 0; o < OPCODE_COUNT; o++) {
                 const char *when;
                 enum carrying carrying = quantize_carrying_of((enum opcode)o, &when);
-                if (!(op_info[o].traits & TRAIT_CONTRACTION) && op_info[o].region_count == 0 && !(op_info[o].traits & TRAIT_TERMINATOR) &&
+                if (!(op_info[o].traits & TRAIT_CONTRACTION) && op_info[o].region_count == 0 &&
+                    !(op_info[o].traits & TRAIT_TERMINATOR) &&
                     (carrying == CARRY_MOVE || carrying == CARRY_SUM || carrying == CARRY_NONE))
                         printf("| %s | %s | %s |\n", op_info[o].name, what[carrying], when);
         }
 }
 
-/* What programs, statements and their clauses look like in text; the headers named above define them. */
+/* What programs, statements and their clauses look like in text; the headers named above define
+ * them. */
 static const struct { const char *form, *doc; } statement_forms[] = {
         { "program \"name\" source \"digest\"", "the model's name and the SHA-256 of its file; within \"rows\": what was done to stay within --max-ram; passes: those that it has been through; command: the compiler's options, for comments" },
         { "region \"name\" limit n align n section \"s\" size n", "memory beside the workspace that the caller hands to run, and what is used of it" },
@@ -185,9 +204,12 @@ static void print_statements(void)
 static void print_loop_operations(void)
 {
         static const char *const form[] = { "a %s b", "%sa", "%s" };
-        puts("\n# Loop IR\n\nA program is buffers, kernels, and entries, each a main with ports of its own. [ir/loop/loop.h](../ir/loop/loop.h) defines it and shows its text;\n"
-             "[ir/loop/loop_tiles.h](../ir/loop/loop_tiles.h) has sums in hardware tiles, [ir/loop/loop_grid.h](../ir/loop/loop_grid.h) kernels in grid form.\n\n"
-             "## Expressions\n\nExpressions are total and have no effects.\n\n| form | operands | |\n|---|---|---|");
+        puts("\n# Loop IR\n\nA program is buffers, kernels, and entries, each a main with ports of "
+             "its own. [ir/loop/loop.h](../ir/loop/loop.h) defines it and shows its text;\n"
+             "[ir/loop/loop_tiles.h](../ir/loop/loop_tiles.h) has sums in hardware tiles, "
+             "[ir/loop/loop_grid.h](../ir/loop/loop_grid.h) kernels in grid form.\n\n"
+             "## Expressions\n\nExpressions are total and have no effects.\n\n| form | operands | "
+             "|\n|---|---|---|");
         for (int o = 0; o < LOOP_CAST; o++) {
                 const struct loop_op_info *info = &loop_op_info[o];
                 char text[64];
@@ -198,22 +220,28 @@ static void print_loop_operations(void)
                 cell(info->doc);
                 puts(" |");
         }
-        puts("| `f32(a)` | 1 | conversion: float to integer saturates and NaN gives 0, integers wrap, to bool: != 0 |\n"
+        puts("| `f32(a)` | 1 | conversion: float to integer saturates and NaN gives 0, integers "
+             "wrap, to bool: != 0 |\n"
              "| `bits_f32(a)` | 1 | the same bits as another type of equal size |\n"
              "| `%x[i]` | 1 | load; with lanes: consecutive, or a gather when i is a vector |\n"
              "| `%t{2, 1}` | 0 | entry of a register tile |");
         print_statements();
-        puts("\n## Math\n\nEvery function is a formula in Loop IR ([ir/library/](../ir/library)); the bound is held by the tests. "
-             "With vectors for arguments it works lane by lane. Many functions of f32 have a twin, as exp has `exp_fused`, that "
+        puts("\n## Math\n\nEvery function is a formula in Loop IR ([ir/library/](../ir/library)); "
+             "the bound is held by the tests. "
+             "With vectors for arguments it works lane by lane. Many functions of f32 have a twin, "
+             "as exp has `exp_fused`, that "
              "rounds sums of products once.\n\n"
              "| function | types | error |\n|---|---|---|");
 }
 
 static void print_rates(void)
 {
-        puts("# Rates\n\n*Made from [ir/target/rates.def](../ir/target/rates.def) by `make docs`.*\n\nWhat things cost: the constants of the cost models in "
-             "[cost/](../cost), by which schedules, layouts and element types are chosen. A target overrides the neutral value where it knows "
-             "better; [adding-a-target.md](adding-a-target.md#rates) says how, and how they are measured. A cycle is one of a core.\n\n"
+        puts("# Rates\n\n*Made from [ir/target/rates.def](../ir/target/rates.def) by `make "
+             "docs`.*\n\nWhat things cost: the constants of the cost models in "
+             "[cost/](../cost), by which schedules, layouts and element types are chosen. A target "
+             "overrides the neutral value where it knows "
+             "better; [adding-a-target.md](adding-a-target.md#rates) says how, and how they are "
+             "measured. A cycle is one of a core.\n\n"
              "| rate | neutral | unit | meaning |\n|---|---:|---|---|");
 #define RATE(name, neutral, unit, doc) printf("| `%s` | %g | %s | %s |\n", #name, (double)(neutral), unit, doc);
 #include "ir/target/rates.def"
@@ -226,11 +254,13 @@ static void print_library(void)
         struct loop_library *library = loop_library_new(arena, &diag);
         if (!library)
                 return;
-        for (const struct loop_function *f = loop_library_first(library); f && !strstr(f->name, "_fused");) {
+        for (const struct loop_function *f = loop_library_first(library);
+             f && !strstr(f->name, "_fused");) {
                 printf("| %s | ", f->name);
                 const struct loop_function *g = f;
                 for (; g && !strcmp(g->name, f->name); g = g->next)
-                        printf("%s%s", g == f ? "" : ", ", element_info[g->scalars[0]->type.element].text);
+                        printf("%s%s", g == f ? "" : ", ",
+                               element_info[g->scalars[0]->type.element].text);
                 printf(" | %s |\n", f->error ? f->error : "");
                 f = g;
         }
@@ -239,8 +269,10 @@ static void print_library(void)
 
 static void print_ir(void)
 {
-        puts("# Tensor IR\n\n*Made from the tables by `make docs`.*\n\nWhole tensors in typed SSA form. [ir/tensor/tensor.h](../ir/tensor/tensor.h) "
-             "defines it and shows its text; `dnncc --emit=ir` writes it, and a `.dnn` file is accepted wherever a model is.\n");
+        puts("# Tensor IR\n\n*Made from the tables by `make docs`.*\n\nWhole tensors in typed SSA "
+             "form. [ir/tensor/tensor.h](../ir/tensor/tensor.h) "
+             "defines it and shows its text; `dnncc --emit=ir` writes it, and a `.dnn` file is "
+             "accepted wherever a model is.\n");
         print_elements();
         print_operations();
         print_model_forms();
@@ -253,15 +285,18 @@ static void print_ir(void)
         puts("\n# Passes\n\n| pass | level | class | |\n|---|---|---|---|");
         static const char *const level[] = { "tensor", "lower", "loop" };
         for (int i = 0; i < pass_count; i++)
-                printf("| %s | %s | %c | %s |\n", passes[i].name, level[passes[i].level], passes[i].class,
-                       passes[i].doc);
-        puts("\nTensor passes, then lower, once, then loop passes; and:\n\n| pass | cannot run after | because |\n|---|---|---|");
+                printf("| %s | %s | %c | %s |\n", passes[i].name, level[passes[i].level],
+                       passes[i].class, passes[i].doc);
+        puts("\nTensor passes, then lower, once, then loop passes; and:\n\n| pass | cannot run "
+             "after | because |\n|---|---|---|");
 #define PASS(...)
 #define PIPELINE(...)
 #define ORDER(first, second, why) printf("| %s | %s | %s |\n", #first, #second, why);
 #include "passes/passes.def"
-        puts("\n## Rules of simplify\n\nClass E: exact to the bit; R: rounding may change, not under `--exact`; D: with `--assume-finite` only. "
-             "f is any element-wise operation.\n\n| operation | rule | class | algebra | when |\n|---|---|---|---|---|");
+        puts("\n## Rules of simplify\n\nClass E: exact to the bit; R: rounding may change, not "
+             "under `--exact`; D: with `--assume-finite` only. "
+             "f is any element-wise operation.\n\n| operation | rule | class | algebra | when "
+             "|\n|---|---|---|---|---|");
 #define RULE(code, class, name, algebra, when) \
         printf("| %s | %s | %s | ", #code, #name, #class), cell(algebra), fputs(" | ", stdout), cell(when), puts(" |");
 #define ELEMENTWISE(class, name, algebra, when) RULE(f, class, name, algebra, when)
@@ -273,13 +308,18 @@ static void print_ir(void)
 
 static void print_remarks(void)
 {
-        puts("# Remarks\n\nFrom [passes/remarks.def](../passes/remarks.def); `make docs` writes it.\n\n"
-             "`dnncc model.onnx --remarks` says what passes did with the operations of a model, and what they refused: of each exactly one reason, of the "
-             "place in the code that decided. `--remarks=fuse,plan` is what these passes say; `--explain=NODE` what is said of one node, with the texts "
-             "below; `--report=FILE` has all of it as `remarks`. Nothing is noted unless one of them is given. [questions.md](questions.md) asks, and has "
+        puts("# Remarks\n\nFrom [passes/remarks.def](../passes/remarks.def); `make docs` writes "
+             "it.\n\n"
+             "`dnncc model.onnx --remarks` says what passes did with the operations of a model, "
+             "and what they refused: of each exactly one reason, of the "
+             "place in the code that decided. `--remarks=fuse,plan` is what these passes say; "
+             "`--explain=NODE` what is said of one node, with the texts "
+             "below; `--report=FILE` has all of it as `remarks`. Nothing is noted unless one of "
+             "them is given. [questions.md](questions.md) asks, and has "
              "the answers.");
         for (const struct remark_pass *pass = remark_passes; pass->name; pass++) {
-                printf("\n## %s\n\n%s\n\n| reason | | what it means |\n|---|---|---|\n", pass->name, pass->doc);
+                printf("\n## %s\n\n%s\n\n| reason | | what it means |\n|---|---|---|\n", pass->name,
+                       pass->doc);
                 for (int i = 0; i < REMARK_REASONS; i++) {
                         const struct remark_info *r = &remark_info[i];
                         if (strcmp(pass->name, r->pass))

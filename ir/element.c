@@ -41,8 +41,10 @@ const struct element_code *element_code(enum element e)
 
 double element_code_number(const struct element_code *c, unsigned bits)
 {
-        unsigned one = 1u << c->fraction, exponent = (bits & 0x7f) >> c->fraction, rest = bits & (one - 1);
-        double size = ldexp(exponent ? one + rest : rest, (int)(exponent ? exponent : 1) - c->bias - c->fraction);
+        unsigned one = 1u << c->fraction, exponent = (bits & 0x7f) >> c->fraction,
+                 rest = bits & (one - 1);
+        double size = ldexp(exponent ? one + rest : rest,
+                            (int)(exponent ? exponent : 1) - c->bias - c->fraction);
         return bits >> 7 & 1 ? -size : size;
 }
 

@@ -29,7 +29,10 @@ bool element_from_onnx(int number, enum element *element);        /* false: unkn
 
 static inline bool element_is_float(enum element e) { return element_info[e].class == CLASS_FLOAT; }
 /* floats that are no more than bits, until they are f32 */
-static inline bool element_is_small(enum element e) { return element_is_float(e) && element_info[e].compute != e; }
+static inline bool element_is_small(enum element e)
+{
+        return element_is_float(e) && element_info[e].compute != e;
+}
 static inline bool element_is_integer(enum element e)
 {
         return element_info[e].class == CLASS_SINT || element_info[e].class == CLASS_UINT;

@@ -70,7 +70,8 @@ static bool is_inside(const struct region *region, const struct value *v)
         return region && v->kind == VALUE_RESULT && v->op->region == region;
 }
 
-static bool read_through(const struct region *region, struct value *v, bool pads, struct access *access)
+static bool read_through(const struct region *region, struct value *v, bool pads,
+                         struct access *access)
 {
         struct relation r;
         int64_t stride[RANK_MAX];
@@ -101,7 +102,10 @@ static bool read_through(const struct region *region, struct value *v, bool pads
         return true;
 }
 
-bool access_read(const struct region *region, struct value *v, struct access *access) { return read_through(region, v, false, access); }
+bool access_read(const struct region *region, struct value *v, struct access *access)
+{
+        return read_through(region, v, false, access);
+}
 
 bool access_read_inside(const struct region *region, struct value *v, struct access *access)
 {

@@ -15,7 +15,8 @@ struct access {
 /* How v is read through the moves of `region` (NULL: none): access->value is computed outside
  * it. */
 bool access_read(const struct region *region, struct value *v, struct access *access);
-/* The same, pads looked through that have nothing in front of the first element: who reads knows where what is there ends. */
+/* The same, pads looked through that have nothing in front of the first element: who reads knows
+ * where what is there ends. */
 bool access_read_inside(const struct region *region, struct value *v, struct access *access);
 /* Strides of a value of a type, seen under other dims; false: one would need two. */
 bool access_reshape(const struct type *from, int rank, const dim_t *dims, int64_t *stride);

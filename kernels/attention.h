@@ -16,12 +16,13 @@ struct attention {
         struct value *scores;
         /* made of the scores, row by row */
         struct value *shares;
-        /* what the second one reads: the shares, or those rounded to bf16, with zeros behind them */
+        /* what the second one reads: the shares, or those rounded to bf16, with zeros behind
+         * them */
         struct value *multiplied;
         /* also made of the scores, and needed by the second one's epilogue; or NULL */
         struct value *per_row;
-        /* of a row's shares, where they are exp(score - the row's largest) and the result is divided
-         * by it, as a softmax's; or NULL */
+        /* of a row's shares, where they are exp(score - the row's largest) and the result is
+         * divided by it, as a softmax's; or NULL */
         struct value *sum;
         /* of that epilogue, as it lies before the moves at the end; and where those store it */
         struct value *result;

@@ -28,12 +28,15 @@ static bool depends(const struct region *region, const struct value *v, const st
 static bool is_plain(const struct op *op, int along)
 {
         int count[4];
-        if (op->code != OP_dot || op_operand(op, 0)->type->rank != RANK || op_operand(op, 1)->type->rank != RANK)
+        if (op->code != OP_dot || op_operand(op, 0)->type->rank != RANK ||
+            op_operand(op, 1)->type->rank != RANK)
                 return false;
-        const int64_t *a = op_ints(op, "batch_a", &count[0]), *b = op_ints(op, "batch_b", &count[1]),
-                      *x = op_ints(op, "contract_a", &count[2]), *w = op_ints(op, "contract_b", &count[3]);
-        return count[0] == 2 && count[1] == 2 && count[2] == 1 && count[3] == 1 && a[0] == 0 && a[1] == GROUP && b[0] == 0 && b[1] == GROUP &&
-               x[0] == COLUMN && w[0] == along;
+        const int64_t *a = op_ints(op, "batch_a", &count[0]),
+                      *b = op_ints(op, "batch_b", &count[1]),
+                      *x = op_ints(op, "contract_a", &count[2]),
+                      *w = op_ints(op, "contract_b", &count[3]);
+        return count[0] == 2 && count[1] == 2 && count[2] == 1 && count[3] == 1 && a[0] == 0 &&
+               a[1] == GROUP && b[0] == 0 && b[1] == GROUP && x[0] == COLUMN && w[0] == along;
 }
 
 static bool find_products(const struct region *region, struct attention *a)
@@ -77,7 +80,8 @@ static void find_scores(const struct region *region, struct attention *a)
         }
 }
 
-/* what is rounded to bf16, f16 or tf32 or has zeros behind its columns, as tiles read it; other values as they are */
+/* what is rounded to bf16, f16 or tf32 or has zeros behind its columns, as tiles read it; other
+ * values as they are */
 static struct value *unrounded(struct value *v)
 {
         int64_t low[RANK_MAX];
@@ -212,5 +216,8 @@ bool attention_find(const struct region *region, struct value *result, struct at
 
 const struct op *attention_concat(const struct region *region, const struct value *keys)
 {
-        return op_is(keys, OP_concat) && keys->op->region == region && op_int(keys->op, "axis") == ROW ? keys->op : NULL;
+        return op_is(keys, OP_concat) && keys->op->region == region &&
+                               op_int(keys->op, "axis") == ROW
+                       ? keys->op
+                       : NULL;
 }

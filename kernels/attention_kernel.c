@@ -7,10 +7,10 @@
  *                                                                             v  place; y of the block
  *
  * The products are written by their own lowering (contract.h), tile by tile of rows; what is
- * between them by the element functions of its operations, as loops over rows (ir/lower/lower_rows.c)
- * that vectorize does. A block of scores stays in the second cache, and no workspace holds all of
- * them. Where shares are not divided by their sum, but the result is, the sums of a block are kept,
- * too; where the second product reads bf16, shares rounded to that.
+ * between them by the element functions of its operations, as loops over rows
+ * (ir/lower/lower_rows.c) that vectorize does. A block of scores stays in the second cache, and no
+ * workspace holds all of them. Where shares are not divided by their sum, but the result is, the
+ * sums of a block are kept, too; where the second product reads bf16, shares rounded to that.
  *
  * A softmax need not have whole rows: with `keys`, a block of rows goes over blocks of columns and
  * keeps for each row the largest score so far, and the sums of shares and of shares by values
@@ -136,10 +136,10 @@ static bool prepare(struct block *b)
                 return false;
         b->tiles = schedule->strip;
         b->tasks = schedule->row_tasks;
-        b->keys =
-                schedule->keys && b->a.sum
-                        ? round_up(schedule->keys < columns ? schedule->keys : columns, least_keys(b))
-                        : 0;
+        b->keys = schedule->keys && b->a.sum
+                          ? round_up(schedule->keys < columns ? schedule->keys : columns,
+                                     least_keys(b))
+                          : 0;
         /* rows a power of two apart would share few sets of the cache */
         b->width = b->keys ? b->keys + line_of(b) : columns;
         b->band = attention_band(&b->a);
@@ -151,8 +151,8 @@ static bool prepare(struct block *b)
         if (!b->tiles || b->tiles > one->count)
                 b->tiles = one->count;
         b->rows = b->tiles * one->size;
-        /* numbers of rows, which every task writes again and again, share no pair of cache lines with
-         * another's */
+        /* numbers of rows, which every task writes again and again, share no pair of cache lines
+         * with another's */
         if (b->tasks > 1)
                 b->rows = round_up(b->rows, 2 * line_of(b));
         return one->count == other->count && one->size == other->size && one->large == other->large;
@@ -178,16 +178,17 @@ static void find_memory(struct block *b, struct loop_buffer *result)
                                          .stride = { 0, 0, b->width, 1 } };
         b->multiplied = b->scores;
         if (rounds(b))
-                b->multiplied = (struct emit_place){ .buffer = emit_scratch(e, "shares", b->a.multiplied->type->element,
-                                                                            b->tasks * b->rows *
-                                                                                    width_read(b)),
-                                                     .stride = { 0, 0, width_read(b), 1 } };
+                b->multiplied = (struct emit_place){
+                        .buffer = emit_scratch(e, "shares", b->a.multiplied->type->element,
+                                               b->tasks * b->rows * width_read(b)),
+                        .stride = { 0, 0, width_read(b), 1 }
+                };
         if (b->keys) {
                 b->best = row_memory(b, "best", NULL);
                 b->sum = row_memory(b, "sum", b->a.sum->type);
-                b->products = (struct emit_place){ .buffer = emit_scratch(e, "products", element_of(b),
-                                                                          b->tasks * b->rows *
-                                                                                  depth_of(b)),
+                b->products = (struct emit_place){ .buffer = emit_scratch(
+                                                           e, "products", element_of(b),
+                                                           b->tasks * b->rows * depth_of(b)),
                                                    .stride = { 0, 0, depth_of(b), 1 } };
         } else if (b->a.per_row) {
                 b->per_row = row_memory(b, "per_row", b->a.per_row->type);
@@ -407,7 +408,8 @@ static void find_band_rows(struct block *b, struct loop_expr **from, struct loop
         within = emit_let(e, "within", within);
         struct loop_expr *first = emit_op_int(e, LOOP_REM, *from, rows),
                          *end = plus(e, emit_op_int(e, LOOP_REM, last, rows), number(e, 1));
-        *from = emit_let(e, "band_from", loop_op(e->arena, LOOP_SELECT, within, first, number(e, 0)));
+        *from = emit_let(e, "band_from",
+                         loop_op(e->arena, LOOP_SELECT, within, first, number(e, 0)));
         *to = emit_let(e, "band_to", loop_op(e->arena, LOOP_SELECT, within, end, number(e, rows)));
 }
 
@@ -429,12 +431,14 @@ static void find_panels(struct block *b, struct loop_expr **first, struct loop_e
                 struct loop_expr *low =
                         maximum(e, plus(e, from, number(e, b->band.low)), number(e, 0));
                 int64_t least = least_keys(b);
-                *first = emit_let(e, "first_panel", times(e, emit_op_int(e, LOOP_DIV, low, least), least / panel));
+                *first = emit_let(e, "first_panel",
+                                  times(e, emit_op_int(e, LOOP_DIV, low, least), least / panel));
         }
         if (to_high) {
                 struct loop_expr *high =
                         maximum(e, plus(e, to, number(e, b->band.high + panel - 1)), number(e, 0));
-                *end = emit_let(e, "end_panel", minimum(e, emit_op_int(e, LOOP_DIV, high, panel), *end));
+                *end = emit_let(e, "end_panel",
+                                minimum(e, emit_op_int(e, LOOP_DIV, high, panel), *end));
         }
 }
 
@@ -475,7 +479,8 @@ static struct loop_expr *row_of(struct block *b, struct loop_expr *tile)
         const struct tiling *tiling = &b->first->column;
         if (tiling->large == tiling->count)
                 return minimum(e, times(e, tile, tiling->size), number(e, tiling->extent));
-        return plus(e, times(e, tile, tiling->size - 1), minimum(e, tile, number(e, tiling->large)));
+        return plus(e, times(e, tile, tiling->size - 1),
+                    minimum(e, tile, number(e, tiling->large)));
 }
 
 static bool write_block(struct block *b, struct loop_expr *tile, struct loop_expr *end,

@@ -9,19 +9,20 @@
  *                        . . .                                            second buffer: up to the last one that this row of y needs
  *                                                                         this row of y
  *
- * Iterations begin before the first row of the result, so that buffers fill row by row. A circular buffer has as many
- * rows as are needed at once; row k of its tensor is at k modulo that. No row is computed twice,
- * and every element is computed as by the canonical nest, so results are the same to the bit. Which
- * rows of one tensor a row of another needs, say needs.c; where a tensor has more rows than the one
- * before (resizes, transposed convolutions), several iterations need the same row of that.
+ * Iterations begin before the first row of the result, so that buffers fill row by row. A circular
+ * buffer has as many rows as are needed at once; row k of its tensor is at k modulo that. No row is
+ * computed twice, and every element is computed as by the canonical nest, so results are the same
+ * to the bit. Which rows of one tensor a row of another needs, say needs.c; where a tensor has more
+ * rows than the one before (resizes, transposed convolutions), several iterations need the same row
+ * of that.
  *
  * Where whole rows are too much, the result's schedule says patch=N: all of this for N columns of
- * the result, then for the next N. A circular buffer then has the columns that one patch needs; those that two
- * need (the halo of windows) are computed for both:
+ * the result, then for the next N. A circular buffer then has the columns that one patch needs;
+ * those that two need (the halo of windows) are computed for both:
  *
  *      x           buffer               y                    patch 1:  a a a a|b . . . .
  *                  a a a a b b . .    1 1 1|2 2 2|. .      patch 2:  . . a|b b b b|. .      a, b: by windows of 3
- */
+ * */
 #include "kernels/circular_buffers.h"
 
 #include <stdlib.h>
@@ -31,14 +32,16 @@
 #include "ir/target/schedule.h"
 #include "kernels/needs.h"
 
-enum { ROWS, COLUMNS, AXES, SPATIAL = 2, BUFFERS_MAX = 32, PATCH_MOST = 1 << 30 };      /* of the result, rows are dimension SPATIAL + ROWS */
+/* of the result, rows are dimension SPATIAL + ROWS */
+enum { ROWS, COLUMNS, AXES, SPATIAL = 2, BUFFERS_MAX = 32, PATCH_MOST = 1 << 30 };
 
 struct circular_buffer {
         struct value *value;
         int dimension[AXES];            /* dimensions of the value that are its rows and its
                                          * columns, which readers of the value need one after the
                                          * other; 0: none */
-        int64_t rows, kept;             /* rows of the value; those that the buffer holds at a time */
+        int64_t rows, kept;             /* rows of the value; those that the buffer holds at a time
+                                         */
         int64_t columns, width;         /* columns of the value; those of a patch. Without patches
                                          * 1: all columns are like channels */
         int64_t computed;               /* columns, by all patches */
@@ -51,15 +54,15 @@ struct circular_buffer {
         struct loop_expr *from, *to;    /* the first column of the patch, and the one behind its
                                          * last */
         struct loop_variable *made;     /* how many rows are computed so far */
-        struct loop_expr *reach;        /* how many are to be computed by the end of this iteration, if
-                                         * the value has so many */
+        struct loop_expr *reach; /* how many are to be computed by the end of this iteration, if
+                                  * the value has so many */
 };
 
 struct circular_buffers {
         struct circular_buffer list[BUFFERS_MAX];       /* the last is the kernel's result */
         int count;
-        int64_t before;                 /* iterations before the first row of the result: buffers fill row
-                                         * by row, too */
+        int64_t before; /* iterations before the first row of the result: buffers fill row
+                         * by row, too */
         int64_t patch;                  /* columns of the result that are computed at a time; 0:
                                          * all */
         double scale[AXES];
@@ -110,7 +113,8 @@ void circular_set_patch(struct op *fusion, int64_t columns)
 
 /* op needs all along the dimension that is gone along. A contraction that needs all channels is not
  * to blame: the last one is, which keeps neither rows nor columns. */
-static const struct op *to_blame(const struct circular_buffers *r, const struct op *op, int dimension, int axis)
+static const struct op *to_blame(const struct circular_buffers *r, const struct op *op,
+                                 int dimension, int axis)
 {
         bool channels = op_info[op->code].traits & TRAIT_CONTRACTION && dimension != SPATIAL + axis;
         return channels ? r->list[r->count - 1].value->op : op;
@@ -240,12 +244,15 @@ static void find_kept(struct circular_buffers *r)
         }
         for (int i = 0; i + 1 < r->count; i++) {
                 struct circular_buffer *circular = &r->list[i];
-                circular->kept = circular->kept < 1 ? 1 : circular->kept < circular->rows ? circular->kept : circular->rows;
+                circular->kept = circular->kept < 1                ? 1
+                                 : circular->kept < circular->rows ? circular->kept
+                                                                   : circular->rows;
         }
 }
 
 /* Columns from..to of each buffer that the patch of the result which begins at `start` needs. */
-static void find_columns(const struct circular_buffers *r, int64_t start, int64_t *from, int64_t *to)
+static void find_columns(const struct circular_buffers *r, int64_t start, int64_t *from,
+                         int64_t *to)
 {
         const struct circular_buffer *last = &r->list[r->count - 1];
         from[r->count - 1] = start;
@@ -267,8 +274,8 @@ static void find_columns(const struct circular_buffers *r, int64_t start, int64_
         }
 }
 
-/* Runs through all patches to see how many columns of each buffer one needs at most, and how many are
- * computed in all. */
+/* Runs through all patches to see how many columns of each buffer one needs at most, and how
+ * many are computed in all. */
 static void find_width(struct circular_buffers *r)
 {
         int64_t from[BUFFERS_MAX], to[BUFFERS_MAX];
@@ -281,7 +288,8 @@ static void find_width(struct circular_buffers *r)
                         struct circular_buffer *circular = &r->list[i];
                         if (start == 0)
                                 circular->least[COLUMNS] = to[i];
-                        circular->width = to[i] - from[i] > circular->width ? to[i] - from[i] : circular->width;
+                        circular->width = to[i] - from[i] > circular->width ? to[i] - from[i]
+                                                                            : circular->width;
                         circular->computed += to[i] > from[i] ? to[i] - from[i] : 0;
                 }
         }
@@ -303,14 +311,16 @@ static bool add_circular(struct circular_buffers *r, struct value *v, double flo
 /* columns of a patch, as the schedule of the result says; 0: all */
 static int64_t find_patch(const struct op *fusion)
 {
-        const struct schedule_circular *words = schedule_circular(op_operand(fusion->regions[0]->last, 0)->op->schedule);
+        const struct schedule_circular *words =
+                schedule_circular(op_operand(fusion->regions[0]->last, 0)->op->schedule);
         int64_t patch = words ? words->patch : 0;
         return patch > 0 && patch < circular_columns(fusion) ? patch : 0;
 }
 
 /* who needs what along rows, and with patches along columns: from the result on, each buffer's
  * dimension is what its readers go along */
-static bool find_axis(struct circular_buffers *r, int axis, const struct region *region, struct need *needs)
+static bool find_axis(struct circular_buffers *r, int axis, const struct region *region,
+                      struct need *needs)
 {
         bool good = true;
         r->list[r->count - 1].dimension[axis] = SPATIAL + axis;
@@ -326,7 +336,8 @@ static bool find_axis(struct circular_buffers *r, int axis, const struct region 
         return good;
 }
 
-static bool find_buffers(struct circular_buffers *r, const struct region *region, struct value *result)
+static bool find_buffers(struct circular_buffers *r, const struct region *region,
+                         struct value *result)
 {
         int count = 0;
         double flops = 0;
@@ -359,8 +370,8 @@ static bool find_buffers(struct circular_buffers *r, const struct region *region
 static int64_t circular_elements(const struct circular_buffer *circular)
 {
         const struct type *t = circular->value->type;
-        return type_elements(t) / type_extent(t, 0) / circular->rows / circular->columns * circular->kept *
-               circular->width;
+        return type_elements(t) / type_extent(t, 0) / circular->rows / circular->columns *
+               circular->kept * circular->width;
 }
 
 /* floating operations for columns that more than one patch computes */
@@ -370,7 +381,8 @@ static double count_again(const struct circular_buffers *r)
         for (int i = 0; r->patch && i + 1 < r->count; i++) {
                 const struct circular_buffer *circular = &r->list[i];
                 if (circular->computed > circular->columns)
-                        again += circular->flops * ((double)circular->computed / (double)circular->columns - 1);
+                        again += circular->flops *
+                                 ((double)circular->computed / (double)circular->columns - 1);
         }
         return again;
 }
@@ -465,18 +477,18 @@ static void write_columns(struct emit *e, struct circular_buffers *r, struct loo
                         from = from ? emit_op(e, LOOP_MIN, from, first) : first;
                         to = to ? emit_op(e, LOOP_MAX, to, end) : end;
                 }
-                circular->from = emit_let(e, "left",
-                                          from ? emit_op_int(e, LOOP_MAX, from, 0) : emit_int(e, 0));
-                circular->to =
-                        emit_let(e, "right",
-                                 to ? emit_op_int(e, LOOP_MIN, to, circular->columns) : emit_int(e, 0));
+                circular->from = emit_let(
+                        e, "left", from ? emit_op_int(e, LOOP_MAX, from, 0) : emit_int(e, 0));
+                circular->to = emit_let(e, "right",
+                                        to ? emit_op_int(e, LOOP_MIN, to, circular->columns)
+                                           : emit_int(e, 0));
         }
 }
 
-/* a row of a value (of it, what the patch needs), stored into its circular, or where the whole result
- * is */
-static void write_row(struct emit *e, const struct circular_buffer *circular, struct loop_buffer *whole,
-                      struct loop_expr *image, struct loop_expr *row)
+/* a row of a value (of it, what the patch needs), stored into its circular, or where the whole
+ * result is */
+static void write_row(struct emit *e, const struct circular_buffer *circular,
+                      struct loop_buffer *whole, struct loop_expr *image, struct loop_expr *row)
 {
         static const char *const names[] = { "n", "c", "row", "column", "i4", "i5" };
         const struct type *t = circular->value->type;
@@ -501,7 +513,8 @@ static void write_row(struct emit *e, const struct circular_buffer *circular, st
 }
 
 /* the rows of a circular buffer that this iteration needs and that are not there yet */
-static void write_circular(struct emit *e, struct circular_buffer *circular, struct loop_expr *image)
+static void write_circular(struct emit *e, struct circular_buffer *circular,
+                           struct loop_expr *image)
 {
         struct loop_expr *end =
                 emit_let(e, "end", emit_op_int(e, LOOP_MIN, circular->reach, circular->rows));
@@ -512,10 +525,12 @@ static void write_circular(struct emit *e, struct circular_buffer *circular, str
         emit_read_circular(e, circular->value, &circular->at);
 }
 
-bool circular_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer)
+bool circular_kernel(struct emit *e, const struct kernel_request *request,
+                     struct loop_buffer *buffer)
 {
-        struct circular_buffers *r = ARENA_NEW(e->arena, struct circular_buffers);      /* what is read from a circular buffer knows
-                                                                                         * where it is, to the end */
+        struct circular_buffers *r =
+                ARENA_NEW(e->arena, struct circular_buffers); /* what is read from a circular buffer
+                                                               * knows where it is, to the end */
         if (!find_buffers(r, request->region, request->results[0]))
                 return false;
         struct circular_buffer *last = &r->list[r->count - 1];

@@ -8,7 +8,8 @@
 /* Does the kernel of a fusion keep rows of some results inside it as circular buffers? */
 bool circular_wanted(const struct kernel_request *request);
 /* writes it so; false: it cannot be written so */
-bool circular_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer);
+bool circular_kernel(struct emit *e, const struct kernel_request *request,
+                     struct loop_buffer *buffer);
 /* What the buffers of an operation take, what it computes, and of that, what it computes more than
  * once; all 0: it has no buffers. */
 struct circular_cost { int64_t bytes; double flops, again; };

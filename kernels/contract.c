@@ -180,7 +180,8 @@ static void measure(struct contract *c)
 }
 
 /* by this multiply; NULL: it cannot be */
-static struct kernel_state *prepare(const struct kernel_state *common, const struct multiply *multiply)
+static struct kernel_state *prepare(const struct kernel_state *common,
+                                    const struct multiply *multiply)
 {
         struct contract *c = ARENA_NEW(common->arena, struct contract);
         c->s = *common;
@@ -188,7 +189,9 @@ static struct kernel_state *prepare(const struct kernel_state *common, const str
         c->s.write = write_groups;
         c->s.enter = in_tiles(c) ? contract_tiles_enter : NULL;
         measure(c);
-        bool vectors = in_tiles(c) ? c->width % c->s.lanes == 0 : multiply->outputs == c->s.lanes && contract_fits_width(c->s.op, c->s.target);
+        bool vectors = in_tiles(c) ? c->width % c->s.lanes == 0
+                                   : multiply->outputs == c->s.lanes &&
+                                             contract_fits_width(c->s.op, c->s.target);
         if (!vectors || c->s.pool || c->line % c->s.lanes || c->width % c->line ||
             c->s.panel_width % c->width || (c->word > 1 && c->s.x.stride[c->s.rank - 1] != 1))
                 return NULL;
@@ -209,7 +212,8 @@ const struct multiply *contract_multiply(const struct op *op, const struct targe
                                          bool tiles)
 {
         const struct type *w = op_operand(op, 1)->type;
-        const struct multiply *m = packed_multiply(op, target, tiles ? SUMS_IN_TILES : SUMS_IN_VECTORS);
+        const struct multiply *m =
+                packed_multiply(op, target, tiles ? SUMS_IN_TILES : SUMS_IN_VECTORS);
         int spatial = w->rank - 5;
         bool near = tiles && op_ints(op, "dilations", NULL)[spatial - 1] == 1, merged;
         bool fills = !m || !tiles ||
@@ -222,7 +226,8 @@ bool contract_fits_width(const struct op *op, const struct target *width)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         int lanes = target_lanes(width, op_accumulator(op));
-        return packed_lanes(x, w) == lanes || (packed_group(x, w) == 1 && packed_panel(x, w) % lanes == 0);
+        return packed_lanes(x, w) == lanes ||
+               (packed_group(x, w) == 1 && packed_panel(x, w) % lanes == 0);
 }
 
 struct kernel_state *contract_prepare(const struct kernel_state *common)

@@ -10,8 +10,8 @@
  *                  +--------+--------+
  *
  * What a word is, of how many channels and for how many outputs, is what the multiply of the
- * operands says (ir/target/multiply.h): one that has sums in vectors adds a word of one position to a
- * vector (contract_sums.c); one that has them in hardware tiles adds `depth` words of `positions`
+ * operands says (ir/target/multiply.h): one that has sums in vectors adds a word of one position to
+ * a vector (contract_sums.c); one that has them in hardware tiles adds `depth` words of `positions`
  * positions to a tile (contract_tiles.c), whose sums leave through memory that stays in the first
  * cache. Everything else is the same for all of them.
  *
@@ -31,8 +31,8 @@
 const struct multiply *contract_multiply(const struct op *op, const struct target *target,
                                          bool tiles);
 
-/* Do its packed weights, which are in vectors of the target's own, lie as vectors of this width want them? Where a word is one
- * channel, those of neighbours are one behind the other. */
+/* Do its packed weights, which are in vectors of the target's own, lie as vectors of this width
+ * want them? Where a word is one channel, those of neighbours are one behind the other. */
 bool contract_fits_width(const struct op *op, const struct target *width);
 
 /* ---- hardware tiles, as far as a choice asks about them (contract_tiles.c) ---- */
@@ -53,9 +53,9 @@ bool tile_block_fits(const struct multiply *m, const struct tile_block *block, i
 /* ---- register tiles of vectors (contract_sums.c): of convolve_winograd, too ---- */
 
 /* One loop of a sum: window offsets, blocks or words of channels. number: of the word and offset in
- * the panel. total: where not 0, the extent in all iterations of the outermost loop together (a last
- * block with fewer channels). count: where not NULL, the extent of the only loop, at most `extent`,
- * and a multiple of COUNTED_CHANNELS unless it is what remains of that. */
+ * the panel. total: where not 0, the extent in all iterations of the outermost loop together (a
+ * last block with fewer channels). count: where not NULL, the extent of the only loop, at most
+ * `extent`, and a multiple of COUNTED_CHANNELS unless it is what remains of that. */
 enum { COUNTED_CHANNELS = 16 };
 struct sum_loop {
         const char *name;
@@ -70,8 +70,8 @@ struct tile {
         int64_t row_step, column_step;  /* in x, from one position to the next */
         int64_t width;                  /* of a panel: elements of w for one word and offset */
         struct loop_variable *sums;     /* [split * rows * columns][vectors] */
-        struct loop_variable *run;      /* the same, of words that products go to before they go to the sums; NULL:
-                                         * they go there at once */
+        struct loop_variable *run; /* the same, of words that products go to before they go to the
+                                    * sums; NULL: they go there at once */
         struct loop_expr *w_base, *prefetch_base;         /* in w; NULL: nothing is fetched */
 };
 

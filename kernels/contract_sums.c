@@ -17,9 +17,11 @@ static int group_of(const struct tile *t) { return t->s->multiply->channels; }
 static struct loop_expr *load_w(const struct tile *t, struct loop_expr *w_at, int64_t w_add, int j)
 {
         const struct kernel_state *s = t->s;
-        struct loop_expr *at = plus(s->e, w_at, number(s->e, w_add + (int64_t)j * s->lanes * group_of(t)));
+        struct loop_expr *at =
+                plus(s->e, w_at, number(s->e, w_add + (int64_t)j * s->lanes * group_of(t)));
         const char *decode = s->multiply->w.decode;
-        struct loop_expr *w = state_words(s, s->ws, at, decode ? E_U32 : s->multiply->w.word, s->lanes);
+        struct loop_expr *w =
+                state_words(s, s->ws, at, decode ? E_U32 : s->multiply->w.word, s->lanes);
         if (decode)
                 w = loop_call(s->arena, loop_library_find(s->e->library, decode, E_U32), &w);
         return emit_let(s->e, "w", w);
@@ -51,11 +53,12 @@ static int64_t position_at(const struct tile *t, int i)
 static struct loop_expr *lane_of(const struct tile *t, struct loop_expr *words, int lane)
 {
         struct arena *arena = t->s->arena;
-        return loop_node(arena, LOOP_LANE, LOOP_TYPE(words->type.element), words, loop_index(arena, lane), NULL);
+        return loop_node(arena, LOOP_LANE, LOOP_TYPE(words->type.element), words,
+                         loop_index(arena, lane), NULL);
 }
 
-/* `count` channels in a row: where they begin in x and w, and from one to the next. lanes: words of x are loaded as whole vectors, of
- * which channels are lanes. */
+/* `count` channels in a row: where they begin in x and w, and from one to the next. lanes: words
+ * of x are loaded as whole vectors, of which channels are lanes. */
 struct iteration {
         struct loop_expr *x, *w;
         int64_t x_step, w_step;
@@ -64,42 +67,55 @@ struct iteration {
 };
 
 /* a vector of words of position number i, of channel u and those behind it */
-static struct loop_expr *load_lanes(const struct tile *t, const struct iteration *iteration, int u, int i)
+static struct loop_expr *load_lanes(const struct tile *t, const struct iteration *iteration, int u,
+                                    int i)
 {
-        return load_x(t, plus(t->s->e, iteration->x, number(t->s->e, u * iteration->x_step + position_at(t, i))), MULTIPLY_LANES);
+        return load_x(t,
+                      plus(t->s->e, iteration->x,
+                           number(t->s->e, u * iteration->x_step + position_at(t, i))),
+                      MULTIPLY_LANES);
 }
 
 /* x of channel u, position i, in all lanes */
-static struct loop_expr *x_of(const struct tile *t, const struct iteration *iteration, struct loop_expr *const *words, int u, int i)
+static struct loop_expr *x_of(const struct tile *t, const struct iteration *iteration,
+                              struct loop_expr *const *words, int u, int i)
 {
         struct emit *e = t->s->e;
         if (iteration->lanes)
-                return loop_splat(t->s->arena, t->s->lanes, lane_of(t, words[i], u % MULTIPLY_LANES));
-        return load_x(t, plus(e, iteration->x, number(e, u * iteration->x_step + position_at(t, i))), 1);
+                return loop_splat(t->s->arena, t->s->lanes,
+                                  lane_of(t, words[i], u % MULTIPLY_LANES));
+        return load_x(
+                t, plus(e, iteration->x, number(e, u * iteration->x_step + position_at(t, i))), 1);
 }
 
-/* The products of all channels, one after the other: position by position, or, where the schedule says `ahead`, vector by vector of
- * outputs, and what the next channel needs is loaded as soon as what is in its place has had its last product. set: which of the split
- * sums the first channel is for. */
+/* The products of all channels, one after the other: position by position, or, where the
+ * schedule says `ahead`, vector by vector of outputs, and what the next channel needs is loaded
+ * as soon as what is in its place has had its last product. set: which of the split sums the
+ * first channel is for. */
 static void add_products(const struct tile *t, const struct iteration *iteration, int64_t set)
 {
-        const int positions = t->rows * t->columns, vectors = t->vectors, split = t->s->schedule.split;
+        const int positions = t->rows * t->columns, vectors = t->vectors,
+                  split = t->s->schedule.split;
         struct loop_expr *words[TILE_MAX], *w[TILE_MAX], *x[TILE_MAX];
         bool ahead = t->s->schedule.ahead;
         for (int u = 0; u < iteration->count; u++) {
                 bool first = !ahead || !u, next = ahead && u + 1 < iteration->count;
-                for (int i = 0; i < positions && iteration->lanes && first && u % MULTIPLY_LANES == 0; i++)
+                for (int i = 0;
+                     i < positions && iteration->lanes && first && u % MULTIPLY_LANES == 0; i++)
                         words[i] = load_lanes(t, iteration, u, i);
                 for (int j = 0; j < vectors && first; j++)
                         w[j] = load_w(t, iteration->w, u * iteration->w_step, j);
                 for (int n = 0; n < positions * vectors; n++) {
-                        int i = ahead ? n % positions : n / vectors, j = ahead ? n / positions : n % vectors;
+                        int i = ahead ? n % positions : n / vectors,
+                            j = ahead ? n / positions : n % vectors;
                         if (!j)
                                 x[i] = x_of(t, iteration, words, u, i);
-                        state_add(t->s, t->run ? t->run : t->sums, (int)((set + u) % split) * positions + i, j, x[i], w[j]);
+                        state_add(t->s, t->run ? t->run : t->sums,
+                                  (int)((set + u) % split) * positions + i, j, x[i], w[j]);
                         if (next && i == positions - 1)
                                 w[j] = load_w(t, iteration->w, (u + 1) * iteration->w_step, j);
-                        if (next && j == vectors - 1 && iteration->lanes && (u + 1) % MULTIPLY_LANES == 0)
+                        if (next && j == vectors - 1 && iteration->lanes &&
+                            (u + 1) % MULTIPLY_LANES == 0)
                                 words[i] = load_lanes(t, iteration, u + 1, i);
                 }
         }
@@ -122,24 +138,28 @@ struct run { const struct sum_loop *loop; struct loop_expr *x, *w, *number; };
 /* Are the words of x in an iteration whole vectors, for a multiply that takes their lanes? */
 static bool has_lanes(const struct tile *t, const struct sum_loop *loop, int iteration)
 {
-        return multiply_takes_lanes(t->s->multiply) && iteration % MULTIPLY_LANES == 0 && loop->x_step == group_of(t);
+        return multiply_takes_lanes(t->s->multiply) && iteration % MULTIPLY_LANES == 0 &&
+               loop->x_step == group_of(t);
 }
 
 /* `iteration` channels from k on; set: which of the split sums the first one is for */
-static void add_iteration(const struct tile *t, const struct run *run, struct loop_expr *k, int iteration,
-                          int64_t set)
+static void add_iteration(const struct tile *t, const struct run *run, struct loop_expr *k,
+                          int iteration, int64_t set)
 {
         struct emit *e = t->s->e;
         const struct schedule_registers *schedule = &t->s->schedule;
         const struct sum_loop *loop = run->loop;
         int64_t w_step = loop->number_step * t->width, each = schedule->prefetch * line_of(t->s);
-        struct iteration channels = { .x_step = loop->x_step, .w_step = w_step, .count = iteration, .lanes = has_lanes(t, loop, iteration) };
+        struct iteration channels = { .x_step = loop->x_step,
+                                      .w_step = w_step,
+                                      .count = iteration,
+                                      .lanes = has_lanes(t, loop, iteration) };
         channels.x = emit_let(e, "xk", plus(e, run->x, times(e, k, loop->x_step)));
         channels.w = emit_let(e, "wk", plus(e, run->w, times(e, k, w_step)));
         add_products(t, &channels, set);
         if (iteration == schedule->unroll && t->prefetch_base && loop->number_step == 1)
-                add_prefetch(t,
-                             plus(e, times(e, run->number, each / iteration), times(e, k, each / iteration)));
+                add_prefetch(t, plus(e, times(e, run->number, each / iteration),
+                                     times(e, k, each / iteration)));
 }
 
 /* ---- runs of products, where the multiply has them ---- */
@@ -153,10 +173,12 @@ static void open_run(struct tile *t)
 static void close_run(struct tile *t)
 {
         const struct kernel_state *s = t->s;
-        struct loop_function *join = loop_library_find(s->e->library, s->multiply->join, s->multiply->sum);
+        struct loop_function *join =
+                loop_library_find(s->e->library, s->multiply->join, s->multiply->sum);
         for (int i = 0; i < t->sums->rows; i++)
                 for (int j = 0; j < t->sums->columns; j++) {
-                        struct loop_expr *operands[] = { loop_tile_entry(s->arena, t->sums, i, j), loop_tile_entry(s->arena, t->run, i, j) };
+                        struct loop_expr *operands[] = { loop_tile_entry(s->arena, t->sums, i, j),
+                                                         loop_tile_entry(s->arena, t->run, i, j) };
                         state_set(t->s, t->sums, i, j, loop_call(s->arena, join, operands));
                 }
         t->run = NULL;
@@ -165,13 +187,16 @@ static void close_run(struct tile *t)
 /* The loops of a sum from number `loop` on, `share` iterations of that at a time, are a run. */
 struct partial_sums { int loop; int64_t share; };
 
-/* As many of the innermost loops as a run has room for, and shares of the next one that are as good as equal. */
-static struct partial_sums partial_sums_of(const struct tile *t, const struct sum_loop *loops, int count)
+/* As many of the innermost loops as a run has room for, and shares of the next one that are as
+ * good as equal. */
+static struct partial_sums partial_sums_of(const struct tile *t, const struct sum_loop *loops,
+                                           int count)
 {
         struct partial_sums partial = { .loop = count };
         int64_t room = t->s->multiply->join ? t->s->multiply->partial : 0;
         while (room && partial.loop > 0) {
-                int64_t extent = loops[--partial.loop].extent, unroll = partial.loop == count - 1 ? t->s->schedule.unroll : 1;
+                int64_t extent = loops[--partial.loop].extent,
+                        unroll = partial.loop == count - 1 ? t->s->schedule.unroll : 1;
                 int64_t most = room > unroll ? room - room % unroll : unroll;
                 partial.share = round_up(divide_up(extent, divide_up(extent, most)), unroll);
                 if (extent > most)
@@ -181,8 +206,10 @@ static struct partial_sums partial_sums_of(const struct tile *t, const struct su
         return partial;
 }
 
-/* Opens the loop over from..to, step at a time, in runs of `share` (0: it is in one, or there are none). */
-static struct loop_expr *open_shares(struct tile *t, const char *name, struct loop_expr *from, struct loop_expr *to, int64_t step, int64_t share)
+/* Opens the loop over from..to, step at a time, in runs of `share` (0: it is in one, or there
+ * are none). */
+static struct loop_expr *open_shares(struct tile *t, const char *name, struct loop_expr *from,
+                                     struct loop_expr *to, int64_t step, int64_t share)
 {
         struct emit *e = t->s->e;
         if (share) {
@@ -220,7 +247,8 @@ static void add_counted(struct tile *t, const struct run *run, int64_t share)
         if (rest)
                 whole = emit_let(e, "whole",
                                  minus(e, count, emit_op_int(e, LOOP_REM, count, unroll)));
-        add_iteration(t, run, open_shares(t, run->loop->name, number(e, 0), whole, unroll, share), unroll, 0);
+        add_iteration(t, run, open_shares(t, run->loop->name, number(e, 0), whole, unroll, share),
+                      unroll, 0);
         close_shares(t, share);
         if (!rest)
                 return;
@@ -229,7 +257,8 @@ static void add_counted(struct tile *t, const struct run *run, int64_t share)
 }
 
 /* as many as the shapes say */
-static void add_known(struct tile *t, const struct run *run, struct loop_expr *outermost, int64_t share)
+static void add_known(struct tile *t, const struct run *run, struct loop_expr *outermost,
+                      int64_t share)
 {
         struct emit *e = t->s->e;
         const struct sum_loop *last = run->loop;
@@ -241,8 +270,13 @@ static void add_known(struct tile *t, const struct run *run, struct loop_expr *o
         if (whole > unroll || (whole && last->total)) {
                 struct loop_expr *end = number(e, whole);
                 if (last->total)
-                        end = minimum(e, end, emit_op(e, LOOP_SUB, number(e, last->total), times(e, outermost, whole)));
-                add_iteration(t, run, open_shares(t, last->name, number(e, 0), end, unroll, one ? 0 : share), unroll, 0);
+                        end = minimum(e, end,
+                                      emit_op(e, LOOP_SUB, number(e, last->total),
+                                              times(e, outermost, whole)));
+                add_iteration(
+                        t, run,
+                        open_shares(t, last->name, number(e, 0), end, unroll, one ? 0 : share),
+                        unroll, 0);
                 close_shares(t, one ? 0 : share);
         } else if (whole) {
                 add_iteration(t, run, number(e, 0), unroll, 0);
@@ -255,8 +289,8 @@ static void add_known(struct tile *t, const struct run *run, struct loop_expr *o
                 close_run(t);
 }
 
-void tile_add(const struct tile *of, const struct sum_loop *loops, int count, struct loop_expr *x_at,
-              int64_t first)
+void tile_add(const struct tile *of, const struct sum_loop *loops, int count,
+              struct loop_expr *x_at, int64_t first)
 {
         struct tile t = *of;
         struct emit *e = t.s->e;
@@ -264,12 +298,15 @@ void tile_add(const struct tile *of, const struct sum_loop *loops, int count, st
         const struct sum_loop *last = &loops[count - 1];
         const struct partial_sums partial = partial_sums_of(&t, loops, count);
         for (int i = 0; i + 1 < count; i++) {
-                struct loop_expr *k = open_shares(&t, loops[i].name, number(e, 0), number(e, loops[i].extent), 1, i == partial.loop ? partial.share : 0);
+                struct loop_expr *k =
+                        open_shares(&t, loops[i].name, number(e, 0), number(e, loops[i].extent), 1,
+                                    i == partial.loop ? partial.share : 0);
                 x_at = emit_let(e, "xi", plus(e, x_at, times(e, k, loops[i].x_step)));
                 w_number = plus(e, w_number, times(e, k, loops[i].number_step));
                 outermost = i ? outermost : k;
         }
-        const struct run run = { last, x_at, plus(e, t.w_base, times(e, w_number, t.width)), w_number };
+        const struct run run = { last, x_at, plus(e, t.w_base, times(e, w_number, t.width)),
+                                 w_number };
         const int64_t share = partial.loop == count - 1 ? partial.share : 0;
         if (last->count)
                 add_counted(&t, &run, share);
@@ -396,8 +433,9 @@ void contract_sums_begin(struct contract *c)
 {
         struct value *sums = op_result(c->s.op);
         struct op *add = value_has_one_use(sums) ? sums->uses->user : NULL;
-        if (c->s.adds || c->s.channels || c->s.multiply->order != ORDER_EXACT || !add || add->code != OP_add ||
-            add->region != c->s.region || op_result(add)->type->element != c->s.multiply->sum)
+        if (c->s.adds || c->s.channels || c->s.multiply->order != ORDER_EXACT || !add ||
+            add->code != OP_add || add->region != c->s.region ||
+            op_result(add)->type->element != c->s.multiply->sum)
                 return;
         struct value *other = op_operand(add, op_operand(add, 0) == sums);
         if (!is_of_outputs(c, other))

@@ -7,9 +7,9 @@
 
 /* ---- tiles ---- */
 
-static bool state_tiles(struct kernel_state *s, const struct tiling *tiling, bool large, const char *name,
-                 struct loop_expr *from, struct loop_expr *to, struct loop_expr **tile,
-                 struct loop_expr **at)
+static bool state_tiles(struct kernel_state *s, const struct tiling *tiling, bool large,
+                        const char *name, struct loop_expr *from, struct loop_expr *to,
+                        struct loop_expr **tile, struct loop_expr **at)
 {
         struct emit *e = s->e;
         if (large ? !tiling->large : tiling->large == tiling->count)
@@ -19,11 +19,13 @@ static bool state_tiles(struct kernel_state *s, const struct tiling *tiling, boo
         if (!large && tiling->large)
                 from = maximum(e, from, number(e, tiling->large));
         *tile = emit_for(e, name, from, to);
-        *at = plus(e, times(e, *tile, tiling_size(tiling, large)), number(e, large ? 0 : tiling->large));
+        *at = plus(e, times(e, *tile, tiling_size(tiling, large)),
+                   number(e, large ? 0 : tiling->large));
         return true;
 }
 
-struct loop_expr *state_tile_start(struct kernel_state *s, const struct tiling *tiling, struct loop_expr *tile)
+struct loop_expr *state_tile_start(struct kernel_state *s, const struct tiling *tiling,
+                                   struct loop_expr *tile)
 {
         struct emit *e = s->e;
         if (tiling->large == tiling->count)
@@ -146,7 +148,8 @@ void state_index(struct kernel_state *s, int row, int column, struct loop_expr *
 
 /* ---- the sums and what becomes of them ---- */
 
-static struct loop_variable *vectors_of(struct kernel_state *s, const char *name, enum element e, int rows, int columns)
+static struct loop_variable *vectors_of(struct kernel_state *s, const char *name, enum element e,
+                                        int rows, int columns)
 {
         struct loop_variable *v = emit_var(s->e, name, LOOP_VECTOR(e, s->lanes), NULL);
         v->rows = rows;
@@ -177,15 +180,19 @@ void state_set(struct kernel_state *s, struct loop_variable *sums, int row, int 
 struct loop_function *state_product(const struct kernel_state *s)
 {
         const struct multiply *m = s->multiply;
-        return m->body ? loop_library_find(s->e->library, m->body, m->join ? m->x.word : m->sum) : NULL;
+        return m->body ? loop_library_find(s->e->library, m->body, m->join ? m->x.word : m->sum)
+                       : NULL;
 }
 
-struct loop_expr *state_words(const struct kernel_state *s, struct loop_buffer *from, struct loop_expr *at, enum element word, int lanes)
+struct loop_expr *state_words(const struct kernel_state *s, struct loop_buffer *from,
+                              struct loop_expr *at, enum element word, int lanes)
 {
         const int group = s->multiply->channels;
         if (group > 1)
                 return loop_load_words(s->arena, from, at, word, group, lanes);
-        return loop_cast(s->arena, word, lanes > 1 ? loop_load_vector(s->arena, from, at, lanes, NULL) : loop_load(s->arena, from, at));
+        return loop_cast(s->arena, word,
+                         lanes > 1 ? loop_load_vector(s->arena, from, at, lanes, NULL)
+                                   : loop_load(s->arena, from, at));
 }
 
 void state_add(struct kernel_state *s, struct loop_variable *sums, int row, int column,
@@ -215,8 +222,8 @@ struct loop_expr *state_load(struct kernel_state *s, const char *name, struct lo
         return state_load_as(s, element_info[b->element].compute, name, b, at, add, live);
 }
 
-bool state_vectors(struct kernel_state *s, int64_t depth, struct lane_part *part, int rows, int columns,
-                   bool (*write)(struct kernel_state *s, int rows, int columns))
+bool state_vectors(struct kernel_state *s, int64_t depth, struct lane_part *part, int rows,
+                   int columns, bool (*write)(struct kernel_state *s, int rows, int columns))
 {
         struct emit *e = s->e;
         int64_t whole = depth - depth % s->lanes;
@@ -234,8 +241,8 @@ bool state_vectors(struct kernel_state *s, int64_t depth, struct lane_part *part
         return good && (!part->live || write(s, rows, columns));
 }
 
-bool state_write_vector(struct kernel_state *s, const struct state_vector *v, struct loop_buffer *to,
-                        struct loop_expr *at)
+bool state_write_vector(struct kernel_state *s, const struct state_vector *v,
+                        struct loop_buffer *to, struct loop_expr *at)
 {
         struct emit *e = s->e;
         struct loop_block *scalar = emit_aside(e);
@@ -366,8 +373,8 @@ static int64_t rows_of_panels(const struct kernel_state *s, int64_t rows)
         return last ? divide_up(rows * ((s->panels - 1) * width + last), width) : rows * s->panels;
 }
 
-/* Are panels divided where tasks cannot share them evenly? Not where what a strip reads is computed for
- * all of its panels at once. */
+/* Are panels divided where tasks cannot share them evenly? Not where what a strip reads is
+ * computed for all of its panels at once. */
 static bool divides_panels(const struct kernel_state *s, int64_t rows)
 {
         int tasks = s->schedule.panel_tasks;
@@ -415,8 +422,8 @@ static bool write_tasks(struct kernel_state *s)
         struct loop_expr *from, *to, *first, *end;
         state_share(e, panels > 1 ? emit_op_int(e, LOOP_DIV, task, panels) : task, rows, row_count,
                     &from, &to);
-        state_share(e, rows > 1 ? emit_op_int(e, LOOP_REM, task, panels) : task, divided ? 1 : panels,
-                    s->panels, &first, &end);
+        state_share(e, rows > 1 ? emit_op_int(e, LOOP_REM, task, panels) : task,
+                    divided ? 1 : panels, s->panels, &first, &end);
         if (s->pad)
                 state_halo(s, task, rows * panels, rows > 1 ? 2 : 1);
         s->image = emit_for(e, "image", number(e, 0),
@@ -424,7 +431,8 @@ static bool write_tasks(struct kernel_state *s)
         for (int d = 0; d < s->spatial_count - 2; d++, opened++)
                 s->position[d] =
                         emit_for(e, "plane", number(e, 0), number(e, s->spatial[d].extent));
-        bool good = divided ? write_divided_panels(s, row_count, task) : s->write(s, from, to, first, end);
+        bool good = divided ? write_divided_panels(s, row_count, task)
+                            : s->write(s, from, to, first, end);
         for (opened += 2; opened > 0; opened--)
                 emit_end(e);
         return good;
@@ -435,7 +443,8 @@ static bool write_tasks(struct kernel_state *s)
 static bool can_store(const struct value *v)
 {
         enum element e = v->type->element;
-        return e == E_F32 || element_is_small(e) || (element_is_integer(e) && element_info[e].bytes <= 4);
+        return e == E_F32 || element_is_small(e) ||
+               (element_is_integer(e) && element_info[e].bytes <= 4);
 }
 
 /* what is stored is a window's of result */
@@ -465,11 +474,14 @@ static bool is_made_of(const struct value *v, const struct op *pool)
 /* what is stored is made of a reduction over positions of result */
 static void find_reduction(struct kernel_state *s)
 {
-        bool (*pools)(const struct op *contraction, const struct op *reduce) = target_engine(s->target)->pools;
-        struct op *pool = s->region && pools && s->grid && s->grid->fused_pool ? s->region->first : NULL;
+        bool (*pools)(const struct op *contraction, const struct op *reduce) =
+                target_engine(s->target)->pools;
+        struct op *pool =
+                s->region && pools && s->grid && s->grid->fused_pool ? s->region->first : NULL;
         while (pool && !pools(s->op, pool))
                 pool = pool->next;
-        if (!pool || s->pad || !type_same_dims(s->result->type, op_result(pool)->type) || !is_made_of(s->result, pool))
+        if (!pool || s->pad || !type_same_dims(s->result->type, op_result(pool)->type) ||
+            !is_made_of(s->result, pool))
                 return;
         s->pool = pool;
         s->pool_result = s->result;
@@ -524,16 +536,24 @@ void state_set_width(struct kernel_state *s, const struct target *target)
         s->multiply = multiply_for(target, E_F32, E_F32, false);
 }
 
-bool state_begin(struct kernel_state *s, struct emit *e, const struct region *region, const struct op *op)
+bool state_begin(struct kernel_state *s, struct emit *e, const struct region *region,
+                 const struct op *op)
 {
         const struct target *target = e->options->target;
-        *s = (struct kernel_state){ .e = e, .arena = e->arena, .op = op, .sums = op_result(op), .region = region,
-                             .has_fma = target_has_fma(target), .rank = op_result(op)->type->rank };
+        *s = (struct kernel_state){ .e = e,
+                                    .arena = e->arena,
+                                    .op = op,
+                                    .sums = op_result(op),
+                                    .region = region,
+                                    .has_fma = target_has_fma(target),
+                                    .rank = op_result(op)->type->rank };
         if (!op->schedule)
                 return false;
         s->grid = schedule_grid(op->schedule);
         s->schedule = schedule_tiles(op->schedule);
-        state_set_width(s, target_of_width(target, s->schedule.wide && schedule_has_word(op_info[op->code].name, WORD_wide)));
+        state_set_width(s, target_of_width(target, s->schedule.wide &&
+                                                           schedule_has_word(op_info[op->code].name,
+                                                                             WORD_wide)));
         bool vectors = s->lanes > 1 && s->multiply;
         return (vectors || s->grid) && can_store(op_operand(op, 0)) && can_store(op_result(op)) &&
                type_elements(op_operand(op, 0)->type);

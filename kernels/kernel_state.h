@@ -3,8 +3,8 @@
  * the moves around it, its positions cut into tiles, tasks, the epilogue on a vector of sums, the
  * halo.
  *
- * A lowering is a row of an engine (engines/): it prepares a kernel state and writes its rows; kernel_state.c writes
- * what is around them. */
+ * A lowering is a row of an engine (engines/): it prepares a kernel state and writes its rows;
+ * kernel_state.c writes what is around them. */
 #ifndef KERNELS_KERNEL_STATE_H
 #define KERNELS_KERNEL_STATE_H
 
@@ -26,7 +26,8 @@ struct kernel_state {
         struct emit *e;
         struct arena *arena;
         struct schedule_registers schedule;     /* preset where the schedule is one of a grid */
-        const struct schedule_grid *grid;       /* the words of such a one; NULL: it is of registers */
+        const struct schedule_grid *grid;       /* the words of such a one; NULL: it is of registers
+                                                 */
         const struct target *target;    /* of the width that the schedule asks for */
         int lanes;                      /* of its vectors */
         bool has_fma;
@@ -47,8 +48,8 @@ struct kernel_state {
         struct value *pool_result;      /* of such a reduction: what is made of that, which is what
                                          * y stores; or NULL */
         struct loop_buffer *xs, *ws, *ys;
-        bool between;                   /* ys lies between two contractions of one kernel: it is not the
-                                         * kernel's result */
+        bool between; /* ys lies between two contractions of one kernel: it is not the
+                       * kernel's result */
         struct prologue *prologue;      /* computes or gathers x in strips (xs is such memory), or
                                          * NULL */
         int rank;                       /* of x and y */
@@ -65,8 +66,8 @@ struct kernel_state {
         bool all_rows;                  /* write does not look at from and to */
         /* called where tiles of a size begin, in front of the loop over those of a row; or NULL */
         void (*enter)(struct kernel_state *s, int rows, int columns);
-        bool (*write_all)(struct kernel_state *s);       /* instead, with loops over tasks and images of
-                                                   * its own; or NULL */
+        bool (*write_all)(struct kernel_state *s); /* instead, with loops over tasks and images of
+                                                    * its own; or NULL */
         /* where element 0 of x and of the result is, and where the loops are */
         struct loop_expr *x_start, *y_start;
         struct loop_expr *task, *image, *position[RANK_MAX];
@@ -110,9 +111,10 @@ bool strips_kernel(struct emit *e, const struct kernel_request *request,
 /* A whole kernel, of one contraction. False: it cannot be written so. */
 bool state_kernel(struct emit *e, const struct kernel_request *request, struct op *op,
                   struct loop_buffer *buffer);
-/* What the states of all lowerings begin with: fields up to rank, the schedule. False where no contraction can be
- * scheduled so. */
-bool state_begin(struct kernel_state *s, struct emit *e, const struct region *region, const struct op *op);
+/* What the states of all lowerings begin with: fields up to rank, the schedule. False where no
+ * contraction can be scheduled so. */
+bool state_begin(struct kernel_state *s, struct emit *e, const struct region *region,
+                 const struct op *op);
 /* its vectors, and the multiply of floats, from here on */
 void state_set_width(struct kernel_state *s, const struct target *target);
 /* Fills what the pad at the end puts around the result: task number `task` of so many its share of
@@ -136,7 +138,8 @@ bool state_each_tile(struct kernel_state *s, struct loop_expr *from, struct loop
 /* where the window of the tile's first position begins, in channel 0 of x */
 struct loop_expr *state_x(struct kernel_state *s);
 /* where tile number `tile` of a cut begins */
-struct loop_expr *state_tile_start(struct kernel_state *s, const struct tiling *tiling, struct loop_expr *tile);
+struct loop_expr *state_tile_start(struct kernel_state *s, const struct tiling *tiling,
+                                   struct loop_expr *tile);
 /* index of the position in a tile, block 0; all but the lane */
 void state_index(struct kernel_state *s, int row, int column, struct loop_expr **index);
 /* rows * columns vectors, all zero; one of them becomes value; one of them += a * b, rounded once
@@ -148,8 +151,10 @@ void state_set(struct kernel_state *s, struct loop_variable *sums, int row, int 
 struct loop_variable *state_run(struct kernel_state *s, int rows, int columns);
 /* the function of the kernel's multiply; NULL: sum + x * w */
 struct loop_function *state_product(const struct kernel_state *s);
-/* words of the multiply that follow each other from index `at` on, `lanes` or one; where it takes one element at a time, elements as such */
-struct loop_expr *state_words(const struct kernel_state *s, struct loop_buffer *from, struct loop_expr *at, enum element word, int lanes);
+/* words of the multiply that follow each other from index `at` on, `lanes` or one; where it
+ * takes one element at a time, elements as such */
+struct loop_expr *state_words(const struct kernel_state *s, struct loop_buffer *from,
+                              struct loop_expr *at, enum element word, int lanes);
 void state_add(struct kernel_state *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *a, struct loop_expr *b);
 /* A vector at `at` + add of a buffer, under a name; of its lanes, `live`. */
@@ -161,8 +166,8 @@ struct loop_expr *state_load_as(struct kernel_state *s, enum element e, const ch
 /* The last dimension, of extent depth, in native vectors: `write` writes rows * columns positions
  * of part->live lanes from part->first on. */
 struct lane_part { struct loop_expr *first; int live; };
-bool state_vectors(struct kernel_state *s, int64_t depth, struct lane_part *part, int rows, int columns,
-                   bool (*write)(struct kernel_state *s, int rows, int columns));
+bool state_vectors(struct kernel_state *s, int64_t depth, struct lane_part *part, int rows,
+                   int columns, bool (*write)(struct kernel_state *s, int rows, int columns));
 /* share number k of n of `extent`: from, to */
 void state_share(struct emit *e, struct loop_expr *k, int n, int64_t extent,
                  struct loop_expr **from, struct loop_expr **to);
@@ -171,8 +176,8 @@ void state_share(struct emit *e, struct loop_expr *k, int n, int64_t extent,
  * contraction's elements, or NULL: it does not depend on them. */
 struct state_vector { struct value *value; struct loop_expr **index, *sum; struct lane_part part; };
 /* stored, lane 0 of the last dimension at `at` */
-bool state_write_vector(struct kernel_state *s, const struct state_vector *v, struct loop_buffer *to,
-                        struct loop_expr *at);
+bool state_write_vector(struct kernel_state *s, const struct state_vector *v,
+                        struct loop_buffer *to, struct loop_expr *at);
 /* where lane 0 of the result at index is stored */
 struct loop_expr *state_y(struct kernel_state *s, struct loop_expr *const *index);
 /* What the fusion makes of `sum`, a vector of the contraction's elements at index (all but the

@@ -37,12 +37,14 @@ struct kernel_state *kernels_prepare(const struct kernel_state *common)
 {
         struct kernel_state *s;
         EACH_ROW (row, common->target)
-                if (row->prepare && row->kind == common->op->schedule->kind && row_serves(row, common->op, common->target) && (s = row->prepare(common)))
-                        return s;
+        if (row->prepare && row->kind == common->op->schedule->kind &&
+            row_serves(row, common->op, common->target) && (s = row->prepare(common)))
+                return s;
         return NULL;
 }
 
-struct op *kernels_contraction(const struct region *region, struct op *op, const struct target *target)
+struct op *kernels_contraction(const struct region *region, struct op *op,
+                               const struct target *target)
 {
         for (op = region ? region->first : op; op; op = region ? op->next : NULL)
                 if (kernels_lowering(op, target))
@@ -50,7 +52,8 @@ struct op *kernels_contraction(const struct region *region, struct op *op, const
         return NULL;
 }
 
-/* has a lowering of its own, or (dot) has one as a part of attention, whose pass gave it a schedule */
+/* has a lowering of its own, or (dot) has one as a part of attention, whose pass gave it a
+ * schedule */
 static bool is_scheduled(const struct op *op, const struct target *target)
 {
         return kernels_lowering(op, target) || (op->code == OP_dot && op->schedule);
@@ -65,9 +68,11 @@ static bool is_followed(const struct op *contraction, const struct target *targe
         return false;
 }
 
-static struct op *find_contraction(const struct kernel_request *request, const struct target *target)
+static struct op *find_contraction(const struct kernel_request *request,
+                                   const struct target *target)
 {
-        struct op *op = request->region ? request->region->first : (struct op *)(uintptr_t)request->op;
+        struct op *op =
+                request->region ? request->region->first : (struct op *)(uintptr_t)request->op;
         while (op && !is_scheduled(op, target))
                 op = request->region ? op->next : NULL;
         return op;

@@ -86,7 +86,8 @@ static bool mark_region(struct marking *m, struct op *first, struct layer_chain 
 static bool surrounds_rows(const struct op *pad)
 {
         for (int d = 0; d < op_result(pad)->type->rank; d++)
-                if (d != LAYER_CHAIN_ROWS && d != LAYER_CHAIN_ROWS + 1 && !relation_keeps(pad, 0, d))
+                if (d != LAYER_CHAIN_ROWS && d != LAYER_CHAIN_ROWS + 1 &&
+                    !relation_keeps(pad, 0, d))
                         return false;
         return true;
 }
@@ -100,8 +101,9 @@ static bool pads_rows(const struct op *pad)
 static bool is_wide(const struct layer_chain_link *link, const struct op *pad)
 {
         const struct type *x = op_operand(link->op, 0)->type, *y = op_result(link->op)->type;
-        return layer_chain_window(link->op) != 1 || layer_chain_stride(link->op) != 1 || layer_chain_low(link->op) ||
-               pads_rows(pad) || !dim_equal(x->dims[LAYER_CHAIN_ROWS], y->dims[LAYER_CHAIN_ROWS]);
+        return layer_chain_window(link->op) != 1 || layer_chain_stride(link->op) != 1 ||
+               layer_chain_low(link->op) || pads_rows(pad) ||
+               !dim_equal(x->dims[LAYER_CHAIN_ROWS], y->dims[LAYER_CHAIN_ROWS]);
 }
 
 /* the next link can read a result in this halo; a pool has none but what its own attributes say */
@@ -170,11 +172,12 @@ bool layer_chain_find(const struct region *region, struct op *op, struct value *
 
 bool layer_chain_joins(const struct layer_chain *first, const struct layer_chain *second)
 {
-        const struct layer_chain_link *last = &first->links[first->count - 1], *next = &second->links[0];
+        const struct layer_chain_link *last = &first->links[first->count - 1],
+                                      *next = &second->links[0];
         const struct value *made = first->y.value;
         bool as_it_is =
                 made == last->result || (last->pad && op_operand(last->pad, 0) == last->result);
         bool wide = is_wide(next, last->pad);
-        return first->count + second->count <= LAYER_CHAIN_MAX && as_it_is && can_read(next, last->pad) &&
-               !(wide && (first->wide || second->wide));
+        return first->count + second->count <= LAYER_CHAIN_MAX && as_it_is &&
+               can_read(next, last->pad) && !(wide && (first->wide || second->wide));
 }

@@ -38,7 +38,7 @@ bool layer_chain_joins(const struct layer_chain *first, const struct layer_chain
 int64_t layer_chain_stride(const struct op *op);
 int64_t layer_chain_reach(const struct op *op);         /* rows of x that one row needs, with those
                                                    * between */
-int64_t layer_chain_low(const struct op *op);           /* rows before the first one of x that windows
-                                                   * reach and leave out */
+int64_t layer_chain_low(const struct op *op); /* rows before the first one of x that windows
+                                               * reach and leave out */
 
 #endif

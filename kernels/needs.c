@@ -7,11 +7,11 @@
  *      resizes, transposed convolutions    about row / factor
  *      reshapes that cut or join rows      row * factor .., row / factor
  *
- * What each operation needs its relation says (ir/tensor/relation.h). Needs may be more than the truth (a
- * table's line is as steep as the table is long, and two roundings become one), never less; rows
- * before the first one and behind the last may be needed: there are none. Reductions over rows
- * (global pools, norms) need all; so do products of matrices, whose kernels are not cut into
- * rows. */
+ * What each operation needs its relation says (ir/tensor/relation.h). Needs may be more than the
+ * truth (a table's line is as steep as the table is long, and two roundings become one), never
+ * less; rows before the first one and behind the last may be needed: there are none. Reductions
+ * over rows (global pools, norms) need all; so do products of matrices, whose kernels are not
+ * cut into rows. */
 #include "kernels/needs.h"
 
 #include "base/size.h"

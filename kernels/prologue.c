@@ -108,7 +108,8 @@ void prologue_memory(struct kernel_state *s, int64_t blocks)
         if (!side->close)
                 length = (length - 1) * side->stride + side->reach;
         p->unit = one ? p->lanes : s->x.stride[2];
-        p->block = (length * p->unit / p->lanes | 1) * p->lanes;          /* odd: blocks do not meet in the same sets of a cache */
+        /* odd: blocks do not meet in the same sets of a cache */
+        p->block = (length * p->unit / p->lanes | 1) * p->lanes;
         p->blocks = blocks;
         p->size = blocks * p->block;
         s->x.stride[0] = s->x.offset = 0;
@@ -126,7 +127,8 @@ static void fill(struct kernel_state *s, struct loop_expr *at, struct loop_expr 
 }
 
 /* the index of x that something stored at number k of a side comes from */
-static struct loop_expr *side_index(struct kernel_state *s, const struct side *side, struct loop_expr *k)
+static struct loop_expr *side_index(struct kernel_state *s, const struct side *side,
+                                    struct loop_expr *k)
 {
         return side->close ? times(s->e, k, side->stride) : minus(s->e, k, number(s->e, side->low));
 }
@@ -141,8 +143,8 @@ static bool write_vector(struct kernel_state *s, int rows, int columns)
 }
 
 /* one position, at `at`: index says which, but for the last spatial dimensions */
-static bool write_position(struct kernel_state *s, struct loop_expr **index, struct loop_expr *position,
-                           struct loop_expr *at)
+static bool write_position(struct kernel_state *s, struct loop_expr **index,
+                           struct loop_expr *position, struct loop_expr *at)
 {
         struct prologue *p = s->prologue;
         struct emit *e = s->e;
@@ -166,8 +168,8 @@ static bool write_position(struct kernel_state *s, struct loop_expr **index, str
 }
 
 /* numbers from..to of a side, the first of them at `at`: halo, what is computed, halo */
-static bool write_side(struct kernel_state *s, int d, struct loop_expr **index, struct loop_expr *from,
-                       struct loop_expr *to, struct loop_expr *at)
+static bool write_side(struct kernel_state *s, int d, struct loop_expr **index,
+                       struct loop_expr *from, struct loop_expr *to, struct loop_expr *at)
 {
         struct prologue *p = s->prologue;
         struct emit *e = s->e;

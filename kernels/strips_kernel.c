@@ -156,7 +156,8 @@ static void find_memory(struct strips *s, struct loop_buffer *result)
 
 static void fill(struct strips *s, const struct strip *b, struct loop_expr *at, int64_t count)
 {
-        state_fill(s->states[0], b->buffer, at, number(s->e, count), target_lanes(s->e->options->target, E_F32),
+        state_fill(s->states[0], b->buffer, at, number(s->e, count),
+                   target_lanes(s->e->options->target, E_F32),
                    constant_element(op_operand(b->before->pad, 1)->constant, 0));
 }
 
@@ -232,7 +233,8 @@ static void open_wide(struct strips *s, struct loop_expr *again, struct loop_exp
                 fill_rows(s, b, maximum(e, fresh, number(e, made)), last, *first);
         struct loop_expr *lower = number(e, low);
         *from = emit_let(e, "from", maximum(e, emit_op(e, LOOP_SUB, fresh, lower), number(e, 0)));
-        *to = emit_let(e, "to", minimum(e, emit_op(e, LOOP_SUB, last, lower), number(e, s->rows_made)));
+        *to = emit_let(e, "to",
+                       minimum(e, emit_op(e, LOOP_SUB, last, lower), number(e, s->rows_made)));
 }
 
 /* rows row..end of the result; again: the task has written a strip of this image before */
@@ -258,7 +260,8 @@ static bool write_strip(struct strips *s, struct loop_expr *again, struct loop_e
                         int64_t low = b->low[ROWS] * b->row +
                                       b->low[COLUMNS] * type_extent(b->type, LANES);
                         state->y_start = plus(e, start, number(e, low));
-                        next->x_start = plus(e, start, number(e, layer_chain_low(next->op) * b->row));
+                        next->x_start =
+                                plus(e, start, number(e, layer_chain_low(next->op) * b->row));
                 }
                 struct loop_expr *first_tile = emit_op_int(e, LOOP_DIV, f, state->schedule.rows);
                 struct loop_expr *end_tile =
@@ -303,8 +306,8 @@ static bool write_task(struct strips *s, struct loop_expr *task)
 bool strips_kernel(struct emit *e, const struct kernel_request *request, struct loop_buffer *buffer)
 {
         struct strips s = { .e = e };
-        if (!layer_chain_find(request->region, (struct op *)(uintptr_t)request->op, request->results[0],
-                        &s.chain) ||
+        if (!layer_chain_find(request->region, (struct op *)(uintptr_t)request->op,
+                              request->results[0], &s.chain) ||
             !prepare_strips(&s, request))
                 return false;
         find_memory(&s, buffer);

@@ -6,12 +6,13 @@
  * Exact: the operation's canonical lowering runs in the interpreter, the same code that would run
  * later. Bounded before anything is spent: the result may not be larger than the dense operands
  * that vanish with the operation plus limits.fold_bytes (a small part of that where it decodes
- * numbers of 8 bits, or of fewer), and steps and bytes are limited per operation and in all. Splats stay
- * splats: moving a splat's elements gives a splat, and an element-wise operation on splats is
- * evaluated on one element. A broadcast costs nothing where it is read and stays, unless it is
- * small shape arithmetic; what an element-wise operation makes of constants, some of them spread by
- * broadcasts (weights times scales, tables of indices), is a constant. (What it makes of those
- * spread alike, simplify spreads.) A value without elements is a constant, whatever makes it. */
+ * numbers of 8 bits, or of fewer), and steps and bytes are limited per operation and in all.
+ * Splats stay splats: moving a splat's elements gives a splat, and an element-wise operation on
+ * splats is evaluated on one element. A broadcast costs nothing where it is read and stays,
+ * unless it is small shape arithmetic; what an element-wise operation makes of constants, some
+ * of them spread by broadcasts (weights times scales, tables of indices), is a constant. (What
+ * it makes of those spread alike, simplify spreads.) A value without elements is a constant,
+ * whatever makes it. */
 #include "passes/pass.h"
 
 #include <stdlib.h>

@@ -95,7 +95,8 @@ static int drop_constant_parts(struct op **op, struct arena *arena, struct diag 
                         continue;
                 value_replace(&loop.held[i], loop.first[i].value);
                 value_replace(&loop.last[i], loop.first[i].value);
-                kept.carried[i] = loop.carried + loop.stacked - dropped == 1;     /* a loop has results */
+                /* a loop has results */
+                kept.carried[i] = loop.carried + loop.stacked - dropped == 1;
                 dropped++;
         }
         for (int i = 0; i < loop.scanned; i++) {

@@ -98,7 +98,8 @@ static void unknown_pass(const char *name, size_t length, const char *what, stru
         struct suggest known = suggest_new(scratch, name, length);
         for (int i = 0; i < pass_count; i++)
                 suggest_add(&known, passes[i].name);
-        diag_error(diag, EXIT_USAGE, "no pass is called '%s'%s%s (" DIAG_HINT("--help-passes lists them") ")",
+        diag_error(diag, EXIT_USAGE,
+                   "no pass is called '%s'%s%s (" DIAG_HINT("--help-passes lists them") ")",
                    text_argument_part(scratch, name, length), what, suggest_text(&known, true));
         arena_free(scratch);
 }
@@ -226,7 +227,9 @@ static const char *remaining(const struct pipeline_state *state,
                              const struct pipeline_options *options)
 {
         const char *list = pipelines[options->level];
-        const char *all_done = state->program ? state->program->passes_done : state->module->passes_done, *both[] = { all_done, behind_model(all_done) };
+        const char *all_done = state->program ? state->program->passes_done
+                                              : state->module->passes_done,
+                   *both[] = { all_done, behind_model(all_done) };
         for (int k = 0; k < 2; k++) {
                 size_t done = strlen(both[k]);
                 if (done && !strncmp(list, both[k], done) && (!list[done] || list[done] == ','))
@@ -238,10 +241,14 @@ static const char *remaining(const struct pipeline_state *state,
         struct history history = history_of(state);
         const char *after;
         if (history_objection(&history, pass_find("legalize"), &after))
-                return state->program->planned ? "registers,prune,outline,keep,pointers,barriers,dependent_launch,vector_access"
-                                               : "registers,plan,prune,outline,keep,pointers,barriers,dependent_launch,vector_access";
-        return state->program->planned ? "legalize,registers,prune,outline,keep,pointers,barriers,dependent_launch,vector_access"
-                                       : "legalize,registers,plan,prune,outline,keep,pointers,barriers,dependent_launch,vector_access";
+                return state->program->planned ? "registers,prune,outline,keep,pointers,barriers,"
+                                                 "dependent_launch,vector_access"
+                                               : "registers,plan,prune,outline,keep,pointers,"
+                                                 "barriers,dependent_launch,vector_access";
+        return state->program->planned ? "legalize,registers,prune,outline,keep,pointers,barriers,"
+                                         "dependent_launch,vector_access"
+                                       : "legalize,registers,plan,prune,outline,keep,pointers,"
+                                         "barriers,dependent_launch,vector_access";
 }
 
 /* ---- parts ---- */
@@ -311,10 +318,10 @@ static bool can_be_shared(const struct pipeline_state *state, struct diag *diag)
 {
         bool fine = is_before(state, of_target);
         if (!fine)
-                diag_error(
-                        diag, EXIT_USAGE,
-                        "this is for one target already: compile it for that one, or a text from before %s",
-                        of_target[0]);
+                diag_error(diag, EXIT_USAGE,
+                           "this is for one target already: compile it for that one, or a text "
+                           "from before %s",
+                           of_target[0]);
         return fine;
 }
 
@@ -327,10 +334,12 @@ static int passes_before(const struct pipeline_state *state, const struct pipeli
 }
 
 /* how many passes of the list are for options->neutral */
-static int neutral_passes(const struct pipeline_state *state, const struct pipeline_options *options, const struct pass *const *list,
+static int neutral_passes(const struct pipeline_state *state,
+                          const struct pipeline_options *options, const struct pass *const *list,
                           int count)
 {
-        const char *done = state->program ? state->program->passes_done : state->module->passes_done;
+        const char *done =
+                state->program ? state->program->passes_done : state->module->passes_done;
         int end = 0;
         for (int i = 0; i < count; i++)
                 for (int k = 0; of_model[k]; k++)
@@ -363,9 +372,10 @@ static bool step(struct pipeline_state *state, const struct pass *pass, int numb
                 return false;
         double end = clock_seconds();
         if (options->stats)
-                diag_say(context->diag, "stats: %-10s %d rewrites, %d -> %d %s%s%s\n", name, rewrites,
-                        before, state_size(state), state->program ? "kernels" : "operations",
-                        notes.length ? ": " : "", notes.length ? notes.data : "");
+                diag_say(context->diag, "stats: %-10s %d rewrites, %d -> %d %s%s%s\n", name,
+                         rewrites, before, state_size(state),
+                         state->program ? "kernels" : "operations", notes.length ? ": " : "",
+                         notes.length ? notes.data : "");
         text_free(&notes);
         if (selected(options->print_after, pass->name))
                 state_show(state, "after", name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* merge: kernels that are equal but for scalar constants become one, which takes these as arguments.
+/* merge: kernels that are equal but for scalar constants become one, which takes these as
+ * arguments.
  *
  *     kernel @first(%x: in i32[64], %y: out f32[64]) {     kernel @first(%x: in i32[64], %y: out f32[64], %scale: f32) {
  *       for %i = 0 to 64 {                                   for %i = 0 to 64 {
@@ -18,9 +19,9 @@
  * kernel before (a zero point of 0) has made it another one, so only numbers are left to differ. A
  * constant that all kernels agree on stays in place, and those that differ alike are one parameter.
  *
- * Constants become parameters where they are added, multiplied, bounds of a value, or stored, on the
- * way to a result or a float: an instruction takes those from a register as well. All others stay:
- * subscripts, conditions, divisors of integers, shifts, arguments of functions.
+ * Constants become parameters where they are added, multiplied, bounds of a value, or stored, on
+ * the way to a result or a float: an instruction takes those from a register as well. All others
+ * stay: subscripts, conditions, divisors of integers, shifts, arguments of functions.
  *
  * Exact to the bit. Tasks are not merged, nor what launches them. */
 #include <string.h>
@@ -236,9 +237,10 @@ struct moving { struct arena *arena; struct map *moved; };
 static void move_call(struct loop_stmt *s, void *context)
 {
         const struct moving *m = context;
-        const struct moved *to = s->kind == STMT_CALL ? map_get(m->moved, (const char *)&s->function,
-                                                                sizeof s->function)
-                                                      : NULL;
+        const struct moved *to =
+                s->kind == STMT_CALL
+                        ? map_get(m->moved, (const char *)&s->function, sizeof s->function)
+                        : NULL;
         if (!to)
                 return;
         const struct group *g = to->group;

@@ -113,7 +113,8 @@ const char *passes_with(struct arena *arena, const char *list, const char *more)
                 const char *name = more;
                 const struct pass *pass = pass_next(&more);
                 int length = (int)strcspn(name, ",");
-                const char *place = pass ? place_of(list, pass) : list;         /* what is no pass is reported when it runs */
+                /* what is no pass is reported when it runs */
+                const char *place = pass ? place_of(list, pass) : list;
                 list = arena_printf(arena, "%.*s%s%.*s%s%s", (int)(place - list), list,
                                     *place || place == list ? "" : ",", length, name,
                                     *place ? "," : "", place);

@@ -13,8 +13,8 @@
  *                                                              }
  *
  * Parameters are the kernel's buffers, then memory it allocates, in order of use; the kernel's
- * scalars, then its variables, with the values that they have when the task is launched. A buffer is
- * to the task what it is to the kernel: access and alias class stay.
+ * scalars, then its variables, with the values that they have when the task is launched. A buffer
+ * is to the task what it is to the kernel: access and alias class stay.
  *
  * Exact to the bit, and how many threads there are decides who launches. With one thread, or fewer
  * than two iterations, the loop stays, and runs as a plain one. */

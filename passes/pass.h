@@ -25,19 +25,24 @@ extern const struct limits limits_preset;
 struct pass_context {
         struct diag *diag;
         const struct target *target;
-        int shifted;                    /* outputs that have one shift where --requantize=shift makes them; 0: 16 */
+        int shifted;                    /* outputs that have one shift where --requantize=shift
+                                         * makes them; 0: 16 */
         const struct target *least;     /* of several that the module is for; NULL: target */
         const struct loop_library *library;
         struct limits limits;
         struct lower_options lower;
-        const struct stream_memo *memo; /* tiles of streams that were looked for (engines/stream/stream_memo.h) */
-        bool all_on_machine;            /* what the target's machine can do it does, even where the processor is faster */
+        const struct stream_memo *memo; /* tiles of streams that were looked for
+                                         * (engines/stream/stream_memo.h) */
+        bool all_on_machine;            /* what the target's machine can do it does, even where the
+                                         * processor is faster */
         int64_t fold_steps;             /* spent so far, of limits.fold_total_steps */
         int64_t fold_bytes;             /* of limits.fold_total_bytes */
         int threads;                    /* that generated code may use; 1: no threading code at
                                          * all */
-        bool narrow_sums;               /* shift_scales: sums that others are added to have 16 bits */
-        enum element precision;         /* that contractions read: E_F32 (0 too), E_BF16, E_F16 or E_TF32 */
+        bool narrow_sums;               /* shift_scales: sums that others are added to have 16 bits
+                                         */
+        enum element precision;         /* that contractions read: E_F32 (0 too), E_BF16, E_F16 or
+                                         * E_TF32 */
         bool memory;                    /* the goal is little memory rather than speed */
         int64_t max_ram;                /* rows are passed on until the workspace and all regions
                                          * take no more bytes; -1: they are not */
@@ -50,16 +55,19 @@ struct pass_context {
         bool unblocked;                 /* tensors stay in the model's layouts */
         bool assume_finite;             /* class D allowed */
         const char *rule;               /* simplify: by this rule alone; NULL: by all */
-        struct text *notes;             /* --stats: what a pass did in particular, "name count, ..."; or NULL */
+        struct text *notes;             /* --stats: what a pass did in particular, "name count,
+                                         * ..."; or NULL */
         struct remarks *remarks;        /* --remarks (passes/remark.h); or NULL */
         const struct schedule_book *book;         /* schedules given by the user; or NULL */
         const struct quantize_policy *quantize;   /* --quantize (passes/quantize/quantize.h); or
                                                    * NULL */
-        const struct sampler *sampler;  /* samples to look at (passes/calibrate/sampler.h); or NULL */
+        const struct sampler *sampler;  /* samples to look at (passes/calibrate/sampler.h); or NULL
+                                         */
 };
 
 enum pass_level { LEVEL_TENSOR, LEVEL_LOWER, LEVEL_LOOP };
-enum pass_class { CLASS_E = 'E', CLASS_R = 'R', CLASS_A = 'A' };          /* exact to the bit; rounding changes; approximates */
+/* exact to the bit; rounding changes; approximates */
+enum pass_class { CLASS_E = 'E', CLASS_R = 'R', CLASS_A = 'A' };
 
 struct pass {
         const char *name, *doc;

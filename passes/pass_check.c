@@ -2,13 +2,13 @@
 /* --check: what a module or program computes on random inputs is compared before and after every
  * pass.
  *
- * Inputs are the same for every pass, drawn by chance (ir/tensor/drawn.h), indices in range where it is known of
- * what. Where a run-time index is out of range both sides must fail with the
- * same code. The state's canonical lowering (without views or fusion beyond what the state itself
- * says) runs in the interpreter, or, where that would take more than --limit check_steps, as C that
- * the system's compiler makes of it (--cc): for the target, or, on a processor that cannot run code
- * for it, for the nearest one that it can, what the target alone has written out by legalize. What
- * can be run neither way is skipped, and said to be.
+ * Inputs are the same for every pass, drawn by chance (ir/tensor/drawn.h), indices in range where
+ * it is known of what. Where a run-time index is out of range both sides must fail with the same
+ * code. The state's canonical lowering (without views or fusion beyond what the state itself says)
+ * runs in the interpreter, or, where that would take more than --limit check_steps, as C that the
+ * system's compiler makes of it (--cc): for the target, or, on a processor that cannot run code for
+ * it, for the nearest one that it can, what the target alone has written out by legalize. What can
+ * be run neither way is skipped, and said to be.
  *
  * Passes of class E, integers, and everything under --exact: bit for bit; a NaN equals any NaN.
  * Passes of class R: within tolerance(), of the largest magnitude of an output. What class A does
@@ -104,9 +104,11 @@ static struct result *result_new(const struct check *c, const struct loop_progra
                 struct port_data *port =
                         b->space == SPACE_INPUT ? &r->inputs[in++] : &r->outputs[out++];
                 size_t bytes = (size_t)b->extent * (size_t)element_info[b->element].bytes;
-                *port = (struct port_data){ arena_string(r->arena, b->name), b->element, b->extent, arena_alloc(r->arena, bytes) };
+                *port = (struct port_data){ arena_string(r->arena, b->name), b->element, b->extent,
+                                            arena_alloc(r->arena, bytes) };
                 if (b->space == SPACE_INPUT)
-                        drawn_fill(b->element, port->data, b->extent, in <= c->extent_count ? c->extents[in - 1] : 0,
+                        drawn_fill(b->element, port->data, b->extent,
+                                   in <= c->extent_count ? c->extents[in - 1] : 0,
                                    RANDOM_START + (uint64_t)in);
         }
         return r;
@@ -172,7 +174,8 @@ static void say_compiled(const struct check *c)
 {
         const char *wanted = c->context->target->name, *name = compiled_for(c)->name;
         if (c->options->run_compiled && strcmp(name, wanted))
-                diag_say(c->context->diag, "check: compiled for %s: this processor has no %s\n", name, wanted);
+                diag_say(c->context->diag, "check: compiled for %s: this processor has no %s\n",
+                         name, wanted);
 }
 
 /* fills in code and outputs; NULL, or why not */
@@ -309,7 +312,8 @@ void check_reproduce(struct check *c, const struct pass *pass)
         const struct pass_context *context = c->context;
         if (!snapshot_write(&c->snapshot, ".", context->diag))
                 return;
-        diag_say(context->diag, "check: to see it again: dnncc %s --passes=%s --check --emit=%s -o -",
+        diag_say(context->diag,
+                 "check: to see it again: dnncc %s --passes=%s --check --emit=%s -o -",
                  c->snapshot.file, pass->name, pass->level == LEVEL_TENSOR ? "ir" : "loops");
         if (strcmp(context->target->name, "generic"))
                 diag_say(context->diag, " --target=%s", context->target->name);

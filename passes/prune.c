@@ -11,18 +11,18 @@
  *       }                                                  }
  *     }
  *
- * Statements: one that has an effect stays, and what gives a value to a variable or to memory of the
- * kernel's own that one of those reads, or leads to one; so an unused let goes, a sum that is only
- * added to, a loop around nothing.
+ * Statements: one that has an effect stays, and what gives a value to a variable or to memory of
+ * the kernel's own that one of those reads, or leads to one; so an unused let goes, a sum that is
+ * only added to, a loop around nothing.
  *
  * What types decide: a comparison of integers that is true or false for all values of their types
- * (u8 >= 0, seen through conversions that keep the value) becomes that literal, a select its side, and
- * an if `if true` around the side that is taken. Compilers would warn of it.
+ * (u8 >= 0, seen through conversions that keep the value) becomes that literal, a select its side,
+ * and an if `if true` around the side that is taken. Compilers would warn of it.
  *
  * The program: kernels that main does not call, tasks that no kernel launches, and constants,
  * workspace buffers and views that main does not mention, go; a view of a view becomes one of what
- * both lie in. A task loses parameters that it does not use; those of a kernel stay, for they are how
- * main calls it. So does the plan.
+ * both lie in. A task loses parameters that it does not use; those of a kernel stay, for they are
+ * how main calls it. So does the plan.
  *
  * Exact to the bit. */
 #include <string.h>
@@ -83,7 +83,10 @@ static bool always_less(struct range a, struct range b, bool or_equal)
         return or_equal ? a.largest.u <= b.least.u : a.largest.u < b.least.u;
 }
 
-static bool is_comparison(const struct loop_expr *e) { return e->op >= LOOP_LT && e->op <= LOOP_NE; }
+static bool is_comparison(const struct loop_expr *e)
+{
+        return e->op >= LOOP_LT && e->op <= LOOP_NE;
+}
 
 /* a truth value that is the same whatever the operands are */
 static bool is_decided(const struct loop_expr *e, bool *value)
@@ -159,8 +162,8 @@ static void decide_stmt(struct loop_stmt *s, void *context)
 
 /* ---- what is needed ----
  *
- * variable->number, and buffer->number of memory that the function allocates: somebody who is needed
- * reads it. */
+ * variable->number, and buffer->number of memory that the function allocates: somebody who is
+ * needed reads it. */
 
 struct entry { const struct loop_variable *tile; int64_t row, column; };
 
@@ -229,16 +232,24 @@ static bool does_something(const struct pruning *p, const struct loop_stmt *s)
         switch (s->kind) {
         case STMT_FOR: return false;    /* what is in it does */
         case STMT_IF: return s->a->op == LOOP_LITERAL;  /* a block that types chose, empty or not */
-        case STMT_LET: case STMT_VAR: case STMT_MULTIPLY: case STMT_SCALE: case STMT_GIVE: case STMT_KEEP:
-                return s->variable->number;
+        case STMT_LET:
+        case STMT_VAR:
+        case STMT_MULTIPLY:
+        case STMT_SCALE:
+        case STMT_GIVE:
+        case STMT_KEEP: return s->variable->number;
         case STMT_SET:
                 if (s->variable->rows) {
                         struct entry key = { s->variable, s->row, s->column };
                         return map_get(p->entries, (const char *)&key, sizeof key);
                 }
                 return s->variable->number;
-        case STMT_STORE: case STMT_UNLOAD: case STMT_TAKE: case STMT_ALLOC: case STMT_PREFETCH: case STMT_COPY:
-                return !is_own(s->buffer) || s->buffer->number;
+        case STMT_STORE:
+        case STMT_UNLOAD:
+        case STMT_TAKE:
+        case STMT_ALLOC:
+        case STMT_PREFETCH:
+        case STMT_COPY: return !is_own(s->buffer) || s->buffer->number;
         case STMT_LAUNCH: return s->function->body->first;
         default: return true;
         }

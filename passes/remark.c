@@ -34,7 +34,10 @@ void remarks_change(struct remarks *r, enum remark_reason from, enum remark_reas
                         r->items[i].reason = to;
 }
 
-static const char *copy(struct arena *arena, const char *text) { return text ? arena_string(arena, text) : NULL; }
+static const char *copy(struct arena *arena, const char *text)
+{
+        return text ? arena_string(arena, text) : NULL;
+}
 static const char *nodes_of(const char *location) { return location ? location : ""; }
 
 void remark_note(struct remarks *r, struct remark remark)
@@ -49,18 +52,24 @@ void remark_note(struct remarks *r, struct remark remark)
                                                 .detail = copy(r->arena, remark.detail) };
 }
 
-void remark_pair(struct remarks *r, enum remark_reason reason, const struct op *made, const struct op *read,
-                 const struct op *decided)
+void remark_pair(struct remarks *r, enum remark_reason reason, const struct op *made,
+                 const struct op *read, const struct op *decided)
 {
         remark_note(r, (struct remark){ .reason = reason,
                                         .made = made->location,
                                         .made_by = op_info[made->code].name,
                                         .read = read->location,
                                         .read_by = op_info[read->code].name,
-                                        .because = decided && decided != read ? nodes_of(decided->location) : NULL });
+                                        .because = decided && decided != read
+                                                           ? nodes_of(decided->location)
+                                                           : NULL });
 }
 
-void remark_op(struct remarks *r, enum remark_reason reason, const struct op *op, const char *detail)
+void remark_op(struct remarks *r, enum remark_reason reason, const struct op *op,
+               const char *detail)
 {
-        remark_note(r, (struct remark){ .reason = reason, .made = op->location, .made_by = op_info[op->code].name, .detail = detail });
+        remark_note(r, (struct remark){ .reason = reason,
+                                        .made = op->location,
+                                        .made_by = op_info[op->code].name,
+                                        .detail = detail });
 }

@@ -19,7 +19,9 @@ static bool can_follow(const struct op *op, const struct target *target)
         return engine->launches ? kernels_lowering(op, target) != NULL : engine->blocks;
 }
 
-static enum remark_reason choose(struct op *op, const struct module *m, const struct schedule_machine *machine, struct pass_context *context)
+static enum remark_reason choose(struct op *op, const struct module *m,
+                                 const struct schedule_machine *machine,
+                                 struct pass_context *context)
 {
         if (op->schedule)
                 return REMARK_schedule_kept;
@@ -29,8 +31,10 @@ static enum remark_reason choose(struct op *op, const struct module *m, const st
                 return REMARK_schedule_in_order;
         const struct lowering *lowering = kernels_lowering(op, context->target);
         if (!lowering)
-                return kernels_code(op->code, context->target) ? REMARK_schedule_elements : REMARK_schedule_own_layout;
-        const struct schedule *given = context->book ? schedule_book_find(context->book, m, op) : NULL;
+                return kernels_code(op->code, context->target) ? REMARK_schedule_elements
+                                                               : REMARK_schedule_own_layout;
+        const struct schedule *given =
+                context->book ? schedule_book_find(context->book, m, op) : NULL;
         if (given && given->kind != lowering->kind)
                 given = NULL;                   /* it was written for another kind of machine */
         op->schedule = given ? given : schedule_for(op, machine, m->arena);
@@ -48,13 +52,16 @@ static void remark(struct remarks *remarks, const struct op *op, enum remark_rea
 
 int pass_schedule(struct function *f, struct pass_context *context)
 {
-        const struct schedule_machine machine = { .target = context->target, .threads = context->lower.threads, .memo = &context->memo,
+        const struct schedule_machine machine = { .target = context->target,
+                                                  .threads = context->lower.threads,
+                                                  .memo = &context->memo,
                                                   .cold = schedule_is_cold(f, context->target) };
         int count = 0;
         if (context->remarks && f == module_entry(f->module))
                 remarks_begin(context->remarks, "schedule");
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
-                if (!kernels_code(op->code, context->target) && !(op_info[op->code].traits & TRAIT_CONTRACTION))
+                if (!kernels_code(op->code, context->target) &&
+                    !(op_info[op->code].traits & TRAIT_CONTRACTION))
                         continue;
                 enum remark_reason why = choose(op, f->module, &machine, context);
                 count += why == REMARK_schedule_chosen || why == REMARK_schedule_given;

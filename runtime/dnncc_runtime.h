@@ -70,14 +70,16 @@ void dnncc_threads_observe(void (*see)(const void *caller, int index, bool begin
 #ifndef DNNCC_KERNEL_1
 #define DNNCC_KERNEL_1
 struct dnncc_kernel_1 {
-        const char *name, *nodes;       /* of the function; the nodes of the model that it computes */
+        const char *name, *nodes;       /* of the function; the nodes of the model that it computes
+                                         */
         double flops;                   /* operations on floats in a call */
         uint64_t bytes;                 /* read and written by a call */
         uint64_t workspace;             /* of the workspace (and regions) in use meanwhile */
 };
 #endif
 
-/* Writes a trace of a model to a file, while it runs. The program has the function that such code calls hand on what it is told:
+/* Writes a trace of a model to a file, while it runs. The program has the function that such code
+ * calls hand on what it is told:
  *
  *     static struct dnncc_trace *trace;
  *     void dnncc_profile(int kernel) { dnncc_trace_kernel(trace, kernel); }
@@ -87,11 +89,13 @@ struct dnncc_kernel_1 {
  *     ... model_run ...
  *     dnncc_trace_close(trace);
  *
- * Runs may be in several threads. open: NULL and errno when the file cannot be written; kernels are read until close. kernel: of NULL
- * it does nothing. Events are noted in memory and written in blocks; close writes the rest, after all runs: whether everything was
- * written; NULL is fine. */
+ * Runs may be in several threads. open: NULL and errno when the file cannot be written; kernels
+ * are read until close. kernel: of NULL it does nothing. Events are noted in memory and written
+ * in blocks; close writes the rest, after all runs: whether everything was written; NULL is
+ * fine. */
 struct dnncc_trace;
-struct dnncc_trace *dnncc_trace_open(const char *path, const struct dnncc_kernel_1 *kernels, int count);
+struct dnncc_trace *dnncc_trace_open(const char *path, const struct dnncc_kernel_1 *kernels,
+                                     int count);
 void dnncc_trace_kernel(struct dnncc_trace *trace, int kernel);
 void dnncc_trace_share(const void *caller, int index, bool begins);
 bool dnncc_trace_close(struct dnncc_trace *trace);

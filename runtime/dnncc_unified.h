@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A machine with a unified buffer to try generated code on (--target=unified): the machine is simulated, and so is memory that both it
- * and the processor see.
+/* A machine with a unified buffer to try generated code on (--target=unified): the machine is
+ * simulated, and so is memory that both it and the processor see.
  *
  *     struct dnncc_unified *device = dnncc_unified_new(1 << 24);
  *     void *workspace = dnncc_unified_memory(device, MODEL_WORKSPACE_SIZE), *program = dnncc_unified_memory(device, MODEL_PROGRAM_SIZE);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A VTA to try generated code on: the machine is simulated, and so is memory that both it and the processor see.
+/* A VTA to try generated code on: the machine is simulated, and so is memory that both it and the
+ * processor see.
  *
  *     struct dnncc_vta *device = dnncc_vta_new(NULL, 1 << 20);
  *     void *workspace = dnncc_vta_memory(device, MODEL_WORKSPACE_SIZE), *program = dnncc_vta_memory(device, MODEL_PROGRAM_SIZE);
@@ -17,8 +18,8 @@ extern "C" {
 
 struct dnncc_vta;
 
-/* sizes: "inp=16K,acc=64K", where the machine is not the default (docs/accelerators.md); or NULL. bytes: of memory, up to 4 GiB.
- * NULL: there is no such machine, or no memory. */
+/* sizes: "inp=16K,acc=64K", where the machine is not the default (docs/accelerators.md); or
+ * NULL. bytes: of memory, up to 4 GiB. NULL: there is no such machine, or no memory. */
 struct dnncc_vta *dnncc_vta_new(const char *sizes, size_t bytes);
 void dnncc_vta_free(struct dnncc_vta *device);          /* NULL is fine */
 /* More of its memory, zeros at a multiple of 4096; NULL: there is too little left. */

@@ -25,7 +25,8 @@ static void *failed(int error)
 
 void *dnncc_workspace_new(size_t bytes)
 {
-        void *workspace = VirtualAlloc(NULL, bytes ? bytes : 1, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+        void *workspace =
+                VirtualAlloc(NULL, bytes ? bytes : 1, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
         return workspace ? workspace : failed(ENOMEM);
 }
 
@@ -52,7 +53,8 @@ static HANDLE open_weights(const char *path, size_t *bytes)
 {
         struct dnncc_weights_head head;
         LARGE_INTEGER size, start = { .QuadPart = 0 };
-        HANDLE file = CreateFileA(path, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0, NULL);
+        HANDLE file =
+                CreateFileA(path, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0, NULL);
         if (file == INVALID_HANDLE_VALUE) {
                 errno = GetLastError() == ERROR_ACCESS_DENIED ? EACCES : ENOENT;
                 return file;
@@ -246,8 +248,12 @@ const char *dnncc_error_text(int code)
         case -10: return "a device cannot be prepared while a stream is captured";
         case -11: return "a pointer is to other memory than the device's";
         case -12: return "the device has too little shared memory";
-        case -13: return "the device refused a launch or a copy, or what it was given ended in an error";
-        case -14: return "the device cannot reach memory: beyond its addresses, at no multiple that it wants, or in two places at once";
+        case -13:
+                return "the device refused a launch or a copy, or what it was given ended in an "
+                       "error";
+        case -14:
+                return "the device cannot reach memory: beyond its addresses, at no multiple that "
+                       "it wants, or in two places at once";
         case -15: return "the device was not done in time";
         case -16: return "the device is gone, or stopped with an error";
         default: return "no code of this version";

@@ -55,7 +55,8 @@ static struct {
         void *arg;
         int count;
         const void *caller;             /* the address of errno in its thread */
-        void (*see)(const void *caller, int index, bool begins);          /* dnncc_threads_observe; or NULL */
+        /* dnncc_threads_observe; or NULL */
+        void (*see)(const void *caller, int index, bool begins);
         int workers, processors;
         bool pinned, watches_fork;
         atomic_int spin;                /* microseconds */

@@ -5,9 +5,10 @@
  *      worker 1             | conv2       |                         ... and for the share of it that a thread of the pool had
  *      workspace  |#######|##########              ######|          counters: bytes in use, bytes read and written
  *
- * Events are noted in memory and written a block at a time. The time that this file takes is in no slice: one begins when the call
- * before it has been noted. The format lets the closing bracket be missing, so all blocks that were written can be read where a
- * program never comes to dnncc_trace_close. */
+ * Events are noted in memory and written a block at a time. The time that this file takes is in
+ * no slice: one begins when the call before it has been noted. The format lets the closing
+ * bracket be missing, so all blocks that were written can be read where a program never comes to
+ * dnncc_trace_close. */
 #include "dnncc_runtime.h"
 
 #include <errno.h>
@@ -155,7 +156,8 @@ static void note(struct dnncc_trace *t, struct event e)
 static void note_shares(struct dnncc_trace *t, int kernel)
 {
         for (int i = 0; i < SHARES_MAX && waiting; i++) {
-                struct share *share = &shares[(next_share + i) % SHARES_MAX];    /* the oldest first */
+                /* the oldest first */
+                struct share *share = &shares[(next_share + i) % SHARES_MAX];
                 if (share->caller != &errno)
                         continue;
                 share->caller = NULL;
@@ -197,7 +199,8 @@ void dnncc_trace_kernel(struct dnncc_trace *t, int kernel)
                 return;
         enter();
         if (!thread)
-                thread = thread_count < THREADS_MAX ? ++thread_count : THREADS_MAX;         /* the last ones share a row */
+                thread = thread_count < THREADS_MAX ? ++thread_count
+                                                    : THREADS_MAX; /* the last ones share a row */
         if (kernel < 0)
                 note(t, (struct event){ kernel, thread, false, end, end });
         else if (kernel < t->count && begun >= t->start)

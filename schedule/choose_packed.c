@@ -12,7 +12,8 @@ enum { VECTORS_MOST = 4 };              /* of a tile */
 enum { PACKED_PANELS = 16 };            /* that read x before it is worth gathering what strides set
                                          * apart */
 
-int schedule_positions(const struct target *target, const struct multiply *m, int vectors, int inputs)
+int schedule_positions(const struct target *target, const struct multiply *m, int vectors,
+                       int inputs)
 {
         int registers = target_vector_registers(target) - vectors - (m ? m->spare : 0);
         if (m && m->x.source == SOURCE_SCALAR)
@@ -31,8 +32,9 @@ static int most_positions(const struct target *target, const struct multiply *m,
         return vectors == 1 && most < 1 ? 1 : most;
 }
 
-/* Iterations of a few channels, longer where each begins with a wait for loads. Those of a window's row, where there is one channel, are not
- * joined: inside a strip compilers keep the sums of so long an iteration in memory. */
+/* Iterations of a few channels, longer where each begins with a wait for loads. Those of a
+ * window's row, where there is one channel, are not joined: inside a strip compilers keep the
+ * sums of so long an iteration in memory. */
 int schedule_unroll(const struct schedule_registers *s, int64_t extent)
 {
         enum { CHANNELS = 4, MOST = 8, AHEAD = 8 };
@@ -103,23 +105,25 @@ static int64_t rows_of_tiles(const struct schedule_registers *s, const struct pa
 }
 
 /* what does not depend on the size of a tile, or follows from it */
-static void complete(struct schedule_registers *s, const struct packed_work *work, const struct target *target)
+static void complete(struct schedule_registers *s, const struct packed_work *work,
+                     const struct target *target)
 {
         int64_t tiles, rows = rows_of_tiles(s, work, &tiles);
         s->strip = choose_strip(work, target, rows);
         s->pack = work->skips && work->panels >= PACKED_PANELS;
 }
 
-/* All tiles of a thread together fetch the next panel. One alone reads too fast for that to help, but where
- * its core says otherwise. */
-static int choose_prefetch(const struct schedule_registers *s, const struct packed_work *work, int64_t tiles,
-                           const struct target *target)
+/* All tiles of a thread together fetch the next panel. One alone reads too fast for that to
+ * help, but where its core says otherwise. */
+static int choose_prefetch(const struct schedule_registers *s, const struct packed_work *work,
+                           int64_t tiles, const struct target *target)
 {
         enum { MOST = 4 };
         if (packed_last_extent(work) % s->unroll || work->panels * work->groups == 1)
                 return 0;
         tiles = tiles > s->row_tasks ? tiles / s->row_tasks : 1;
-        int64_t iteration = divide_up(work->panel * s->unroll * work->weight, target_line_bytes(target)),
+        int64_t iteration = divide_up(work->panel * s->unroll * work->weight,
+                                      target_line_bytes(target)),
                 lines = divide_up(iteration, tiles);
         if (tiles == 1)
                 return packed_lines_ahead(work, iteration, target);
@@ -172,7 +176,8 @@ static void try(struct search *search, struct schedule_registers s)
 static void try_columns(struct search *search, struct schedule_registers s, int64_t columns)
 {
         enum { SIZES = 3 };
-        int64_t most = most_positions(search->target, search->work->multiply, s.vectors) / s.split / s.rows,
+        int64_t most = most_positions(search->target, search->work->multiply, s.vectors) / s.split /
+                       s.rows,
                 before = 0;
         for (int64_t tiles = divide_up(columns, most > 0 ? most : 1), n = 0; most > 0 && n < SIZES;
              tiles++, n++) {
@@ -240,7 +245,9 @@ struct schedule packed_choose(const struct op *op, const struct schedule_machine
 {
         const struct packed_work work = packed_work_of(op, machine->target);
         const bool flattens = work.spatial > 1 && schedule_can_flatten(op);
-        struct search search = { .work = &work, .target = machine->target, .best = schedule_preset(SCHEDULE_registers).registers };
+        struct search search = { .work = &work,
+                                 .target = machine->target,
+                                 .best = schedule_preset(SCHEDULE_registers).registers };
         struct schedule_registers s = schedule_preset(SCHEDULE_registers).registers;
         try_width(&search, s, flattens);
         const struct target *wide = machine->target->wide;

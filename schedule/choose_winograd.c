@@ -77,21 +77,26 @@ struct product_tile { bool wide; int vectors, most; double cycles; };
 static struct product_tile product_tile(int vectors, const struct target *target)
 {
         const struct multiply *m = multiply_for(target, E_F32, E_F32, false);
-        struct product_tile t = { .vectors = vectors, .most = schedule_positions(target, m, vectors, 1) };
+        struct product_tile t = { .vectors = vectors,
+                                  .most = schedule_positions(target, m, vectors, 1) };
         if (t.most < 1)
                 t.most = 1;
-        t.cycles = packed_step(m, t.most, vectors, t.most, 1, target) / (t.most * vectors * target_lanes(target, E_F32));
+        t.cycles = packed_step(m, t.most, vectors, t.most, 1, target) /
+                   (t.most * vectors * target_lanes(target, E_F32));
         return t;
 }
 
-/* of a panel of so many outputs; of the target's longer vectors, if that takes fewer cycles for each product */
+/* of a panel of so many outputs; of the target's longer vectors, if that takes fewer cycles for
+ * each product */
 static struct product_tile choose_tile(int64_t outputs, const struct target *target)
 {
         const struct target *wide = target->wide;
-        struct product_tile best = product_tile(choose_vectors(outputs / target_lanes(target, E_F32), target), target);
+        struct product_tile best =
+                product_tile(choose_vectors(outputs / target_lanes(target, E_F32), target), target);
         if (!wide || outputs % target_lanes(wide, E_F32))
                 return best;
-        for (int vectors = choose_vectors(outputs / target_lanes(wide, E_F32), wide); vectors > 0; vectors /= 2) {
+        for (int vectors = choose_vectors(outputs / target_lanes(wide, E_F32), wide); vectors > 0;
+             vectors /= 2) {
                 struct product_tile t = product_tile(vectors, wide);
                 t.wide = true;
                 best = t.cycles < best.cycles ? t : best;
@@ -124,7 +129,8 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
                              cycles / 1000, (long long)batches);
         int64_t blocks = divide_up(batch, tile.most);
         s.columns = (int)divide_up(batch, blocks);
-        while (s.columns * s.vectors * s.split < 8 && s.split < 4 && 2 * s.split * s.columns <= tile.most)
+        while (s.columns * s.vectors * s.split < 8 && s.split < 4 &&
+               2 * s.split * s.columns <= tile.most)
                 s.split *= 2;
         if (type_extent(w, 2) >= s.unroll) { /* all tiles together fetch the next panel */
                 int64_t lines = type_extent(w, 3) * type_extent(w, 4) / target_line(target, E_F32);

@@ -102,7 +102,8 @@ static enum sharing wanted(const struct op *op, const struct target *target)
                         const struct op *reader = heart(kernel_of(use->user), target);
                         if (reader->code == OP_yield || reads_all(reader, kernel, target))
                                 return BY_ROWS;
-                        loops |= !kernels_contraction(NULL, (struct op *)(uintptr_t)reader, target) &&
+                        loops |= !kernels_contraction(NULL, (struct op *)(uintptr_t)reader,
+                                                      target) &&
                                  !moves(reader);
                         several |= next && next != reader;
                         next = reader;
@@ -131,8 +132,8 @@ static struct shared_how how_of(const struct sharing_of *s, int rows, int panels
                                     .read_by_own = tasks > 1 && how == s->wanted };
 }
 
-double schedule_share(struct schedule_registers *s, const struct op *op, const struct shared_work *work,
-                      const struct schedule_machine *machine)
+double schedule_share(struct schedule_registers *s, const struct op *op,
+                      const struct shared_work *work, const struct schedule_machine *machine)
 {
         struct sharing_of of = { is_apart(op), { BY_ROWS, 1 }, BY_ROWS };
         struct shared_work shared = *work;

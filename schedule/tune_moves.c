@@ -20,7 +20,8 @@ static const struct move moves[] = {
 const int schedule_move_count = sizeof moves / sizeof *moves;
 
 /* Sums, weights and one input stay in registers. */
-static bool is_sound(const struct op *op, const struct schedule_registers *s, const struct target *target)
+static bool is_sound(const struct op *op, const struct schedule_registers *s,
+                     const struct target *target)
 {
         int registers = target_vector_registers(target);
         if (s->rows < 1 || s->columns < 1 || s->vectors < 1 || s->prefetch < 0 ||
@@ -45,7 +46,8 @@ static int64_t row_tiles(const struct op *op, const struct schedule_registers *s
 
 /* Does the word say anything about this operation? Strips of all rows are no strips; without rows
  * there is nothing to make one. */
-static bool is_followed(const struct op *op, enum schedule_word word, const struct schedule_registers *s)
+static bool is_followed(const struct op *op, enum schedule_word word,
+                        const struct schedule_registers *s)
 {
         const struct type *y = op_result(op)->type;
         if (!schedule_has_word(op_info[op->code].name, word))
@@ -69,15 +71,19 @@ bool schedule_move(const struct op *op, const struct schedule_machine *machine, 
                 return s->row_tasks != before.row_tasks;
         }
         int *word = schedule_word(s, m->word), old = *word;
-        const struct target *target = target_of_width(machine->target, m->word == WORD_wide ? m->value : s->wide);
+        const struct target *target =
+                target_of_width(machine->target, m->word == WORD_wide ? m->value : s->wide);
         *word = m->how == SET ? m->value : m->how == ADD ? old + m->value : old >> m->value;
         if (m->word == WORD_ahead && m->value && !core_waits(target))
-                return false;           /* where loads do not wait for each other, C compilers put them where they like */
-        if ((m->word == WORD_wide && !machine->target->wide) || *word == old || (m->how == HALVE && !*word) || !is_followed(op, m->word, s))
+                return false;           /* where loads do not wait for each other, C compilers put
+                                         * them where they like */
+        if ((m->word == WORD_wide && !machine->target->wide) || *word == old ||
+            (m->how == HALVE && !*word) || !is_followed(op, m->word, s))
                 return false;
         if (m->word == WORD_wide && s->wide && s->vectors > 1)
                 s->vectors /= 2;
-        if (m->word == WORD_vectors || m->word == WORD_wide)    /* what the sums leave goes to positions */
+        /* what the sums leave goes to positions */
+        if (m->word == WORD_vectors || m->word == WORD_wide)
                 s->columns = (target_vector_registers(target) - s->vectors - 1) /
                              s->vectors / s->rows / s->split;
         return is_sound(op, s, target);

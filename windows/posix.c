@@ -25,9 +25,11 @@ __attribute__((constructor)) static void bytes_alone(void)
 
 static int fail(DWORD error)
 {
-        errno = error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND || error == ERROR_INVALID_NAME ? ENOENT
-                : error == ERROR_ACCESS_DENIED || error == ERROR_SHARING_VIOLATION                            ? EACCES
-                                                                                                              : EIO;
+        errno = error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND ||
+                                error == ERROR_INVALID_NAME
+                        ? ENOENT
+                : error == ERROR_ACCESS_DENIED || error == ERROR_SHARING_VIOLATION ? EACCES
+                                                                                   : EIO;
         return -1;
 }
 
@@ -42,7 +44,9 @@ static int stat_of(HANDLE file, struct posix_stat *st)
         if (!GetFileInformationByHandle(file, &info))
                 return fail(GetLastError());
         DWORD a = info.dwFileAttributes;
-        st->st_mode = a & FILE_ATTRIBUTE_REPARSE_POINT ? S_IFLNK : a & FILE_ATTRIBUTE_DIRECTORY ? S_IFDIR : S_IFREG;
+        st->st_mode = a & FILE_ATTRIBUTE_REPARSE_POINT ? S_IFLNK
+                      : a & FILE_ATTRIBUTE_DIRECTORY   ? S_IFDIR
+                                                       : S_IFREG;
         st->st_dev = info.dwVolumeSerialNumber;
         st->st_ino = (uint64_t)info.nFileIndexHigh << 32 | info.nFileIndexLow;
         st->st_size = (int64_t)((uint64_t)info.nFileSizeHigh << 32 | info.nFileSizeLow);
@@ -52,8 +56,9 @@ static int stat_of(HANDLE file, struct posix_stat *st)
 
 static int stat_path(const char *path, struct posix_stat *st, DWORD flags)
 {
-        HANDLE file = CreateFileA(path, FILE_READ_ATTRIBUTES, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
-                                  FILE_FLAG_BACKUP_SEMANTICS | flags, NULL);
+        HANDLE file = CreateFileA(path, FILE_READ_ATTRIBUTES,
+                                  FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+                                  OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | flags, NULL);
         if (file == INVALID_HANDLE_VALUE)
                 return fail(GetLastError());
         int result = stat_of(file, st);
@@ -62,7 +67,10 @@ static int stat_path(const char *path, struct posix_stat *st, DWORD flags)
 }
 
 int posix_stat(const char *path, struct posix_stat *st) { return stat_path(path, st, 0); }
-int posix_lstat(const char *path, struct posix_stat *st) { return stat_path(path, st, FILE_FLAG_OPEN_REPARSE_POINT); }
+int posix_lstat(const char *path, struct posix_stat *st)
+{
+        return stat_path(path, st, FILE_FLAG_OPEN_REPARSE_POINT);
+}
 int posix_fstat(int fd, struct posix_stat *st) { return stat_of((HANDLE)_get_osfhandle(fd), st); }
 
 int posix_rename(const char *from, const char *to)
@@ -79,7 +87,10 @@ ssize_t pread(int fd, void *into, size_t bytes, off_t offset)
 
 /* ---- streams ---- */
 
-FILE *posix_fopen(const char *path, const char *mode) { return fopen(strcmp(path, "/dev/null") ? path : "NUL", mode); }
+FILE *posix_fopen(const char *path, const char *mode)
+{
+        return fopen(strcmp(path, "/dev/null") ? path : "NUL", mode);
+}
 
 enum { KEPT_MAX = 64 };
 static struct { FILE *file; char **text; size_t *length; } kept[KEPT_MAX];
@@ -97,7 +108,8 @@ FILE *open_memstream(char **text, size_t *length)
         int at = kept_at(NULL), fd = -1;
         char *path = _tempnam(NULL, "dnncc");
         if (path && at >= 0)
-                fd = _open(path, _O_RDWR | _O_CREAT | _O_EXCL | _O_TEMPORARY | _O_BINARY, _S_IREAD | _S_IWRITE);
+                fd = _open(path, _O_RDWR | _O_CREAT | _O_EXCL | _O_TEMPORARY | _O_BINARY,
+                           _S_IREAD | _S_IWRITE);
         free(path);
         if (fd < 0)
                 return NULL;
@@ -186,11 +198,15 @@ static void CALLBACK ring(void *context, BOOLEAN fired)
 
 int setitimer(int which, const struct itimerval *value, struct itimerval *before)
 {
-        DWORD period = (DWORD)(value->it_interval.tv_sec * 1000 + value->it_interval.tv_usec / 1000);
+        DWORD period =
+                (DWORD)(value->it_interval.tv_sec * 1000 + value->it_interval.tv_usec / 1000);
         HANDLE old = timer;
         (void)which, (void)before;
         timer = NULL;
         if (old)
                 (void)DeleteTimerQueueTimer(NULL, old, INVALID_HANDLE_VALUE);
-        return !period || CreateTimerQueueTimer(&timer, NULL, ring, NULL, period, period, WT_EXECUTEDEFAULT) ? 0 : -1;
+        return !period || CreateTimerQueueTimer(&timer, NULL, ring, NULL, period, period,
+                                                WT_EXECUTEDEFAULT)
+                       ? 0
+                       : -1;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What POSIX has and Windows has not, as far as dnncc uses it. Included in front of every source there (Makefile), so that
- * these say nothing of it. windows_process.c and windows_beneath.c take the place of compiler/process.c and base/beneath.c. */
+/* What POSIX has and Windows has not, as far as dnncc uses it. Included in front of every source
+ * there (Makefile), so that these say nothing of it. windows_process.c and windows_beneath.c
+ * take the place of compiler/process.c and base/beneath.c. */
 #ifndef WINDOWS_POSIX_H
 #define WINDOWS_POSIX_H
 
@@ -45,7 +46,8 @@ ssize_t pread(int fd, void *into, size_t bytes, off_t offset);
 /* ---- streams and memory ---- */
 
 FILE *posix_fopen(const char *path, const char *mode);            /* /dev/null is one */
-FILE *open_memstream(char **text, size_t *length);                /* the text is there when it is closed */
+/* the text is there when it is closed */
+FILE *open_memstream(char **text, size_t *length);
 int posix_fclose(FILE *file);
 #define fopen posix_fopen
 #define fclose posix_fclose

@@ -13,7 +13,8 @@ int file_open_beneath(const char *folder, char *path)
                 next = strchr(path, '/');
                 if (next)
                         *next++ = 0;
-                length += snprintf(whole + length, sizeof whole - (size_t)length, "%s%s", path, next ? "/" : "");
+                length += snprintf(whole + length, sizeof whole - (size_t)length, "%s%s", path,
+                                   next ? "/" : "");
                 if ((size_t)length >= sizeof whole || strpbrk(path, "\\:"))
                         break;
                 whole[length - (next != NULL)] = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* compiler/process.h where there is neither fork nor a shell: commands are not run, and who would runs the interpreter or says that it
- * cannot (process_commands). What is unfinished goes when the console says so, too. */
+/* compiler/process.h where there is neither fork nor a shell: commands are not run, and who
+ * would runs the interpreter or says that it cannot (process_commands). What is unfinished goes
+ * when the console says so, too. */
 #include "compiler/process.h"
 
 #include <errno.h>
@@ -134,10 +135,12 @@ char *temporary_workshop(struct arena *arena, const char *what, struct diag *dia
 {
         char place[MAX_PATH + 1];
         DWORD length = GetTempPathA(sizeof place, place);
-        char *folder = arena_printf(arena, "%sdnncc-%s-XXXXXX", length && length < sizeof place ? place : "./", what);
+        char *folder = arena_printf(arena, "%sdnncc-%s-XXXXXX",
+                                    length && length < sizeof place ? place : "./", what);
         if (temporary_folder(folder))
                 return folder;
-        diag_error(diag, EXIT_IO, "cannot make a folder in %s: %s", text_argument(arena, place), strerror(errno));
+        diag_error(diag, EXIT_IO, "cannot make a folder in %s: %s", text_argument(arena, place),
+                   strerror(errno));
         return NULL;
 }
 
@@ -177,7 +180,13 @@ void temporaries_remove(int first)
 /* ---- commands: none ---- */
 
 int command_run(const char *command) { return (void)command, -1; }
-int command_run_within(const char *command, double seconds) { return (void)command, (void)seconds, -1; }
+int command_run_within(const char *command, double seconds)
+{
+        return (void)command, (void)seconds, -1;
+}
 int process_run(int (*body)(void *context), void *context) { return (void)body, (void)context, -1; }
-bool command_open(const char *command, struct command *c) { return (void)command, (void)c, errno = ENOSYS, false; }
+bool command_open(const char *command, struct command *c)
+{
+        return (void)command, (void)c, errno = ENOSYS, false;
+}
 int command_close(struct command *c) { return (void)c, -1; }

@@ -184,7 +184,10 @@ static bool set_address(struct parser *p, struct instruction *i, int n, const ch
         if (!address_of(p, text, length, &address))
                 return false;
         if (address < 0 || address % bytes)
-                return fail(p, "address %" PRId64 " is no multiple of the %" PRId64 " bytes of an element", address, bytes);
+                return fail(p,
+                            "address %" PRId64 " is no multiple of the %" PRId64
+                            " bytes of an element",
+                            address, bytes);
         i->numbers[n] = address / bytes;
         return true;
 }

@@ -7,7 +7,7 @@
  *     24  bytes of memory                    40  address
  *     32  bytes of the file                  48  bytes
  *     40  0                                  56  where its content is; 0: all zero
- */
+ * */
 #include <inttypes.h>
 #include <string.h>
 
@@ -58,10 +58,10 @@ static bool read_header(const struct machine_program *p, const unsigned char *by
         }
         for (int k = 0; k < ISA_CONFIGURATION; k++)
                 if (bytes[AT_SIZES + k] != sizes[k]) {
-                        diag_error(
-                                diag, EXIT_INVALID,
-                                "at byte %d: the program is for another machine, 2^%d where this one has 2^%d: see --sizes",
-                                AT_SIZES + k, bytes[AT_SIZES + k], sizes[k]);
+                        diag_error(diag, EXIT_INVALID,
+                                   "at byte %d: the program is for another machine, 2^%d where "
+                                   "this one has 2^%d: see --sizes",
+                                   AT_SIZES + k, bytes[AT_SIZES + k], sizes[k]);
                         return false;
                 }
         if (code_word(bytes + AT_FILE, 8) != length) {

@@ -23,7 +23,8 @@ static const char *place_fields(struct isa *isa)
         for (int k = 0; k < set->form_count; k++)
                 if (ends[k] >
                     8 * (set->list_bytes && k == set->list_form ? set->list_bytes : set->bytes))
-                        return "the fields of an instruction do not fit into its bits, or those of a place in a list";
+                        return "the fields of an instruction do not fit into its bits, or those of "
+                               "a place in a list";
         return NULL;
 }
 

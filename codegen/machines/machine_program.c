@@ -36,7 +36,8 @@ static bool check_segment(const struct machine_program *p, const struct segment 
         else if (s->address < PROGRAM_PAGE || s->address > p->dram_bytes ||
                  s->bytes > p->dram_bytes - s->address)
                 diag_error(diag, EXIT_INVALID,
-                           "segment '%s', %" PRId64 " bytes at 0x%" PRIx64 ", is not within memory, 0x1000 to 0x%" PRIx64,
+                           "segment '%s', %" PRId64 " bytes at 0x%" PRIx64
+                           ", is not within memory, 0x1000 to 0x%" PRIx64,
                            s->name, s->bytes, (uint64_t)s->address, (uint64_t)p->dram_bytes);
         else if (!expect && s->address % PROGRAM_ALIGN)
                 diag_error(diag, EXIT_INVALID,
@@ -103,8 +104,9 @@ static bool check_places(const struct machine_program *p, struct diag *diag)
                 const struct segment *in = program_segment(p, e->address, e->bytes);
                 if (e->kind == SEGMENT_EXPECT && (!in || !segment_kinds[in->kind].written)) {
                         diag_error(diag, EXIT_INVALID,
-                                   "what is expected of '%s' at 0x%" PRIx64 " lies in no output or scratch", e->name,
-                                   (uint64_t)e->address);
+                                   "what is expected of '%s' at 0x%" PRIx64
+                                   " lies in no output or scratch",
+                                   e->name, (uint64_t)e->address);
                         return false;
                 }
         }
@@ -119,8 +121,9 @@ static bool check_code(const struct machine_program *p, struct diag *diag)
         const char *name = isa->set->opcodes[last].name;
         if (p->code->bytes % each || p->code->bytes >= PROGRAM_CODE_MOST) {
                 diag_error(diag, EXIT_INVALID,
-                           "the instructions are %" PRId64 " bytes: want a multiple of %d, below 32 MiB", p->code->bytes,
-                           each);
+                           "the instructions are %" PRId64
+                           " bytes: want a multiple of %d, below 32 MiB",
+                           p->code->bytes, each);
                 return false;
         }
         for (int64_t k = 0, length = program_length(p); k < length; k++) {
@@ -128,14 +131,19 @@ static bool check_code(const struct machine_program *p, struct diag *diag)
                 unsigned char bare[ISA_FIELDS];
                 if ((code_number(&isa->fields[0], bytes, each) == last) != (k == length - 1)) {
                         diag_error(diag, EXIT_INVALID,
-                                   k == length - 1 ? "instruction %" PRId64 ": the last one is not %s"
-                                                                       : "instruction %" PRId64 ": %s stands before the last instruction", k, name);
+                                   k == length - 1 ? "instruction %" PRId64
+                                                     ": the last one is not %s"
+                                                   : "instruction %" PRId64
+                                                     ": %s stands before the last instruction",
+                                   k, name);
                         return false;
                 }
                 isa_encode(isa, &(struct instruction){ { last } }, bare);
                 if (k == length - 1 && memcmp(bytes, bare, (size_t)each)) {
                         diag_error(diag, EXIT_INVALID,
-                                   "instruction %" PRId64 ": %s has flags, or bits that are no field's", k, name);
+                                   "instruction %" PRId64
+                                   ": %s has flags, or bits that are no field's",
+                                   k, name);
                         return false;
                 }
         }
@@ -153,7 +161,9 @@ bool program_begin(struct machine_program *p, struct arena *arena, struct diag *
         if (p->dram_bytes % PROGRAM_PAGE || p->dram_bytes < 2 * PROGRAM_PAGE ||
             p->dram_bytes > PROGRAM_MEMORY_MOST) {
                 diag_error(diag, EXIT_INVALID,
-                           "memory has %" PRId64 " bytes: want a multiple of 4096, from 8192 to 2^32", p->dram_bytes);
+                           "memory has %" PRId64
+                           " bytes: want a multiple of 4096, from 8192 to 2^32",
+                           p->dram_bytes);
                 return false;
         }
         for (int k = 0; k < p->count; k++) {

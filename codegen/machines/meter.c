@@ -137,7 +137,9 @@ static void add_classes(const struct isa *isa, const struct meter *m, struct tex
         for (int k = 0; k < class_count(isa->set); k++) {
                 const struct meter_class *c = &m->classes[k];
                 if (c->count)
-                        text_add(out, "%-10s %12" PRId64 " %12" PRId64 " %12" PRId64 " %12" PRId64 " %7.1f %%\n",
+                        text_add(out,
+                                 "%-10s %12" PRId64 " %12" PRId64 " %12" PRId64 " %12" PRId64
+                                 " %7.1f %%\n",
                                  class_of(isa->set, k).name, c->count, c->steps, c->bytes, c->busy,
                                  meter_share(c->busy, m->cycles));
         }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Orders block by block. Where only one storage is alive between two steps, all before the first comes before all behind the second, as
- * between blocks of branches that meet again; the steps between two such places are ordered by themselves, for the least peak of their own.
- * The order of least peak of all is content where it is no higher than the highest block. */
+/* Orders block by block. Where only one storage is alive between two steps, all before the first
+ * comes before all behind the second, as between blocks of branches that meet again; the steps
+ * between two such places are ordered by themselves, for the least peak of their own. The order
+ * of least peak of all is content where it is no higher than the highest block. */
 #include <string.h>
 
 #include "base/size.h"
 #include "codegen/sections/sections.h"
 #include "passes/memory/arrange_search.h"
 
-/* steps of a block are numbers 1.. of its graph; 0 touches what is there before it, the last what is there behind it */
+/* steps of a block are numbers 1.. of its graph; 0 touches what is there before it, the last
+ * what is there behind it */
 struct block { const struct network *n; struct arena *arena; int from, to; struct step_graph g; };
 
 static int step_of(const struct block *b, int step)
@@ -31,7 +33,8 @@ static void add_leaf(struct block *b, int volume)
                         step_before(&b->g, b->arena, step, step_of(b, v->maker));
         }
         if (r.step_count < 2) {
-                b->g.steps[r.steps[0]].own += r.steps[0] && r.steps[0] < b->g.count - 1 ? r.bytes : 0;
+                b->g.steps[r.steps[0]].own +=
+                        r.steps[0] && r.steps[0] < b->g.count - 1 ? r.bytes : 0;
                 return;
         }
         step_graph_resident(&b->g, b->arena, r);

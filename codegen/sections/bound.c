@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* What is gathered and scattered in any case, in an order of steps.
  *
- * At the time of a step, all volumes that it touches and all that later steps need are somewhere: live(t) bytes, of which activation memory
- * has no more than it holds. The life of a volume v falls into gaps, from one step that touches it to the next that reads it: gap 1 begins
- * with the step that makes v, each other one behind the step that ends the one before. Let away(v, j) be bytes of v that are not in
- * activation memory at some time of gap j. Then
+ * At the time of a step, all volumes that it touches and all that later steps need are somewhere:
+ * live(t) bytes, of which activation memory has no more than it holds. The life of a volume v falls
+ * into gaps, from one step that touches it to the next that reads it: gap 1 begins with the step
+ * that makes v, each other one behind the step that ends the one before. Let away(v, j) be bytes of
+ * v that are not in activation memory at some time of gap j. Then
  *
  *      for each t: the sum of away(v, j), of all v that live at t and their gaps, >= live(t) - memory;     0 <= away(v, j) <= bytes of v
  *
- * Such a byte is gathered for the step that ends the gap, once for each gap, unless the host takes it from DDR; and it is scattered once for
- * all gaps, unless the host wrote it into DDR. So no plan moves less than the least sum of gathers(v, j) + scatters(v), where scatters(v) >=
- * away(v, j) for each j, hence >= the sum of share(j) * away(v, j) for any shares that add up to 1. With given shares that is a linear
- * program whose columns are intervals of time: a flow from where a gap begins to where it ends, with arcs back for what is away without need
- * (Ahuja, Magnanti, Orlin, Network Flows, 1993, 9.6), which shortest augmenting paths solve. The bound is the largest for three kinds of
- * shares: the first gap has all of it, the last one has, each has as much. */
+ * Such a byte is gathered for the step that ends the gap, once for each gap, unless the host
+ * takes it from DDR; and it is scattered once for all gaps, unless the host wrote it into DDR.
+ * So no plan moves less than the least sum of gathers(v, j) + scatters(v), where scatters(v) >=
+ * away(v, j) for each j, hence >= the sum of share(j) * away(v, j) for any shares that add up to
+ * 1. With given shares that is a linear program whose columns are intervals of time: a flow from
+ * where a gap begins to where it ends, with arcs back for what is away without need (Ahuja,
+ * Magnanti, Orlin, Network Flows, 1993, 9.6), which shortest augmenting paths solve. The bound
+ * is the largest for three kinds of shares: the first gap has all of it, the last one has, each
+ * has as much. */
 #include <stdlib.h>
 
 #include "codegen/sections/sections.h"
@@ -32,7 +36,8 @@ static void add_arc(struct flow *f, int from, int to, int64_t room, int64_t cost
 {
         for (int back = 0; back < 2; back++) {
                 ARENA_GROW(f->arena, f->arcs, f->arc_count);
-                f->arcs[f->arc_count++] = back ? (struct arc){ to, from, 0, -cost, -1 } : (struct arc){ from, to, room, cost, volume };
+                f->arcs[f->arc_count++] = back ? (struct arc){ to, from, 0, -cost, -1 }
+                                               : (struct arc){ from, to, room, cost, volume };
         }
 }
 
@@ -46,7 +51,8 @@ static bool find_path(struct flow *f, int to)
                 changed = false;
                 for (int k = 0; k < f->arc_count; k++) {
                         const struct arc *a = &f->arcs[k];
-                        if (!a->room || f->distance[a->from] == INT64_MAX || f->distance[a->from] + a->cost >= f->distance[a->to])
+                        if (!a->room || f->distance[a->from] == INT64_MAX ||
+                            f->distance[a->from] + a->cost >= f->distance[a->to])
                                 continue;
                         f->distance[a->to] = f->distance[a->from] + a->cost;
                         f->by[a->to] = k;
@@ -91,10 +97,11 @@ static void add_gaps(struct flow *f, const struct section_plan *p, int volume, e
         if (!gaps)
                 times[gaps++] = from;
         for (int j = 0; j < gaps; from = times[j++] + 1) {
-                const bool all = kind == SHARE_FIRST ? !j : j == gaps - 1, gathered = n->steps[p->order[times[j]]].kind != STEP_UPLOAD;
+                const bool all = kind == SHARE_FIRST ? !j : j == gaps - 1,
+                           gathered = n->steps[p->order[times[j]]].kind != STEP_UPLOAD;
                 const int64_t share = kind == SHARE_EVEN ? UNIT / gaps : all ? UNIT : 0;
-                add_arc(f, from + 1, times[j] + 2, v->rows * row_bytes(n, v), (scattered ? share : 0) + (gathered && v->reader_count ? UNIT : 0),
-                        volume);
+                add_arc(f, from + 1, times[j] + 2, v->rows * row_bytes(n, v),
+                        (scattered ? share : 0) + (gathered && v->reader_count ? UNIT : 0), volume);
         }
 }
 
@@ -106,7 +113,8 @@ static int64_t solve(const struct section_plan *p, enum share kind, int64_t *awa
         struct flow f = { .arena = scratch, .nodes = times + 3 };
         f.distance = arena_array(scratch, (size_t)f.nodes, sizeof *f.distance);
         f.by = arena_array(scratch, (size_t)f.nodes, sizeof *f.by);
-        int64_t *live = arena_array(scratch, (size_t)times + 2, sizeof *live), sum = 0, cost = 0, before = 0;
+        int64_t *live = arena_array(scratch, (size_t)times + 2, sizeof *live), sum = 0, cost = 0,
+                before = 0;
         for (int i = 0; i < n->volume_count; i++) {
                 const struct volume *v = &n->volumes[i];
                 int first, last;

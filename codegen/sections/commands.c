@@ -34,7 +34,8 @@ void command_print(struct text *out, const struct machine_command *c)
                 if (fields[f].kind == KIND_NAME)
                         text_add(out, " %s", c->name);
                 else
-                        text_add(out, fields[f].kind == KIND_ADDRESS ? " 0x%" PRIx64 : " %" PRId64, c->field[f]);
+                        text_add(out, fields[f].kind == KIND_ADDRESS ? " 0x%" PRIx64 : " %" PRId64,
+                                 c->field[f]);
         }
         text_add(out, "\n");
 }
@@ -105,14 +106,16 @@ static bool is_name(struct word w)
 static int find_command(struct word w, bool comment)
 {
         for (int k = 0; k < COMMAND_COUNT; k++)
-                if (command_info[k].comment == comment && strlen(command_info[k].name) == w.length &&
+                if (command_info[k].comment == comment &&
+                    strlen(command_info[k].name) == w.length &&
                     !memcmp(command_info[k].name, w.at, w.length))
                         return k;
         return -1;
 }
 
 /* NULL: it is one, or *is_command is false; else what is wrong */
-static const char *read_line(struct arena *arena, struct line l, struct machine_command *c, bool *is_command)
+static const char *read_line(struct arena *arena, struct line l, struct machine_command *c,
+                             bool *is_command)
 {
         struct word w;
         bool comment = false;
@@ -135,22 +138,28 @@ static const char *read_line(struct arena *arena, struct line l, struct machine_
         for (int i = 0; i < command_info[code].field_count; i++) {
                 const int f = command_info[code].fields[i];
                 if (!next_word(&l, &w))
-                        return arena_printf(arena, "%s has no %s", command_info[code].name, fields[f].name);
-                if (fields[f].kind == KIND_NAME ? !is_name(w) : !read_number(w, fields[f].kind == KIND_ADDRESS, &c->field[f]))
-                        return arena_printf(arena, "%s of %s is no %s", fields[f].name, command_info[code].name,
-                                            fields[f].kind == KIND_NAME      ? "name"
-                                            : fields[f].kind == KIND_ADDRESS ? "address such as 0x40"
-                                                                             : "number");
+                        return arena_printf(arena, "%s has no %s", command_info[code].name,
+                                            fields[f].name);
+                if (fields[f].kind == KIND_NAME
+                            ? !is_name(w)
+                            : !read_number(w, fields[f].kind == KIND_ADDRESS, &c->field[f]))
+                        return arena_printf(
+                                arena, "%s of %s is no %s", fields[f].name, command_info[code].name,
+                                fields[f].kind == KIND_NAME      ? "name"
+                                : fields[f].kind == KIND_ADDRESS ? "address such as 0x40"
+                                                                 : "number");
                 if (fields[f].kind == KIND_NAME)
                         c->name = arena_printf(arena, "%.*s", (int)w.length, w.at);
         }
         if (next_word(&l, &w))
-                return arena_printf(arena, "%s has %d fields, and here are more", command_info[code].name, command_info[code].field_count);
+                return arena_printf(arena, "%s has %d fields, and here are more",
+                                    command_info[code].name, command_info[code].field_count);
         *is_command = true;
         return NULL;
 }
 
-struct machine_command *commands_parse(struct arena *arena, const char *text, size_t length, int *count, struct diag *diag)
+struct machine_command *commands_parse(struct arena *arena, const char *text, size_t length,
+                                       int *count, struct diag *diag)
 {
         struct machine_command *all = NULL;
         int64_t number = 1;
@@ -159,9 +168,11 @@ struct machine_command *commands_parse(struct arena *arena, const char *text, si
                 const char *stop = memchr(at, '\n', (size_t)(end - at));
                 bool is_command;
                 struct machine_command c = { 0 };
-                const char *wrong = read_line(arena, (struct line){ at, stop ? stop : end }, &c, &is_command);
+                const char *wrong =
+                        read_line(arena, (struct line){ at, stop ? stop : end }, &c, &is_command);
                 if (wrong) {
-                        diag_error(diag, EXIT_INVALID, "line " DIAG_LINE("%" PRId64) ": %s", number, wrong);
+                        diag_error(diag, EXIT_INVALID, "line " DIAG_LINE("%" PRId64) ": %s", number,
+                                   wrong);
                         return NULL;
                 }
                 if (is_command) {

@@ -10,7 +10,8 @@
 
 /* ---- layers ---- */
 
-/* What a step's commands do: bytes that they touch; gathered, scattered: of what it makes. An input has none of its own, and may be gathered. */
+/* What a step's commands do: bytes that they touch; gathered, scattered: of what it makes. An
+ * input has none of its own, and may be gathered. */
 struct layer {
         const char *command;            /* NULL: it has none */
         int commands;
@@ -19,7 +20,8 @@ struct layer {
         int64_t read, written, gathered, scattered;     /* bytes */
 };
 
-static struct layer *maker_of(const struct network *n, struct layer *layers, const struct storage_leaf *leaf)
+static struct layer *maker_of(const struct network *n, struct layer *layers,
+                              const struct storage_leaf *leaf)
 {
         const int maker = n->volumes[leaf->volume].maker;
         if (maker >= 0 && n->steps[maker].kind == STEP_INPUT)
@@ -28,22 +30,29 @@ static struct layer *maker_of(const struct network *n, struct layer *layers, con
 }
 
 /* rows of some channels of a storage: of each that makes such channels its own */
-static void count_copy(const struct section_plan *p, struct layer *layers, const struct machine_command *c)
+static void count_copy(const struct section_plan *p, struct layer *layers,
+                       const struct machine_command *c)
 {
         const struct network *n = p->n;
-        const int64_t row = overlay_row(n->overlay, c->field[FIELD_w]), plane = row * c->field[FIELD_h];
+        const int64_t row = overlay_row(n->overlay, c->field[FIELD_w]),
+                      plane = row * c->field[FIELD_h];
         const int64_t rows = c->field[FIELD_last] - c->field[FIELD_first] + 1;
         for (int k = 0; k < n->storage_count; k++) {
                 const struct section_storage *s = &n->storages[k];
-                const int64_t at = c->field[FIELD_ddroff] - p->ddr[k], from = at / plane, end = from + c->field[FIELD_c];
-                if (p->ddr[k] < 0 || at < 0 || from >= s->channels || s->rows * overlay_row(n->overlay, s->columns) != plane)
+                const int64_t at = c->field[FIELD_ddroff] - p->ddr[k], from = at / plane,
+                              end = from + c->field[FIELD_c];
+                if (p->ddr[k] < 0 || at < 0 || from >= s->channels ||
+                    s->rows * overlay_row(n->overlay, s->columns) != plane)
                         continue;
                 for (int i = 0; i < s->leaf_count; i++) {
-                        const int64_t first = s->leaves[i].channel, last = first + n->volumes[s->leaves[i].volume].channels;
-                        const int64_t both = (last < end ? last : end) - (first > from ? first : from);
+                        const int64_t first = s->leaves[i].channel,
+                                      last = first + n->volumes[s->leaves[i].volume].channels;
+                        const int64_t both =
+                                (last < end ? last : end) - (first > from ? first : from);
                         struct layer *l = both > 0 ? maker_of(n, layers, &s->leaves[i]) : NULL;
                         if (l)
-                                *(c->code == COMMAND_XNGather ? &l->gathered : &l->scattered) += both * rows * row;
+                                *(c->code == COMMAND_XNGather ? &l->gathered : &l->scattered) +=
+                                        both * rows * row;
                 }
                 return;
         }
@@ -63,18 +72,24 @@ static struct layer *find_layers(const struct section_plan *p, const struct comm
                 if (s->kind != STEP_CONV)
                         continue;
                 layers[k].steps = step_array_steps(n, s, true);
-                layers[k].products = step_positions(n, s) * n->volumes[s->output].channels * s->weight_inputs * s->rows.kernel * s->columns.kernel;
+                layers[k].products = step_positions(n, s) * n->volumes[s->output].channels *
+                                     s->weight_inputs * s->rows.kernel * s->columns.kernel;
         }
         for (int i = 0; i < list->count; i++) {
                 const struct machine_command *c = &list->items[i];
-                struct layer *l = c->name && !command_info[c->code].comment ? map_get(by_name, c->name, strlen(c->name)) : NULL;
+                struct layer *l = c->name && !command_info[c->code].comment
+                                          ? map_get(by_name, c->name, strlen(c->name))
+                                          : NULL;
                 if (c->code == COMMAND_XNGather || c->code == COMMAND_XNScatter)
                         count_copy(p, layers, c);
                 if (!l)
                         continue;
                 l->first = l->commands ? l->first : c->slot;
                 l->last = c->slot;
-                l->command = l->command && c->code == COMMAND_XNMaxPool ? l->command : command_info[c->code].name;      /* copies, too */
+                /* copies, too */
+                l->command = l->command && c->code == COMMAND_XNMaxPool
+                                     ? l->command
+                                     : command_info[c->code].name;
                 l->commands++;
                 l->read += command_bytes(c, n->overlay, false);
                 l->written += command_bytes(c, n->overlay, true);
@@ -102,16 +117,21 @@ static struct host find_host(const struct module *m, const struct network *n)
                 next += host;
                 if (op->code == OP_yield || op_info[op->code].traits & TRAIT_FREE)
                         continue;
-                const double products = op_info[op->code].traits & TRAIT_CONTRACTION ? op_flops(op) / 2 : 0;
+                const double products =
+                        op_info[op->code].traits & TRAIT_CONTRACTION ? op_flops(op) / 2 : 0;
                 h.all += products;
                 h.products += host ? products : 0;
-                node_uses_add(h.uses, op->location ? op->location : op_info[op->code].name, !host, host);
+                node_uses_add(h.uses, op->location ? op->location : op_info[op->code].name, !host,
+                              host);
         }
         h.nodes = node_uses_count(h.uses);
         return h;
 }
 
-static double products_share(const struct host *h) { return h->all > 0 ? 1 - h->products / h->all : 1; }
+static double products_share(const struct host *h)
+{
+        return h->all > 0 ? 1 - h->products / h->all : 1;
+}
 
 /* One line about all that the machine does not compute. */
 static void remark_host(const struct host *h, struct diag *diag)
@@ -124,8 +144,9 @@ static void remark_host(const struct host *h, struct diag *diag)
                 if (use->processor && named++ < NAMED)
                         text_add(&names, "%s%s", named > 1 ? ", " : "", use->name);
         if (count)
-                diag_warning(diag, "sections: %d node%s stay%s on the host, or parts of them: %s%s", count, count == 1 ? "" : "s", count == 1 ? "s" : "",
-                             names.data, count > NAMED ? ", ..." : "");
+                diag_warning(diag, "sections: %d node%s stay%s on the host, or parts of them: %s%s",
+                             count, count == 1 ? "" : "s", count == 1 ? "s" : "", names.data,
+                             count > NAMED ? ", ..." : "");
         text_free(&names);
 }
 
@@ -157,18 +178,26 @@ static void say_stats(const struct section_plan *p, const struct figures *f, con
 {
         const char *heuristic;
         const int64_t least = best_heuristic(p, &heuristic), all = p->gathered + p->scattered;
-        fprintf(stderr, "stats: activations %" PRId64 " of %" PRId64 " bytes, live peak %" PRId64 "; order %s (the model's %" PRId64
-                        ", the best %" PRId64 ", none below %" PRId64 "), placed by %s\n",
-                p->used, p->memory, p->peak, p->order_name, p->model_peak, p->best_peak, p->best_bound, p->placed_by);
-        fprintf(stderr, "stats: ddr        %" PRId64 " bytes gathered, %" PRId64 " scattered, none below %" PRId64, p->gathered, p->scattered,
-                p->traffic_bound);
+        fprintf(stderr,
+                "stats: activations %" PRId64 " of %" PRId64 " bytes, live peak %" PRId64
+                "; order %s (the model's %" PRId64 ", the best %" PRId64 ", none below %" PRId64
+                "), placed by %s\n",
+                p->used, p->memory, p->peak, p->order_name, p->model_peak, p->best_peak,
+                p->best_bound, p->placed_by);
+        fprintf(stderr,
+                "stats: ddr        %" PRId64 " bytes gathered, %" PRId64
+                " scattered, none below %" PRId64,
+                p->gathered, p->scattered, p->traffic_bound);
         if (all && p->traffic_bound)
                 fprintf(stderr, " (%.3fx)", (double)all / (double)p->traffic_bound);
         if (least >= 0)
-                fprintf(stderr, "; kept by %s, by heuristic %s %" PRId64, p->chosen_by, heuristic, least);
+                fprintf(stderr, "; kept by %s, by heuristic %s %" PRId64, p->chosen_by, heuristic,
+                        least);
         fprintf(stderr, "; %" PRId64 " bytes of it\n", p->ddr_bytes);
-        fprintf(stderr, "stats: array      %" PRId64 " steps, %" PRId64 " without copies of volumes of few channels, which %d have\n", p->array_steps,
-                p->array_steps_once, p->replicated);
+        fprintf(stderr,
+                "stats: array      %" PRId64 " steps, %" PRId64
+                " without copies of volumes of few channels, which %d have\n",
+                p->array_steps, p->array_steps_once, p->replicated);
         fprintf(stderr, "stats: commands   %" PRId64 " slots:", f->slots);
         for (int k = 0; k < COMMAND_COUNT; k++)
                 if (f->commands[k] && !command_info[k].comment)
@@ -185,11 +214,15 @@ static void say_layers(const struct section_plan *p, const struct layer *layers)
                 const struct layer *l = &layers[p->order[t]];
                 if (!l->command)
                         continue;
-                fprintf(stderr, "stats: layer      %s %s: %d in slots %" PRId64 " to %" PRId64 ", ", s->name, l->command, l->commands, l->first, l->last);
+                fprintf(stderr, "stats: layer      %s %s: %d in slots %" PRId64 " to %" PRId64 ", ",
+                        s->name, l->command, l->commands, l->first, l->last);
                 if (l->steps)
-                        fprintf(stderr, "%" PRId64 " steps of the array, %.1f %% of it, ", l->steps, 100 * utilization(p->n, l));
-                fprintf(stderr, "read %" PRId64 ", written %" PRId64 "; of its result gathered %" PRId64 ", scattered %" PRId64 "\n", l->read, l->written, l->gathered,
-                        l->scattered);
+                        fprintf(stderr, "%" PRId64 " steps of the array, %.1f %% of it, ", l->steps,
+                                100 * utilization(p->n, l));
+                fprintf(stderr,
+                        "read %" PRId64 ", written %" PRId64 "; of its result gathered %" PRId64
+                        ", scattered %" PRId64 "\n",
+                        l->read, l->written, l->gathered, l->scattered);
         }
 }
 
@@ -202,30 +235,43 @@ static void report_layers(FILE *out, const struct section_plan *p, const struct 
                         continue;
                 fprintf(out, "%s\"name\": ", before);
                 json_string(out, p->n->steps[p->order[t]].name);
-                fprintf(out, ", \"command\": \"%s\", \"commands\": %d, \"first\": %" PRId64 ", \"last\": %" PRId64 ", \"steps\": %" PRId64
-                             ", \"products\": %" PRId64 ", \"utilization\": %.4f, \"read\": %" PRId64 ", \"written\": %" PRId64
-                             ", \"gathered\": %" PRId64 ", \"scattered\": %" PRId64 "}",
-                        l->command, l->commands, l->first, l->last, l->steps, l->products, utilization(p->n, l), l->read, l->written, l->gathered,
-                        l->scattered);
+                fprintf(out,
+                        ", \"command\": \"%s\", \"commands\": %d, \"first\": %" PRId64
+                        ", \"last\": %" PRId64 ", \"steps\": %" PRId64 ", \"products\": %" PRId64
+                        ", \"utilization\": %.4f, \"read\": %" PRId64 ", \"written\": %" PRId64
+                        ", \"gathered\": %" PRId64 ", \"scattered\": %" PRId64 "}",
+                        l->command, l->commands, l->first, l->last, l->steps, l->products,
+                        utilization(p->n, l), l->read, l->written, l->gathered, l->scattered);
                 before = ",\n    {";
         }
 }
 
-static void report(FILE *out, const struct section_plan *p, const struct figures *f, const struct host *h, const struct layer *layers,
-                   const char *version)
+static void report(FILE *out, const struct section_plan *p, const struct figures *f,
+                   const struct host *h, const struct layer *layers, const char *version)
 {
         const char *heuristic;
         const int64_t least = best_heuristic(p, &heuristic);
-        fprintf(out, "{\n  \"dnncc\": \"%s\",\n  \"machine\": \"%s\",\n", version, p->n->overlay->name);
-        fprintf(out, "  \"memory\": {\"activations\": %" PRId64 ", \"used\": %" PRId64 ", \"live_peak\": %" PRId64 ", \"placed_by\": \"%s\", \"ddr\": %"
-                     PRId64 "},\n",
+        fprintf(out, "{\n  \"dnncc\": \"%s\",\n  \"machine\": \"%s\",\n", version,
+                p->n->overlay->name);
+        fprintf(out,
+                "  \"memory\": {\"activations\": %" PRId64 ", \"used\": %" PRId64
+                ", \"live_peak\": %" PRId64 ", \"placed_by\": \"%s\", \"ddr\": %" PRId64 "},\n",
                 p->memory, p->used, p->peak, p->placed_by, p->ddr_bytes);
-        fprintf(out, "  \"order\": {\"name\": \"%s\", \"model\": %" PRId64 ", \"best\": %" PRId64 ", \"bound\": %" PRId64 "},\n", p->order_name,
-                p->model_peak, p->best_peak, p->best_bound);
-        fprintf(out, "  \"traffic\": {\"gathered\": %" PRId64 ", \"scattered\": %" PRId64 ", \"bound\": %" PRId64 ", \"chosen_by\": \"%s\", "
-                     "\"heuristic\": \"%s\", \"heuristic_bytes\": %" PRId64 ", \"slice_rows\": %" PRId64 "},\n",
-                p->gathered, p->scattered, p->traffic_bound, p->chosen_by, heuristic, least < 0 ? 0 : least, p->slice_rows);
-        fprintf(out, "  \"array\": {\"steps\": %" PRId64 ", \"once\": %" PRId64 ", \"replicated\": %d},\n", p->array_steps, p->array_steps_once, p->replicated);
+        fprintf(out,
+                "  \"order\": {\"name\": \"%s\", \"model\": %" PRId64 ", \"best\": %" PRId64
+                ", \"bound\": %" PRId64 "},\n",
+                p->order_name, p->model_peak, p->best_peak, p->best_bound);
+        fprintf(out,
+                "  \"traffic\": {\"gathered\": %" PRId64 ", \"scattered\": %" PRId64
+                ", \"bound\": %" PRId64 ", \"chosen_by\": \"%s\", "
+                "\"heuristic\": \"%s\", \"heuristic_bytes\": %" PRId64 ", \"slice_rows\": %" PRId64
+                "},\n",
+                p->gathered, p->scattered, p->traffic_bound, p->chosen_by, heuristic,
+                least < 0 ? 0 : least, p->slice_rows);
+        fprintf(out,
+                "  \"array\": {\"steps\": %" PRId64 ", \"once\": %" PRId64
+                ", \"replicated\": %d},\n",
+                p->array_steps, p->array_steps_once, p->replicated);
         fprintf(out, "  \"slots\": %" PRId64 ",\n", f->slots);
         fprintf(out, "  \"products_share\": %.6f", products_share(h));
         node_shares_json(out, h->nodes);
@@ -233,7 +279,8 @@ static void report(FILE *out, const struct section_plan *p, const struct figures
         bool first = true;
         for (int k = 0; k < COMMAND_COUNT; k++)
                 if (f->commands[k]) {
-                        fprintf(out, "%s\"%s\": %d", first ? "" : ", ", command_info[k].name, f->commands[k]);
+                        fprintf(out, "%s\"%s\": %d", first ? "" : ", ", command_info[k].name,
+                                f->commands[k]);
                         first = false;
                 }
         fputs("},\n  \"layers\": [", out);
@@ -241,7 +288,8 @@ static void report(FILE *out, const struct section_plan *p, const struct figures
         fputs("]\n}\n", out);
 }
 
-void commands_say(const struct module *m, const struct section_plan *p, const struct command_list *list, const struct sections_options *options,
+void commands_say(const struct module *m, const struct section_plan *p,
+                  const struct command_list *list, const struct sections_options *options,
                   struct diag *diag)
 {
         const struct figures f = count_commands(list);

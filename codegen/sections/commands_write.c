@@ -15,7 +15,8 @@ static void number_values(struct module *m)
 
 /* ---- the text ---- */
 
-static void print_all(struct text *text, const struct section_plan *p, const struct command_list *list, const struct text *parameters,
+static void print_all(struct text *text, const struct section_plan *p,
+                      const struct command_list *list, const struct text *parameters,
                       const struct sections_options *options)
 {
         char digest[65];
@@ -23,16 +24,23 @@ static void print_all(struct text *text, const struct section_plan *p, const str
         sha256_init(&sha);
         sha256_update(&sha, parameters->data ? parameters->data : "", parameters->length);
         sha256_hex(&sha, digest);
-        text_add(text, "# dnncc %s, machine %s: 0x0 is activation memory of %" PRId64 " bytes, 0x1 DDR of %" PRId64 "; numbers of %d bytes\n",
-                 options->version, p->n->overlay->name, p->memory, p->ddr_bytes, p->n->overlay->number_bytes);
-        text_add(text, "# parameters %s sha256 %s bytes %zu\n", options->parameters_name ? options->parameters_name : "-", digest, parameters->length);
+        text_add(text,
+                 "# dnncc %s, machine %s: 0x0 is activation memory of %" PRId64
+                 " bytes, 0x1 DDR of %" PRId64 "; numbers of %d bytes\n",
+                 options->version, p->n->overlay->name, p->memory, p->ddr_bytes,
+                 p->n->overlay->number_bytes);
+        text_add(text, "# parameters %s sha256 %s bytes %zu\n",
+                 options->parameters_name ? options->parameters_name : "-", digest,
+                 parameters->length);
         command_templates(text);
         for (int k = 0; k < list->count; k++)
                 command_print(text, &list->items[k]);
 }
 
-/* With copies of volumes where they do not put off other commands; false: the plan, which had places, has none any more. */
-static bool make_commands(struct arena *arena, struct section_plan *p, struct command_list *list, struct text *parameters)
+/* With copies of volumes where they do not put off other commands; false: the plan, which had
+ * places, has none any more. */
+static bool make_commands(struct arena *arena, struct section_plan *p, struct command_list *list,
+                          struct text *parameters)
 {
         struct text with_copies = { 0 };
         *list = commands_make(arena, p, parameters);
@@ -48,8 +56,9 @@ static bool make_commands(struct arena *arena, struct section_plan *p, struct co
         return true;
 }
 
-bool sections_write(struct module *m, const struct overlay *overlay, const struct sections_options *options, FILE *out,
-                    FILE *parameters, struct diag *diag)
+bool sections_write(struct module *m, const struct overlay *overlay,
+                    const struct sections_options *options, FILE *out, FILE *parameters,
+                    struct diag *diag)
 {
         struct arena *arena = arena_new();
         struct text text = { 0 }, data = { 0 };
@@ -61,7 +70,8 @@ bool sections_write(struct module *m, const struct overlay *overlay, const struc
         struct section_plan *p = n ? plan_commands(n, memory, diag) : NULL;
         struct command_list list = { 0 };
         if (p && !make_commands(arena, p, &list, &data)) {
-                diag_error(diag, EXIT_INTERNAL, "volumes that had places without copies have none any more");
+                diag_error(diag, EXIT_INTERNAL,
+                           "volumes that had places without copies have none any more");
                 p = NULL;
         }
         if (p) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A module's function as steps of the machine and what is left for the host. What outputs need decides: whatever has a pattern is for the
- * machine, what the host needs of it is uploaded, and what the machine needs of the host is an input. */
+/* A module's function as steps of the machine and what is left for the host. What outputs need
+ * decides: whatever has a pattern is for the machine, what the host needs of it is uploaded, and
+ * what the machine needs of the host is an input. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -32,7 +33,8 @@ static bool is_plane(const struct network *n, const struct type *t)
 int network_volume(struct network *n, const struct value *v)
 {
         const bool integers = v->type->kind == TYPE_TENSOR && element_is_integer(v->type->element);
-        return network_volume_within(n, v, integers ? whole_range_of(v) : (struct whole_range){ 0, 0 });
+        return network_volume_within(n, v,
+                                     integers ? whole_range_of(v) : (struct whole_range){ 0, 0 });
 }
 
 int network_volume_within(struct network *n, const struct value *v, struct whole_range range)
@@ -94,12 +96,14 @@ static bool join_zeros(struct network *n, int a, int b)
 
 static bool find_concat(struct network *n, const struct op *op)
 {
-        if (op->code != OP_concat || op_int(op, "axis") != 1 || op_result(op)->type->rank != 4 || op->operand_count < 2)
+        if (op->code != OP_concat || op_int(op, "axis") != 1 || op_result(op)->type->rank != 4 ||
+            op->operand_count < 2)
                 return false;
         const int whole = network_volume(n, op_result(op));
         int *parts = arena_array(n->arena, (size_t)op->operand_count, sizeof *parts);
         for (int i = 0; i < op->operand_count; i++)
-                if (whole < 0 || (parts[i] = network_volume(n, op_operand(op, i))) < 0 || !join_zeros(n, whole, parts[i]))
+                if (whole < 0 || (parts[i] = network_volume(n, op_operand(op, i))) < 0 ||
+                    !join_zeros(n, whole, parts[i]))
                         return false;
         n->volumes[whole].parts = parts;
         n->volumes[whole].part_count = op->operand_count;
@@ -154,7 +158,8 @@ static void need_all(struct needs *q, const struct op *yield)
         while (q->count) {
                 const struct value *v = q->values[--q->count];
                 const int volume = v->scratch ? volume_of(v) : -1;
-                if (volume >= 0 && (q->n->volumes[volume].maker >= 0 || volume_is_concat(&q->n->volumes[volume]))) {
+                if (volume >= 0 && (q->n->volumes[volume].maker >= 0 ||
+                                    volume_is_concat(&q->n->volumes[volume]))) {
                         q->n->volumes[volume].uploaded = true;
                         need_volume(q, volume);
                 } else if (v->kind == VALUE_RESULT && !q->seen[v->op->number]) {
@@ -162,7 +167,9 @@ static void need_all(struct needs *q, const struct op *yield)
                         for (int i = 0; i < v->op->operand_count; i++)
                                 need_on_host(q, op_operand(v->op, i));
                         int captured = 0;
-                        struct value **all = v->op->region_count ? op_captures(q->n->arena, v->op, &captured) : NULL;
+                        struct value **all = v->op->region_count
+                                                     ? op_captures(q->n->arena, v->op, &captured)
+                                                     : NULL;
                         for (int i = 0; i < captured; i++)
                                 need_on_host(q, all[i]);
                 }
@@ -222,7 +229,8 @@ static void wait_for_uploads(struct settling *s, int input)
                 }
         }
         arena_free(scratch);
-        struct section_step *step = network_step(s->n, STEP_INPUT, v->kind == VALUE_RESULT ? v->op : NULL);
+        struct section_step *step =
+                network_step(s->n, STEP_INPUT, v->kind == VALUE_RESULT ? v->op : NULL);
         step->output = input;
         step->before = waits;
         step->before_count = count;
@@ -239,7 +247,8 @@ static void add_inputs(struct settling *s, int volume)
                 wait_for_uploads(s, volume);
 }
 
-/* Steps that are needed, inputs in front of what reads them, uploads behind what makes them; steps get other numbers. */
+/* Steps that are needed, inputs in front of what reads them, uploads behind what makes them;
+ * steps get other numbers. */
 static void settle_steps(struct network *n)
 {
         struct settling s = { .n = n, .old = n->steps };
@@ -313,7 +322,8 @@ static void add_readers(struct network *n, int volume, const struct volume *whol
 /* who reads a concat reads its parts */
 static void pass_readers_on(struct network *n)
 {
-        struct volume *own = arena_copy(n->arena, n->volumes, (size_t)n->volume_count * sizeof *own);
+        struct volume *own =
+                arena_copy(n->arena, n->volumes, (size_t)n->volume_count * sizeof *own);
         for (int i = 0; i < n->volume_count; i++)
                 for (int k = 0; own[i].needed && k < own[i].part_count; k++)
                         add_readers(n, own[i].parts[k], &own[i]);
@@ -328,7 +338,8 @@ static void sort_steps(struct network *n, int from)
                 return;
         struct section_step *sorted = arena_array(n->arena, (size_t)n->step_count, sizeof *sorted);
         int *number = arena_array(n->arena, (size_t)n->step_count, sizeof *number), count = 0;
-        bool *there = arena_array(n->arena, (size_t)n->volume_count, sizeof *there), *done = arena_array(n->arena, (size_t)n->step_count, sizeof *done);
+        bool *there = arena_array(n->arena, (size_t)n->volume_count, sizeof *there),
+             *done = arena_array(n->arena, (size_t)n->step_count, sizeof *done);
         struct settling s = { .n = n, .there = there };
         for (int k = 0; k < from; k++) {
                 number[k] = count;
@@ -396,7 +407,9 @@ static bool has_convolution(const struct network *n)
 
 static bool settle(struct network *n, const struct function *f, struct diag *diag)
 {
-        struct needs q = { .n = n, .seen = arena_array(n->arena, (size_t)number_ops(f) + 1, sizeof *q.seen) };
+        struct needs q = {
+                .n = n, .seen = arena_array(n->arena, (size_t)number_ops(f) + 1, sizeof *q.seen)
+        };
         need_all(&q, f->body.last);
         settle_steps(n);
         for (int k = 0; k < n->step_count; k++)
@@ -415,14 +428,18 @@ static bool settle(struct network *n, const struct function *f, struct diag *dia
         network_name_all(n);
         for (int k = 0; k < n->step_count; k++)
                 if (!network_take_zeros(n, &n->steps[k])) {
-                        diag_error(diag, EXIT_UNSUPPORTED, "'%s' has biases, or results, that its commands have no room for", n->steps[k].name);
+                        diag_error(
+                                diag, EXIT_UNSUPPORTED,
+                                "'%s' has biases, or results, that its commands have no room for",
+                                n->steps[k].name);
                         return false;
                 }
         find_host(n, f, q.seen);
         return true;
 }
 
-struct network *network_find(struct arena *arena, struct module *m, const struct overlay *overlay, struct diag *diag)
+struct network *network_find(struct arena *arena, struct module *m, const struct overlay *overlay,
+                             struct diag *diag)
 {
         struct network *n = ARENA_NEW(arena, struct network);
         *n = (struct network){ .arena = arena, .overlay = overlay };

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Of a network whose steps are known: pools that a convolution's command computes, and which volumes lie side by side. */
+/* Of a network whose steps are known: pools that a convolution's command computes, and which
+ * volumes lie side by side. */
 #include "codegen/sections/sections.h"
 
 /* ---- a convolution and the pool behind it ---- */
 
 static bool is_windowed_by(const struct network *n, const struct section_step *pool)
 {
-        return pool->kind == STEP_MAX && pool->rows.kernel <= n->overlay->pool_rows && pool->columns.kernel <= n->overlay->pool_rows;
+        return pool->kind == STEP_MAX && pool->rows.kernel <= n->overlay->pool_rows &&
+               pool->columns.kernel <= n->overlay->pool_rows;
 }
 
 /* only this pool reads it, and a convolution makes it, by itself */
 static bool can_pool(const struct network *n, int volume, bool part)
 {
         const struct volume *v = &n->volumes[volume];
-        return v->maker >= 0 && n->steps[v->maker].kind == STEP_CONV && !n->steps[v->maker].pooled && !v->uploaded &&
-               v->reader_count == (part ? 0 : 1);
+        return v->maker >= 0 && n->steps[v->maker].kind == STEP_CONV &&
+               !n->steps[v->maker].pooled && !v->uploaded && v->reader_count == (part ? 0 : 1);
 }
 
 static int wholes_of(const struct network *n, int volume)
@@ -39,7 +41,8 @@ static int pool_behind(struct network *n, int volume, const struct section_step 
         conv->middle_columns = x->columns;
         conv->pooled_op = pool->op;
         const int maker = x->maker;
-        if (into < 0) {                 /* a part of what is pooled, which no value of the module is */
+        if (into < 0) {                 /* a part of what is pooled, which no value of the module is
+                                         */
                 ARENA_GROW(n->arena, n->volumes, n->volume_count);
                 y = &n->volumes[pool->output];
                 n->volumes[n->volume_count] = n->volumes[volume];
@@ -114,7 +117,8 @@ static int copy_of(struct network *n, int volume)
         return made;
 }
 
-/* lays a volume, and its parts, into a storage from a channel on; false: a part has another place */
+/* lays a volume, and its parts, into a storage from a channel on; false: a part has another
+ * place */
 static bool can_lay(const struct network *n, int volume)
 {
         const struct volume *v = &n->volumes[volume];
@@ -142,7 +146,8 @@ static void lay(struct network *n, int volume, int storage, int64_t channel)
         }
         for (int i = 0; i < n->volumes[volume].part_count; i++) {
                 int part = n->volumes[volume].parts[i];
-                const bool again = n->volumes[part].storage == storage && n->volumes[part].channel == channel;
+                const bool again =
+                        n->volumes[part].storage == storage && n->volumes[part].channel == channel;
                 if (!again && !can_lay(n, part))
                         n->volumes[volume].parts[i] = part = copy_of(n, part);
                 if (!again)
@@ -164,8 +169,12 @@ static void new_storage(struct network *n, int volume)
 {
         const struct volume *v = &n->volumes[volume];
         ARENA_GROW(n->arena, n->storages, n->storage_count);
-        n->storages[n->storage_count] = (struct section_storage){ .channels = v->channels, .rows = v->rows, .columns = v->columns, .root = volume,
-                                                                  .units = 1, .unit_channels = v->channels };
+        n->storages[n->storage_count] = (struct section_storage){ .channels = v->channels,
+                                                                  .rows = v->rows,
+                                                                  .columns = v->columns,
+                                                                  .root = volume,
+                                                                  .units = 1,
+                                                                  .unit_channels = v->channels };
         lay(n, volume, n->storage_count++, 0);
 }
 
@@ -174,10 +183,12 @@ void network_make_storages(struct network *n)
 {
         const int count = n->volume_count;
         for (int i = count - 1; i >= 0; i--)
-                if (n->volumes[i].needed && volume_is_concat(&n->volumes[i]) && !is_part(n, i) && n->volumes[i].storage < 0)
+                if (n->volumes[i].needed && volume_is_concat(&n->volumes[i]) && !is_part(n, i) &&
+                    n->volumes[i].storage < 0)
                         new_storage(n, i);
         for (int i = count - 1; i >= 0; i--)
-                if (n->volumes[i].needed && volume_is_concat(&n->volumes[i]) && n->volumes[i].storage < 0)
+                if (n->volumes[i].needed && volume_is_concat(&n->volumes[i]) &&
+                    n->volumes[i].storage < 0)
                         new_storage(n, i);
         for (int i = 0; i < n->volume_count; i++)
                 if (n->volumes[i].needed && n->volumes[i].storage < 0)

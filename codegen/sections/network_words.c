@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Of a network whose steps are known: their numbers, where zeros are known, too; names; and what is missing where there is none. */
+/* Of a network whose steps are known: their numbers, where zeros are known, too; names; and what
+ * is missing where there is none. */
 #include <string.h>
 
 #include "codegen/sections/sections.h"
@@ -18,7 +19,8 @@ static int64_t weights_of(const struct section_step *s, int64_t i, int input)
         return sum;
 }
 
-/* What is stored is less by the zeros: these go into biases and bounds. False: a number has no room. */
+/* What is stored is less by the zeros: these go into biases and bounds. False: a number has no
+ * room. */
 bool network_take_zeros(struct network *n, struct section_step *s)
 {
         const struct volume *y = &n->volumes[s->output];
@@ -46,7 +48,8 @@ static const char *first_of(struct arena *arena, const char *location)
         return comma ? arena_printf(arena, "%.*s", (int)(comma - location), location) : location;
 }
 
-static const char *unique_name(struct network *n, struct map *taken, const char *location, const char *otherwise)
+static const char *unique_name(struct network *n, struct map *taken, const char *location,
+                               const char *otherwise)
 {
         const char *name = location ? first_of(n->arena, location) : otherwise, *all = name;
         for (int k = 2; map_get(taken, all, strlen(all)); k++)
@@ -62,15 +65,21 @@ void network_name_all(struct network *n)
                 struct section_step *s = &n->steps[k];
                 const struct value *v = s->output >= 0 ? n->volumes[s->output].value : NULL;
                 const char *argument = v && v->kind == VALUE_ARGUMENT ? v->name : NULL;
-                s->name = s->kind == STEP_UPLOAD ? n->volumes[s->inputs[0]].name
-                                                 : unique_name(n, taken, s->op && s->op->location ? s->op->location : argument,
-                                                               s->kind == STEP_INPUT ? "input" : "copy");
+                s->name =
+                        s->kind == STEP_UPLOAD
+                                ? n->volumes[s->inputs[0]].name
+                                : unique_name(n, taken,
+                                              s->op && s->op->location ? s->op->location : argument,
+                                              s->kind == STEP_INPUT ? "input" : "copy");
         }
         for (int i = 0; i < n->volume_count; i++) {
                 struct volume *v = &n->volumes[i];
-                const char *location = v->value && v->value->kind == VALUE_RESULT ? v->value->op->location : NULL;
+                const char *location =
+                        v->value && v->value->kind == VALUE_RESULT ? v->value->op->location : NULL;
                 if (v->needed)
-                        v->name = unique_name(n, volumes, v->maker >= 0 ? n->steps[v->maker].name : location, "volume");
+                        v->name = unique_name(n, volumes,
+                                              v->maker >= 0 ? n->steps[v->maker].name : location,
+                                              "volume");
         }
 }
 
@@ -85,11 +94,19 @@ void network_say_missing(const struct module *m, struct diag *diag)
                         *(is_float ? &floats : &whole) = name;
                 }
         if (whole)
-                diag_error(diag, EXIT_UNSUPPORTED, "nothing of the model is for the machine: none of its quantized layers, such as '%s', is a "
-                                                   "convolution of one sample whose sums become bytes by shifts (--requantize=shift)", whole);
+                diag_error(diag, EXIT_UNSUPPORTED,
+                           "nothing of the model is for the machine: none of its quantized layers, "
+                           "such as '%s', is a "
+                           "convolution of one sample whose sums become bytes by shifts "
+                           "(--requantize=shift)",
+                           whole);
         else if (floats)
-                diag_error(diag, EXIT_UNSUPPORTED, "nothing of the model is for the machine: it has no quantized convolution, '%s' is of floats; "
-                                                   "--calibrate=SAMPLES --quantize makes bytes of them", floats);
+                diag_error(diag, EXIT_UNSUPPORTED,
+                           "nothing of the model is for the machine: it has no quantized "
+                           "convolution, '%s' is of floats; "
+                           "--calibrate=SAMPLES --quantize makes bytes of them",
+                           floats);
         else
-                diag_error(diag, EXIT_UNSUPPORTED, "nothing of the model is for the machine: it has no convolution at all");
+                diag_error(diag, EXIT_UNSUPPORTED,
+                           "nothing of the model is for the machine: it has no convolution at all");
 }

@@ -35,10 +35,10 @@ const struct overlay *overlay_sized(struct arena *arena, const char *sizes, stru
                         found = &overlays[k];
         }
         if (!found)
-                diag_error(
-                        diag, EXIT_USAGE,
-                        "--sizes of machine sections is how many channels its array takes, one of %s, not '%s'",
-                        known.data, text_argument(arena, sizes));
+                diag_error(diag, EXIT_USAGE,
+                           "--sizes of machine sections is how many channels its array takes, one "
+                           "of %s, not '%s'",
+                           known.data, text_argument(arena, sizes));
         text_free(&known);
         return found;
 }

@@ -7,7 +7,8 @@
  *   y = reduce_window max of x                                           XNMaxPool
  *   y = concat of volumes by channels                                    no command
  *
- * n, k, l, c, bias may differ from channel to channel. Halves are in what is added, so that >> rounds down. */
+ * n, k, l, c, bias may differ from channel to channel. Halves are in what is added, so that >>
+ * rounds down. */
 #include <string.h>
 
 #include "codegen/sections/sections.h"
@@ -31,14 +32,19 @@ static int64_t channels_of(const struct type *t)
         return t->rank > CHANNEL ? type_extent(t, CHANNEL) : 1;
 }
 
-static const struct op *op_of(const struct value *v) { return v->kind == VALUE_RESULT ? v->op : NULL; }
+static const struct op *op_of(const struct value *v)
+{
+        return v->kind == VALUE_RESULT ? v->op : NULL;
+}
 
-/* Numbers of a constant by channel, times `by` and added to what is there. False: v is none such. */
+/* Numbers of a constant by channel, times `by` and added to what is there. False: v is none
+ * such. */
 static bool add_numbers(const struct value *v, int64_t channels, int64_t by, int64_t *numbers)
 {
         struct spread s;
         int along = CHANNEL;
-        if (!spread_find(v, &along, &s) || (s.stride && along != CHANNEL) || !element_is_integer(v->type->element))
+        if (!spread_find(v, &along, &s) || (s.stride && along != CHANNEL) ||
+            !element_is_integer(v->type->element))
                 return false;
         for (int64_t i = 0; i < channels; i++)
                 numbers[i] += by * spread_number(&s, i).i;
@@ -47,17 +53,20 @@ static bool add_numbers(const struct value *v, int64_t channels, int64_t by, int
 
 static bool is_sum_of_integers(const struct value *v)
 {
-        return v->type->kind == TYPE_TENSOR && element_is_integer(v->type->element) && element_info[v->type->element].bytes == 4;
+        return v->type->kind == TYPE_TENSOR && element_is_integer(v->type->element) &&
+               element_info[v->type->element].bytes == 4;
 }
 
 static bool add_terms(struct sum *s, const struct value *v, int64_t sign, int depth)
 {
         const struct op *op = op_of(v);
-        if (op && depth < DEPTH && is_sum_of_integers(v) && (op->code == OP_add || op->code == OP_sub)) {
+        if (op && depth < DEPTH && is_sum_of_integers(v) &&
+            (op->code == OP_add || op->code == OP_sub)) {
                 const int64_t second = op->code == OP_sub ? -sign : sign;
                 for (int i = 0; i < 2; i++) {
                         const struct value *x = op_operand(op, i);
-                        if (!add_numbers(x, s->channels, i ? second : sign, s->added) && !add_terms(s, x, i ? second : sign, depth + 1))
+                        if (!add_numbers(x, s->channels, i ? second : sign, s->added) &&
+                            !add_terms(s, x, i ? second : sign, depth + 1))
                                 return false;
                 }
                 return true;
@@ -83,7 +92,8 @@ static bool add_terms(struct sum *s, const struct value *v, int64_t sign, int de
 static bool keeps_numbers(const struct op *op)
 {
         const enum element to = op_result(op)->type->element;
-        if (op->code != OP_cast || !element_is_integer(to) || !element_is_integer(op_operand(op, 0)->type->element))
+        if (op->code != OP_cast || !element_is_integer(to) ||
+            !element_is_integer(op_operand(op, 0)->type->element))
                 return false;
         struct whole_range all = whole_range_of_element(to), is = whole_range_of(op_operand(op, 0));
         return is.low >= all.low && is.high <= all.high;
@@ -97,7 +107,8 @@ static bool read_volume(struct network *n, const struct value *v, struct section
                 double number;
                 if (keeps_numbers(op)) {
                         v = op_operand(op, 0);
-                } else if (is_sum_of_integers(v) && (op->code == OP_add || op->code == OP_sub) && value_is_splat(op_operand(op, 1), &number)) {
+                } else if (is_sum_of_integers(v) && (op->code == OP_add || op->code == OP_sub) &&
+                           value_is_splat(op_operand(op, 1), &number)) {
                         offset += (int64_t)(op->code == OP_sub ? -number : number);
                         v = op_operand(op, 0);
                 } else {
@@ -109,7 +120,8 @@ static bool read_volume(struct network *n, const struct value *v, struct section
         return s->inputs[i] >= 0;
 }
 
-/* Whoever counts on zeros around what it reads decides which number is stored as 0. False: another one has decided otherwise. */
+/* Whoever counts on zeros around what it reads decides which number is stored as 0. False:
+ * another one has decided otherwise. */
 static bool wants_zero(struct network *n, int volume, int64_t offset, bool padded)
 {
         struct volume *v = &n->volumes[network_root(n, volume)];
@@ -127,7 +139,8 @@ struct bounds { int64_t low, high; };
 
 static bool find_window(const struct op *op, int d, int rank, const char *kernel, struct window *w)
 {
-        const int64_t *pads = op_ints(op, "pads", NULL), *steps = op_ints(op, "strides", NULL), *dilations = op_ints(op, "dilations", NULL);
+        const int64_t *pads = op_ints(op, "pads", NULL), *steps = op_ints(op, "strides", NULL),
+                      *dilations = op_ints(op, "dilations", NULL);
         w->kernel =
                 kernel ? op_ints(op, kernel, NULL)[d] : type_extent(op_operand(op, 1)->type, d + 2);
         w->step = steps[d];
@@ -139,8 +152,10 @@ static bool find_window(const struct op *op, int d, int rank, const char *kernel
 static bool find_pool(const struct op *op, struct section_step *s)
 {
         const int64_t *window = op_ints(op, "window", NULL), *steps = op_ints(op, "strides", NULL);
-        return window[0] == 1 && window[1] == 1 && steps[1] == 1 && find_window(op, 2, 4, "window", &s->rows) &&
-               find_window(op, 3, 4, "window", &s->columns) && s->rows.dilation == 1 && s->columns.dilation == 1;
+        return window[0] == 1 && window[1] == 1 && steps[1] == 1 &&
+               find_window(op, 2, 4, "window", &s->rows) &&
+               find_window(op, 3, 4, "window", &s->columns) && s->rows.dilation == 1 &&
+               s->columns.dilation == 1;
 }
 
 static int64_t *numbers_new(struct network *n, int64_t count, int64_t all)
@@ -152,7 +167,8 @@ static int64_t *numbers_new(struct network *n, int64_t count, int64_t all)
 }
 
 /* What is to be said of y = bound(of the sum). */
-static bool set_numbers(struct network *n, struct section_step *s, const struct sum *sum, int64_t *shift, struct bounds bounds)
+static bool set_numbers(struct network *n, struct section_step *s, const struct sum *sum,
+                        int64_t *shift, struct bounds bounds)
 {
         const int64_t count = sum->channels;
         int64_t *none = numbers_new(n, count, 0), *one = numbers_new(n, count, 1);
@@ -177,7 +193,10 @@ static bool add_step(struct network *n, const struct section_step *s, const stru
                 if (!wants_zero(n, s->inputs[i], s->offsets[i], s->padded))
                         return false;
         const bool bounded = s->kind != STEP_MAX;
-        const int volume = bounded ? network_volume_within(n, y, (struct whole_range){ (double)s->low, (double)s->high }) : network_volume(n, y);
+        const int volume =
+                bounded ? network_volume_within(
+                                  n, y, (struct whole_range){ (double)s->low, (double)s->high })
+                        : network_volume(n, y);
         if (volume < 0)
                 return false;
         n->volumes[volume].maker = n->step_count;
@@ -200,19 +219,23 @@ static bool is_padded(const struct network *n, const struct section_step *s, con
         bool padded = false;
         for (int i = 0; i < 2; i++) {
                 const struct window *w = along[i].w;
-                padded |= w->pad || (along[i].made - 1) * w->step + (w->kernel - 1) * w->dilation + 1 > along[i].extent;
+                padded |= w->pad ||
+                          (along[i].made - 1) * w->step + (w->kernel - 1) * w->dilation + 1 >
+                                  along[i].extent;
         }
         return padded;
 }
 
-static bool find_convolution(struct network *n, const struct op *op, const struct sum *sum, int64_t *shift, struct bounds bounds,
-                             const struct value *y)
+static bool find_convolution(struct network *n, const struct op *op, const struct sum *sum,
+                             int64_t *shift, struct bounds bounds, const struct value *y)
 {
         struct section_step s = { .kind = STEP_CONV, .op = op, .input_count = 1 };
         const struct value *w = op_operand(op, 1);
-        if (w->type->rank != 4 || !value_is_constant(w) || !element_is_integer(w->type->element) || whole_range_of(w).low < INT8_MIN ||
-            whole_range_of(w).high > INT8_MAX || !op_all_ones(op, "input_dilations") || whole_sum_bound(op) > INT32_MAX ||
-            !find_window(op, 0, 2, NULL, &s.rows) || !find_window(op, 1, 2, NULL, &s.columns) || !read_volume(n, op_operand(op, 0), &s, 0))
+        if (w->type->rank != 4 || !value_is_constant(w) || !element_is_integer(w->type->element) ||
+            whole_range_of(w).low < INT8_MIN || whole_range_of(w).high > INT8_MAX ||
+            !op_all_ones(op, "input_dilations") || whole_sum_bound(op) > INT32_MAX ||
+            !find_window(op, 0, 2, NULL, &s.rows) || !find_window(op, 1, 2, NULL, &s.columns) ||
+            !read_volume(n, op_operand(op, 0), &s, 0))
                 return false;
         s.weights = w->constant;
         s.weight_inputs = type_extent(w->type, 1);
@@ -220,17 +243,19 @@ static bool find_convolution(struct network *n, const struct op *op, const struc
         return set_numbers(n, &s, sum, shift, bounds) && add_step(n, &s, y);
 }
 
-static bool find_average(struct network *n, const struct op *op, const struct sum *sum, int64_t *shift, struct bounds bounds,
-                         const struct value *y)
+static bool find_average(struct network *n, const struct op *op, const struct sum *sum,
+                         int64_t *shift, struct bounds bounds, const struct value *y)
 {
         struct section_step s = { .kind = STEP_AVERAGE, .op = op, .input_count = 1 };
         const struct type *x = op_operand(op, 0)->type;
         int64_t axes[RANK_MAX];
         int count;
-        if (op_int(op, "kind") != REDUCE_sum || x->rank != 4 || !read_volume(n, op_operand(op, 0), &s, 0))
+        if (op_int(op, "kind") != REDUCE_sum || x->rank != 4 ||
+            !read_volume(n, op_operand(op, 0), &s, 0))
                 return false;
         if (op->code == OP_reduce) {
-                if (!value_ints(op_operand(op, 1), axes, RANK_MAX, &count) || count != 2 || axes[0] + axes[1] != 5 || axes[0] * axes[1] != 6)
+                if (!value_ints(op_operand(op, 1), axes, RANK_MAX, &count) || count != 2 ||
+                    axes[0] + axes[1] != 5 || axes[0] * axes[1] != 6)
                         return false;
                 s.rows = (struct window){ type_extent(x, 2), 1, 0, 1 };
                 s.columns = (struct window){ type_extent(x, 3), 1, 0, 1 };
@@ -241,10 +266,12 @@ static bool find_average(struct network *n, const struct op *op, const struct su
         return set_numbers(n, &s, sum, shift, bounds) && add_step(n, &s, y);
 }
 
-static bool find_sum_of_two(struct network *n, const struct op *op, const struct sum *sum, int64_t *shift, struct bounds bounds,
-                            const struct value *y)
+static bool find_sum_of_two(struct network *n, const struct op *op, const struct sum *sum,
+                            int64_t *shift, struct bounds bounds, const struct value *y)
 {
-        struct section_step s = { .kind = sum->count == 2 ? STEP_ADD : STEP_AVERAGE, .op = op, .input_count = sum->count };
+        struct section_step s = { .kind = sum->count == 2 ? STEP_ADD : STEP_AVERAGE,
+                                  .op = op,
+                                  .input_count = sum->count };
         s.rows = s.columns = (struct window){ 1, 1, 0, 1 };
         for (int i = 0; i < sum->count; i++) {
                 const struct value *x = sum->term[i];
@@ -258,12 +285,14 @@ static bool find_sum_of_two(struct network *n, const struct op *op, const struct
 static bool find_maximum(struct network *n, const struct op *op, const struct value *y)
 {
         struct section_step s = { .kind = STEP_MAX, .op = op, .input_count = 1 };
-        if (y->type->rank != 4 || !find_pool(op, &s) || !read_volume(n, op_operand(op, 0), &s, 0) || s.offsets[0])
+        if (y->type->rank != 4 || !find_pool(op, &s) || !read_volume(n, op_operand(op, 0), &s, 0) ||
+            s.offsets[0])
                 return false;
         const int made = network_volume(n, y);
         if (made < 0)
                 return false;
-        n->volumes[made].same = network_root(n, s.inputs[0]);     /* it has the zero of what it reads */
+        /* it has the zero of what it reads */
+        n->volumes[made].same = network_root(n, s.inputs[0]);
         return add_step(n, &s, y);
 }
 
@@ -273,7 +302,9 @@ static const struct value *take_bounds(const struct value *v, struct bounds *b)
 {
         double number;
         for (const struct op *op; (op = op_of(v)) && (op->code == OP_min || op->code == OP_max);) {
-                const int i = value_is_splat(op_operand(op, 1), &number) ? 1 : value_is_splat(op_operand(op, 0), &number) ? 0 : -1;
+                const int i = value_is_splat(op_operand(op, 1), &number)   ? 1
+                              : value_is_splat(op_operand(op, 0), &number) ? 0
+                                                                           : -1;
                 if (i < 0)
                         break;
                 if (op->code == OP_min)
@@ -289,7 +320,8 @@ bool pattern_find(struct network *n, const struct value *v)
 {
         const struct op *op = op_of(v);
         const struct value *x = v;
-        if (!op || v->type->kind != TYPE_TENSOR || !element_is_integer(v->type->element) || !type_is_static(v->type))
+        if (!op || v->type->kind != TYPE_TENSOR || !element_is_integer(v->type->element) ||
+            !type_is_static(v->type))
                 return false;
         if (op->code == OP_reduce_window && op_int(op, "kind") == REDUCE_max)
                 return find_maximum(n, op, v);
@@ -302,9 +334,11 @@ bool pattern_find(struct network *n, const struct value *v)
         if (byte)
                 x = op_operand(op, 0);
         x = take_bounds(x, &bounds);
-        const struct whole_range all = whole_range_of_element(v->type->element), narrow = { INT16_MIN, INT16_MAX };
+        const struct whole_range all = whole_range_of_element(v->type->element),
+                                 narrow = { INT16_MIN, INT16_MAX };
         const struct whole_range within = byte ? all : narrow;
-        if (!is_sum_of_integers(x) || (double)bounds.low < within.low || (double)bounds.high > within.high || bounds.low > bounds.high)
+        if (!is_sum_of_integers(x) || (double)bounds.low < within.low ||
+            (double)bounds.high > within.high || bounds.low > bounds.high)
                 return false;
         struct sum sum = { .arena = n->arena, .channels = channels_of(x->type) };
         sum.added = numbers_new(n, sum.channels, 0);
@@ -319,7 +353,8 @@ bool pattern_find(struct network *n, const struct value *v)
         const struct op *inner = op_of(sum.term[0]);
         if (sum.count == 1 && inner && inner->code == OP_convolve)
                 return find_convolution(n, inner, &sum, shift, bounds, v);
-        if (sum.count == 1 && inner && (inner->code == OP_reduce || inner->code == OP_reduce_window))
+        if (sum.count == 1 && inner &&
+            (inner->code == OP_reduce || inner->code == OP_reduce_window))
                 return find_average(n, inner, &sum, shift, bounds, v);
         return find_sum_of_two(n, x->kind == VALUE_RESULT ? x->op : op, &sum, shift, bounds, v);
 }

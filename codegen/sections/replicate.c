@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of volumes of few channels, side by side, as XFDNN has them: the array takes `channels` at once, and where a volume has no more than
- * half as many, places of a window read from copies of their own fill it.
+/* Copies of volumes of few channels, side by side, as XFDNN has them: the array takes `channels` at
+ * once, and where a volume has no more than half as many, places of a window read from copies of
+ * their own fill it.
  *
  *     3 channels, 12 copies 8 apart:   a window of 7 x 7 takes 5 steps of the array for a position, not 49
  *
- * Only where nothing is moved without copies, they fit into the memory that is left, and as many commands run at once (commands_write.c).
- * What makes the volume writes all copies. */
+ * Only where nothing is moved without copies, they fit into the memory that is left, and as many
+ * commands run at once (commands_write.c). What makes the volume writes all copies. */
 #include "base/size.h"
 #include "codegen/sections/sections.h"
 
-static int64_t places_of(const struct section_step *s) { return s->rows.kernel * s->columns.kernel; }
+static int64_t places_of(const struct section_step *s)
+{
+        return s->rows.kernel * s->columns.kernel;
+}
 
 /* Steps of the array for a position of what a convolution makes, for up to `channels` outputs. */
 static int64_t steps_of(const struct network *n, const struct section_step *s, int64_t units)
@@ -26,7 +30,9 @@ int64_t step_positions(const struct network *n, const struct section_step *s)
 int64_t step_array_steps(const struct network *n, const struct section_step *s, bool copies)
 {
         const int64_t units = copies ? n->storages[n->volumes[s->inputs[0]].storage].units : 1;
-        return step_positions(n, s) * divide_up(n->volumes[s->output].channels, n->overlay->channels) * steps_of(n, s, units);
+        return step_positions(n, s) *
+               divide_up(n->volumes[s->output].channels, n->overlay->channels) *
+               steps_of(n, s, units);
 }
 
 /* of all convolutions */
@@ -34,11 +40,13 @@ static int64_t array_steps(const struct network *n, bool copies)
 {
         int64_t sum = 0;
         for (int k = 0; k < n->step_count; k++)
-                sum += n->steps[k].kind == STEP_CONV ? step_array_steps(n, &n->steps[k], copies) : 0;
+                sum += n->steps[k].kind == STEP_CONV ? step_array_steps(n, &n->steps[k], copies)
+                                                     : 0;
         return sum;
 }
 
-/* channels from a copy to the next; *most: copies that the array has room for, and windows have places for. 0: the volume wants none */
+/* channels from a copy to the next; *most: copies that the array has room for, and windows have
+ * places for. 0: the volume wants none */
 static int64_t unit_of(const struct network *n, const struct section_storage *s, int64_t *most)
 {
         const struct volume *v = s->leaf_count == 1 ? &n->volumes[s->leaves[0].volume] : NULL;
@@ -64,7 +72,8 @@ static void copy_once(const struct network *n, struct section_storage *s)
 }
 
 /* As many copies as there is room for; false: none. */
-static bool give_copies(struct section_plan *p, struct section_storage *s, int64_t unit, int64_t most)
+static bool give_copies(struct section_plan *p, struct section_storage *s, int64_t unit,
+                        int64_t most)
 {
         const char *placed_by = p->placed_by;
         for (s->units = most, s->unit_channels = unit; s->units > 1; s->units--)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What stays in activation memory. Of each storage the first rows are kept there for as long as anybody needs them, and the others, its tail,
- * lie in DDR: a step that reads these gathers them slice by slice, one that makes them scatters them, two slices in turn, so that one is
- * moved while the other is computed. A tail may also stay for a while, for those who read it soon, and be gathered later: slice by slice, or
- * whole, from one of its readers on, for all that follow.
+/* What stays in activation memory. Of each storage the first rows are kept there for as long as
+ * anybody needs them, and the others, its tail, lie in DDR: a step that reads these gathers them
+ * slice by slice, one that makes them scatters them, two slices in turn, so that one is moved while
+ * the other is computed. A tail may also stay for a while, for those who read it soon, and be
+ * gathered later: slice by slice, or whole, from one of its readers on, for all that follow.
  *
  *      rows  0 +--------------+
  *              |     kept     |  activation memory
@@ -11,22 +12,23 @@
  *              |              |  DDR, and slices of it for a while
  *         rows +--------------+
  *
- * Where too much is in use, a heuristic says what is kept less of, until all fits; then whatever has room is kept again, and a search tries
- * others by chance, always the same. */
+ * Where too much is in use, a heuristic says what is kept less of, until all fits; then whatever
+ * has room is kept again, and a search tries others by chance, always the same. */
 #include <string.h>
 
 #include "base/random.h"
 #include "base/size.h"
 #include "codegen/sections/sections.h"
 
-const char *const heuristic_names[HEURISTIC_COUNT] = {
-        [HEURISTIC_LARGEST] = "largest", [HEURISTIC_FURTHEST] = "furthest", [HEURISTIC_CHEAPEST] = "cheapest"
-};
+const char *const heuristic_names[HEURISTIC_COUNT] = { [HEURISTIC_LARGEST] = "largest",
+                                                       [HEURISTIC_FURTHEST] = "furthest",
+                                                       [HEURISTIC_CHEAPEST] = "cheapest" };
 enum { CHANCE = HEURISTIC_COUNT };
 
 /* ---- rows ---- */
 
-static void window_rows(const struct window *w, int64_t from, int64_t to, int64_t rows, int64_t *first, int64_t *last)
+static void window_rows(const struct window *w, int64_t from, int64_t to, int64_t rows,
+                        int64_t *first, int64_t *last)
 {
         *first = from * w->step - w->pad;
         *last = (to - 1) * w->step - w->pad + (w->kernel - 1) * w->dilation + 1;
@@ -34,13 +36,15 @@ static void window_rows(const struct window *w, int64_t from, int64_t to, int64_
         *last = *last > rows ? rows : *last < *first ? *first : *last;
 }
 
-void step_middle_rows(const struct section_step *s, int64_t from, int64_t to, int64_t *first, int64_t *last)
+void step_middle_rows(const struct section_step *s, int64_t from, int64_t to, int64_t *first,
+                      int64_t *last)
 {
         window_rows(&s->pool_rows, from, to, s->middle_rows, first, last);
 }
 
 /* rows of what step s reads that rows from..to-1 of what it makes need */
-static void step_rows(const struct network *n, const struct section_step *s, int64_t from, int64_t to, int64_t *first, int64_t *last)
+static void step_rows(const struct network *n, const struct section_step *s, int64_t from,
+                      int64_t to, int64_t *first, int64_t *last)
 {
         if (s->pooled)
                 step_middle_rows(s, from, to, &from, &to);
@@ -54,10 +58,15 @@ static int64_t kept_of(const struct section_plan *p, int volume)
         return p->kept[p->n->volumes[volume].storage];
 }
 
-static bool is_whole(const struct section_plan *p, int volume) { return kept_of(p, volume) >= p->n->volumes[volume].rows; }
+static bool is_whole(const struct section_plan *p, int volume)
+{
+        return kept_of(p, volume) >= p->n->volumes[volume].rows;
+}
 
-/* Of rows of the output, the first whose windows need more of input i than what is kept; tail: the first whose windows need the tail alone. */
-static int64_t find_cut(const struct section_plan *p, const struct section_step *s, int i, int64_t rows, bool tail)
+/* Of rows of the output, the first whose windows need more of input i than what is kept; tail:
+ * the first whose windows need the tail alone. */
+static int64_t find_cut(const struct section_plan *p, const struct section_step *s, int i,
+                        int64_t rows, bool tail)
 {
         int64_t low = 0, high = rows, first, last;
         if (is_whole(p, s->inputs[i]))
@@ -73,22 +82,29 @@ static int64_t find_cut(const struct section_plan *p, const struct section_step 
         return low;
 }
 
-/* from which row of the output on a volume's rows are in another place: beyond what is kept, and in the tail */
+/* from which row of the output on a volume's rows are in another place: beyond what is kept, and
+ * in the tail */
 struct cuts { int64_t kept, tail; };
 
-static enum row_place place_at(const struct cuts *c, int64_t row) { return row < c->kept ? ROWS_KEPT : row < c->tail ? ROWS_SLICE : ROWS_TAIL; }
+static enum row_place place_at(const struct cuts *c, int64_t row)
+{
+        return row < c->kept ? ROWS_KEPT : row < c->tail ? ROWS_SLICE : ROWS_TAIL;
+}
 
-int plan_slices(const struct section_plan *p, int number, void (*visit)(const struct slice *slice, void *context), void *context)
+int plan_slices(const struct section_plan *p, int number,
+                void (*visit)(const struct slice *slice, void *context), void *context)
 {
         const struct section_step *s = &p->n->steps[number];
         if (s->output < 0 || !s->input_count)
                 return 0;
         const int time = p->time[number], storage = p->n->volumes[s->output].storage;
-        const int64_t rows = p->n->volumes[s->output].rows, kept = is_whole(p, s->output) ? rows : kept_of(p, s->output);
+        const int64_t rows = p->n->volumes[s->output].rows,
+                      kept = is_whole(p, s->output) ? rows : kept_of(p, s->output);
         struct cuts cuts[3] = { { kept, tail_is_there(p, storage, time) ? kept : rows } };
         for (int i = 0; i < s->input_count; i++) {
                 const bool tail = tail_is_there(p, p->n->volumes[s->inputs[i]].storage, time);
-                cuts[i + 1] = (struct cuts){ find_cut(p, s, i, rows, false), tail ? find_cut(p, s, i, rows, true) : rows };
+                cuts[i + 1] = (struct cuts){ find_cut(p, s, i, rows, false),
+                                             tail ? find_cut(p, s, i, rows, true) : rows };
         }
         int count = 0;
         for (int64_t at = 0, to; at < rows; at = to, count++) {
@@ -105,7 +121,8 @@ int plan_slices(const struct section_plan *p, int number, void (*visit)(const st
                 for (int i = 0; i < s->input_count; i++) {
                         slice.reads[i].place = place_at(&cuts[i + 1], at);
                         step_rows(p->n, s, at, to, &slice.reads[i].from, &slice.reads[i].to);
-                        if (slice.reads[i].place == ROWS_KEPT && to - at == rows)        /* not only what windows need of it */
+                        /* not only what windows need of it */
+                        if (slice.reads[i].place == ROWS_KEPT && to - at == rows)
                                 slice.reads[i].to = kept_of(p, s->inputs[i]);
                 }
                 visit(&slice, context);
@@ -113,7 +130,8 @@ int plan_slices(const struct section_plan *p, int number, void (*visit)(const st
         return count;
 }
 
-int64_t slice_gather(struct slice_rows *held, int64_t rows, int64_t from, int64_t to, int64_t *copied)
+int64_t slice_gather(struct slice_rows *held, int64_t rows, int64_t from, int64_t to,
+                     int64_t *copied)
 {
         const bool fits = held->end > held->base && from >= held->base && to - held->base <= rows;
         const int64_t overlap = held->end > from && from >= held->base ? held->end - from : 0;
@@ -131,8 +149,10 @@ static void add_room(const struct slice *slice, void *context)
 {
         struct room_finding *f = context;
         for (int i = 0; i < 3; i++) {
-                const bool moved = i < f->inputs ? slice->reads[i].place == ROWS_SLICE : i == 2 && slice->makes == ROWS_SLICE;
-                const int64_t rows = i < 2 ? slice->reads[i].to - slice->reads[i].from : slice->to - slice->from;
+                const bool moved = i < f->inputs ? slice->reads[i].place == ROWS_SLICE
+                                                 : i == 2 && slice->makes == ROWS_SLICE;
+                const int64_t rows =
+                        i < 2 ? slice->reads[i].to - slice->reads[i].from : slice->to - slice->from;
                 if (!moved)
                         continue;
                 f->room.turns[i] += f->room.turns[i] < 2;
@@ -176,7 +196,9 @@ int64_t leaf_again(const struct section_plan *p, int volume)
         const struct volume *v = &p->n->volumes[volume];
         int first, last;
         leaf_life(p, volume, &first, &last);
-        return last < p->again[v->storage] ? 0 : volume_room(p->n, v, v->rows - p->kept[v->storage], false);
+        return last < p->again[v->storage]
+                       ? 0
+                       : volume_room(p->n, v, v->rows - p->kept[v->storage], false);
 }
 
 int64_t residency_use(const struct section_plan *p, int64_t *use)
@@ -190,7 +212,8 @@ int64_t residency_use(const struct section_plan *p, int64_t *use)
                 for (int k = 0; k < n->storages[s].leaf_count; k++) {
                         const int leaf = n->storages[s].leaves[k].volume;
                         int first, last, end;
-                        const int64_t kept = volume_room(n, &n->volumes[leaf], p->kept[s], false), tail = leaf_tail(p, leaf, &end), again = leaf_again(p, leaf);
+                        const int64_t kept = volume_room(n, &n->volumes[leaf], p->kept[s], false),
+                                      tail = leaf_tail(p, leaf, &end), again = leaf_again(p, leaf);
                         leaf_life(p, leaf, &first, &last);
                         use[first] += kept + tail;
                         use[last + 1] -= kept;
@@ -205,7 +228,10 @@ int64_t residency_use(const struct section_plan *p, int64_t *use)
                 const struct slice_room room = plan_slice_room(p, p->order[t]);
                 for (int i = 0; i < 3; i++)
                         if (room.turns[i])
-                                use[t] += room.turns[i] * volume_room(n, &n->volumes[i < 2 ? s->inputs[i] : s->output], room.rows[i], true);
+                                use[t] += room.turns[i] *
+                                          volume_room(n,
+                                                      &n->volumes[i < 2 ? s->inputs[i] : s->output],
+                                                      room.rows[i], true);
                 most = use[t] > most ? use[t] : most;
         }
         arena_free(scratch);
@@ -214,7 +240,12 @@ int64_t residency_use(const struct section_plan *p, int64_t *use)
 
 /* ---- what is moved ---- */
 
-struct counting { struct section_plan *p; const struct section_step *s; struct slice_room room; struct slice_rows held[2]; };
+struct counting {
+        struct section_plan *p;
+        const struct section_step *s;
+        struct slice_room room;
+        struct slice_rows held[2];
+};
 
 static void count_slice(const struct slice *slice, void *context)
 {
@@ -225,9 +256,11 @@ static void count_slice(const struct slice *slice, void *context)
                 if (slice->reads[i].place != ROWS_SLICE)
                         continue;
                 int64_t copied;
-                const int64_t first = slice_gather(&c->held[i], c->room.turns[i] * c->room.rows[i], slice->reads[i].from, slice->reads[i].to,
-                                                   &copied);
-                c->p->gathered += (slice->reads[i].to > first ? slice->reads[i].to - first : 0) * row_bytes(c->p->n, v);
+                const int64_t first =
+                        slice_gather(&c->held[i], c->room.turns[i] * c->room.rows[i],
+                                     slice->reads[i].from, slice->reads[i].to, &copied);
+                c->p->gathered += (slice->reads[i].to > first ? slice->reads[i].to - first : 0) *
+                                  row_bytes(c->p->n, v);
                 *low = slice->reads[i].from < *low ? slice->reads[i].from : *low;
         }
 }
@@ -246,23 +279,30 @@ void residency_count(struct section_plan *p)
                 if (!whole)
                         plan_slices(p, k, count_slice, &c);
                 /* the host takes it from there */
-                const int taken = c.s->kind == STEP_UPLOAD ? n->volumes[c.s->inputs[0]].storage : -1;
-                if (taken >= 0 && !tail_is_there(p, taken, p->time[k]) && p->kept[taken] < p->low[taken])
+                const int taken =
+                        c.s->kind == STEP_UPLOAD ? n->volumes[c.s->inputs[0]].storage : -1;
+                if (taken >= 0 && !tail_is_there(p, taken, p->time[k]) &&
+                    p->kept[taken] < p->low[taken])
                         p->low[taken] = p->kept[taken];
         }
         for (int s = 0; s < n->storage_count; s++)
                 if (p->again[s] < n->step_count && p->kept[s] < n->storages[s].rows) {
                         p->low[s] = p->kept[s] < p->low[s] ? p->kept[s] : p->low[s];
-                        p->gathered += n->storages[s].channels * overlay_row(n->overlay, n->storages[s].columns) * (n->storages[s].rows - p->kept[s]);
+                        p->gathered += n->storages[s].channels *
+                                       overlay_row(n->overlay, n->storages[s].columns) *
+                                       (n->storages[s].rows - p->kept[s]);
                 }
         /* what is made in slices lies nowhere else */
         for (int k = 0; k < n->step_count; k++) {
-                const struct volume *v = n->steps[k].output >= 0 ? &n->volumes[n->steps[k].output] : NULL;
-                if (v && p->low[v->storage] > p->kept[v->storage] && !tail_is_there(p, v->storage, p->time[k]))
+                const struct volume *v =
+                        n->steps[k].output >= 0 ? &n->volumes[n->steps[k].output] : NULL;
+                if (v && p->low[v->storage] > p->kept[v->storage] &&
+                    !tail_is_there(p, v->storage, p->time[k]))
                         p->low[v->storage] = p->kept[v->storage];
         }
         for (int k = 0; k < n->step_count; k++) {
-                const struct volume *v = n->steps[k].output >= 0 ? &n->volumes[n->steps[k].output] : NULL;
+                const struct volume *v =
+                        n->steps[k].output >= 0 ? &n->volumes[n->steps[k].output] : NULL;
                 if (v && n->steps[k].kind != STEP_INPUT && p->kept[v->storage] < v->rows)
                         p->scattered += (v->rows - p->low[v->storage]) * row_bytes(n, v);
         }
@@ -278,7 +318,8 @@ struct choosing {
         uint64_t random;
 };
 
-/* bytes of a storage's row that are in use at a time; *next: when they are touched next, from then on */
+/* bytes of a storage's row that are in use at a time; *next: when they are touched next, from
+ * then on */
 static int64_t live_row(const struct choosing *c, int storage, int time, int *next, int *touches)
 {
         const struct network *n = c->p->n;
@@ -314,11 +355,14 @@ static int pick(struct choosing *c, int time, int64_t *row)
                 int next, touches;
                 if (c->fixed[s])
                         continue;
-                const bool tail = tail_is_there(c->p, s, time) && c->p->kept[s] < n->storages[s].rows;
-                const int64_t bytes = c->p->kept[s] || tail ? live_row(c, s, time, &next, &touches) : 0;
+                const bool tail =
+                        tail_is_there(c->p, s, time) && c->p->kept[s] < n->storages[s].rows;
+                const int64_t bytes =
+                        c->p->kept[s] || tail ? live_row(c, s, time, &next, &touches) : 0;
                 if (!bytes)
                         continue;
-                const double all = (double)bytes * (double)(tail ? n->storages[s].rows : c->p->kept[s]);
+                const double all =
+                        (double)bytes * (double)(tail ? n->storages[s].rows : c->p->kept[s]);
                 double value = all;
                 if (c->heuristic == HEURISTIC_FURTHEST)
                         value = (double)next * 1e12 + all;
@@ -453,12 +497,14 @@ static void keep_again(struct choosing *c, int s)
         c->p->again[s] = before;
 }
 
-/* Keeps more of each storage, as far as there is room and as less is moved; from storage `from` on, around. */
+/* Keeps more of each storage, as far as there is room and as less is moved; from storage `from`
+ * on, around. */
 static void fill(struct choosing *c, int from)
 {
         const struct network *n = c->p->n;
         for (int k = 0; k < 3 * n->storage_count; k++) {
-                const int s = (from + k) % n->storage_count, until = c->p->until[s], again = c->p->again[s];
+                const int s = (from + k) % n->storage_count, until = c->p->until[s],
+                          again = c->p->again[s];
                 const int64_t before = c->p->kept[s];
                 if (before >= n->storages[s].rows)
                         continue;
@@ -469,7 +515,8 @@ static void fill(struct choosing *c, int from)
                         keep_longer(c, s);
                 else
                         keep_again(c, s);
-                if ((c->p->kept[s] > before || c->p->until[s] > until || c->p->again[s] < again) && moved(c->p) > was) {
+                if ((c->p->kept[s] > before || c->p->until[s] > until || c->p->again[s] < again) &&
+                    moved(c->p) > was) {
                         c->p->kept[s] = before;
                         c->p->until[s] = until;
                         c->p->again[s] = again;
@@ -489,7 +536,8 @@ void residency_keep_all(struct section_plan *p)
 struct residency residency_new(struct arena *arena, const struct section_plan *p)
 {
         const size_t count = (size_t)p->n->storage_count;
-        return (struct residency){ arena_copy(arena, p->kept, count * sizeof *p->kept + 1), arena_copy(arena, p->until, count * sizeof *p->until + 1),
+        return (struct residency){ arena_copy(arena, p->kept, count * sizeof *p->kept + 1),
+                                   arena_copy(arena, p->until, count * sizeof *p->until + 1),
                                    arena_copy(arena, p->again, count * sizeof *p->again + 1) };
 }
 
@@ -502,19 +550,27 @@ static void copy_residency(size_t count, const struct residency *from, const str
 
 void residency_save(struct residency *to, const struct section_plan *p)
 {
-        copy_residency((size_t)p->n->storage_count, &(struct residency){ p->kept, p->until, p->again }, to);
+        copy_residency((size_t)p->n->storage_count,
+                       &(struct residency){ p->kept, p->until, p->again }, to);
 }
 
 void residency_load(struct section_plan *p, const struct residency *from)
 {
-        copy_residency((size_t)p->n->storage_count, from, &(struct residency){ p->kept, p->until, p->again });
+        copy_residency((size_t)p->n->storage_count, from,
+                       &(struct residency){ p->kept, p->until, p->again });
 }
 
-static struct choosing choosing_new(struct section_plan *p, int64_t room, int heuristic, struct arena *scratch)
+static struct choosing choosing_new(struct section_plan *p, int64_t room, int heuristic,
+                                    struct arena *scratch)
 {
-        return (struct choosing){ p, room, arena_array(scratch, (size_t)p->n->step_count + 2, sizeof(int64_t)), heuristic,
-                                  arena_array(scratch, (size_t)p->n->storage_count + 1, sizeof(bool)),
-                                  RANDOM_START };
+        return (struct choosing){
+                p,
+                room,
+                arena_array(scratch, (size_t)p->n->step_count + 2, sizeof(int64_t)),
+                heuristic,
+                arena_array(scratch, (size_t)p->n->storage_count + 1, sizeof(bool)),
+                RANDOM_START
+        };
 }
 
 bool residency_choose(struct section_plan *p, int64_t room, int heuristic)
@@ -537,11 +593,15 @@ static void keep_as_bound(struct section_plan *p, const int64_t *away)
                 if (!v->needed || volume_is_concat(v) || !away[i])
                         continue;
                 const int64_t rows = v->rows - divide_up(away[i], row_bytes(p->n, v));
-                p->kept[v->storage] = rows < p->kept[v->storage] ? (rows > 0 ? rows : 0) : p->kept[v->storage];
+                p->kept[v->storage] =
+                        rows < p->kept[v->storage] ? (rows > 0 ? rows : 0) : p->kept[v->storage];
         }
 }
 
-static int64_t chance(struct choosing *c, int64_t below) { return (int64_t)((random_next(&c->random) >> 20) % (uint64_t)below); }
+static int64_t chance(struct choosing *c, int64_t below)
+{
+        return (int64_t)((random_next(&c->random) >> 20) % (uint64_t)below);
+}
 
 /* Storages that are in use when, with all kept, too much is; their number. */
 static int find_crowded(struct choosing *c, int *crowded)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Orders of steps, and for each what is kept in activation memory and where it lies. Blocks of branches that meet again have many orders:
- * those of least peak are looked for as for kernels (passes/memory/arrange_search.h). Where all fits in one of these, or near one, nothing is
- * moved; else the order, the height of slices and the rows kept that move least are taken, of what heuristics and a search find. */
+/* Orders of steps, and for each what is kept in activation memory and where it lies. Blocks of
+ * branches that meet again have many orders: those of least peak are looked for as for kernels
+ * (passes/memory/arrange_search.h). Where all fits in one of these, or near one, nothing is
+ * moved; else the order, the height of slices and the rows kept that move least are taken, of
+ * what heuristics and a search find. */
 #include "codegen/sections/sections.h"
 
 #include <inttypes.h>
@@ -14,7 +16,8 @@
 
 /* ---- orders ---- */
 
-static void add_makers(struct arena *arena, const struct network *n, struct step_graph *g, int step, int volume)
+static void add_makers(struct arena *arena, const struct network *n, struct step_graph *g, int step,
+                       int volume)
 {
         const struct volume *v = &n->volumes[volume];
         for (int i = 0; i < v->part_count; i++)
@@ -57,9 +60,16 @@ static struct step_graph graph_of(struct arena *arena, const struct network *n)
 
 /* ---- a plan ---- */
 
-static struct section_plan plan_new(struct network *n, int64_t memory, const int *order, const char *name)
+static struct section_plan plan_new(struct network *n, int64_t memory, const int *order,
+                                    const char *name)
 {
-        struct section_plan p = { .n = n, .arena = n->arena, .memory = memory, .order = order, .order_name = name, .slice_rows = 1, .chosen_by = "none" };
+        struct section_plan p = { .n = n,
+                                  .arena = n->arena,
+                                  .memory = memory,
+                                  .order = order,
+                                  .order_name = name,
+                                  .slice_rows = 1,
+                                  .chosen_by = "none" };
         int *time = arena_array(n->arena, (size_t)n->step_count + 1, sizeof *time);
         for (int t = 0; t < n->step_count; t++)
                 time[order[t]] = t;
@@ -95,16 +105,22 @@ static bool consider(struct searching *s, struct section_plan *p, enum volumes_e
         s->best->kept = rows.kept;
         s->best->until = rows.until;
         s->best->again = rows.again;
-        s->best->low = arena_copy(p->arena, p->low, (size_t)p->n->storage_count * sizeof *p->low + 1);
-        s->best->offsets = arena_copy(p->arena, p->offsets, (size_t)p->n->storage_count * sizeof *p->offsets + 1);
-        s->best->tails = arena_copy(p->arena, p->tails, (size_t)p->n->storage_count * sizeof *p->tails + 1);
-        s->best->agains = arena_copy(p->arena, p->agains, (size_t)p->n->storage_count * sizeof *p->agains + 1);
-        s->best->slices = arena_copy(p->arena, p->slices, (size_t)p->n->step_count * sizeof *p->slices + 1);
+        s->best->low =
+                arena_copy(p->arena, p->low, (size_t)p->n->storage_count * sizeof *p->low + 1);
+        s->best->offsets = arena_copy(p->arena, p->offsets,
+                                      (size_t)p->n->storage_count * sizeof *p->offsets + 1);
+        s->best->tails =
+                arena_copy(p->arena, p->tails, (size_t)p->n->storage_count * sizeof *p->tails + 1);
+        s->best->agains = arena_copy(p->arena, p->agains,
+                                     (size_t)p->n->storage_count * sizeof *p->agains + 1);
+        s->best->slices =
+                arena_copy(p->arena, p->slices, (size_t)p->n->step_count * sizeof *p->slices + 1);
         return true;
 }
 
 /* Less and less is kept until it can be placed; what is found is in p. Its traffic, or -1. */
-static int64_t search_rows(struct searching *s, struct section_plan *p, const int64_t *away, int tries)
+static int64_t search_rows(struct searching *s, struct section_plan *p, const int64_t *away,
+                           int tries)
 {
         enum { ROUNDS = 6 };
         struct residency start = residency_new(p->arena, p);
@@ -116,7 +132,8 @@ static int64_t search_rows(struct searching *s, struct section_plan *p, const in
                                 continue;
                         const int64_t now = p->gathered + p->scattered;
                         p->chosen_by = heuristic_names[h];
-                        if (consider(s, p, VOLUMES_SIMPLY) && (s->heuristics[h] < 0 || now < s->heuristics[h]))
+                        if (consider(s, p, VOLUMES_SIMPLY) &&
+                            (s->heuristics[h] < 0 || now < s->heuristics[h]))
                                 s->heuristics[h] = now;
                         if (now < least) {
                                 least = now;
@@ -133,12 +150,14 @@ static int64_t search_rows(struct searching *s, struct section_plan *p, const in
         return -1;
 }
 
-/* Not all fits: slices. Each order and height of slices is tried a little, and the best of them more. */
+/* Not all fits: slices. Each order and height of slices is tried a little, and the best of them
+ * more. */
 static void search_slices(struct searching *s, struct section_plan *plans, int plan_count)
 {
         static const int64_t heights[] = { 1, 2, 4 };
         enum { HEIGHTS = sizeof heights / sizeof *heights, LITTLE = 12, MUCH = 800 };
-        int64_t least = INT64_MAX, *away = arena_array(plans->arena, (size_t)plans->n->volume_count + 1, sizeof *away);
+        int64_t least = INT64_MAX,
+                *away = arena_array(plans->arena, (size_t)plans->n->volume_count + 1, sizeof *away);
         int best = -1;
         for (int k = 0; k < plan_count * HEIGHTS; k++) {
                 struct section_plan *p = &plans[k / HEIGHTS];
@@ -183,7 +202,8 @@ static void give_ddr(struct section_plan *p)
                 if (p->low[s] >= n->storages[s].rows)
                         continue;
                 p->ddr[s] = p->ddr_bytes;
-                p->ddr_bytes += round_up(n->storages[s].channels * n->storages[s].rows * overlay_row(n->overlay, n->storages[s].columns),
+                p->ddr_bytes += round_up(n->storages[s].channels * n->storages[s].rows *
+                                                 overlay_row(n->overlay, n->storages[s].columns),
                                          STORAGE_ALIGN);
         }
 }
@@ -202,11 +222,14 @@ static void move_step(const struct step_graph *g, int *order, uint64_t *random)
                 step_move(g, order, at, left < at ? at - left : 0);
 }
 
-/* The best order fits by bytes, and has no places: others that fit by bytes are tried, a step moved at a time. */
-static void search_orders(struct searching *s, struct network *n, int64_t memory, const struct step_graph *g, const int *best)
+/* The best order fits by bytes, and has no places: others that fit by bytes are tried, a step
+ * moved at a time. */
+static void search_orders(struct searching *s, struct network *n, int64_t memory,
+                          const struct step_graph *g, const int *best)
 {
         enum { TRIES = 2000, STEPS = 1000000 };
-        const int tries = n->step_count && STEPS / n->step_count < TRIES ? STEPS / n->step_count : TRIES;
+        const int tries =
+                n->step_count && STEPS / n->step_count < TRIES ? STEPS / n->step_count : TRIES;
         const size_t bytes = (size_t)n->step_count * sizeof *best + 1;
         uint64_t random = RANDOM_START;
         int *order = arena_copy(n->arena, best, bytes);
@@ -231,7 +254,8 @@ struct section_plan *plan_commands(struct network *n, int64_t memory, struct dia
         for (int k = 0; k < n->step_count; k++)
                 model[k] = k;
         best = arena_copy(n->arena, model, (size_t)n->step_count * sizeof *model + 1);
-        const int64_t best_peak = arrange_search(&g, best, &bound, NULL), model_peak = arrange_peak(&g, NULL);
+        const int64_t best_peak = arrange_search(&g, best, &bound, NULL),
+                      model_peak = arrange_peak(&g, NULL);
         int *blocks = arena_copy(n->arena, model, (size_t)n->step_count * sizeof *model + 1);
         order_blocks(n, blocks);
         const struct { const int *order; const char *name; int64_t peak; } orders[] = {
@@ -253,7 +277,8 @@ struct section_plan *plan_commands(struct network *n, int64_t memory, struct dia
         for (int k = 0; k < ORDERS; k++) {
                 bool again = false;     /* the same order by another name */
                 for (int j = 0; j < k; j++)
-                        again |= !memcmp(orders[j].order, orders[k].order, (size_t)n->step_count * sizeof *model);
+                        again |= !memcmp(orders[j].order, orders[k].order,
+                                         (size_t)n->step_count * sizeof *model);
                 if (again)
                         continue;
                 plans[count] = plan_new(n, memory, orders[k].order, orders[k].name);
@@ -263,8 +288,11 @@ struct section_plan *plan_commands(struct network *n, int64_t memory, struct dia
                 search_slices(&s, plans, count);
         if (!s.best) {
                 const int64_t least = least_memory(n, best);
-                diag_error(diag, EXIT_BUDGET, "the commands need %" PRId64 " bytes of activation memory, and there are %" PRId64
-                                              "\n  %-9s --activation-memory=%" PRId64 ", with all volumes in DDR; %" PRId64 " to use no DDR",
+                diag_error(diag, EXIT_BUDGET,
+                           "the commands need %" PRId64
+                           " bytes of activation memory, and there are %" PRId64
+                           "\n  %-9s --activation-memory=%" PRId64
+                           ", with all volumes in DDR; %" PRId64 " to use no DDR",
                            least, memory, "try", least, best_peak);
                 return NULL;
         }

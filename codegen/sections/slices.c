@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan as commands: of each step one for each slice, what it reads gathered before it, what it makes scattered behind it. */
+/* A plan as commands: of each step one for each slice, what it reads gathered before it, what it
+ * makes scattered behind it. */
 #include <string.h>
 
 #include "base/size.h"
@@ -17,7 +18,8 @@ struct making {
         int *left;                      /* of each concat: parts that are not there yet */
 };
 
-/* rows of a volume that stand somewhere: the first of them is row `top` of the tensor, a plane has `rows` of them */
+/* rows of a volume that stand somewhere: the first of them is row `top` of the tensor, a plane
+ * has `rows` of them */
 struct where { int64_t buffer, offset, top, rows; };
 
 static struct machine_command *add(struct making *m, enum command_code code, const char *name)
@@ -28,27 +30,38 @@ static struct machine_command *add(struct making *m, enum command_code code, con
         return c;
 }
 
-static int64_t bytes_of_row(const struct making *m, const struct volume *v) { return overlay_row(m->p->n->overlay, v->columns); }
+static int64_t bytes_of_row(const struct making *m, const struct volume *v)
+{
+        return overlay_row(m->p->n->overlay, v->columns);
+}
 
 static struct where kept_rows(const struct making *m, const struct volume *v)
 {
         const int64_t rows = m->p->kept[v->storage];
-        return (struct where){ BUFFER_ACTIVATIONS, m->p->offsets[v->storage] + v->channel * rows * bytes_of_row(m, v), 0, rows };
+        return (struct where){ BUFFER_ACTIVATIONS,
+                               m->p->offsets[v->storage] + v->channel * rows * bytes_of_row(m, v),
+                               0, rows };
 }
 
 static struct where tail_rows(const struct making *m, const struct volume *v)
 {
         const int64_t kept = m->p->kept[v->storage], rows = v->rows - kept;
-        const int64_t *places = tail_is_again(m->p, v->storage, m->p->time[m->step]) ? m->p->agains : m->p->tails;
-        return (struct where){ BUFFER_ACTIVATIONS, places[v->storage] + v->channel * rows * bytes_of_row(m, v), kept, rows };
+        const int64_t *places =
+                tail_is_again(m->p, v->storage, m->p->time[m->step]) ? m->p->agains : m->p->tails;
+        return (struct where){ BUFFER_ACTIVATIONS,
+                               places[v->storage] + v->channel * rows * bytes_of_row(m, v), kept,
+                               rows };
 }
 
 static struct where in_ddr(const struct making *m, const struct volume *v)
 {
-        return (struct where){ BUFFER_DDR, m->p->ddr[v->storage] + v->channel * v->rows * bytes_of_row(m, v), 0, v->rows };
+        return (struct where){ BUFFER_DDR,
+                               m->p->ddr[v->storage] + v->channel * v->rows * bytes_of_row(m, v), 0,
+                               v->rows };
 }
 
-static int64_t at_row(const struct making *m, const struct volume *v, const struct where *w, int64_t row)
+static int64_t at_row(const struct making *m, const struct volume *v, const struct where *w,
+                      int64_t row)
 {
         return w->offset + (row - w->top) * bytes_of_row(m, v);
 }
@@ -68,7 +81,9 @@ static void declare(struct making *m, const struct volume *v, const struct where
         c->field[FIELD_top] = w->top;
         c->field[FIELD_units] = copies ? s->units : 1;
         c->field[FIELD_unitc] = copies ? s->unit_channels : v->channels;
-        c->field[FIELD_value] = v->value ? v->value->kind == VALUE_ARGUMENT ? -1 - v->value->index : v->value->number : INT32_MIN;
+        c->field[FIELD_value] = v->value ? v->value->kind == VALUE_ARGUMENT ? -1 - v->value->index
+                                                                            : v->value->number
+                                         : INT32_MIN;
         c->field[FIELD_zero] = v->zero;
 }
 
@@ -86,7 +101,8 @@ static void declare_all(struct making *m, const struct volume *v)
 
 /* ---- transfers ---- */
 
-static void transfer(struct making *m, enum command_code code, const struct volume *v, const struct where *w, int64_t first, int64_t end)
+static void transfer(struct making *m, enum command_code code, const struct volume *v,
+                     const struct where *w, int64_t first, int64_t end)
 {
         struct machine_command *c = add(m, code, NULL);
         c->field[FIELD_ambuf] = w->buffer;
@@ -101,7 +117,8 @@ static void transfer(struct making *m, enum command_code code, const struct volu
 }
 
 /* rows for the host, or of it */
-static void pass_rows(struct making *m, enum command_code code, const struct volume *v, const struct where *w, int64_t first, int64_t end)
+static void pass_rows(struct making *m, enum command_code code, const struct volume *v,
+                      const struct where *w, int64_t first, int64_t end)
 {
         if (first >= end)
                 return;
@@ -115,7 +132,8 @@ static void pass_rows(struct making *m, enum command_code code, const struct vol
 }
 
 /* by a window of 1 x 1 */
-static void copy_rows(struct making *m, const struct volume *v, const struct where *from, const struct where *to, int64_t row, int64_t rows)
+static void copy_rows(struct making *m, const struct volume *v, const struct where *from,
+                      const struct where *to, int64_t row, int64_t rows)
 {
         struct machine_command *c = add(m, COMMAND_XNMaxPool, v->name);
         c->of_slice = true;
@@ -132,7 +150,8 @@ static void copy_rows(struct making *m, const struct volume *v, const struct whe
 /* a slice that is made */
 static struct where next_slice(struct making *m, int64_t from, int64_t to)
 {
-        return (struct where){ BUFFER_ACTIVATIONS, m->p->slices[m->step][2][m->turns++ % 2], from, to - from };
+        return (struct where){ BUFFER_ACTIVATIONS, m->p->slices[m->step][2][m->turns++ % 2], from,
+                               to - from };
 }
 
 /* Rows of input i for a slice, of which those are gathered that are not there. */
@@ -181,14 +200,17 @@ static void add_parameters(struct making *m)
         c->field[FIELD_inputs] = s->weight_inputs;
         c->field[FIELD_low] = s->low;
         c->field[FIELD_high] = s->high;
-        for (int64_t i = 0; s->weights && i < channels * s->weight_inputs * s->rows.kernel * s->columns.kernel; i++) {
+        for (int64_t i = 0;
+             s->weights && i < channels * s->weight_inputs * s->rows.kernel * s->columns.kernel;
+             i++) {
                 const char byte = (char)constant_element(s->weights, i).i;
                 text_add_bytes(text, &byte, 1);
         }
         align(text);
         c->field[FIELD_numbers] = (int64_t)text->length;
         for (int64_t i = 0; i < channels; i++) {
-                const int64_t words[] = { s->bias[i], s->preshift[i], s->scale[0][i], s->scale[1][i], s->postshift[i] };
+                const int64_t words[] = { s->bias[i], s->preshift[i], s->scale[0][i],
+                                          s->scale[1][i], s->postshift[i] };
                 for (size_t k = 0; k < sizeof words / sizeof *words; k++)
                         add_word(text, words[k]);
         }
@@ -196,7 +218,8 @@ static void add_parameters(struct making *m)
 
 /* ---- a layer ---- */
 
-static void set_window(struct machine_command *c, const struct window *rows, const struct window *columns)
+static void set_window(struct machine_command *c, const struct window *rows,
+                       const struct window *columns)
 {
         c->field[FIELD_kw] = columns->kernel;
         c->field[FIELD_kh] = rows->kernel;
@@ -224,7 +247,8 @@ static void set_numbers(struct machine_command *c, const struct section_step *s)
 }
 
 /* the rows that the array reads, and the ones of the pool */
-static void set_pool(struct machine_command *c, const struct section_step *s, const struct slice *slice, int64_t *from, int64_t *to)
+static void set_pool(struct machine_command *c, const struct section_step *s,
+                     const struct slice *slice, int64_t *from, int64_t *to)
 {
         c->field[FIELD_poolkw] = s->pool_columns.kernel;
         c->field[FIELD_poolkh] = s->pool_rows.kernel;
@@ -238,9 +262,12 @@ static void set_pool(struct machine_command *c, const struct section_step *s, co
         c->field[FIELD_outw] = s->middle_columns;
 }
 
-static void add_layer(struct making *m, const struct slice *slice, const struct where reads[2], const struct where *makes)
+static void add_layer(struct making *m, const struct slice *slice, const struct where reads[2],
+                      const struct where *makes)
 {
-        static const enum command_code codes[] = { [STEP_CONV] = COMMAND_XNConv, [STEP_MAX] = COMMAND_XNMaxPool, [STEP_AVERAGE] = COMMAND_XNAvgPool,
+        static const enum command_code codes[] = { [STEP_CONV] = COMMAND_XNConv,
+                                                   [STEP_MAX] = COMMAND_XNMaxPool,
+                                                   [STEP_AVERAGE] = COMMAND_XNAvgPool,
                                                    [STEP_ADD] = COMMAND_XNEltwise };
         const struct section_step *s = m->s;
         const struct network *n = m->p->n;
@@ -258,7 +285,8 @@ static void add_layer(struct making *m, const struct slice *slice, const struct 
         c->field[FIELD_c] = x->channels;
         if (s->input_count > 1) {
                 c->field[FIELD_inbuf2] = reads[1].buffer;
-                c->field[FIELD_inoff2] = at_row(m, &n->volumes[s->inputs[1]], &reads[1], slice->reads[1].from);
+                c->field[FIELD_inoff2] =
+                        at_row(m, &n->volumes[s->inputs[1]], &reads[1], slice->reads[1].from);
         }
         c->field[FIELD_outbuf] = makes->buffer;
         c->field[FIELD_outoff] = at_row(m, y, makes, slice->from);
@@ -275,7 +303,8 @@ static void add_slice(const struct slice *slice, void *context)
 {
         struct making *m = context;
         const struct volume *y = &m->p->n->volumes[m->s->output];
-        struct where reads[2] = { { 0 } }, makes = slice->makes == ROWS_TAIL ? tail_rows(m, y) : kept_rows(m, y);
+        struct where reads[2] = { { 0 } },
+                     makes = slice->makes == ROWS_TAIL ? tail_rows(m, y) : kept_rows(m, y);
         for (int i = 0; i < m->s->input_count; i++) {
                 const struct volume *x = &m->p->n->volumes[m->s->inputs[i]];
                 const int64_t from = slice->reads[i].from, to = slice->reads[i].to;
@@ -314,7 +343,10 @@ static void add_concats(struct making *m, int part)
                         mine |= v->parts[k] == part;
                 if (!mine || --m->left[i])
                         continue;
-                const struct where kept = kept_rows(m, v), w = kept.rows ? kept : m->p->ddr[v->storage] >= 0 ? in_ddr(m, v) : tail_rows(m, v);
+                const struct where kept = kept_rows(m, v), w = kept.rows ? kept
+                                                               : m->p->ddr[v->storage] >= 0
+                                                                       ? in_ddr(m, v)
+                                                                       : tail_rows(m, v);
                 struct machine_command *c = add(m, COMMAND_XNConcat, v->name);
                 c->field[FIELD_buf] = w.buffer;
                 c->field[FIELD_off] = w.offset;
@@ -335,7 +367,8 @@ static void gather_again(struct making *m)
         for (int i = 0; i < m->s->input_count; i++) {
                 const struct volume *v = &m->p->n->volumes[m->s->inputs[i]];
                 const struct where tail = tail_rows(m, v);
-                if (!tail.rows || m->p->again[v->storage] != m->p->time[m->step] || !volume_fills_storage(m->p->n, v) || last == v->storage)
+                if (!tail.rows || m->p->again[v->storage] != m->p->time[m->step] ||
+                    !volume_fills_storage(m->p->n, v) || last == v->storage)
                         continue;
                 declare(m, v, &tail);
                 transfer(m, COMMAND_XNGather, v, &tail, tail.top, v->rows);
@@ -390,7 +423,8 @@ static void add_host(struct making *m)
         }
 }
 
-struct command_list commands_make(struct arena *arena, const struct section_plan *p, struct text *parameters)
+struct command_list commands_make(struct arena *arena, const struct section_plan *p,
+                                  struct text *parameters)
 {
         struct making m = { .arena = arena, .p = p, .parameters = parameters };
         m.left = arena_array(arena, (size_t)p->n->volume_count + 1, sizeof *m.left);

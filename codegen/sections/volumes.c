@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Places in activation memory, as XFDNN has them: volumes one after the other by time, each as low as it can lie; or by turns from the bottom
- * and from the top; or the largest first. Where none of these fits, the search of passes/memory/place.h. */
+/* Places in activation memory, as XFDNN has them: volumes one after the other by time, each as
+ * low as it can lie; or by turns from the bottom and from the top; or the largest first. Where
+ * none of these fits, the search of passes/memory/place.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,8 @@ struct placing {
         struct item *items;             /* by number */
         struct item **list;
         int count;
-        bool *there;                    /* of each storage: its kept rows, its tail, its tail again */
+        bool *there;                    /* of each storage: its kept rows, its tail, its tail again
+                                         */
 };
 
 static int by_time(const void *x, const void *y)
@@ -27,7 +29,8 @@ static int by_size(const void *x, const void *y)
         return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : a->number - b->number;
 }
 
-static bool place_by(struct placing *p, int (*order)(const void *x, const void *y), int64_t limit, enum place_side side)
+static bool place_by(struct placing *p, int (*order)(const void *x, const void *y), int64_t limit,
+                     enum place_side side)
 {
         qsort(p->list, (size_t)p->count, sizeof *p->list, order);
         place_within(p->list, p->count, limit, side);
@@ -42,7 +45,9 @@ static bool place_by(struct placing *p, int (*order)(const void *x, const void *
 static struct item *add_item(struct placing *p, int spans)
 {
         ARENA_GROW(p->arena, p->items, p->count);
-        p->items[p->count] = (struct item){ .spans = arena_array(p->arena, (size_t)spans + 1, sizeof(struct span)), .number = p->count };
+        p->items[p->count] = (struct item){ .spans = arena_array(p->arena, (size_t)spans + 1,
+                                                                 sizeof(struct span)),
+                                            .number = p->count };
         return &p->items[p->count++];
 }
 
@@ -58,15 +63,19 @@ static void add_span(struct item *item, struct span span)
 enum part { PART_KEPT, PART_TAIL, PART_AGAIN, PARTS };
 
 /* false: there are no such rows */
-static bool add_storage(struct placing *p, const struct section_plan *plan, int number, enum part part)
+static bool add_storage(struct placing *p, const struct section_plan *plan, int number,
+                        enum part part)
 {
         const struct network *n = plan->n;
         const struct section_storage *s = &n->storages[number];
-        const int64_t rows = part == PART_KEPT ? plan->kept[number] : s->rows - plan->kept[number], plane = rows * overlay_row(n->overlay, s->columns);
+        const int64_t rows = part == PART_KEPT ? plan->kept[number] : s->rows - plan->kept[number],
+                      plane = rows * overlay_row(n->overlay, s->columns);
         bool any = false;
         for (int k = 0; k < s->leaf_count; k++) {
                 int last;
-                any |= part == PART_KEPT ? rows > 0 : part == PART_TAIL ? leaf_tail(plan, s->leaves[k].volume, &last) > 0 : leaf_again(plan, s->leaves[k].volume) > 0;
+                any |= part == PART_KEPT   ? rows > 0
+                       : part == PART_TAIL ? leaf_tail(plan, s->leaves[k].volume, &last) > 0
+                                           : leaf_again(plan, s->leaves[k].volume) > 0;
         }
         if (!any)
                 return false;
@@ -76,16 +85,24 @@ static bool add_storage(struct placing *p, const struct section_plan *plan, int 
                 int first, last, end;
                 const int64_t there = leaf_tail(plan, s->leaves[k].volume, &end);
                 leaf_life(plan, s->leaves[k].volume, &first, &last);
-                if ((part == PART_TAIL && !there) || (part == PART_AGAIN && !leaf_again(plan, s->leaves[k].volume)))
+                if ((part == PART_TAIL && !there) ||
+                    (part == PART_AGAIN && !leaf_again(plan, s->leaves[k].volume)))
                         continue;
                 first = part == PART_AGAIN ? plan->again[number] : first;
                 last = part == PART_TAIL ? end : last;
-                add_span(item, (struct span){ start, start + volume_channels(n, &n->volumes[s->leaves[k].volume], false) * plane, first, last });
+                add_span(item,
+                         (struct span){ start,
+                                        start + volume_channels(n, &n->volumes[s->leaves[k].volume],
+                                                                false) *
+                                                        plane,
+                                        first, last });
         }
         item->bytes = round_up(item->bytes, overlay_align(n->overlay));
-        if (n->overlay->buffer_bytes) {         /* it has its buffers as long as any of it is there */
+        if (n->overlay->buffer_bytes) {         /* it has its buffers as long as any of it is there
+                                                 */
                 item->span_count = 1;
-                *(struct span *)(uintptr_t)item->spans = (struct span){ 0, item->bytes, item->first, item->last };
+                *(struct span *)(uintptr_t)item->spans =
+                        (struct span){ 0, item->bytes, item->first, item->last };
         }
         return true;
 }
@@ -98,10 +115,12 @@ static int add_slices(struct placing *p, const struct section_plan *plan, int st
         int count = 0;
         for (int i = 0; i < 3; i++)
                 for (int k = 0; k < (i < 2 ? room.turns[i] > 0 : room.turns[i]); k++, count++) {
-                        const struct volume *v = &plan->n->volumes[i < 2 ? s->inputs[i] : s->output];
+                        const struct volume *v =
+                                &plan->n->volumes[i < 2 ? s->inputs[i] : s->output];
                         const int64_t rows = i < 2 ? room.turns[i] * room.rows[i] : room.rows[i];
                         const int64_t bytes = volume_room(plan->n, v, rows, true);
-                        add_span(add_item(p, 1), (struct span){ 0, bytes, plan->time[step], plan->time[step] });
+                        add_span(add_item(p, 1),
+                                 (struct span){ 0, bytes, plan->time[step], plan->time[step] });
                 }
         return count;
 }
@@ -112,10 +131,14 @@ static void take_offsets(struct placing *p, struct section_plan *plan)
         int at = 0;
         plan->used = 0;
         for (int k = 0; k < p->count; k++)
-                plan->used = p->items[k].offset + p->items[k].bytes > plan->used ? p->items[k].offset + p->items[k].bytes : plan->used;
+                plan->used = p->items[k].offset + p->items[k].bytes > plan->used
+                                     ? p->items[k].offset + p->items[k].bytes
+                                     : plan->used;
         for (int s = 0; s < n->storage_count; s++)
                 for (int part = 0; part < PARTS; part++)
-                        (part == PART_KEPT ? plan->offsets : part == PART_TAIL ? plan->tails : plan->agains)[s] =
+                        (part == PART_KEPT   ? plan->offsets
+                         : part == PART_TAIL ? plan->tails
+                                             : plan->agains)[s] =
                                 p->there[PARTS * s + part] ? p->items[at++].offset : -1;
         for (int k = 0; k < n->step_count; k++) {
                 const struct slice_room room = plan_slice_room(plan, k);
@@ -127,9 +150,13 @@ static void take_offsets(struct placing *p, struct section_plan *plan)
 
 bool volumes_place(struct section_plan *plan, enum volumes_effort effort)
 {
-        static const struct { const char *name; int (*order)(const void *x, const void *y); enum place_side side; } ways[] = {
-                { "bottom", by_time, PLACE_LOW }, { "top", by_time, PLACE_BOTH_ENDS }, { "size", by_size, PLACE_LOW }
-        };
+        static const struct {
+                const char *name;
+                int (*order)(const void *x, const void *y);
+                enum place_side side;
+        } ways[] = { { "bottom", by_time, PLACE_LOW },
+                     { "top", by_time, PLACE_BOTH_ENDS },
+                     { "size", by_size, PLACE_LOW } };
         struct placing p = { .arena = arena_new() };
         const int64_t peak = residency_use(plan, NULL);
         p.there = arena_array(p.arena, PARTS * (size_t)plan->n->storage_count + 1, sizeof *p.there);
@@ -148,7 +175,9 @@ bool volumes_place(struct section_plan *plan, enum volumes_effort effort)
                         plan->placed_by = ways[k].name;
         if (fine && !plan->placed_by) {
                 fine = effort != VOLUMES_SIMPLY &&
-                       place_items(p.items, p.count, peak, effort == VOLUMES_WELL ? PLACE_WELL : PLACE_QUICKLY, &proved) <= plan->memory;
+                       place_items(p.items, p.count, peak,
+                                   effort == VOLUMES_WELL ? PLACE_WELL : PLACE_QUICKLY,
+                                   &proved) <= plan->memory;
                 plan->placed_by = "search";
         }
         if (fine)

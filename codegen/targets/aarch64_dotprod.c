@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit ARM with products of bytes: the dot product of Armv8.2, in Cortex-A55 and A76 (2018) and later. */
+/* 64-bit ARM with products of bytes: the dot product of Armv8.2, in Cortex-A55 and A76 (2018)
+ * and later. */
 #include "codegen/targets/arm.h"
 
 extern const struct target target_aarch64, target_aarch64_dotprod;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit ARM with floats of 16 bits: FMLAL of Armv8.2 (FP16 and FHM), whose products of two halves are exact and are
- * added up in f32. In Neoverse V1 and Apple's A13 (2019), Cortex-A510 and A710 (2021) and later. It takes four products as
- * FMLA of floats does; what is won is memory, of which half is read and no instruction widens it. */
+/* 64-bit ARM with floats of 16 bits: FMLAL of Armv8.2 (FP16 and FHM), whose products of two
+ * halves are exact and are added up in f32. In Neoverse V1 and Apple's A13 (2019), Cortex-A510
+ * and A710 (2021) and later. It takes four products as FMLA of floats does; what is won is
+ * memory, of which half is read and no instruction widens it. */
 #include "codegen/targets/arm.h"
 
 extern const struct target target_aarch64_dotprod, target_aarch64_fp16;
 
-/* halves are bits in a short register, of which the instruction names the whole; those in lanes have to be in one of the
- * first 16 registers, "x" */
+/* halves are bits in a short register, of which the instruction names the whole; those in lanes
+ * have to be in one of the first 16 registers, "x" */
 #define FMLAL(name, wants, x) \
         .text = name "($0, $1, $2)", \
         .definition = "float32x4_t " name "(float32x4_t sum, uint16x4_t x, uint16x4_t w)\n" \
@@ -23,11 +24,14 @@ static const struct c_spelling spellings[] = {
         { .op = CAN_END }
 };
 
-static const struct multiply multiplies[] = { ARM_HALVES_BY_LANE("fmlal", 4, F16, 1, .body = "add_halves"), { 0 } };
+static const struct multiply multiplies[] = {
+        ARM_HALVES_BY_LANE("fmlal", 4, F16, 1, .body = "add_halves"), { 0 }
+};
 
 const struct target target_aarch64_fp16 = {
         .name = "aarch64-fp16",
-        .doc = "what aarch64-dotprod has, and products of f16 added up in f32 (Armv8.2 with fp16 and fhm)",
+        .doc = "what aarch64-dotprod has, and products of f16 added up in f32 (Armv8.2 with fp16 "
+               "and fhm)",
         .base = &target_aarch64_dotprod,
         .attribute = "fp16fml,fullfp16,dotprod",
         .gcc_attribute = "arch=armv8.2-a+dotprod+fp16fml",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit ARM with the integer products of Armv8.6: bytes without a sign by bytes with one, in Neoverse
- * V1 (2020), Cortex-A510 and A710 (2021) and later. Products by lane are usdot and sudot: the
- * instruction names first whose bytes are in the vector. Products of matrices (smmla) have sums of
- * two positions by two outputs in a vector, a tile; eight channels of a position are a row of
- * another. Processors with these have products of bf16, too (bfdot). */
+/* 64-bit ARM with the integer products of Armv8.6: bytes without a sign by bytes with one, in
+ * Neoverse V1 (2020), Cortex-A510 and A710 (2021) and later. Products by lane are usdot and
+ * sudot: the instruction names first whose bytes are in the vector. Products of matrices (smmla)
+ * have sums of two positions by two outputs in a vector, a tile; eight channels of a position
+ * are a row of another. Processors with these have products of bf16, too (bfdot). */
 #include "codegen/targets/arm.h"
 #include "ir/target/rates.h"
 
@@ -33,12 +33,21 @@ extern const struct target target_aarch64_fp16, target_aarch64_i8mm;
 #define TILES(called, x, w) ARM_MATRICES_OF(called, 8, x, w, I32, .order = ORDER_EXACT, .least = 100)
 
 static const struct c_spelling spellings[] = {
-        { .op = LOOP_CALL, .element = E_I32, .function = "dot_u8_i8", DOT("sudot", "usdot", "%1.16b, %2.16b") },
+        { .op = LOOP_CALL,
+          .element = E_I32,
+          .function = "dot_u8_i8",
+          DOT("sudot", "usdot", "%1.16b, %2.16b") },
         ARM_DOT_LANES("dot_u8_i8", SUDOT),
-        { .op = LOOP_CALL, .element = E_I32, .function = "dot_i8_u8", DOT("usdot", "usdot", "%2.16b, %1.16b") },
+        { .op = LOOP_CALL,
+          .element = E_I32,
+          .function = "dot_i8_u8",
+          DOT("usdot", "usdot", "%2.16b, %1.16b") },
         ARM_DOT_LANES("dot_i8_u8", USDOT),
         { .op = LOOP_CALL, .element = E_F32, .function = "dot_bf16_odd", BFDOT("bfdot", "%2.8h") },
-        BFDOT_LANES(0), BFDOT_LANES(1), BFDOT_LANES(2), BFDOT_LANES(3),
+        BFDOT_LANES(0),
+        BFDOT_LANES(1),
+        BFDOT_LANES(2),
+        BFDOT_LANES(3),
         LOAD_WORDS(BF16, 2, "vreinterpretq_u32_u16(vld1q_u16((const void *)$0))"),
         LOAD_WORDS(BF16, 2, "word_of($0)", ARM_WORD_OF, .lanes = 1),
         CONVERT(CAST, F32, BF16, "bf16_from_f32x4($0)",
@@ -48,37 +57,55 @@ static const struct c_spelling spellings[] = {
                 "        __asm__ (\"bfcvtn\\t%0.4h, %1.4s\" : \"=w\"(b) : \"w\"(a));\n"
                 "        return b;\n"
                 "}"),
-        ARM_TILES, ARM_MATRICES(I8, I8, "smmla", ".16b"), ARM_MATRICES(U8, I8, "usmmla", ".16b"), ARM_MATRICES(U8, U8, "ummla", ".16b"),
+        ARM_TILES,
+        ARM_MATRICES(I8, I8, "smmla", ".16b"),
+        ARM_MATRICES(U8, I8, "usmmla", ".16b"),
+        ARM_MATRICES(U8, U8, "ummla", ".16b"),
         ARM_MATRICES(BF16, BF16, "bfmmla", ".8h"),
         { .op = CAN_END }
 };
 
 static const struct multiply multiplies[] = {
-        TILES("smmla", I8, I8), TILES("usmmla", U8, I8), TILES("ummla", U8, U8),
+        TILES("smmla", I8, I8),
+        TILES("usmmla", U8, I8),
+        TILES("ummla", U8, U8),
         /* Arm's manual, BFMatMulAdd: as BFDOT of channels 0 and 1, then of 2 and 3 */
-        ARM_MATRICES_OF("bfmmla", 4, BF16, BF16, F32, .order = ORDER_APART, .flushes = true, .least = 100),
-        { .name = "bfdot", .positions = 1, .outputs = 4, .depth = 1, .channels = 2,
+        ARM_MATRICES_OF("bfmmla", 4, BF16, BF16, F32, .order = ORDER_APART, .flushes = true,
+                        .least = 100),
+        { .name = "bfdot",
+          .positions = 1,
+          .outputs = 4,
+          .depth = 1,
+          .channels = 2,
           .x = { .memory = E_BF16, .word = E_U32, .source = SOURCE_LANE },
           .w = { .memory = E_BF16, .word = E_U32, .source = SOURCE_VECTOR },
-          .sum = E_F32, .body = "dot_bf16_odd", .order = ORDER_SEQUENCE, .flushes = true, .instructions = 1 },
-        ARM_BYTES_BY_LANE("sudot", U8, I8, "dot_u8_i8", 1), ARM_BYTES_BY_LANE("usdot", I8, U8, "dot_i8_u8", 1), { 0 }
+          .sum = E_F32,
+          .body = "dot_bf16_odd",
+          .order = ORDER_SEQUENCE,
+          .flushes = true,
+          .instructions = 1 },
+        ARM_BYTES_BY_LANE("sudot", U8, I8, "dot_u8_i8", 1),
+        ARM_BYTES_BY_LANE("usdot", I8, U8, "dot_i8_u8", 1),
+        { 0 }
 };
 
 const struct target target_aarch64_i8mm = {
         .name = "aarch64-i8mm",
-        .doc = "what aarch64-fp16 has, and products of bytes with and without a sign, and of matrices of them (i8mm), and of bf16",
+        .doc = "what aarch64-fp16 has, and products of bytes with and without a sign, and of "
+               "matrices of them (i8mm), and of bf16",
         .base = &target_aarch64_fp16,
         .engine = &engine_tile,
         .attribute = "i8mm,bf16,fp16fml,fullfp16,dotprod",
         .gcc_attribute = "arch=armv8.2-a+dotprod+fp16fml+i8mm+bf16",
         .gcc_optimize = ARM_GCC,
-        .rates = &(const struct rates){
-                .tile_multiply = 1,
-                .tile_load = 1.5,       /* two rows */
-                .tile_shape = .01,      /* nobody is told */
-                .tile_block = 40,
-                .tile_kernel = 10,
-        },
+        .rates =
+                &(const struct rates){
+                        .tile_multiply = 1,
+                        .tile_load = 1.5, /* two rows */
+                        .tile_shape = .01, /* nobody is told */
+                        .tile_block = 40,
+                        .tile_kernel = 10,
+                },
         .multiplies = multiplies,
         C_SPELLINGS(spellings),
 };

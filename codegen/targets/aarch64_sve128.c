@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit ARM with SVE registers of any length, of which it uses 128 bits: Neoverse N2, V2, Cortex-A510, A710, X2 and later. NEON has as many
- * lanes; these have masks. None of its rows is NEON's, whose vectors are of other types. */
+/* 64-bit ARM with SVE registers of any length, of which it uses 128 bits: Neoverse N2, V2,
+ * Cortex-A510, A710, X2 and later. NEON has as many lanes; these have masks. None of its rows is
+ * NEON's, whose vectors are of other types. */
 #include "codegen/targets/sve.h"
 
 extern const struct target target_generic, target_aarch64_sve128;
 
-static const struct c_spelling spellings[] = { SVE_ROWS("4", "2", "16", SVE_STEPS_4), { .op = CAN_END } };
+static const struct c_spelling spellings[] = { SVE_ROWS("4", "2", "16", SVE_STEPS_4),
+                                               { .op = CAN_END } };
 static const struct multiply multiplies[] = { SVE_MULTIPLIES(4), { 0 } };
 
 const struct target target_aarch64_sve128 = {

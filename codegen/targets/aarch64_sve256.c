@@ -4,7 +4,8 @@
 
 extern const struct target target_aarch64, target_aarch64_sve256;
 
-static const struct c_spelling spellings[] = { SVE_ROWS("8", "4", "32", SVE_STEPS_8), { .op = CAN_END } };
+static const struct c_spelling spellings[] = { SVE_ROWS("8", "4", "32", SVE_STEPS_8),
+                                               { .op = CAN_END } };
 static const struct multiply multiplies[] = { SVE_MULTIPLIES(8), { 0 } };
 
 const struct target target_aarch64_sve256 = {

@@ -4,7 +4,8 @@
 
 extern const struct target target_aarch64_sve256, target_aarch64_sve512;
 
-static const struct c_spelling spellings[] = { SVE_ROWS("16", "8", "64", SVE_STEPS_16), { .op = CAN_END } };
+static const struct c_spelling spellings[] = { SVE_ROWS("16", "8", "64", SVE_STEPS_16),
+                                               { .op = CAN_END } };
 static const struct multiply multiplies[] = { SVE_MULTIPLIES(16), { 0 } };
 
 const struct target target_aarch64_sve512 = {

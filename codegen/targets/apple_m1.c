@@ -12,16 +12,17 @@ const struct target target_apple_m1 = {
         .name = "apple-m1",
         .doc = "what aarch64-fp16 has, with four products of vectors a cycle",
         .base = &target_aarch64_fp16,
-        .processors = (const struct processor[]){
-                { "0x61", 8, 0x22, 0x25 },        /* M1, M1 Pro */
-                { "0x61", 8, 0x28, 0x29 },        /* M1 Max */
-                { 0 }
-        },
+        .processors = (const struct processor[]){ { "0x61", 8, 0x22, 0x25 }, /* M1, M1 Pro */
+                                                  { "0x61", 8, 0x28, 0x29 }, /* M1 Max */
+                                                  { 0 } },
         .l1_bytes = 131072,
         .l2_bytes = 3145728,
-        .rates = &(const struct rates){
-                .issue = 4,
-                .load = 1.33,           /* three a cycle */
-                .multiplies = (const struct multiply_rate[]){ { "smlal", .75 }, { "smull", 1 }, { "sdot", .25 }, { 0 } },
-        },
+        .rates =
+                &(const struct rates){
+                        .issue = 4,
+                        .load = 1.33, /* three a cycle */
+                        .multiplies =
+                                (const struct multiply_rate[]){
+                                        { "smlal", .75 }, { "smull", 1 }, { "sdot", .25 }, { 0 } },
+                },
 };

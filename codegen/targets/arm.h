@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of NEON, 128 bits, for 64-bit and 32-bit ARM alike: elements of 32 bits, and narrower ones four at a time in a
- * register of 64. s: the suffix of their intrinsics. */
+/* Rows of NEON, 128 bits, for 64-bit and 32-bit ARM alike: elements of 32 bits, and narrower
+ * ones four at a time in a register of 64. s: the suffix of their intrinsics. */
 #ifndef CODEGEN_TARGETS_ARM_H
 #define CODEGEN_TARGETS_ARM_H
 
@@ -153,8 +153,8 @@
 #define ARM_WORDS(e, s) \
         LOAD_WORDS(e, 4, "vreinterpretq_u32_" s "(vld1q_" s "($0))"), LOAD_WORDS(e, 4, "word_of($0)", ARM_WORD_OF, .lanes = 1)
 
-/* Tiles of two rows of eight bytes, in vector registers: two positions of a word, or two outputs; sums
- * of two positions by two outputs. */
+/* Tiles of two rows of eight bytes, in vector registers: two positions of a word, or two
+ * outputs; sums of two positions by two outputs. */
 #define ARM_MATRICES_OF(called, channels_, x_, w_, sum_, ...) \
         { .name = called, .positions = 2, .outputs = 2, .depth = 1, .channels = channels_, \
           .x = { .memory = E_##x_, .word = E_##sum_, .source = SOURCE_TILE }, \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* 32-bit ARM with NEON and VFPv4: Cortex-A5, A7, A15 and later, and 64-bit processors under a system of 32 bits. Four lanes of 32
- * bits, 16 registers, none of them for f64; vectors have no quotients, square roots or roundings, and a fused product takes no lane.
- * What NEON computes of floats takes denormal numbers for zeros, whatever FPSCR says. */
+/* 32-bit ARM with NEON and VFPv4: Cortex-A5, A7, A15 and later, and 64-bit processors under a
+ * system of 32 bits. Four lanes of 32 bits, 16 registers, none of them for f64; vectors have no
+ * quotients, square roots or roundings, and a fused product takes no lane. What NEON computes of
+ * floats takes denormal numbers for zeros, whatever FPSCR says. */
 #include "codegen/targets/arm.h"
 
 extern const struct target target_generic, target_armv7_neon;
@@ -14,7 +15,8 @@ extern const struct target target_generic, target_armv7_neon;
            "}")
 #define OR_NAN(compare) "vornq_u32(" compare "(b, a), vceqq_f32(b, b)), b, a"
 
-/* Of all lanes: of the halves of 64 bits, then of both lanes of one. v: i32x4, s: the suffix of intrinsics */
+/* Of all lanes: of the halves of 64 bits, then of both lanes of one. v: i32x4, s: the suffix of
+ * intrinsics */
 #define OF_LANES(operation, e, name, v, result, type, s, of_halves, of_pairs) \
         OP(operation, e, name "_" v "($0)", \
            result " " name "_" v "(" type "x4_t a)\n" \
@@ -97,17 +99,37 @@ extern const struct target target_generic, target_armv7_neon;
 #define FMA_LANE(n, half, place) OP(FMA, F32, "vfmaq_f32($2, vdupq_lane_f32(vget_" half "_f32($0), " place "), $1)", .lane = 1 + n)
 
 static const struct c_spelling spellings[] = {
-        FMA_LANE(0, "low", "0"), FMA_LANE(1, "low", "1"), FMA_LANE(2, "high", "0"), FMA_LANE(3, "high", "1"),
-        ARM_FLOATS, ARM_INTEGERS(I32, "int32x4_t", "s32"), ARM_INTEGERS(U32, "uint32x4_t", "u32"),
-        ARM_SAME(I32, "s32", U32, "u32"), ARM_SAME(U32, "u32", I32, "s32"), ARM_TRUTHS,
-        ARM_ALL_BYTES, ARM_HALVES, ARM_STORED(F16, "uint16x4_t", "u16"), ARM_STORED(BF16, "uint16x4_t", "u16"),
-        CONVERT(CAST, F16, F32, HALF_INSTRUCTION("f32_from_f16x4", "float32x4_t", "uint16x4_t", "vcvt.f32.f16\\t%q0, %P1")),
-        CONVERT(CAST, F32, F16, HALF_INSTRUCTION("f16_from_f32x4", "uint16x4_t", "float32x4_t", "vcvt.f16.f32\\t%P0, %q1")),
+        FMA_LANE(0, "low", "0"),
+        FMA_LANE(1, "low", "1"),
+        FMA_LANE(2, "high", "0"),
+        FMA_LANE(3, "high", "1"),
+        ARM_FLOATS,
+        ARM_INTEGERS(I32, "int32x4_t", "s32"),
+        ARM_INTEGERS(U32, "uint32x4_t", "u32"),
+        ARM_SAME(I32, "s32", U32, "u32"),
+        ARM_SAME(U32, "u32", I32, "s32"),
+        ARM_TRUTHS,
+        ARM_ALL_BYTES,
+        ARM_HALVES,
+        ARM_STORED(F16, "uint16x4_t", "u16"),
+        ARM_STORED(BF16, "uint16x4_t", "u16"),
+        CONVERT(CAST, F16, F32,
+                HALF_INSTRUCTION("f32_from_f16x4", "float32x4_t", "uint16x4_t",
+                                 "vcvt.f32.f16\\t%q0, %P1")),
+        CONVERT(CAST, F32, F16,
+                HALF_INSTRUCTION("f16_from_f32x4", "uint16x4_t", "float32x4_t",
+                                 "vcvt.f16.f32\\t%P0, %q1")),
         CONVERT(CAST, BF16, F32, "vreinterpretq_f32_u32(vshll_n_u16($0, 16))"),
-        CHOICE(MAX, "max", OR_NAN("vcgtq_f32")), CHOICE(MIN, "min", OR_NAN("vcltq_f32")),
+        CHOICE(MAX, "max", OR_NAN("vcgtq_f32")),
+        CHOICE(MIN, "min", OR_NAN("vcltq_f32")),
         MATH("round", F32, "round_f32x4($0)", ROUND),
-        ROUNDED_BEFORE(F32, U8, "vqmovun_s16(nearest_i16x4($0))", NEAREST), ROUNDED_BEFORE(F32, I8, "vqmovn_s16(nearest_i16x4($0))", NEAREST),
-        { .op = LOOP_CALL, .element = E_F32, .function = "sqrt", .lanes = 1, .text = "sqrt_f32($0)",
+        ROUNDED_BEFORE(F32, U8, "vqmovun_s16(nearest_i16x4($0))", NEAREST),
+        ROUNDED_BEFORE(F32, I8, "vqmovn_s16(nearest_i16x4($0))", NEAREST),
+        { .op = LOOP_CALL,
+          .element = E_F32,
+          .function = "sqrt",
+          .lanes = 1,
+          .text = "sqrt_f32($0)",
           .definition = "float sqrt_f32(float a)\n"
                         "{\n"
                         "        float b;\n"
@@ -117,12 +139,21 @@ static const struct c_spelling spellings[] = {
         { .op = LOOP_FMA, .element = E_F32, .lanes = 1, .text = "__builtin_fmaf($0, $1, $2)" },
         { .op = LOOP_FMA, .element = E_F64, .lanes = 1, .text = "__builtin_fma($0, $1, $2)" },
         OF_LANES(SUM_LANES, F32, "sum_lanes", "f32x4", "float", "float32", "f32", "vadd", "vpadd"),
-        EXTREME_LANE(MAX_LANES, "max"), EXTREME_LANE(MIN_LANES, "min"),
-        INTEGER_LANES(I32, "i32x4", "int32_t", "int32", "s32"), INTEGER_LANES(U32, "u32x4", "uint32_t", "uint32", "u32"),
-        TRUTH_LANES(MAX_LANES, "max_lanes", "vorr_u32", "vpmax_u32"), TRUTH_LANES(MIN_LANES, "min_lanes", "vand_u32", "vpmin_u32"),
-        OP(INTERLEAVE_LOW, F32, "vzipq_f32($0, $1).val[0]"), OP(INTERLEAVE_HIGH, F32, "vzipq_f32($0, $1).val[1]"),
-        ARM_WORDS(I8, "s8"), ARM_WORDS(U8, "u8"), DOT_ROWS(DOT_I8, "dot_i8"), DOT_ROWS(DOT_I8_SHORT, "dot_i8_short"),
-        PREFETCH(0, "prefetch_l1", "3"), PREFETCH(1, "prefetch_l2", "2"), PREFETCH(2, "prefetch_once", "0"),
+        EXTREME_LANE(MAX_LANES, "max"),
+        EXTREME_LANE(MIN_LANES, "min"),
+        INTEGER_LANES(I32, "i32x4", "int32_t", "int32", "s32"),
+        INTEGER_LANES(U32, "u32x4", "uint32_t", "uint32", "u32"),
+        TRUTH_LANES(MAX_LANES, "max_lanes", "vorr_u32", "vpmax_u32"),
+        TRUTH_LANES(MIN_LANES, "min_lanes", "vand_u32", "vpmin_u32"),
+        OP(INTERLEAVE_LOW, F32, "vzipq_f32($0, $1).val[0]"),
+        OP(INTERLEAVE_HIGH, F32, "vzipq_f32($0, $1).val[1]"),
+        ARM_WORDS(I8, "s8"),
+        ARM_WORDS(U8, "u8"),
+        DOT_ROWS(DOT_I8, "dot_i8"),
+        DOT_ROWS(DOT_I8_SHORT, "dot_i8_short"),
+        PREFETCH(0, "prefetch_l1", "3"),
+        PREFETCH(1, "prefetch_l2", "2"),
+        PREFETCH(2, "prefetch_once", "0"),
         { .op = CAN_END }
 };
 
@@ -140,13 +171,17 @@ const struct target target_armv7_neon = {
         .base = &target_generic,
         .engine = &engine_vector,
         .machine = "defined(__ARMEL__) && __ARM_ARCH_PROFILE == 'A' && defined(__ARM_FP) && \\\n"
-                   "        (!defined(__clang__) || (defined(__ARM_NEON) && defined(__ARM_FEATURE_FMA)))",
-        .compilers = "gcc for ARMv7-A with -mfloat-abi=hard or softfp, or clang with -mfpu=neon-vfpv4, too",
+                   "        (!defined(__clang__) || (defined(__ARM_NEON) && "
+                   "defined(__ARM_FEATURE_FMA)))",
+        .compilers = "gcc for ARMv7-A with -mfloat-abi=hard or softfp, or clang with "
+                     "-mfpu=neon-vfpv4, too",
         .gcc_optimize = ARM_GCC ",no-gcse",
         .include = "<arm_neon.h>",
-        .control = &(const struct float_control){ "FZ of the caller's FPSCR", "0x1000000u", "unsigned",
-                                                  "__asm__ volatile(\"vmrs %0, fpscr\" : \"=r\"(control));",
-                                                  "__asm__ volatile(\"vmsr fpscr, %0\" : : \"r\"(control));" },
+        .control =
+                &(const struct float_control){
+                        "FZ of the caller's FPSCR", "0x1000000u", "unsigned",
+                        "__asm__ volatile(\"vmrs %0, fpscr\" : \"=r\"(control));",
+                        "__asm__ volatile(\"vmsr fpscr, %0\" : : \"r\"(control));" },
         .vector_bytes = 16,
         .vector_registers = 16,
         .has_fma = true,

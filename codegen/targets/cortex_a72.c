@@ -13,15 +13,15 @@ const struct target target_cortex_a72 = {
         .name = "cortex-a72",
         .doc = "what aarch64 has, with one product of floats a cycle",
         .base = &target_aarch64,
-        .processors = (const struct processor[]){
-                { "0x41", 8, 0xd08, 0xd08 },
-                { 0 }
-        },
+        .processors = (const struct processor[]){ { "0x41", 8, 0xd08, 0xd08 }, { 0 } },
         .l1_bytes = 32768,
         .l2_bytes = 262144,
-        .rates = &(const struct rates){
-                .issue = 1,
-                .latency = 3,           /* of a sum, forwarded */
-                .multiplies = (const struct multiply_rate[]){ { "smlal", 2 }, { "smull", 2 }, { 0 } },
-        },
+        .rates =
+                &(const struct rates){
+                        .issue = 1,
+                        .latency = 3, /* of a sum, forwarded */
+                        .multiplies = (const struct multiply_rate[]){ { "smlal", 2 },
+                                                                      { "smull", 2 },
+                                                                      { 0 } },
+                },
 };

@@ -12,16 +12,17 @@ const struct target target_cortex_a76 = {
         .name = "cortex-a76",
         .doc = "what aarch64-dotprod has, with two products of vectors a cycle",
         .base = &target_aarch64_dotprod,
-        .processors = (const struct processor[]){
-                { "0x41", 8, 0xd0b, 0xd0b },
-                { "0x41", 8, 0xd0e, 0xd0e },        /* A76AE */
-                { 0 }
-        },
+        .processors = (const struct processor[]){ { "0x41", 8, 0xd0b, 0xd0b },
+                                                  { "0x41", 8, 0xd0e, 0xd0e }, /* A76AE */
+                                                  { 0 } },
         .l1_bytes = 65536,
         .l2_bytes = 524288,
-        .rates = &(const struct rates){
-                .issue = 2,
-                .latency = 2,           /* of a sum, forwarded */
-                .multiplies = (const struct multiply_rate[]){ { "smlal", 2 }, { "smull", 2 }, { "sdot", .5 }, { 0 } },
-        },
+        .rates =
+                &(const struct rates){
+                        .issue = 2,
+                        .latency = 2, /* of a sum, forwarded */
+                        .multiplies =
+                                (const struct multiply_rate[]){
+                                        { "smlal", 2 }, { "smull", 2 }, { "sdot", .5 }, { 0 } },
+                },
 };

@@ -12,17 +12,18 @@ const struct target target_cortex_x1 = {
         .name = "cortex-x1",
         .doc = "what aarch64-dotprod has, with four products of vectors a cycle",
         .base = &target_aarch64_dotprod,
-        .processors = (const struct processor[]){
-                { "0x41", 8, 0xd44, 0xd44 },
-                { "0x41", 8, 0xd4c, 0xd4c },        /* X1C */
-                { 0 }
-        },
+        .processors = (const struct processor[]){ { "0x41", 8, 0xd44, 0xd44 },
+                                                  { "0x41", 8, 0xd4c, 0xd4c }, /* X1C */
+                                                  { 0 } },
         .l1_bytes = 65536,
         .l2_bytes = 1048576,
-        .rates = &(const struct rates){
-                .issue = 4,
-                .load = 1.33,           /* three a cycle */
-                .latency = 2,           /* of a sum, forwarded */
-                .multiplies = (const struct multiply_rate[]){ { "smlal", 1 }, { "smull", 1 }, { "sdot", .25 }, { 0 } },
-        },
+        .rates =
+                &(const struct rates){
+                        .issue = 4,
+                        .load = 1.33, /* three a cycle */
+                        .latency = 2, /* of a sum, forwarded */
+                        .multiplies =
+                                (const struct multiply_rate[]){
+                                        { "smlal", 1 }, { "smull", 1 }, { "sdot", .25 }, { 0 } },
+                },
 };

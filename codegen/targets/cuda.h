@@ -8,16 +8,17 @@
 enum { CUDA_ALIGN = 128 };              /* of memory: a transaction */
 #define CUDA_MACHINE "defined(__CUDACC__)"
 
-/* mma.sync.m16n8: two words of 16 bytes in shared memory, for each of 16 positions and 8 outputs; 32 fragments of sums are half of
- * a lane's registers */
+/* mma.sync.m16n8: two words of 16 bytes in shared memory, for each of 16 positions and 8
+ * outputs; 32 fragments of sums are half of a lane's registers */
 #define CUDA_MMA(called, x_, w_, sum_, channels_, function, count) \
         { .name = called, .positions = 16, .outputs = 8, .depth = 2, .channels = channels_, \
           .x = { .memory = E_##x_, .word = E_##sum_, .source = SOURCE_WARP }, \
           .w = { .memory = E_##w_, .word = E_##sum_, .source = SOURCE_WARP }, \
           .sum = E_##sum_, .body = function, .order = ORDER_APART, .instructions = count, .registers = 32 }
 
-/* No unit's: a lane multiplies a word of 16 bytes of w, in memory, by one of x, in shared memory; four words and 8 outputs a
- * warp, whose lanes join their sums where these leave registers. For few positions, behind the units' rows. */
+/* No unit's: a lane multiplies a word of 16 bytes of w, in memory, by one of x, in shared
+ * memory; four words and 8 outputs a warp, whose lanes join their sums where these leave
+ * registers. For few positions, behind the units' rows. */
 #define CUDA_ROW(called, x_, sum_, channels_) \
         { .name = called, .positions = 1, .outputs = 8, .depth = 4, .channels = channels_, \
           .x = { .memory = E_##x_, .word = E_##sum_, .source = SOURCE_WARP }, \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Turing, as the Tesla T4 is (its data sheet; rates of the second cache and times are those that others measured). */
+/* Turing, as the Tesla T4 is (its data sheet; rates of the second cache and times are those that
+ * others measured). */
 #include "codegen/targets/cuda.h"
 #include "ir/target/rates.h"
 
@@ -18,8 +19,12 @@ static const struct gpu gpu = {
         .capability = 75,
 };
 
-static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 4 }, { 0 } } };
-static const struct multiply multiplies[] = { CUDA_MMA("mma_f16", F16, F16, F32, 8, "add_product", 1), CUDA_ROW("row_f16", F16, F32, 8), { 0 } };
+static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 4 },
+                                                                                  { 0 } } };
+static const struct multiply multiplies[] = { CUDA_MMA("mma_f16", F16, F16, F32, 8, "add_product",
+                                                       1),
+                                              CUDA_ROW("row_f16", F16, F32, 8),
+                                              { 0 } };
 
 const struct target target_cuda_sm_75 = {
         .name = "cuda-sm_75",

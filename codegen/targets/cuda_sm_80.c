@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Ampere, as the A100 is (its data sheet; rates of the second cache and times are those that others measured). */
+/* Ampere, as the A100 is (its data sheet; rates of the second cache and times are those that
+ * others measured). */
 #include "codegen/targets/cuda.h"
 #include "ir/target/rates.h"
 
@@ -18,7 +19,13 @@ static const struct gpu gpu = {
         .capability = 80,
 };
 
-static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 2 }, { "mma_bf16", 2 }, { "mma_s8", 2 }, { "mma_u8", 2 }, { "mma_tf32", 2 }, { "mma_f32", 6 }, { 0 } } };
+static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 2 },
+                                                                                  { "mma_bf16", 2 },
+                                                                                  { "mma_s8", 2 },
+                                                                                  { "mma_u8", 2 },
+                                                                                  { "mma_tf32", 2 },
+                                                                                  { "mma_f32", 6 },
+                                                                                  { 0 } } };
 static const struct multiply multiplies[] = {
         CUDA_MMA("mma_bf16", BF16, BF16, F32, 8, "add_product", 1), CUDA_MMA("mma_s8", I8, I8, I32, 16, "add_product", 1),
         CUDA_MMA("mma_u8", U8, I8, I32, 16, "add_product", 1),      CUDA_MMA("mma_tf32", TF32, TF32, F32, 4, "add_product", 1),

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Hopper, as the H100 is (its data sheet). Rates of the second cache and of products were measured on an H200 (engines/grid/warp_cost.c); launches that begin
- * early, and what blocks of a cluster of four or eight read of each other, on an H100 (test/bench/cuda/machine.cu). Of blocks that have a multiprocessor
- * each, thirty clusters of four are there at a time, or fifteen of eight, of two 66 (cudaOccupancyMaxActiveClusters). */
+/* Hopper, as the H100 is (its data sheet). Rates of the second cache and of products were
+ * measured on an H200 (engines/grid/warp_cost.c); launches that begin early, and what blocks of
+ * a cluster of four or eight read of each other, on an H100 (test/bench/cuda/machine.cu). Of
+ * blocks that have a multiprocessor each, thirty clusters of four are there at a time, or
+ * fifteen of eight, of two 66 (cudaOccupancyMaxActiveClusters). */
 #include "codegen/targets/cuda.h"
 #include "ir/target/rates.h"
 
@@ -25,7 +27,14 @@ static const struct gpu gpu = {
         .dependent_launch = true,
 };
 
-static const struct rates rates = { .multiplies = (const struct multiply_rate[]){ { "mma_f16", 2.3 }, { "mma_bf16", 2.3 }, { "mma_s8", 2.3 }, { "mma_u8", 2.3 }, { "mma_tf32", 2.3 }, { "mma_f32", 6.9 }, { 0 } } };
+static const struct rates rates = { .multiplies =
+                                            (const struct multiply_rate[]){ { "mma_f16", 2.3 },
+                                                                            { "mma_bf16", 2.3 },
+                                                                            { "mma_s8", 2.3 },
+                                                                            { "mma_u8", 2.3 },
+                                                                            { "mma_tf32", 2.3 },
+                                                                            { "mma_f32", 6.9 },
+                                                                            { 0 } } };
 
 const struct target target_cuda_sm_90 = {
         .name = "cuda-sm_90",

@@ -11,18 +11,18 @@ const struct target target_neoverse_v1 = {
         .name = "neoverse-v1",
         .doc = "what aarch64-i8mm has, with four products of vectors a cycle",
         .base = &target_aarch64_i8mm,
-        .processors = (const struct processor[]){
-                { "0x41", 8, 0xd40, 0xd40 },
-                { 0 }
-        },
+        .processors = (const struct processor[]){ { "0x41", 8, 0xd40, 0xd40 }, { 0 } },
         .l1_bytes = 65536,
         .l2_bytes = 1048576,
-        .rates = &(const struct rates){
-                .issue = 4,
-                .load = 1.33,           /* three a cycle */
-                .latency = 2,           /* of a sum, forwarded */
-                .tile_multiply = .25,
-                .tile_load = .25,       /* its second row takes one of the four */
-                .multiplies = (const struct multiply_rate[]){ { "smlal", 1 }, { "smull", 1 }, { 0 } },
-        },
+        .rates =
+                &(const struct rates){
+                        .issue = 4,
+                        .load = 1.33, /* three a cycle */
+                        .latency = 2, /* of a sum, forwarded */
+                        .tile_multiply = .25,
+                        .tile_load = .25, /* its second row takes one of the four */
+                        .multiplies = (const struct multiply_rate[]){ { "smlal", 1 },
+                                                                      { "smull", 1 },
+                                                                      { 0 } },
+                },
 };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of RISC-V's vector extension 1.0, for vectors of a fixed number of lanes in registers of any length: RVV_ROWS(RVV_8, ...) is for 8
- * lanes of 32 bits in groups of two registers of 128 bits (LMUL = 2), on all processors whose registers are no shorter. Every intrinsic is
- * told how many lanes; what lies behind them in vectors is anything.
+/* Rows of RISC-V's vector extension 1.0, for vectors of a fixed number of lanes in registers of any
+ * length: RVV_ROWS(RVV_8, ...) is for 8 lanes of 32 bits in groups of two registers of 128 bits
+ * (LMUL = 2), on all processors whose registers are no shorter. Every intrinsic is told how many
+ * lanes; what lies behind them in vectors is anything.
  *
- * What a length is made of, in this order, is V in all macros: n: lanes; m, h, q, d: groups of registers (LMUL) of elements of 32, 16, 8
- * and 64 bits; b: mask bits, of elements that are as wide as their group has registers. s: how intrinsics call an element. Vectors of as
- * many lanes in other groups are other types, so that functions are named after both. */
+ * What a length is made of, in this order, is V in all macros: n: lanes; m, h, q, d: groups of
+ * registers (LMUL) of elements of 32, 16, 8 and 64 bits; b: mask bits, of elements that are as
+ * wide as their group has registers. s: how intrinsics call an element. Vectors of as many lanes
+ * in other groups are other types, so that functions are named after both. */
 #ifndef CODEGEN_TARGETS_RISCV_H
 #define CODEGEN_TARGETS_RISCV_H
 
@@ -40,7 +42,8 @@
         OP(operation, F32, "__riscv_vmf" name "_vv_f32" m "_b" b "($0, $1, " n ")"), \
         OP(operation, I32, "__riscv_vms" name "_vv_i32" m "_b" b "($0, $1, " n ")"), \
         OP(operation, U32, "__riscv_vms" unsigned_name "_vv_u32" m "_b" b "($0, $1, " n ")")
-/* lanes beside each other; w: "32" or "16" bits, g and g2: their group, and that of elements of twice as many (w2) */
+/* lanes beside each other; w: "32" or "16" bits, g and g2: their group, and that of elements of
+ * twice as many (w2) */
 #define RVV_WEAVE(n, half, e, type, s, name, w, g, w2, g2, unsigned_, signed_) \
         RVV_WEAVE_HALF(n, half, INTERLEAVE_LOW, e, type, name "_low", w, g, w2, g2, unsigned_("a"), unsigned_("b"), signed_), \
         RVV_WEAVE_HALF(n, half, INTERLEAVE_HIGH, e, type, name "_high", w, g, w2, g2, \
@@ -63,7 +66,8 @@
 
 /* ---- floats ---- */
 
-/* the instructions take a number before NaN, and +0 for the larger of two zeros; max has the first of these */
+/* the instructions take a number before NaN, and +0 for the larger of two zeros; max has the
+ * first of these */
 #define RVV_EXTREME(n, m, b, operation, name, better) \
         OP(operation, F32, name "_f32x" n m "($0, $1)", \
            "vfloat32" m "_t " name "_f32x" n m "(vfloat32" m "_t a, vfloat32" m "_t b)\n" \
@@ -77,8 +81,9 @@
            "{\n" \
            "        return __riscv_vmerge_vvm_f32" m "(b, a, __riscv_vmf" better "_vv_f32" m "_b" b "(a, b, " n "), " n ");\n" \
            "}")
-/* to a whole number, by integers: numbers that these do not have are whole. t: the whole number next to a, towards zero or (round) the
- * nearest; adjust: what else becomes of it. (QEMU 7.2 ends at conversions towards zero where no operation on floats stands before them.) */
+/* to a whole number, by integers: numbers that these do not have are whole. t: the whole number
+ * next to a, towards zero or (round) the nearest; adjust: what else becomes of it. (QEMU 7.2
+ * ends at conversions towards zero where no operation on floats stands before them.) */
 #define RVV_WHOLE(n, m, b, name, mode, adjust) \
         MATH(name, F32, name "_f32x" n m "($0)", \
              "vfloat32" m "_t " name "_f32x" n m "(vfloat32" m "_t a)\n" \
@@ -157,7 +162,8 @@
                     "__riscv_vmsgtu_vx_u32" m "_b" b "(" count ", 31, " n ")")
 #define RVV_JOIN(n, m, operation, e, name, s, start) \
         OP(operation, e, "__riscv_vmv_x_s_" s "m1_" s "(__riscv_vred" name "_vs_" s m "_" s "m1($0, __riscv_vmv_v_x_" s "m1(" start ", 1), " n "))")
-/* u: "u" without a sign, where an instruction's name has it; x: the same in names of conversions; right: the shift */
+/* u: "u" without a sign, where an instruction's name has it; x: the same in names of
+ * conversions; right: the shift */
 #define RVV_INTEGERS(n, m, h, q, d, b, e, type, s, u, right, count, least, most) \
         RVV_COMMON(n, m, h, q, d, b, e, type, s, "", "__riscv_vmv_v_x_", "__riscv_vmv_x_s_"), \
         OP(RAMP, e, "ramp_" s "x" n m "($1, $2)", \
@@ -194,7 +200,8 @@
         RVV_INTEGERS(n, m, h, q, d, b, U32, "uint", "u32", "u", "srl", "b", "0", "UINT32_MAX"), \
         RVV_SAME(I32, U32, RVV_UNSIGNED(m, "$0")), RVV_SAME(U32, I32, RVV_SIGNED(m, "$0"))
 
-/* ---- bytes and half words: what is cut off, and floats as near as there is one, of the second row rounded ---- */
+/* ---- bytes and half words: what is cut off, and floats as near as there is one, of the second
+ * row rounded ---- */
 
 #define RVV_SMALL(n, g, e, type, s, bits) \
         ROW(CAN_TYPE, e, "v" type bits g "_t"), OP(SPLAT, e, "__riscv_vmv_v_x_" s bits g "($0, " n ")"), \
@@ -203,7 +210,8 @@
         ROW(CAN_LOAD_MASKED, e, \
             "__riscv_vle" bits "_v_" s bits g "_mu($1, __riscv_vmv_v_x_" s bits g "(0, " n "), (const void *)$0, " n ")"), \
         ROW(CAN_STORE_MASKED, e, "__riscv_vse" bits "_v_" s bits g "_m($2, (void *)$0, $1, " n ")")
-/* signed_ and unsigned_: elements of `bits`, in groups g, a part (by: "2", "4") of 32; CUT: 32 bits of a sign s that become them */
+/* signed_ and unsigned_: elements of `bits`, in groups g, a part (by: "2", "4") of 32; CUT: 32
+ * bits of a sign s that become them */
 #define RVV_NARROW(n, m, g, signed_, unsigned_, bits, by, CUT, h) \
         RVV_SMALL(n, g, signed_, "int", "i", bits), RVV_SMALL(n, g, unsigned_, "uint", "u", bits), \
         CONVERT(CAST, signed_, I32, "__riscv_vsext_vf" by "_i32" m "($0, " n ")"), \
@@ -215,8 +223,8 @@
         CONVERT(CAST, I32, unsigned_, CUT(n, g, h, "x_x", "u", RVV_UNSIGNED(m, "$0")))
 #define RVV_CUT_16(n, g, h, x, s, a) "__riscv_vncvt_" x "_w_" s "16" g "(" a ", " n ")"
 #define RVV_CUT_8(n, g, h, x, s, a) "__riscv_vncvt_" x "_w_" s "8" g "(__riscv_vncvt_" x "_w_" s "16" h "(" a ", " n "), " n ")"
-/* of floats, saturated, 0 of NaN, which is less than nothing to the instructions. Of `name`: what begins and ends its function; rounded
- * ones saturate as they become 16 bits. */
+/* of floats, saturated, 0 of NaN, which is less than nothing to the instructions. Of `name`:
+ * what begins and ends its function; rounded ones saturate as they become 16 bits. */
 #define RVV_FROM_FLOATS(n, m, KIND, to, result, name, ...) \
         KIND(F32, to, name "_f32x" n m "($0)", result "_t " name "_f32x" n m "(vfloat32" m "_t a)\n{\n" __VA_ARGS__ "}")
 #define RVV_TOWARDS_ZERO(from, to, ...) CONVERT(CAST, from, to, __VA_ARGS__)

@@ -4,7 +4,9 @@
 
 extern const struct target target_riscv64_v, target_riscv64_v256;
 
-static const struct c_spelling spellings[] = { RVV_ROWS(RVV_16, "8", RVV_STEPS_16, RVV_BITS_M2, RVV_FLOAT_M2), { .op = CAN_END } };
+static const struct c_spelling spellings[] = {
+        RVV_ROWS(RVV_16, "8", RVV_STEPS_16, RVV_BITS_M2, RVV_FLOAT_M2), { .op = CAN_END }
+};
 static const struct multiply multiplies[] = { RVV_MULTIPLIES(16), { 0 } };
 
 const struct target target_riscv64_v256 = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How rows of a target's table are written (ir/loop/capability.h): what for, the element or elements, the text, and the definition of a
- * function that it calls. */
+/* How rows of a target's table are written (ir/loop/capability.h): what for, the element or
+ * elements, the text, and the definition of a function that it calls. */
 #ifndef CODEGEN_TARGETS_ROWS_H
 #define CODEGEN_TARGETS_ROWS_H
 
@@ -28,8 +28,9 @@
                         "        " call "((const char *)((uintptr_t)base + (uintptr_t)bytes), " hint ");\n" \
                         "}" }
 
-/* What gcc must not do: order instructions before registers are given; addresses of constants in two instructions each.
- * What else keeps copies of vectors alive in loops that fill all registers is left out where counts of instructions say so (docs/arm.md). */
+/* What gcc must not do: order instructions before registers are given; addresses of constants in
+ * two instructions each. What else keeps copies of vectors alive in loops that fill all
+ * registers is left out where counts of instructions say so (docs/arm.md). */
 #define ARM_GCC "no-schedule-insns,no-ipa-cp"
 /* of targets for 64-bit ARM that stand on none of them */
 #define ARM64_PROCESSOR \

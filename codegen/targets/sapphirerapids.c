@@ -54,16 +54,17 @@ static const struct tile_shapes tile_shapes = { .bytes = 64, .first = 1, .row_by
 
 const struct target target_sapphirerapids = {
         .name = "sapphirerapids",
-        .doc = "Xeon since 2023: what x86-64-v4-fp16 has, tiles for bf16 and 8-bit integers (AMX), larger caches",
+        .doc = "Xeon since 2023: what x86-64-v4-fp16 has, tiles for bf16 and 8-bit integers (AMX), "
+               "larger caches",
         .base = &target_x86_64_v4_fp16,
         .engine = &engine_tile,
         .multiplies = multiplies,
         .tile_shapes = &tile_shapes,
         .l1_bytes = 49152,
         .l2_bytes = 2097152,
-        .attribute =
-                "amx-tile,amx-bf16,amx-int8,avx512fp16,avx512bf16,avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
-        .gcc_attribute =
-                "amx-tile,amx-bf16,amx-int8,avx512bf16,avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
+        .attribute = "amx-tile,amx-bf16,amx-int8,avx512fp16,avx512bf16,avx512vnni,avx512f,avx512bw,"
+                     "avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
+        .gcc_attribute = "amx-tile,amx-bf16,amx-int8,avx512bf16,avx512vnni,avx512f,avx512bw,"
+                         "avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
         C_SPELLINGS(spellings),
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A machine that holds activations itself: what it computes is command text (--emit=commands). As C, the same model in plain C, with the
- * same bits. */
+/* A machine that holds activations itself: what it computes is command text (--emit=commands).
+ * As C, the same model in plain C, with the same bits. */
 #include "codegen/sections/sections.h"
 #include "ir/target/target.h"
 
@@ -8,7 +8,8 @@ extern const struct target target_generic;
 
 const struct target target_sections = {
         .name = "sections",
-        .doc = "plain C99; with --emit=commands, command text as XFDNN writes it, for quantized convolutions",
+        .doc = "plain C99; with --emit=commands, command text as XFDNN writes it, for quantized "
+               "convolutions",
         .base = &target_generic,
         .engine = &engine_commands,
         .commands = overlays,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of SVE, for vectors of a fixed number of lanes in registers of any length: SVE_ROWS("8", "32") is for 8 lanes of 32 bits, 32
- * bytes, on all processors whose registers are no shorter. The predicate all_v8() is true for these lanes alone, and so is every mask;
- * what lies behind them in vectors is anything.
+/* Rows of SVE, for vectors of a fixed number of lanes in registers of any length: SVE_ROWS("8",
+ * "32") is for 8 lanes of 32 bits, 32 bytes, on all processors whose registers are no shorter. The
+ * predicate all_v8() is true for these lanes alone, and so is every mask; what lies behind them in
+ * vectors is anything.
  *
- * Narrower elements are each in 32 bits, extended as they are loaded, which costs nothing. n: lanes; s: the suffix of intrinsics. */
+ * Narrower elements are each in 32 bits, extended as they are loaded, which costs nothing. n:
+ * lanes; s: the suffix of intrinsics. */
 #ifndef CODEGEN_TARGETS_SVE_H
 #define CODEGEN_TARGETS_SVE_H
 
@@ -17,7 +19,8 @@
         "        return " SVE_PATTERN(n) ";\n" \
         "}"
 
-/* of all lanes that there are: an instruction without a predicate, which need not overwrite an operand */
+/* of all lanes that there are: an instruction without a predicate, which need not overwrite an
+ * operand */
 #define SVE_ANY(name, operands) name "_x(svptrue_b32(), " operands ")"
 /* operations of one intrinsic, whose first operand is the predicate */
 #define SVE_OP(n, operation, e, name, operands) OP(operation, e, name "(" SVE_ALL(n) ", " operands ")", SVE_ALL_OF(n))
@@ -133,7 +136,8 @@
 
 /* ---- integers ---- */
 
-/* b: how a count of places is the unsigned vector that shifts take; from floats towards zero, to the nearest that there is, 0 of NaN */
+/* b: how a count of places is the unsigned vector that shifts take; from floats towards zero, to
+ * the nearest that there is, 0 of NaN */
 #define SVE_INTEGERS(n, e, type, s, right, result, count) \
         SVE_COMMON(n, e, type, s), OP(RAMP, e, "svindex_" s "($1, $2)"), \
         SVE_OP(n, MIN, e, "svmin_" s "_x", "$0, $1"), SVE_OP(n, MAX, e, "svmax_" s "_x", "$0, $1"), \
@@ -154,7 +158,8 @@
         SVE_INTEGERS(n, U32, "svuint32_t", "u32", "svlsr", "uint32_t", "$1"), \
         SVE_OP(n, SHR, U32, "svlsr_u32_x", "$0, $1"), SVE_SAME(I32, "s32", U32, "u32"), SVE_SAME(U32, "u32", I32, "s32")
 
-/* bytes and half words, to which 32 bits are cut off, and floats as near as there is one, of the second row rounded */
+/* bytes and half words, to which 32 bits are cut off, and floats as near as there is one, of the
+ * second row rounded */
 #define SVE_NARROW(n, signed_, unsigned_, bits, least, most, all_ones) \
         SVE_SMALL(n, signed_, "svint32_t", "svld1s" bits "_s32", "svst1" bits "_s32", "s32"), \
         SVE_SMALL(n, unsigned_, "svuint32_t", "svld1u" bits "_u32", "svst1" bits "_u32", "u32"), \
@@ -227,8 +232,9 @@
 
 /* ---- multiplies (ir/target/multiply.h) ---- */
 
-/* Words of x are lanes of 128 bits, which each part of a vector so long has for itself: the instruction takes a lane of its own part,
- * out of the first eight registers. Words of four bytes; bytes: of a vector. */
+/* Words of x are lanes of 128 bits, which each part of a vector so long has for itself: the
+ * instruction takes a lane of its own part, out of the first eight registers. Words of four
+ * bytes; bytes: of a vector. */
 #define SVE_PRODUCTS(n, bytes) \
         SVE_FOUR(bytes, I8, "s8"), SVE_FOUR(bytes, U8, "u8"), \
         { .op = LOOP_CALL, .element = E_I32, .function = "dot_i8", \
@@ -241,7 +247,8 @@
           .text = "svmla_lane_f32($2, $1, words_f32($0), " number ")", .definition = SVE_WORDS_OF("svfloat32_t", "f32") }, \
         { .op = LOOP_CALL, .element = E_I32, .function = "dot_i8", .lane = 1 + k, .loaded = true, \
           .text = "svdot_lane_s32($0, svreinterpret_s8_u32($2), words_s8($1), " number ")", .definition = SVE_WORDS_OF("svint8_t", "s8") }
-/* four words, in each part; in one of these registers from the start: gcc gives others first, and copies for each lane */
+/* four words, in each part; in one of these registers from the start: gcc gives others first,
+ * and copies for each lane */
 #define SVE_WORDS_OF(type, s) \
         type " words_" s "(const void *x)\n" \
         "{\n" \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A machine with a unified buffer beside a processor that runs plain C: quantized convolutions on the machine, all else in C. */
+/* A machine with a unified buffer beside a processor that runs plain C: quantized convolutions
+ * on the machine, all else in C. */
 #include "ir/target/target.h"
 
 #include "codegen/unified/unified.h"
@@ -16,7 +17,8 @@ static const struct multiply multiplies[] = {
 
 const struct target target_unified = {
         .name = "unified",
-        .doc = "plain C99, and a machine with a unified buffer, like the first TPU, for quantized convolutions",
+        .doc = "plain C99, and a machine with a unified buffer, like the first TPU, for quantized "
+               "convolutions",
         .base = &target_generic,
         .engine = &engine_stream,
         .multiplies = multiplies,

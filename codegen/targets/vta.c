@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* VTA beside a processor that runs plain C: quantized convolutions on the machine, all else in C. */
+/* VTA beside a processor that runs plain C: quantized convolutions on the machine, all else in
+ * C. */
 #include "ir/target/target.h"
 
 #include "codegen/vta/vta.h"

@@ -112,8 +112,8 @@
         { .name = called, .positions = 1, .outputs = lanes, .depth = 1, .channels = channels_, \
           .x = X86_OPERAND(x_, U32, BROADCAST), .w = X86_OPERAND(w_, U32, VECTOR), .sum = E_##sum_, \
           __VA_ARGS__ }
-/* bytes as pairs of 16 bits, x perhaps in so many from the start: no product of two bytes, nor their
- * sum, is too large */
+/* bytes as pairs of 16 bits, x perhaps in so many from the start: no product of two bytes, nor
+ * their sum, is too large */
 #define X86_MADDWD(lanes, x_, w_) \
         X86_GROUPS("maddwd", lanes, 2, x_, w_, I32, .body = "dot_i16", .order = ORDER_EXACT, \
                    .instructions = 2)

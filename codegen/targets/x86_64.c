@@ -114,9 +114,15 @@ extern const struct target target_generic, target_x86_64;
 static const struct c_spelling spellings[] = {
         X86_COMMON("_mm_", "__m128", "__m128i", "si128"),
         X86_WORD_MASKS("_mm_", "__m128i", "si128"),
-        COMPARE(LT, "cmplt"), COMPARE(LE, "cmple"), COMPARE(GT, "cmpgt"), COMPARE(GE, "cmpge"),
-        COMPARE(EQ, "cmpeq"), COMPARE(NE, "cmpneq"),
-        CHOOSE(I32), CHOOSE(U32), CHOOSE(BOOL),
+        COMPARE(LT, "cmplt"),
+        COMPARE(LE, "cmple"),
+        COMPARE(GT, "cmpgt"),
+        COMPARE(GE, "cmpge"),
+        COMPARE(EQ, "cmpeq"),
+        COMPARE(NE, "cmpneq"),
+        CHOOSE(I32),
+        CHOOSE(U32),
+        CHOOSE(BOOL),
         OP(SELECT, F32, "select_f32x4($0, $1, $2)",
            "__m128 select_f32x4(__m128i mask, __m128 a, __m128 b)\n"
            "{\n"
@@ -125,20 +131,25 @@ static const struct c_spelling spellings[] = {
            "}"),
         OP(INTERLEAVE_LOW, F32, "_mm_unpacklo_ps($0, $1)"),
         OP(INTERLEAVE_HIGH, F32, "_mm_unpackhi_ps($0, $1)"),
-        EXTREME(MIN, "min", "_mm_min_ps"), EXTREME(MAX, "max", "_mm_max_ps"),
+        EXTREME(MIN, "min", "_mm_min_ps"),
+        EXTREME(MAX, "max", "_mm_max_ps"),
         LARGER(MIN, "min", I32, "i32", "_mm_cmplt_epi32(a, b)"),
         LARGER(MAX, "max", I32, "i32", "_mm_cmpgt_epi32(a, b)"),
         LARGER(MIN, "min", U32, "u32",
-               "_mm_cmplt_epi32(" X86_BIASED("_mm_", "si128", "a") ",\n                    "
-               X86_BIASED("_mm_", "si128", "b") ")"),
+               "_mm_cmplt_epi32(" X86_BIASED(
+                       "_mm_", "si128", "a") ",\n                    " X86_BIASED("_mm_", "si128",
+                                                                                  "b") ")"),
         LARGER(MAX, "max", U32, "u32",
-               "_mm_cmpgt_epi32(" X86_BIASED("_mm_", "si128", "a") ",\n                    "
-               X86_BIASED("_mm_", "si128", "b") ")"),
-        PRODUCT(I32), PRODUCT(U32),
+               "_mm_cmpgt_epi32(" X86_BIASED(
+                       "_mm_", "si128", "a") ",\n                    " X86_BIASED("_mm_", "si128",
+                                                                                  "b") ")"),
+        PRODUCT(I32),
+        PRODUCT(U32),
         CONVERT(CAST, F32, I32, "i32_from_f32x4($0)",
                 "__m128i i32_from_f32x4(__m128 a)\n"
                 "{\n"
-                "        const __m128i large = _mm_castps_si128(_mm_cmpge_ps(a, _mm_set1_ps(2147483648.0f)));\n"
+                "        const __m128i large = _mm_castps_si128(_mm_cmpge_ps(a, "
+                "_mm_set1_ps(2147483648.0f)));\n"
                 "        const __m128i number = _mm_castps_si128(_mm_cmpord_ps(a, a));\n"
                 "        return _mm_and_si128(_mm_xor_si128(_mm_cvttps_epi32(a), large), number);\n"
                 "}"),
@@ -170,7 +181,8 @@ static const struct c_spelling spellings[] = {
                 "__m128i i8_rounded_f32x4(__m128 a)\n"
                 "{\n"
                 "        const __m128 number = _mm_and_ps(a, _mm_cmpord_ps(a, a));\n"
-                "        const __m128i b = _mm_cvtps_epi32(_mm_min_ps(number, _mm_set1_ps(127.0f)));\n"
+                "        const __m128i b = _mm_cvtps_epi32(_mm_min_ps(number, "
+                "_mm_set1_ps(127.0f)));\n"
                 "        const __m128i words = _mm_packs_epi32(b, b);\n"
                 "        return _mm_packs_epi16(words, words);\n"
                 "}"),
@@ -180,8 +192,10 @@ static const struct c_spelling spellings[] = {
                 "        const __m128 high = _mm_set1_ps(2147483648.0f);\n"
                 "        const __m128 b = _mm_max_ps(a, _mm_setzero_ps());\n"
                 "        const __m128i upper = _mm_castps_si128(_mm_cmpge_ps(b, high));\n"
-                "        const __m128i large = _mm_castps_si128(_mm_cmpge_ps(b, _mm_set1_ps(4294967296.0f)));\n"
-                "        const __m128 rest = _mm_sub_ps(b, _mm_and_ps(_mm_castsi128_ps(upper), high));\n"
+                "        const __m128i large = _mm_castps_si128(_mm_cmpge_ps(b, "
+                "_mm_set1_ps(4294967296.0f)));\n"
+                "        const __m128 rest = _mm_sub_ps(b, _mm_and_ps(_mm_castsi128_ps(upper), "
+                "high));\n"
                 "        const __m128i bit = _mm_slli_epi32(upper, 31);\n"
                 "        return _mm_or_si128(_mm_xor_si128(_mm_cvttps_epi32(rest), bit), large);\n"
                 "}"),
@@ -189,7 +203,8 @@ static const struct c_spelling spellings[] = {
                 "__m128 f32_from_u32x4(__m128i a)\n"
                 "{\n"
                 "        const __m128 high = _mm_cvtepi32_ps(_mm_srli_epi32(a, 16));\n"
-                "        const __m128 low = _mm_cvtepi32_ps(_mm_and_si128(a, _mm_set1_epi32(65535)));\n"
+                "        const __m128 low = _mm_cvtepi32_ps(_mm_and_si128(a, "
+                "_mm_set1_epi32(65535)));\n"
                 "        return _mm_add_ps(_mm_mul_ps(high, _mm_set1_ps(65536.0f)), low);\n"
                 "}"),
         OP(SUM_LANES, F32, "sum_lanes_f32x4($0)",
@@ -198,7 +213,8 @@ static const struct c_spelling spellings[] = {
            "        const __m128 b = _mm_add_ps(a, _mm_movehl_ps(a, a));\n"
            "        return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));\n"
            "}"),
-        EXTREME_LANE(MIN_LANES, "min", "_mm_min_ps"), EXTREME_LANE(MAX_LANES, "max", "_mm_max_ps"),
+        EXTREME_LANE(MIN_LANES, "min", "_mm_min_ps"),
+        EXTREME_LANE(MAX_LANES, "max", "_mm_max_ps"),
         OP(LOAD, BOOL, "load_bool_x4($0)",
            "__m128i load_bool_x4(const void *x)\n"
            "{\n"
@@ -212,24 +228,35 @@ static const struct c_spelling spellings[] = {
             "void store_bool_x4(void *x, __m128i a)\n"
             "{\n"
             "        const __m128i words = _mm_packs_epi32(a, a);\n"
-            "        const __m128i bytes = _mm_and_si128(_mm_packs_epi16(words, words), _mm_set1_epi8(1));\n"
+            "        const __m128i bytes = _mm_and_si128(_mm_packs_epi16(words, words), "
+            "_mm_set1_epi8(1));\n"
             "        const int bits = _mm_cvtsi128_si32(bytes);\n"
             "        __builtin_memcpy(x, &bits, sizeof bits);\n"
             "}"),
         PREFETCH(0, "prefetch_l1", "_MM_HINT_T0"),
         PREFETCH(1, "prefetch_l2", "_MM_HINT_T1"),
         PREFETCH(2, "prefetch_once", "_MM_HINT_NTA"),
-        BYTES(U8, "u8", "        const __m128i zero = _mm_setzero_si128();\n"
-                        "        return _mm_unpacklo_epi16(_mm_unpacklo_epi8(a, zero), zero);\n"),
-        BYTES(I8, "i8", "        const __m128i words = _mm_unpacklo_epi8(a, a);\n"
-                        "        return _mm_srai_epi32(_mm_unpacklo_epi16(words, words), 24);\n"),
+        BYTES(U8, "u8",
+              "        const __m128i zero = _mm_setzero_si128();\n"
+              "        return _mm_unpacklo_epi16(_mm_unpacklo_epi8(a, zero), zero);\n"),
+        BYTES(I8, "i8",
+              "        const __m128i words = _mm_unpacklo_epi8(a, a);\n"
+              "        return _mm_srai_epi32(_mm_unpacklo_epi16(words, words), 24);\n"),
         HALF_WORDS,
         PAIRS(U8, "u8", "_mm_unpacklo_epi8(a, _mm_setzero_si128())"),
         PAIRS(I8, "i8", "_mm_srai_epi16(_mm_unpacklo_epi8(a, a), 8)"),
         X86_DOT_I16("_mm_", "__m128i", "x4"),
-        X86_WORD(I8, 4), X86_WORD(U8, 4), X86_WORD(BF16, 2), X86_WORD(F16, 2), X86_WORD(I16, 2),
-        X86_PAIR(I8, "i8", "int8_t"), X86_PAIR(U8, "u8", "uint8_t"),
-        { .op = LOOP_CALL, .element = E_F32, .function = "sqrt", .lanes = 1,
+        X86_WORD(I8, 4),
+        X86_WORD(U8, 4),
+        X86_WORD(BF16, 2),
+        X86_WORD(F16, 2),
+        X86_WORD(I16, 2),
+        X86_PAIR(I8, "i8", "int8_t"),
+        X86_PAIR(U8, "u8", "uint8_t"),
+        { .op = LOOP_CALL,
+          .element = E_F32,
+          .function = "sqrt",
+          .lanes = 1,
           .text = "_mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss($0)))" },
         { .op = CAN_END }
 };
@@ -249,8 +276,9 @@ const struct target target_x86_64 = {
         .machine = "defined(__x86_64__) && defined(__GNUC__)",
         .compilers = "gcc or clang for 64-bit x86",
         .include = "<immintrin.h>",
-        .control = &(const struct float_control){ "FTZ and DAZ of the caller's MXCSR", "0x8040u", "unsigned",
-                                                  "control = _mm_getcsr();", "_mm_setcsr(control);" },
+        .control = &(const struct float_control){ "FTZ and DAZ of the caller's MXCSR", "0x8040u",
+                                                  "unsigned", "control = _mm_getcsr();",
+                                                  "_mm_setcsr(control);" },
         .keep = "v",
         .attribute = "sse2",
         .multiplies = multiplies,

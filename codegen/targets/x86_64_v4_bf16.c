@@ -20,10 +20,14 @@ static const struct c_spelling spellings[] = {
         CONVERT(CAST, F32, BF16, "near_bf16_from_f32x16($0)",
                 "__m256i near_bf16_from_f32x16(__m512 a)\n"
                 "{\n"
-                "        const __m512i bits = _mm512_castps_si512(a), below = _mm512_add_epi32(bits, _mm512_set1_epi32(32767));\n"
-                "        const __mmask16 small = _mm512_fpclass_ps_mask(a, 0x20), odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(65536));\n"
-                "        const __m512i up = _mm512_mask_sub_epi32(below, odd, below, _mm512_set1_epi32(-1));\n"
-                "        return _mm512_mask_cvtepi32_epi16((__m256i)_mm512_cvtneps_pbh(a), small, _mm512_srli_epi32(up, 16));\n"
+                "        const __m512i bits = _mm512_castps_si512(a), below = "
+                "_mm512_add_epi32(bits, _mm512_set1_epi32(32767));\n"
+                "        const __mmask16 small = _mm512_fpclass_ps_mask(a, 0x20), odd = "
+                "_mm512_test_epi32_mask(bits, _mm512_set1_epi32(65536));\n"
+                "        const __m512i up = _mm512_mask_sub_epi32(below, odd, below, "
+                "_mm512_set1_epi32(-1));\n"
+                "        return _mm512_mask_cvtepi32_epi16((__m256i)_mm512_cvtneps_pbh(a), small, "
+                "_mm512_srli_epi32(up, 16));\n"
                 "}"),
         { .op = CAN_END }
 };
@@ -32,7 +36,8 @@ const struct target target_x86_64_v4_bf16 = {
         .name = "x86-64-v4-bf16",
         .doc = "what x86-64-v4-vnni has, and products of bf16 (AVX-512 BF16)",
         .base = &target_x86_64_v4_vnni,
-        .attribute = "avx512bf16,avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
+        .attribute =
+                "avx512bf16,avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
         .multiplies = multiplies,
         C_SPELLINGS(spellings),
 };

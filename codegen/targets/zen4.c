@@ -18,7 +18,8 @@ static const struct rates rates = {
         .packed_entry = .01,
         .packed_iteration = .01,
         .packed_result = 1.7,
-        .packed_ahead = 1,              /* its own prefetching reaches as far: 8 lines take 1.1 of the time of one */
+        .packed_ahead = 1,              /* its own prefetching reaches as far: 8 lines take 1.1 of
+                                         * the time of one */
         .multiplies = (const struct multiply_rate[]){
                 { "bf16_dot", 1 }, { "vnni", 1 }, { "fma", 1 }, { "maddwd", 1.22 }, { 0 }
         },

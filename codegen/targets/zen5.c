@@ -2,11 +2,11 @@
 /* AMD Zen 5 (2024): Turin, Granite Ridge. Not those for laptops, models from 0x20 to 0x2f and from
  * 0x60 on, whose vectors of 512 bits run as two halves.
  *
- * Rates: make fit-cost on an EPYC of family 26, model 2, two cores of a virtual machine; beside each
- * what the median of its times is longer than the least. What it said of a second core is not taken
- * over: that was never free for long. AMD's Software Optimization Guide for the Zen 5
- * Microarchitecture (58455) has two multiply-adds of 512 bits in a cycle, latency 4, and 64 bytes in
- * a cycle from the second cache. */
+ * Rates: make fit-cost on an EPYC of family 26, model 2, two cores of a virtual machine; beside
+ * each what the median of its times is longer than the least. What it said of a second core is
+ * not taken over: that was never free for long. AMD's Software Optimization Guide for the Zen 5
+ * Microarchitecture (58455) has two multiply-adds of 512 bits in a cycle, latency 4, and 64
+ * bytes in a cycle from the second cache. */
 #include "ir/target/rates.h"
 
 extern const struct target target_x86_64_v4_bf16, target_zen5;

@@ -6,7 +6,7 @@
  *     await host 1 in multiply                                sync unit=multiply on=host done=1
  *     for %y = 0 to 32 count { for %x = 0 to 32 count {
  *       product %acc[..] = %ub[..] * %fifo[0] } }             multiply next size=32,32 in=0,34,1 sum=0,32,1
- */
+ * */
 #include "codegen/machines/stream_encoder.h"
 #include "codegen/unified/unified.h"
 
@@ -52,11 +52,14 @@ static void put_transfer(struct encoding *e, const struct flat_step *t)
                          t->columns * machine_element_numbers(&machine_unified.memories[memory]);
         const int64_t rows = one ? 1 : t->rows, count = one ? t->rows * t->columns : t->columns;
         for (int64_t y = 0; y < rows; y++)
-                put(e, (struct unified_instruction){
-                               .opcode = loads ? UNIFIED_OPCODE_READ_HOST : UNIFIED_OPCODE_WRITE_HOST,
-                               .par = memory == UNIFIED_PAR, .local = t->at[in] + y * count, .count = count,
-                               .host = encoder_address(&e->e, flat_operand(t->s, 1 - in),
-                                                       t->at[1 - in] + y * t->s->transfer->step) });
+                put(e,
+                    (struct unified_instruction){
+                            .opcode = loads ? UNIFIED_OPCODE_READ_HOST : UNIFIED_OPCODE_WRITE_HOST,
+                            .par = memory == UNIFIED_PAR,
+                            .local = t->at[in] + y * count,
+                            .count = count,
+                            .host = encoder_address(&e->e, flat_operand(t->s, 1 - in),
+                                                    t->at[1 - in] + y * t->s->transfer->step) });
 }
 
 static void put_product(struct encoding *e, const struct flat_step *n)

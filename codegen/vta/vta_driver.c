@@ -9,7 +9,8 @@
  * that moves nothing they stay. */
 static const char place_text[] =
         "\n"
-        "/* Instructions were compiled for a workspace at address 0 and the program behind it. What moves anything gets\n"
+        "/* Instructions were compiled for a workspace at address 0 and the program behind it. "
+        "What moves anything gets\n"
         " * the addresses that both have now. */\n"
         "static void place(uint64_t words[2], uint64_t workspace, uint64_t program)\n"
         "{\n"
@@ -23,21 +24,21 @@ static void put_place(const struct isa *isa, int64_t workspace_size, struct text
         text_add(out, place_text, 1 << memory->width);
         for (int k = 0; k < 1 << memory->width; k++)
                 text_add(out, "%s%" PRId64, k ? ", " : "", k < VTA_MEMORIES ? isa->bytes[k] : 1);
-        text_add(
-                out,
-                " };\n"
-                "        const uint64_t bytes = element_bytes[words[0] >> %d & %d], field = 0x%" PRIx64
-                "u;\n"
-                "        if ((words[0] & 7) > 1 || !(words[%d] >> %d & 0x%" PRIx64
-                "u))   /* no load, no store, or of nothing */\n"
-                "                return;\n"
-                "        uint64_t at = (words[0] >> %d & field) * bytes;\n"
-                "        at = at < %" PRId64 "u ? workspace + at : program + (at - %" PRId64 "u);\n"
-                "        words[0] = (words[0] & ~(field << %d)) | at / bytes << %d;\n"
-                "}\n",
-                memory->bit, (1 << memory->width) - 1, ((uint64_t)1 << at->width) - 1,
-                size->bit / 64, size->bit % 64, ((uint64_t)1 << size->width) - 1, at->bit,
-                workspace_size, workspace_size, at->bit, at->bit);
+        text_add(out,
+                 " };\n"
+                 "        const uint64_t bytes = element_bytes[words[0] >> %d & %d], field = "
+                 "0x%" PRIx64 "u;\n"
+                 "        if ((words[0] & 7) > 1 || !(words[%d] >> %d & 0x%" PRIx64
+                 "u))   /* no load, no store, or of nothing */\n"
+                 "                return;\n"
+                 "        uint64_t at = (words[0] >> %d & field) * bytes;\n"
+                 "        at = at < %" PRId64 "u ? workspace + at : program + (at - %" PRId64
+                 "u);\n"
+                 "        words[0] = (words[0] & ~(field << %d)) | at / bytes << %d;\n"
+                 "}\n",
+                 memory->bit, (1 << memory->width) - 1, ((uint64_t)1 << at->width) - 1,
+                 size->bit / 64, size->bit % 64, ((uint64_t)1 << size->width) - 1, at->bit,
+                 workspace_size, workspace_size, at->bit, at->bit);
 }
 
 const struct machine_driver vta_driver = { .encode = vta_encode_stream, .place = put_place };

@@ -65,10 +65,10 @@ bool vta_resize(struct machine *m, const char *sizes, struct arena *arena, struc
                                                       p + name + 1),
                                          &value);
                 if (!number || !value || value > UINT64_C(1) << LOG_MOST || (value & (value - 1))) {
-                        diag_error(
-                                diag, EXIT_USAGE,
-                                "sizes of the machine are NAME=N,.. with powers of two, such as inp=16K,block=32, not '%s'",
-                                text_argument_part(arena, p, length));
+                        diag_error(diag, EXIT_USAGE,
+                                   "sizes of the machine are NAME=N,.. with powers of two, such as "
+                                   "inp=16K,block=32, not '%s'",
+                                   text_argument_part(arena, p, length));
                         return false;
                 }
                 if (!set_size(m, p, name, (int64_t)value)) {

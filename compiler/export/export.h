@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The door of the exporter: Tensor IR as an ONNX model (--emit=onnx). What each operation becomes is
- * export_nodes.def; docs/ir.md says which results are equal. */
+/* The door of the exporter: Tensor IR as an ONNX model (--emit=onnx). What each operation
+ * becomes is export_nodes.def; docs/ir.md says which results are equal. */
 #ifndef COMPILER_EXPORT_EXPORT_H
 #define COMPILER_EXPORT_EXPORT_H
 
@@ -20,9 +20,10 @@ struct export_options {
 enum { EXPORT_WITHIN = 2000000000 };
 int64_t export_bytes(const struct module *m);
 
-/* Writes all of a verified module whose extents are known. The same module gives the same bytes. What
- * has no form in ONNX is one error, EXIT_UNSUPPORTED, that lists every such operation; write errors
- * are left in the streams' error flags. */
-bool export_model(FILE *out, struct module *m, const struct export_options *options, struct diag *diag);
+/* Writes all of a verified module whose extents are known. The same module gives the same bytes.
+ * What has no form in ONNX is one error, EXIT_UNSUPPORTED, that lists every such operation;
+ * write errors are left in the streams' error flags. */
+bool export_model(FILE *out, struct module *m, const struct export_options *options,
+                  struct diag *diag);
 
 #endif

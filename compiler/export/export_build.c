@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the writers of operations build with: names, nodes, initializers, and shorthands over them. */
+/* What the writers of operations build with: names, nodes, initializers, and shorthands over
+ * them. */
 #include <string.h>
 
 #include "compiler/export/exporter.h"
@@ -32,7 +33,8 @@ char *export_plain(struct export *e, const char *text)
         char *base = arena_alloc(e->arena, NAME_PIECE + 1), *out = base;
         for (size_t i = 0; i < length && out < base + NAME_PIECE; i++) {
                 const char *c = text + i;
-                bool plain = (*c >= '0' && *c <= '9') || ((*c | 32) >= 'a' && (*c | 32) <= 'z') || strchr("_.:/-", *c);
+                bool plain = (*c >= '0' && *c <= '9') || ((*c | 32) >= 'a' && (*c | 32) <= 'z') ||
+                             strchr("_.:/-", *c);
                 bool hex = c[0] == '\\' && c[1] == 'x' && i + 3 < length;
                 *out++ = plain ? *c : '_';
                 i += hex ? 3 : 0;
@@ -100,8 +102,8 @@ static void need_type(struct export *e, const struct type *type)
                 need(e, 25);
 }
 
-/* What the operation came from, else what it becomes; so is what vanishes when the model is read, so
- * that other names do not depend on it. */
+/* What the operation came from, else what it becomes; so is what vanishes when the model is
+ * read, so that other names do not depend on it. */
 static const char *origin(const struct export *e, const char *op)
 {
         bool vanishes = !strcmp(op, "ConstantOfShape") || !strcmp(op, "Identity");
@@ -111,8 +113,10 @@ static const char *origin(const struct export *e, const char *op)
 /* Types that nothing computes in: few nodes move them. */
 static bool moves_anything(const char *op)
 {
-        static const char *const names[] = { "Cast", "BitCast", "Reshape", "Transpose",        "Identity",
-                                             "If",   "Loop",    "Scan",    "DequantizeLinear", "QuantizeLinear" };
+        static const char *const names[] = { "Cast",          "BitCast",  "Reshape",
+                                             "Transpose",     "Identity", "If",
+                                             "Loop",          "Scan",     "DequantizeLinear",
+                                             "QuantizeLinear" };
         bool found = false;
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
                 found |= !strcmp(op, names[i]);
@@ -128,19 +132,22 @@ static bool is_wide_quantization(const char *op, const struct type *to, const st
         return numbers && element_info[numbers->element].bytes == 2;
 }
 
-struct made *export_node(struct export *e, const char *op, const struct type *to, struct made *const *operands,
-                         int count)
+struct made *export_node(struct export *e, const char *op, const struct type *to,
+                         struct made *const *operands, int count)
 {
         struct node *node = ARENA_NEW(e->arena, struct node);
-        need(e, !strcmp(op, "BitCast") ? 26 : is_wide_quantization(op, to, operands[0]) ? 21 : OPSET);
+        need(e, !strcmp(op, "BitCast")                      ? 26
+                : is_wide_quantization(op, to, operands[0]) ? 21
+                                                            : OPSET);
         for (int i = 0; i < count; i++) {
                 if (!operands[i])
                         continue;
                 need_type(e, operands[i]->type);
-                if (element_info[operands[i]->type->element].class == CLASS_OTHER && !moves_anything(op))
-                        export_refuse(
-                                e, e->op,
-                                arena_printf(e->arena, "%s of %s", op, element_info[operands[i]->type->element].text));
+                if (element_info[operands[i]->type->element].class == CLASS_OTHER &&
+                    !moves_anything(op))
+                        export_refuse(e, e->op,
+                                      arena_printf(e->arena, "%s of %s", op,
+                                                   element_info[operands[i]->type->element].text));
         }
         node->op = op;
         node->domain = "";
@@ -180,7 +187,10 @@ static struct attribute *attribute(struct export *e, const char *name, enum attr
         return a;
 }
 
-void export_int(struct export *e, const char *name, int64_t value) { attribute(e, name, ATTRIBUTE_INT)->i = value; }
+void export_int(struct export *e, const char *name, int64_t value)
+{
+        attribute(e, name, ATTRIBUTE_INT)->i = value;
+}
 
 void export_float(struct export *e, const char *name, float value)
 {
@@ -208,7 +218,9 @@ void export_subgraph(struct export *e, const char *name, struct graph *graph)
 
 static int bits_of(enum element e)
 {
-        return e == E_I4 || e == E_U4 || e == E_F4E2M1 ? 4 : e == E_I2 || e == E_U2 ? 2 : 8 * element_info[e].bytes;
+        return e == E_I4 || e == E_U4 || e == E_F4E2M1 ? 4
+               : e == E_I2 || e == E_U2                ? 2
+                                                       : 8 * element_info[e].bytes;
 }
 
 /* types below 8 bits, the first in the lowest bits of a byte */
@@ -220,11 +232,13 @@ static void *packed(struct export *e, const struct type *type, const void *data,
         unsigned char *out = arena_alloc(e->arena, (size_t)*bytes + 1);
         for (int64_t i = 0; i < count; i++)
                 out[i / each] |=
-                        (unsigned char)((((const unsigned char *)data)[i] & ((1 << bits) - 1)) << (i % each * bits));
+                        (unsigned char)((((const unsigned char *)data)[i] & ((1 << bits) - 1))
+                                        << (i % each * bits));
         return out;
 }
 
-static struct initializer *initializer(struct export *e, const char *name, const struct type *type, const void *data)
+static struct initializer *initializer(struct export *e, const char *name, const struct type *type,
+                                       const void *data)
 {
         struct initializer *t = ARENA_NEW(e->arena, struct initializer);
         t->made = ARENA_NEW(e->arena, struct made);
@@ -237,7 +251,8 @@ static struct initializer *initializer(struct export *e, const char *name, const
         return t;
 }
 
-struct made *export_dense(struct export *e, const char *base, const struct type *type, const void *data)
+struct made *export_dense(struct export *e, const char *base, const struct type *type,
+                          const void *data)
 {
         struct text key = { 0 };
         int64_t bytes = type_bytes(type);
@@ -249,7 +264,8 @@ struct made *export_dense(struct export *e, const char *base, const struct type 
                 made = map_get(e->small, key.data, key.length);
         }
         if (!made) {
-                const void *kept = bytes <= SMALL_BYTES ? arena_copy(e->arena, data, (size_t)bytes) : data;
+                const void *kept =
+                        bytes <= SMALL_BYTES ? arena_copy(e->arena, data, (size_t)bytes) : data;
                 struct initializer *t = initializer(e, export_name(e, e->names, base), type, kept);
                 *e->initializers_end = t;
                 e->initializers_end = &t->next;
@@ -316,8 +332,9 @@ static struct made *splat(struct export *e, const struct constant *c)
 
 struct made *export_constant(struct export *e, const struct constant *c)
 {
-        return c->kind == CONSTANT_SPLAT ? splat(e, c)
-                                         : export_dense(e, c->name ? c->name : "c", c->value.type, c->data);
+        return c->kind == CONSTANT_SPLAT
+                       ? splat(e, c)
+                       : export_dense(e, c->name ? c->name : "c", c->value.type, c->data);
 }
 
 /* ---- shorthands ---- */
@@ -383,8 +400,8 @@ struct made *export_expand(struct export *e, struct made *x, int rank, const dim
         return as_bits(e, x, own);
 }
 
-struct made *export_slice(struct export *e, struct made *x, const int64_t *starts, const int64_t *steps,
-                          const dim_t *dims)
+struct made *export_slice(struct export *e, struct made *x, const int64_t *starts,
+                          const int64_t *steps, const dim_t *dims)
 {
         const struct type *t = x->type;
         int64_t from[RANK_MAX], to[RANK_MAX], axes[RANK_MAX], by[RANK_MAX];
@@ -405,8 +422,9 @@ struct made *export_slice(struct export *e, struct made *x, const int64_t *start
         }
         if (!count)
                 return x;
-        struct made *operands[5] = { x, export_numbers(e, from, count), export_numbers(e, to, count),
-                                     export_numbers(e, axes, count), export_numbers(e, by, count) };
+        struct made *operands[5] = { x, export_numbers(e, from, count),
+                                     export_numbers(e, to, count), export_numbers(e, axes, count),
+                                     export_numbers(e, by, count) };
         return export_node(e, "Slice", type_tensor(e->m, t->element, t->rank, dims), operands, 5);
 }
 

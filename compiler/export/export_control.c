@@ -26,8 +26,8 @@ static void leave(struct export *e, const struct outside *outside)
 }
 
 /* a node of as many results as op has; its first is made with it */
-static void node_of_results(struct export *e, const struct op *op, const char *name, struct made *const *operands,
-                            int count)
+static void node_of_results(struct export *e, const struct op *op, const char *name,
+                            struct made *const *operands, int count)
 {
         export_result(e, op, 0, export_node(e, name, op->results[0].type, operands, count));
         for (int i = 1; i < op->result_count; i++)
@@ -69,7 +69,8 @@ static void add_argument(struct export *e, struct value *argument, const char *b
 /* What a loop reads: carried values, then scanned ones. */
 static struct made **values_of(struct export *e, const struct op *op, int first)
 {
-        struct made **values = arena_array(e->arena, (size_t)(first + op->operand_count), sizeof *values);
+        struct made **values =
+                arena_array(e->arena, (size_t)(first + op->operand_count), sizeof *values);
         for (int i = 2; i < op->operand_count; i++)
                 values[first + i - 2] = export_value(e, op_operand(op, i));
         return values;
@@ -98,17 +99,19 @@ static void write_scan(struct export *e, const struct op *op, const struct op_lo
         export_int(e, "num_scan_inputs", l->scanned);
         export_ints(e, "scan_input_directions", op_ints(op, "scan_backward", NULL), l->scanned);
         if (l->stacked)
-                export_ints(e, "scan_output_directions", op_ints(op, "stack_backward", NULL), l->stacked);
+                export_ints(e, "scan_output_directions", op_ints(op, "stack_backward", NULL),
+                            l->stacked);
 }
 
 /* ---- Loop ---- */
 
 /* in the body: row `number` of a scanned operand, counted from its end where it is scanned so */
-static struct made *row_of(struct export *e, struct made *x, struct made *number, int64_t steps, bool backward,
-                           const struct type *row)
+static struct made *row_of(struct export *e, struct made *x, struct made *number, int64_t steps,
+                           bool backward, const struct type *row)
 {
         if (backward)
-                number = export_binary(e, "Sub", number->type, export_integer(e, E_I64, steps - 1), number);
+                number = export_binary(e, "Sub", number->type, export_integer(e, E_I64, steps - 1),
+                                       number);
         struct made *y = export_binary(e, "Gather", row, x, number);
         export_int(e, "axis", 0);
         return y;
@@ -126,7 +129,8 @@ static struct graph *loop_body(struct export *e, const struct op *op, const stru
         for (int i = 0; i < l->carried; i++)
                 add_argument(e, &l->held[i], "held");
         for (int i = 0; i < l->scanned; i++)
-                l->rows[i].scratch = row_of(e, scans[i], l->number->scratch, l->steps, backward[i], l->rows[i].type);
+                l->rows[i].scratch = row_of(e, scans[i], l->number->scratch, l->steps, backward[i],
+                                            l->rows[i].type);
         if (!l->go) {
                 struct made *on = export_unary(e, "Identity", go->type, go);
                 on->named = true;
@@ -168,5 +172,6 @@ void write_loop(struct export *e, const struct op *op, const struct plan *plan)
         const int64_t *backward = op_ints(op, "stack_backward", NULL);
         for (int i = 0; i < l.stacked; i++)
                 if (backward[i])
-                        export_result(e, op, l.carried + i, turned(e, op->results[l.carried + i].scratch));
+                        export_result(e, op, l.carried + i,
+                                      turned(e, op->results[l.carried + i].scratch));
 }

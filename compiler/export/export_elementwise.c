@@ -10,7 +10,10 @@
 
 enum { RESHAPED_BYTES = 64 * 1024 }; /* constants up to here are stored in the shape wanted */
 
-static bool is_one_number(const struct value *v) { return value_is_constant(v) && v->constant->kind == CONSTANT_SPLAT; }
+static bool is_one_number(const struct value *v)
+{
+        return value_is_constant(v) && v->constant->kind == CONSTANT_SPLAT;
+}
 
 static bool all_one_number(const struct op *op)
 {
@@ -39,7 +42,8 @@ static unsigned reached_by(const struct value *v)
         return set;
 }
 
-/* the operand that gives the result its rank, where all are broadcasts along the first dimensions */
+/* the operand that gives the result its rank, where all are broadcasts along the first
+ * dimensions */
 static int leading(const struct op *op)
 {
         int found = -1;
@@ -73,7 +77,8 @@ void plan_elementwise(struct export *e, const struct op *op, struct plan *plan)
 }
 
 /* x with its dimensions at dims of `rank`; leading ones of extent 1 only where `whole` */
-static struct made *placed(struct export *e, const struct value *x, const int64_t *dims, int rank, bool whole)
+static struct made *placed(struct export *e, const struct value *x, const int64_t *dims, int rank,
+                           bool whole)
 {
         const struct type *t = x->type;
         dim_t full[RANK_MAX];
@@ -83,7 +88,8 @@ static struct made *placed(struct export *e, const struct value *x, const int64_
         for (int d = 0; d < t->rank; d++)
                 full[dims[d] - first] = t->dims[d];
         const struct type *to = type_tensor(e->m, t->element, rank - first, full);
-        if (to != t && value_is_constant(x) && x->constant->kind == CONSTANT_DENSE && type_bytes(t) <= RESHAPED_BYTES)
+        if (to != t && value_is_constant(x) && x->constant->kind == CONSTANT_DENSE &&
+            type_bytes(t) <= RESHAPED_BYTES)
                 return export_dense(e, export_base(e, x->constant->name), to, x->constant->data);
         return export_reshape(e, export_value(e, x), rank - first, full);
 }
@@ -96,8 +102,8 @@ static struct made *export_over(struct export *e, const struct op *op, int opera
         if (plan->full && operand == 0)
                 return export_value(e, v);
         if (is_one_number(v) && v->type->rank)
-                return export_dense(e, export_base(e, v->constant->name), type_scalar(e->m, v->type->element),
-                                    v->constant->data);
+                return export_dense(e, export_base(e, v->constant->name),
+                                    type_scalar(e->m, v->type->element), v->constant->data);
         if (op_is(v, OP_broadcast))
                 return placed(e, op_operand(v->op, 0), op_ints(v->op, "dims", NULL), v->type->rank,
                               operand == plan->leading);
@@ -115,7 +121,8 @@ static enum element computed_in(enum element_set set, enum element e)
         case NUMBERS:
         case COMPARED: return class == CLASS_BOOL ? E_U8 : e;
         case FLOATS: return class == CLASS_FLOAT ? e : E_F32;
-        case LONG_NUMBERS: return class == CLASS_FLOAT || e == E_I32 || e == E_I64 ? e : small ? E_I32 : E_I64;
+        case LONG_NUMBERS:
+                return class == CLASS_FLOAT || e == E_I32 || e == E_I64 ? e : small ? E_I32 : E_I64;
         default: return e;
         }
 }
@@ -134,8 +141,8 @@ void write_one(struct export *e, const struct op *op, const struct plan *plan)
 {
         const struct node_row *row = &export_rows[op->code];
         struct made *operands[3];
-        enum element in = op_operand(op, op->operand_count - 1)->type->element, computed = computed_in(row->set, in),
-                     out = op_result(op)->type->element;
+        enum element in = op_operand(op, op->operand_count - 1)->type->element,
+                     computed = computed_in(row->set, in), out = op_result(op)->type->element;
         for (int i = 0; i < op->operand_count; i++) {
                 operands[i] = export_over(e, op, i, plan);
                 if (computed != in)
@@ -143,12 +150,16 @@ void write_one(struct export *e, const struct op *op, const struct plan *plan)
         }
         if (row->set == NUMBERS || row->set == LONG_NUMBERS)
                 out = computed;
-        finish(e, op, export_node(e, row->onnx, result_as(e, op, out), operands, op->operand_count));
+        finish(e, op,
+               export_node(e, row->onnx, result_as(e, op, out), operands, op->operand_count));
 }
 
 /* ---- those of their own ---- */
 
-static struct made *zero_like(struct export *e, const struct made *x) { return export_scalar(e, x->type->element, 0); }
+static struct made *zero_like(struct export *e, const struct made *x)
+{
+        return export_scalar(e, x->type->element, 0);
+}
 
 static const struct type *bools(struct export *e, const struct made *x)
 {
@@ -157,12 +168,13 @@ static const struct type *bools(struct export *e, const struct made *x)
 
 static struct made *where(struct export *e, struct made *c, struct made *x, struct made *y)
 {
-        return export_node(e, "Where", type_with_element(e->m, c->type, x->type->element), (struct made *[]){ c, x, y },
-                           3);
+        return export_node(e, "Where", type_with_element(e->m, c->type, x->type->element),
+                           (struct made *[]){ c, x, y }, 3);
 }
 
 /* x rem y, as C's % and fmod */
-static struct made *remainder_of(struct export *e, const struct op *op, struct made *x, struct made *y, bool fmod)
+static struct made *remainder_of(struct export *e, const struct op *op, struct made *x,
+                                 struct made *y, bool fmod)
 {
         struct made *r = export_binary(e, "Mod", op_result(op)->type, x, y);
         if (fmod)
@@ -172,7 +184,8 @@ static struct made *remainder_of(struct export *e, const struct op *op, struct m
 
 void write_rem(struct export *e, const struct op *op, const struct plan *plan)
 {
-        finish(e, op, remainder_of(e, op, export_over(e, op, 0, plan), export_over(e, op, 1, plan), true));
+        finish(e, op,
+               remainder_of(e, op, export_over(e, op, 0, plan), export_over(e, op, 1, plan), true));
 }
 
 /* of floats: fmod, and y more where that has another sign than y */
@@ -187,7 +200,8 @@ void write_mod(struct export *e, const struct op *op, const struct plan *plan)
                 struct made *negative = export_binary(e, "Less", b, r, zero),
                             *wants = export_binary(e, "Less", bools(e, y), y, zero);
                 struct made *differ = export_binary(e, "Xor", b, negative, wants);
-                struct made *some = export_unary(e, "Not", b, export_binary(e, "Equal", b, r, zero));
+                struct made *some =
+                        export_unary(e, "Not", b, export_binary(e, "Equal", b, r, zero));
                 differ = export_binary(e, "And", b, differ, some);
                 r = where(e, differ, export_binary(e, "Add", r->type, r, y), r);
         }
@@ -207,7 +221,8 @@ void write_trunc(struct export *e, const struct op *op, const struct plan *plan)
 {
         const struct type *t = op_result(op)->type;
         struct made *x = export_over(e, op, 0, plan);
-        struct made *negative = export_binary(e, "Less", result_as(e, op, E_BOOL), x, zero_like(e, x));
+        struct made *negative =
+                export_binary(e, "Less", result_as(e, op, E_BOOL), x, zero_like(e, x));
         struct made *up = export_unary(e, "Ceil", t, x);
         finish(e, op, where(e, negative, up, export_unary(e, "Floor", t, x)));
 }
@@ -220,14 +235,16 @@ void write_expm1(struct export *e, const struct op *op, const struct plan *plan)
                export_binary(e, "Sub", t, power, export_scalar(e, t->element, 1)));
 }
 
-static void write_logic(struct export *e, const struct op *op, const struct plan *plan, const char *of_bools,
-                        const char *of_bits)
+static void write_logic(struct export *e, const struct op *op, const struct plan *plan,
+                        const char *of_bools, const char *of_bits)
 {
         struct made *operands[2];
         for (int i = 0; i < op->operand_count; i++)
                 operands[i] = export_over(e, op, i, plan);
         bool truth = op_result(op)->type->element == E_BOOL;
-        finish(e, op, export_node(e, truth ? of_bools : of_bits, op_result(op)->type, operands, op->operand_count));
+        finish(e, op,
+               export_node(e, truth ? of_bools : of_bits, op_result(op)->type, operands,
+                           op->operand_count));
 }
 
 void write_and(struct export *e, const struct op *op, const struct plan *plan)
@@ -248,8 +265,8 @@ void write_not(struct export *e, const struct op *op, const struct plan *plan)
 }
 
 /* ONNX shifts unsigned integers alone */
-static struct made *shifted(struct export *e, struct made *x, struct made *by, const struct type *to,
-                            const char *direction)
+static struct made *shifted(struct export *e, struct made *x, struct made *by,
+                            const struct type *to, const char *direction)
 {
         static const enum element unsigned_of[] = {
                 [E_I8] = E_U8,
@@ -269,7 +286,8 @@ static struct made *shifted(struct export *e, struct made *x, struct made *by, c
 void write_shl(struct export *e, const struct op *op, const struct plan *plan)
 {
         finish(e, op,
-               shifted(e, export_over(e, op, 0, plan), export_over(e, op, 1, plan), op_result(op)->type, "LEFT"));
+               shifted(e, export_over(e, op, 0, plan), export_over(e, op, 1, plan),
+                       op_result(op)->type, "LEFT"));
 }
 
 /* of what is negative: the complement of its complement, shifted */
@@ -279,7 +297,8 @@ void write_shr(struct export *e, const struct op *op, const struct plan *plan)
         struct made *x = export_over(e, op, 0, plan), *by = export_over(e, op, 1, plan);
         struct made *y = shifted(e, x, by, to, "RIGHT");
         if (element_info[to->element].class == CLASS_SINT) {
-                struct made *below = shifted(e, export_unary(e, "BitwiseNot", x->type, x), by, to, "RIGHT");
+                struct made *below =
+                        shifted(e, export_unary(e, "BitwiseNot", x->type, x), by, to, "RIGHT");
                 struct made *negative = export_binary(e, "Less", bools(e, x), x, zero_like(e, x));
                 below = export_unary(e, "BitwiseNot", to, below);
                 y = export_node(e, "Where", to, (struct made *[]){ negative, below, y }, 3);
@@ -289,8 +308,9 @@ void write_shr(struct export *e, const struct op *op, const struct plan *plan)
 
 void write_ne(struct export *e, const struct op *op, const struct plan *plan)
 {
-        struct made *equal = export_binary(e, "Equal", op_result(op)->type, export_over(e, op, 0, plan),
-                                           export_over(e, op, 1, plan));
+        struct made *equal =
+                export_binary(e, "Equal", op_result(op)->type, export_over(e, op, 0, plan),
+                              export_over(e, op, 1, plan));
         finish(e, op, export_unary(e, "Not", equal->type, equal));
 }
 
@@ -306,8 +326,8 @@ static bool is_within(struct export *e, const struct value *v, double least, dou
                plan->high <= most && plan->low <= plan->high;
 }
 
-/* Floats to integers of 8 and 16 bits saturate here, and anything may come of them there; the bounds
- * of longer integers are no floats. */
+/* Floats to integers of 8 and 16 bits saturate here, and anything may come of them there; the
+ * bounds of longer integers are no floats. */
 void write_cast(struct export *e, const struct op *op, const struct plan *plan)
 {
         enum element to = op_result(op)->type->element;
@@ -316,7 +336,8 @@ void write_cast(struct export *e, const struct op *op, const struct plan *plan)
         int bits = 8 * element_info[to].bytes;
         bool sign = element_info[to].class == CLASS_SINT;
         double least = sign ? -ldexp(1, bits - 1) : 0, most = ldexp(1, bits - sign) - 1;
-        if (element_is_float(v->type->element) && element_is_integer(to) && bits <= 16 && !is_within(e, v, least, most))
+        if (element_is_float(v->type->element) && element_is_integer(to) && bits <= 16 &&
+            !is_within(e, v, least, most))
                 x = export_node(e, "Clip", x->type,
                                 (struct made *[]){ x, export_scalar(e, x->type->element, least),
                                                    export_scalar(e, x->type->element, most) },
@@ -326,7 +347,10 @@ void write_cast(struct export *e, const struct op *op, const struct plan *plan)
         export_result(e, op, 0, x);
 }
 
-static bool is_packed(enum element e) { return e == E_I4 || e == E_U4 || e == E_I2 || e == E_U2 || e == E_F4E2M1; }
+static bool is_packed(enum element e)
+{
+        return e == E_I4 || e == E_U4 || e == E_I2 || e == E_U2 || e == E_F4E2M1;
+}
 
 /* Types below 8 bits are bytes here and are not there; of these only the lowest bits count. */
 void write_bitcast(struct export *e, const struct op *op, const struct plan *plan)

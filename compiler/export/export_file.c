@@ -14,18 +14,25 @@ enum {
 
 typedef ProtobufCBinaryData bytes_t;
 
-static bytes_t bytes_of(const char *text) { return (bytes_t){ strlen(text), (uint8_t *)(uintptr_t)text }; }
+static bytes_t bytes_of(const char *text)
+{
+        return (bytes_t){ strlen(text), (uint8_t *)(uintptr_t)text };
+}
 
 #define MESSAGE(e, type, init) ((type *)message((e), &(const type)init, sizeof(type)))
 
-static void *message(struct export *e, const void *init, size_t size) { return arena_copy(e->arena, init, size); }
+static void *message(struct export *e, const void *init, size_t size)
+{
+        return arena_copy(e->arena, init, size);
+}
 
 /* ---- types and tensors ---- */
 
 static Onnx__ValueInfoProto *value_info(struct export *e, const struct made *v)
 {
         const struct type *t = v->type;
-        Onnx__TensorShapeProto *shape = MESSAGE(e, Onnx__TensorShapeProto, ONNX__TENSOR_SHAPE_PROTO__INIT);
+        Onnx__TensorShapeProto *shape =
+                MESSAGE(e, Onnx__TensorShapeProto, ONNX__TENSOR_SHAPE_PROTO__INIT);
         shape->n_dim = (size_t)t->rank;
         shape->dim = arena_array(e->arena, shape->n_dim + 1, sizeof *shape->dim);
         for (int d = 0; d < t->rank; d++) {
@@ -34,7 +41,8 @@ static Onnx__ValueInfoProto *value_info(struct export *e, const struct made *v)
                 shape->dim[d]->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
                 shape->dim[d]->dim_value = type_extent(t, d);
         }
-        Onnx__TypeProto__Tensor *tensor = MESSAGE(e, Onnx__TypeProto__Tensor, ONNX__TYPE_PROTO__TENSOR__INIT);
+        Onnx__TypeProto__Tensor *tensor =
+                MESSAGE(e, Onnx__TypeProto__Tensor, ONNX__TYPE_PROTO__TENSOR__INIT);
         tensor->has_elem_type = 1;
         tensor->elem_type = element_info[t->element].onnx;
         tensor->shape = shape;
@@ -74,7 +82,8 @@ static void place_in_data(struct export *e, Onnx__TensorProto *p, const struct i
         p->external_data[2] = entry(e, "length", arena_printf(e->arena, "%" PRId64, t->bytes));
 }
 
-static Onnx__TensorProto *tensor(struct export *e, const struct initializer *t, const struct export_options *o)
+static Onnx__TensorProto *tensor(struct export *e, const struct initializer *t,
+                                 const struct export_options *o)
 {
         const struct type *type = t->made->type;
         Onnx__TensorProto *p = MESSAGE(e, Onnx__TensorProto, ONNX__TENSOR_PROTO__INIT);
@@ -95,9 +104,11 @@ static Onnx__TensorProto *tensor(struct export *e, const struct initializer *t, 
 
 /* ---- nodes and graphs ---- */
 
-static Onnx__GraphProto *graph(struct export *e, const struct graph *g, const struct export_options *o);
+static Onnx__GraphProto *graph(struct export *e, const struct graph *g,
+                               const struct export_options *o);
 
-static Onnx__AttributeProto *attribute(struct export *e, const struct attribute *a, const struct export_options *o)
+static Onnx__AttributeProto *attribute(struct export *e, const struct attribute *a,
+                                       const struct export_options *o)
 {
         static const Onnx__AttributeProto__AttributeType types[] = {
                 [ATTRIBUTE_INT] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT,
@@ -179,7 +190,8 @@ static void describe(struct export *e, Onnx__GraphProto *p, const struct graph *
                                 p->value_info[p->n_value_info++] = value_info(e, n->outputs[i]);
 }
 
-static Onnx__GraphProto *graph(struct export *e, const struct graph *g, const struct export_options *o)
+static Onnx__GraphProto *graph(struct export *e, const struct graph *g,
+                               const struct export_options *o)
 {
         Onnx__GraphProto *p = MESSAGE(e, Onnx__GraphProto, ONNX__GRAPH_PROTO__INIT);
         p->has_name = 1;
@@ -228,7 +240,8 @@ static void write_data(struct export *e, const struct export_options *o)
         }
 }
 
-void export_write(FILE *out, struct export *e, const struct graph *g, const struct export_options *o)
+void export_write(FILE *out, struct export *e, const struct graph *g,
+                  const struct export_options *o)
 {
         Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
         Onnx__OperatorSetIdProto opset = ONNX__OPERATOR_SET_ID_PROTO__INIT, more = opset,
@@ -250,7 +263,8 @@ void export_write(FILE *out, struct export *e, const struct graph *g, const stru
         model.graph = graph(e, g, o);
         for (const struct initializer *t = e->initializers; t; t = t->next)
                 count++;
-        model.graph->initializer = arena_array(e->arena, count + 1, sizeof *model.graph->initializer);
+        model.graph->initializer =
+                arena_array(e->arena, count + 1, sizeof *model.graph->initializer);
         for (const struct initializer *t = e->initializers; t; t = t->next)
                 model.graph->initializer[model.graph->n_initializer++] = tensor(e, t, o);
         struct sink sink = { { sink_append }, out };

@@ -6,6 +6,7 @@
 #include "compiler/export/exporter.h"
 
 /* g, which the initializers of e belong to, as a model */
-void export_write(FILE *out, struct export *e, const struct graph *g, const struct export_options *o);
+void export_write(FILE *out, struct export *e, const struct graph *g,
+                  const struct export_options *o);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Forms: several operations that are one node of ONNX. They are what the importer makes of that node,
- * so a model that is written and read again has the same operations. */
+/* Forms: several operations that are one node of ONNX. They are what the importer makes of that
+ * node, so a model that is written and read again has the same operations. */
 #include <float.h>
 #include <limits.h>
 #include <math.h>
@@ -37,7 +37,8 @@ static const struct value *along(struct export *e, const struct constant *c, int
         for (int d = axis + 1; d < t->rank; d++)
                 inner *= type_extent(t, d);
         for (int64_t i = 0; i < dim_extent(dims[0]); i++)
-                memcpy(data + (size_t)i * each, (const char *)c->data + (size_t)(i * inner) * each, each);
+                memcpy(data + (size_t)i * each, (const char *)c->data + (size_t)(i * inner) * each,
+                       each);
         struct constant *own = ARENA_NEW(e->arena, struct constant);
         *own = (struct constant){ .kind = CONSTANT_DENSE, .name = c->name, .data = data };
         own->value = (struct value){ .kind = VALUE_CONSTANT,
@@ -84,10 +85,14 @@ static double number_of(const struct per_axis *p, int64_t i)
         return class == CLASS_FLOAT ? s.f : class == CLASS_SINT ? (double)s.i : (double)s.u;
 }
 
-static bool is_known(const struct per_axis *p) { return !p->source || value_is_constant(p->source); }
+static bool is_known(const struct per_axis *p)
+{
+        return !p->source || value_is_constant(p->source);
+}
 
 /* as an initializer of `element`, `count` numbers (1: a scalar) */
-static struct made *numbers_made(struct export *e, const struct per_axis *p, enum element element, int64_t count)
+static struct made *numbers_made(struct export *e, const struct per_axis *p, enum element element,
+                                 int64_t count)
 {
         if (!is_known(p))
                 return export_value(e, p->source);
@@ -104,7 +109,8 @@ static struct made *numbers_made(struct export *e, const struct per_axis *p, enu
                         s.u = (unsigned long long)x;
                 element_store(element, data, (size_t)i, s);
         }
-        return export_dense(e, export_base(e, name), type_tensor(e->m, element, p->axis < 0 ? 0 : 1, dims), data);
+        return export_dense(e, export_base(e, name),
+                            type_tensor(e->m, element, p->axis < 0 ? 0 : 1, dims), data);
 }
 
 /* ---- quantization ---- */
@@ -137,7 +143,8 @@ static bool is_zero_point(const struct per_axis *p, enum element e)
 }
 
 /* a zero point as it stands in arithmetic: a constant, or a cast of one of type e, spread */
-static bool zero_point(struct export *e, const struct value *v, enum element type, struct per_axis *p)
+static bool zero_point(struct export *e, const struct value *v, enum element type,
+                       struct per_axis *p)
 {
         const struct value *inner = v;
         if (op_is(v, OP_cast) && op_operand(v->op, 0)->type->element == type)
@@ -169,17 +176,21 @@ static void want_quantization(struct plan *plan, struct value *x)
         want_numbers(plan, &plan->zero);
 }
 
-static void write_quantization(struct export *e, const struct op *op, const struct plan *plan, const char *name,
-                               enum element to, enum element numbers)
+static void write_quantization(struct export *e, const struct op *op, const struct plan *plan,
+                               const char *name, enum element to, enum element numbers)
 {
-        int64_t count = count_of(&plan->scale) > count_of(&plan->zero) ? count_of(&plan->scale) : count_of(&plan->zero);
+        int64_t count = count_of(&plan->scale) > count_of(&plan->zero) ? count_of(&plan->scale)
+                                                                       : count_of(&plan->zero);
         int axis = plan->scale.axis >= 0 ? plan->scale.axis : plan->zero.axis;
         struct per_axis scale = plan->scale, zero = plan->zero;
         scale.axis = zero.axis = axis; /* both are lists, or both are numbers */
         struct made *x = export_value(e, plan->wants[0]);
-        const bool zeros = element_is_integer(numbers);          /* else of 4 bits, which have none here */
-        struct made *operands[3] = { x, numbers_made(e, &scale, E_F32, count), zeros ? numbers_made(e, &zero, numbers, count) : NULL };
-        struct made *y = export_node(e, name, type_with_element(e->m, x->type, to), operands, zeros ? 3 : 2);
+        /* else of 4 bits, which have none here */
+        const bool zeros = element_is_integer(numbers);
+        struct made *operands[3] = { x, numbers_made(e, &scale, E_F32, count),
+                                     zeros ? numbers_made(e, &zero, numbers, count) : NULL };
+        struct made *y =
+                export_node(e, name, type_with_element(e->m, x->type, to), operands, zeros ? 3 : 2);
         if (axis >= 0)
                 export_int(e, "axis", axis);
         export_result(e, op, 0, y);
@@ -198,7 +209,10 @@ struct made *export_per_axis_made(struct export *e, const struct per_axis *p, en
         return numbers_made(e, p, element, count ? count : count_of(p));
 }
 
-static bool has_8_bits(const struct value *v) { return v->type->element == E_I8 || v->type->element == E_U8; }
+static bool has_8_bits(const struct value *v)
+{
+        return v->type->element == E_I8 || v->type->element == E_U8;
+}
 
 struct value *export_centered(struct export *e, struct value *v, struct per_axis *zero)
 {
@@ -206,7 +220,8 @@ struct value *export_centered(struct export *e, struct value *v, struct per_axis
         if (has_8_bits(v))
                 return v;
         struct value *wide = op_is(v, OP_sub) ? op_operand(v->op, 0) : v;
-        if (v->type->element != E_I32 || !op_is(wide, OP_cast) || !has_8_bits(op_operand(wide->op, 0)))
+        if (v->type->element != E_I32 || !op_is(wide, OP_cast) ||
+            !has_8_bits(op_operand(wide->op, 0)))
                 return NULL;
         struct value *q = op_operand(wide->op, 0);
         return wide == v || zero_point(e, op_operand(v->op, 1), q->type->element, zero) ? q : NULL;
@@ -256,16 +271,19 @@ void write_quantize(struct export *e, const struct op *op, const struct plan *pl
         write_quantization(e, op, plan, "QuantizeLinear", to, to);
 }
 
-/* Numbers of 4 bits, as they come from memory: their bytes, or those with the sign spread anew (as the importer
- * has INT4). NULL: v is none. */
+/* Numbers of 4 bits, as they come from memory: their bytes, or those with the sign spread anew
+ * (as the importer has INT4). NULL: v is none. */
 static struct value *of_4_bits(struct value *v)
 {
         double bits;
         for (int i = 0; i < 2; i++)
-                if (op_is(v, i ? OP_shl : OP_shr) && value_is_splat(op_operand(v->op, 1), &bits) && bits == 4)
+                if (op_is(v, i ? OP_shl : OP_shr) && value_is_splat(op_operand(v->op, 1), &bits) &&
+                    bits == 4)
                         v = op_operand(v->op, 0);
         struct value *q = op_is(v, OP_bitcast) ? op_operand(v->op, 0) : NULL;
-        return q && value_is_constant(q) && (q->type->element == E_I4 || q->type->element == E_U4) ? q : NULL;
+        return q && value_is_constant(q) && (q->type->element == E_I4 || q->type->element == E_U4)
+                       ? q
+                       : NULL;
 }
 
 /* what is decoded, less its zero point, as a float: f32(i32(q) - zero), or f32(q) */
@@ -280,8 +298,10 @@ static struct value *decoded(struct export *e, const struct value *real, struct 
         if (!op_is(v, OP_sub) || v->type->element != E_I32 || !op_is(op_operand(v->op, 0), OP_cast))
                 return NULL;
         struct value *q = op_operand(op_operand(v->op, 0)->op, 0);
-        return is_byte(q->type->element) && zero_point(e, op_operand(v->op, 1), q->type->element, &plan->zero) ? q
-                                                                                                               : NULL;
+        return is_byte(q->type->element) &&
+                               zero_point(e, op_operand(v->op, 1), q->type->element, &plan->zero)
+                       ? q
+                       : NULL;
 }
 
 /* f32(q - zero) * scale */
@@ -291,7 +311,8 @@ bool match_dequantize(struct export *e, const struct op *op, struct plan *plan)
                 return false;
         for (int i = 0; i < 2; i++) {
                 struct value *q = decoded(e, op_operand(op, i), plan);
-                if (q && export_per_axis(e, other(op, i), &plan->scale) && is_scale(&plan->scale) && agree(plan)) {
+                if (q && export_per_axis(e, other(op, i), &plan->scale) && is_scale(&plan->scale) &&
+                    agree(plan)) {
                         want_quantization(plan, q);
                         return true;
                 }
@@ -339,7 +360,10 @@ struct value *export_divided(const struct op *op, double *count)
 /* ---- integers of 4 and 2 bits ----
  * A byte here, of which the lowest bits count: ((byte << k) >> k). */
 
-static int unused_bits(enum element e) { return e == E_I4 || e == E_U4 ? 4 : e == E_I2 || e == E_U2 ? 6 : 0; }
+static int unused_bits(enum element e)
+{
+        return e == E_I4 || e == E_U4 ? 4 : e == E_I2 || e == E_U2 ? 6 : 0;
+}
 
 static bool is_number(const struct value *v, double wanted)
 {
@@ -351,7 +375,8 @@ static bool is_number(const struct value *v, double wanted)
 static struct value *unwrapped(const struct op *op, int bits)
 {
         const struct value *left = op_operand(op, 0);
-        return bits && op->code == OP_shr && op_is(left, OP_shl) && is_number(op_operand(op, 1), bits) &&
+        return bits && op->code == OP_shr && op_is(left, OP_shl) &&
+                               is_number(op_operand(op, 1), bits) &&
                                is_number(op_operand(left->op, 1), bits)
                        ? op_operand(left->op, 0)
                        : NULL;
@@ -414,7 +439,8 @@ static struct value *bounded(const struct value *v, bool above, double *bound)
                 return NULL;
         const struct op *less = op_operand(v->op, 0)->op;
         struct value *c = op_operand(v->op, 1), *x = op_operand(v->op, 2);
-        if (x->type->element == E_I64 || x->type->element == E_U64 || !value_is_splat(c, bound) || isnan(*bound))
+        if (x->type->element == E_I64 || x->type->element == E_U64 || !value_is_splat(c, bound) ||
+            isnan(*bound))
                 return NULL;
         return op_operand(less, above) == x && same_number(op_operand(less, !above), c) ? x : NULL;
 }
@@ -430,7 +456,8 @@ bool match_clip(struct export *e, const struct op *op, struct plan *plan)
         x = inner ? inner : x;
         plan->wants[0] = x;
         plan->want_count = 1;
-        return x && v->type->element != E_BOOL && element_info[v->type->element].class != CLASS_OTHER;
+        return x && v->type->element != E_BOOL &&
+               element_info[v->type->element].class != CLASS_OTHER;
 }
 
 void write_clip(struct export *e, const struct op *op, const struct plan *plan)
@@ -438,7 +465,8 @@ void write_clip(struct export *e, const struct op *op, const struct plan *plan)
         struct made *x = export_value(e, plan->wants[0]);
         enum element element = x->type->element;
         struct made *operands[3] = { x, plan->has_low ? export_scalar(e, element, plan->low) : NULL,
-                                     plan->has_high ? export_scalar(e, element, plan->high) : NULL };
+                                     plan->has_high ? export_scalar(e, element, plan->high)
+                                                    : NULL };
         export_result(e, op, 0, export_node(e, "Clip", x->type, operands, plan->has_high ? 3 : 2));
 }
 
@@ -453,7 +481,8 @@ bool match_clamp(struct export *e, const struct op *op, struct plan *plan)
                         continue;
                 for (int k = 0; k < 2; k++) {
                         if (!value_is_splat(op_operand(v->op, k), &plan->low) ||
-                            !(plan->low <= plan->high) || own == E_BOOL || own == E_I64 || own == E_U64)
+                            !(plan->low <= plan->high) || own == E_BOOL || own == E_I64 ||
+                            own == E_U64)
                                 continue;
                         plan->has_low = plan->has_high = true;
                         return want_one(plan, op_operand(v->op, !k));
@@ -478,7 +507,8 @@ bool match_leaky(struct export *e, const struct op *op, struct plan *plan)
             (x->type->element != E_F32 && x->type->element != E_F64))
                 return false;
         for (int i = 0; i < 2; i++)
-                if (op_operand(bent->op, !i) == x && value_is_splat(op_operand(bent->op, i), &plan->alpha) &&
+                if (op_operand(bent->op, !i) == x &&
+                    value_is_splat(op_operand(bent->op, i), &plan->alpha) &&
                     (double)(float)plan->alpha == plan->alpha)
                         return want_one(plan, x);
         return false;
@@ -497,8 +527,8 @@ bool match_relu(struct export *e, const struct op *op, struct plan *plan)
         double number;
         (void)e;
         for (int i = 0; i < 2; i++) {
-                if (!element_is_float(op_result(op)->type->element) || !value_is_splat(op_operand(op, i), &number) ||
-                    number != 0 || signbit(number))
+                if (!element_is_float(op_result(op)->type->element) ||
+                    !value_is_splat(op_operand(op, i), &number) || number != 0 || signbit(number))
                         continue;
                 plan->wants[0] = other(op, i);
                 plan->want_count = 1;

@@ -22,7 +22,8 @@ enum {
 #include "compiler/export/export_nodes.def"
         ROW_COUNT
 };
-_Static_assert((int)ROW_COUNT == (int)OPCODE_COUNT, "export_nodes.def has a row for each operation");
+_Static_assert((int)ROW_COUNT == (int)OPCODE_COUNT,
+               "export_nodes.def has a row for each operation");
 
 static const struct form {
         enum opcode root;
@@ -87,8 +88,9 @@ void export_refuse(struct export *e, const struct op *op, const char *why)
 {
         enum { LISTED = 20 };
         const char *name = op_info[op->code].name;
-        const char *text = arena_printf(e->arena, "%s%s%s%s (%s)", name, op->location ? " of '" : "",
-                                        op->location ? op->location : "", op->location ? "'" : "", why);
+        const char *text =
+                arena_printf(e->arena, "%s%s%s%s (%s)", name, op->location ? " of '" : "",
+                             op->location ? op->location : "", op->location ? "'" : "", why);
         if (++e->refused_count <= LISTED)
                 e->refused = e->refused ? arena_printf(e->arena, "%s, %s", e->refused, text) : text;
 }
@@ -96,8 +98,9 @@ void export_refuse(struct export *e, const struct op *op, const char *why)
 static bool is_fine(struct export *e)
 {
         if (e->refused)
-                diag_error(e->diag, EXIT_UNSUPPORTED, "%d operation%s no form in ONNX: %s%s", e->refused_count,
-                           e->refused_count == 1 ? " has" : "s have", e->refused, e->refused_count > 20 ? ", .." : "");
+                diag_error(e->diag, EXIT_UNSUPPORTED, "%d operation%s no form in ONNX: %s%s",
+                           e->refused_count, e->refused_count == 1 ? " has" : "s have", e->refused,
+                           e->refused_count > 20 ? ", .." : "");
         return !e->refused;
 }
 
@@ -261,12 +264,14 @@ int64_t export_bytes(const struct module *m)
 {
         int64_t sum = 0;
         for (const struct constant *c = m->constants; c; c = c->next)
-                if (c->kind == CONSTANT_DENSE && c->value.uses && !int_add(sum, type_bytes(c->value.type), &sum))
+                if (c->kind == CONSTANT_DENSE && c->value.uses &&
+                    !int_add(sum, type_bytes(c->value.type), &sum))
                         return INT64_MAX;
         return sum;
 }
 
-static bool export_function(FILE *out, struct export *e, struct function *f, const struct export_options *options)
+static bool export_function(FILE *out, struct export *e, struct function *f,
+                            const struct export_options *options)
 {
         struct graph *g = export_graph_new(e, export_plain(e, *e->m->name ? e->m->name : f->name));
         e->graph = g;
@@ -282,7 +287,8 @@ static bool export_function(FILE *out, struct export *e, struct function *f, con
         return true;
 }
 
-bool export_model(FILE *out, struct module *m, const struct export_options *options, struct diag *diag)
+bool export_model(FILE *out, struct module *m, const struct export_options *options,
+                  struct diag *diag)
 {
         struct arena *arena = arena_new();
         struct export e = { .arena = arena,
@@ -298,7 +304,8 @@ bool export_model(FILE *out, struct module *m, const struct export_options *opti
         if (fine)
                 fine = export_function(out, &e, f, options);
         else
-                diag_error(diag, EXIT_UNSUPPORTED, "--emit=onnx writes modules of one function, this one has %s",
+                diag_error(diag, EXIT_UNSUPPORTED,
+                           "--emit=onnx writes modules of one function, this one has %s",
                            f ? "more" : "none");
         for (; f; f = f->next)
                 forget(f);

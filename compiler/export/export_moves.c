@@ -17,13 +17,16 @@ void write_reshape(struct export *e, const struct op *op, const struct plan *pla
 {
         (void)plan;
         export_result(e, op, 0,
-                      export_reshape(e, export_value(e, op_operand(op, 0)), to_type(op)->rank, to_type(op)->dims));
+                      export_reshape(e, export_value(e, op_operand(op, 0)), to_type(op)->rank,
+                                     to_type(op)->dims));
 }
 
 void write_transpose(struct export *e, const struct op *op, const struct plan *plan)
 {
         (void)plan;
-        export_result(e, op, 0, export_transpose(e, export_value(e, op_operand(op, 0)), op_ints(op, "perm", NULL)));
+        export_result(
+                e, op, 0,
+                export_transpose(e, export_value(e, op_operand(op, 0)), op_ints(op, "perm", NULL)));
 }
 
 void write_broadcast(struct export *e, const struct op *op, const struct plan *plan)
@@ -37,7 +40,8 @@ void write_broadcast(struct export *e, const struct op *op, const struct plan *p
                 dims[d - first] = dim_of(1);
         for (int d = 0; d < t->rank; d++)
                 dims[at[d] - first] = t->dims[d];
-        struct made *x = export_reshape(e, export_value(e, op_operand(op, 0)), to->rank - first, dims);
+        struct made *x =
+                export_reshape(e, export_value(e, op_operand(op, 0)), to->rank - first, dims);
         export_result(e, op, 0, export_expand(e, x, to->rank, to->dims));
 }
 
@@ -46,7 +50,8 @@ void write_broadcast(struct export *e, const struct op *op, const struct plan *p
 /* entry d of a run-time list */
 static struct made *entry_of(struct export *e, struct made *list, int d)
 {
-        struct made *y = export_binary(e, "Gather", type_scalar(e->m, E_I64), list, export_integer(e, E_I64, d));
+        struct made *y = export_binary(e, "Gather", type_scalar(e->m, E_I64), list,
+                                       export_integer(e, E_I64, d));
         export_int(e, "axis", 0);
         return y;
 }
@@ -56,7 +61,8 @@ static struct made *range(struct export *e, enum element element, int64_t count)
 {
         const dim_t dims[1] = { dim_of(count) };
         return export_node(e, "Range", type_tensor(e->m, element, 1, dims),
-                           (struct made *[]){ export_integer(e, element, 0), export_scalar(e, element, (double)count),
+                           (struct made *[]){ export_integer(e, element, 0),
+                                              export_scalar(e, element, (double)count),
                                               export_scalar(e, element, 1) },
                            3);
 }
@@ -66,7 +72,8 @@ static struct made *range(struct export *e, enum element element, int64_t count)
 static struct made *gathered(struct export *e, const struct op *op)
 {
         const struct type *t = op_operand(op, 0)->type;
-        struct made *x = export_value(e, op_operand(op, 0)), *starts = export_value(e, op_operand(op, 1)),
+        struct made *x = export_value(e, op_operand(op, 0)),
+                    *starts = export_value(e, op_operand(op, 1)),
                     *steps = export_value(e, op_operand(op, 2));
         int64_t step[RANK_MAX];
         int count;
@@ -97,7 +104,8 @@ void write_slice(struct export *e, const struct op *op, const struct plan *plan)
         bool known = value_ints(op_operand(op, 1), starts, RANK_MAX, &count) &&
                      value_ints(op_operand(op, 2), steps, RANK_MAX, &count);
         export_result(e, op, 0,
-                      known ? export_slice(e, export_value(e, op_operand(op, 0)), starts, steps, to_type(op)->dims)
+                      known ? export_slice(e, export_value(e, op_operand(op, 0)), starts, steps,
+                                           to_type(op)->dims)
                             : gathered(e, op));
 }
 
@@ -112,8 +120,10 @@ static struct made *pads_made(struct export *e, const struct op *op)
         struct made *low = export_value(e, op_operand(op, 2));
         for (int d = 0; d < t->rank; d++)
                 more[d] = type_extent(to_type(op), d) - type_extent(t, d);
-        struct made *high = export_binary(e, "Sub", low->type, export_numbers(e, more, t->rank), low);
-        struct made *pads = export_binary(e, "Concat", type_tensor(e->m, E_I64, 1, both), low, high);
+        struct made *high =
+                export_binary(e, "Sub", low->type, export_numbers(e, more, t->rank), low);
+        struct made *pads =
+                export_binary(e, "Concat", type_tensor(e->m, E_I64, 1, both), low, high);
         export_int(e, "axis", 0);
         return pads;
 }
@@ -129,7 +139,8 @@ void write_pad(struct export *e, const struct op *op, const struct plan *plan)
         for (int i = 0; i < op_info[op->code].attr_count; i++)
                 if (!strcmp(op_info[op->code].attrs[i].name, "mode"))
                         names = op_info[op->code].attrs[i].names;
-        struct made *x = export_value(e, op_operand(op, 0)), *value = export_value(e, op_operand(op, 1));
+        struct made *x = export_value(e, op_operand(op, 0)),
+                    *value = export_value(e, op_operand(op, 1));
         for (int d = 0; d < t->rank && known; d++)
                 high[d] = type_extent(to_type(op), d) - type_extent(t, d) - pads[d];
         if (known)
@@ -137,8 +148,10 @@ void write_pad(struct export *e, const struct op *op, const struct plan *plan)
         for (int d = 0; d < 2 * t->rank && known; d++)
                 none &= !pads[d];
         if (!known || !none) {
-                struct made *amounts = known ? export_numbers(e, pads, 2 * t->rank) : pads_made(e, op);
-                x = export_node(e, "Pad", to_type(op), (struct made *[]){ x, amounts, value }, value && !mode ? 3 : 2);
+                struct made *amounts =
+                        known ? export_numbers(e, pads, 2 * t->rank) : pads_made(e, op);
+                x = export_node(e, "Pad", to_type(op), (struct made *[]){ x, amounts, value },
+                                value && !mode ? 3 : 2);
                 export_text(e, "mode", names[mode]);
         }
         export_result(e, op, 0, x);
@@ -236,7 +249,8 @@ void write_iota(struct export *e, const struct op *op, const struct plan *plan)
         const struct type *to = to_type(op);
         int axis = (int)op_int(op, "axis");
         enum element element = to->element;
-        bool has_range = element == E_F32 || element == E_F64 || element == E_I32 || element == E_I64;
+        bool has_range =
+                element == E_F32 || element == E_F64 || element == E_I32 || element == E_I64;
         dim_t dims[RANK_MAX];
         (void)plan;
         struct made *x = range(e, has_range ? element : E_I64, type_extent(to, axis));

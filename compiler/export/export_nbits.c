@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* MatMulNBits of com.microsoft: products by weights of few bits in blocks (ir/tensor/block_weights.h), with x
- * as it is or, accuracy_level 4, rounded. They are what the importer makes of that node, so it comes
- * back as it was, but for the order of numbers in their bytes and for zero points that are floats. */
+/* MatMulNBits of com.microsoft: products by weights of few bits in blocks
+ * (ir/tensor/block_weights.h), with x as it is or, accuracy_level 4, rounded. They are what the
+ * importer makes of that node, so it comes back as it was, but for the order of numbers in their
+ * bytes and for zero points that are floats. */
 #include <string.h>
 
 #include "compiler/export/exporter.h"
@@ -43,10 +44,12 @@ static bool is_number(const struct value *v, double wanted)
 }
 
 /* a constant, perhaps spread, that is index / divide % wrap * by for each index along an axis */
-static bool counts(struct export *e, const struct value *v, int axis, int64_t divide, int64_t wrap, int64_t by)
+static bool counts(struct export *e, const struct value *v, int axis, int64_t divide, int64_t wrap,
+                   int64_t by)
 {
         struct per_axis p;
-        if (!v || !export_per_axis(e, v, &p) || !export_per_axis_known(&p) || (p.source && p.axis != axis))
+        if (!v || !export_per_axis(e, v, &p) || !export_per_axis_known(&p) ||
+            (p.source && p.axis != axis))
                 return false;
         for (int64_t i = 0; i < type_extent(v->type, axis); i++)
                 if (export_per_axis_number(&p, i) != (double)(i / divide % wrap * by))
@@ -58,21 +61,24 @@ static bool counts(struct export *e, const struct value *v, int axis, int64_t di
 static struct value *shifted(struct export *e, struct value *v, int axis, int bits)
 {
         struct value *x = operand_of(v, OP_and, 0);
-        if (!x || !op_is(x, OP_shr) || !is_number(op_operand(v->op, 1), (double)((1 << bits) - 1)) ||
+        if (!x || !op_is(x, OP_shr) ||
+            !is_number(op_operand(v->op, 1), (double)((1 << bits) - 1)) ||
             !counts(e, op_operand(x->op, 1), axis, 1, 8 / bits, bits))
                 return NULL;
         return op_operand(x->op, 0);
 }
 
-/* Zero points as the node has them, [outputs, bytes], from such, from [outputs, blocks] of their bytes
- * (gathered), or of a byte each. */
+/* Zero points as the node has them, [outputs, bytes], from such, from [outputs, blocks] of their
+ * bytes (gathered), or of a byte each. */
 static bool read_zeros(struct export *e, struct found *f, struct value *v)
 {
-        const int64_t blocks = f->w.blocks, bytes = divide_up(blocks * f->w.bits, 8), per = 8 / f->w.bits;
+        const int64_t blocks = f->w.blocks, bytes = divide_up(blocks * f->w.bits, 8),
+                      per = 8 / f->w.bits;
         v = behind_reshapes(v);
-        struct value *packed = shifted(e, v, 1, f->w.bits), *gather = operand_of(packed, OP_gather, 0);
-        if (gather && counts(e, op_operand(packed->op, 1), 0, per, bytes, 1) && gather->type->rank == 2 &&
-            op_int(packed->op, "axis") == 1)
+        struct value *packed = shifted(e, v, 1, f->w.bits),
+                     *gather = operand_of(packed, OP_gather, 0);
+        if (gather && counts(e, op_operand(packed->op, 1), 0, per, bytes, 1) &&
+            gather->type->rank == 2 && op_int(packed->op, "axis") == 1)
                 v = constant_of(gather, f->w.outputs * bytes);
         else
                 v = constant_of(packed ? packed : v, f->w.outputs * blocks);
@@ -81,7 +87,8 @@ static bool read_zeros(struct export *e, struct found *f, struct value *v)
         f->zeros = arena_array(e->arena, (size_t)(f->w.outputs * bytes) + 1, 1);
         for (int64_t o = 0; o < f->w.outputs; o++)
                 for (int64_t b = 0; b < blocks; b++) {
-                        int64_t at = gather ? o * bytes + b / per : o * blocks + b, shift = b % per * f->w.bits;
+                        int64_t at = gather ? o * bytes + b / per : o * blocks + b,
+                                shift = b % per * f->w.bits;
                         unsigned byte = (unsigned)constant_element(v->constant, at).u;
                         unsigned number = (packed ? byte >> shift : byte) & ((1u << f->w.bits) - 1);
                         f->zeros[o * bytes + b / per] |= (unsigned char)(number << shift);
@@ -155,7 +162,8 @@ static bool contracts_blocks(const struct op *op)
 static bool find_product(struct export *e, const struct op *root, struct found *f)
 {
         const struct op *op = behind_reshapes(op_result(root))->op;
-        if (!op || op->code != OP_dot || !contracts_blocks(op) || op_result(op)->type->element != E_F32)
+        if (!op || op->code != OP_dot || !contracts_blocks(op) ||
+            op_result(op)->type->element != E_F32)
                 return false;
         struct value *w = op_operand(op, 1);
         const dim_t *d = w->type->dims;
@@ -167,9 +175,12 @@ static bool find_product(struct export *e, const struct op *root, struct found *
                                        .bytes = dim_extent(d[3]),
                                        .bits = (int)(8 / per),
                                        .block = per * dim_extent(d[3]) };
-        struct value *centered = operand_of(w, OP_mul, 0), *scale = over_weights(operand_of(w, OP_mul, 1));
-        bool added = centered && op_is(centered, OP_add);       /* of simplify: a number's negative */
-        struct value *number = operand_of(operand_of(centered, added ? OP_add : OP_sub, 0), OP_cast, 0),
+        struct value *centered = operand_of(w, OP_mul, 0),
+                     *scale = over_weights(operand_of(w, OP_mul, 1));
+        /* of simplify: a number's negative */
+        bool added = centered && op_is(centered, OP_add);
+        struct value *number = operand_of(operand_of(centered, added ? OP_add : OP_sub, 0), OP_cast,
+                                          0),
                      *zero = operand_of(centered, added ? OP_add : OP_sub, 1);
         if (!is_block(&f->w) || !number || !scale || !zero)
                 return false;
@@ -196,7 +207,8 @@ static struct value *rounded(struct value *v)
 {
         v = operand_of(operand_of(behind_reshapes(v), OP_cast, 0), OP_round, 0);
         struct value *x = operand_of(v, OP_mul, 0),
-                     *step = operand_of(operand_of(operand_of(v, OP_mul, 1), OP_broadcast, 0), OP_reciprocal, 0),
+                     *step = operand_of(operand_of(operand_of(v, OP_mul, 1), OP_broadcast, 0),
+                                        OP_reciprocal, 0),
                      *most = NULL;
         double count;
         if (step && (op_is(step, OP_div) || op_is(step, OP_mul)))
@@ -217,7 +229,10 @@ static bool find_rounded(struct export *e, const struct op *root, struct found *
         const struct packed_bits p = packed_bits_of(op);
         const int64_t outputs = op_int(op, "outputs");
         struct value *x = rounded(op_operand(op, X));
-        f->w = (struct block_weights){ .outputs = outputs, .blocks = p.blocks, .bytes = p.bytes, .bits = p.bits,
+        f->w = (struct block_weights){ .outputs = outputs,
+                                       .blocks = p.blocks,
+                                       .bytes = p.bytes,
+                                       .bits = p.bits,
                                        .block = p.block };
         f->w.numbers = constant_of(op_operand(op, W), outputs * p.blocks * p.bytes);
         f->w.scales = constant_of(op_operand(op, SCALES), outputs * p.blocks);
@@ -285,7 +300,8 @@ static struct made *zeros_made(struct export *e, const struct found *f)
 {
         const dim_t dims[] = { dim_of(f->w.outputs),
                                dim_of(divide_up(f->w.blocks * f->w.bits, 8)) };
-        return f->zeros ? export_dense(e, "zeros", type_tensor(e->m, E_U8, 2, dims), f->zeros) : NULL;
+        return f->zeros ? export_dense(e, "zeros", type_tensor(e->m, E_U8, 2, dims), f->zeros)
+                        : NULL;
 }
 
 static void write_nbits(struct export *e, const struct op *op, const struct found *f, int accuracy)
@@ -295,10 +311,11 @@ static void write_nbits(struct export *e, const struct op *op, const struct foun
         dim_t dims[RANK_MAX];
         memcpy(dims, x->type->dims, (size_t)x->type->rank * sizeof *dims);
         dims[x->type->rank - 1] = dim_of(w->outputs);
-        struct made *numbers = packed_numbers(e, w), *scales = scales_made(e, w), *zeros = zeros_made(e, f),
-                    *operands[] = { x, numbers, scales, zeros };
-        struct made *y = export_node(e, "MatMulNBits", type_tensor(e->m, E_F32, x->type->rank, dims), operands,
-                                     zeros ? 4 : 3);
+        struct made *numbers = packed_numbers(e, w), *scales = scales_made(e, w),
+                    *zeros = zeros_made(e, f), *operands[] = { x, numbers, scales, zeros };
+        struct made *y =
+                export_node(e, "MatMulNBits", type_tensor(e->m, E_F32, x->type->rank, dims),
+                            operands, zeros ? 4 : 3);
         export_domain(e, "com.microsoft");
         export_int(e, "K", w->inner);
         export_int(e, "N", w->outputs);

@@ -8,7 +8,8 @@
 
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* The element that a node adds up in: integers in that of the sums, small ones never in their own. */
+/* The element that a node adds up in: integers in that of the sums, small ones never in their
+ * own. */
 static enum element summed_in(const struct op *op)
 {
         enum element own = op_result(op)->type->element;
@@ -18,7 +19,8 @@ static enum element summed_in(const struct op *op)
 
 /* ---- convolve ---- */
 
-static struct made *mirrored_constant(struct export *e, const struct constant *w, int64_t groups, const dim_t *dims)
+static struct made *mirrored_constant(struct export *e, const struct constant *w, int64_t groups,
+                                      const dim_t *dims)
 {
         const struct type *t = w->value.type;
         size_t each = (size_t)element_info[t->element].bytes;
@@ -28,12 +30,15 @@ static struct made *mirrored_constant(struct export *e, const struct constant *w
         for (int d = 2; d < t->rank; d++)
                 window *= type_extent(t, d);
         for (int64_t i = 0; i < groups * outputs * inputs * window; i++) {
-                int64_t k = i % window, input = i / window % inputs, output = i / window / inputs % outputs,
+                int64_t k = i % window, input = i / window % inputs,
+                        output = i / window / inputs % outputs,
                         group = i / window / inputs / outputs,
-                        at = ((group * inputs + input) * outputs + output) * window + window - 1 - k;
+                        at = ((group * inputs + input) * outputs + output) * window + window - 1 -
+                             k;
                 memcpy(to + (size_t)at * each, from + (size_t)i * each, each);
         }
-        return export_dense(e, export_base(e, w->name), type_tensor(e->m, t->element, t->rank, dims), to);
+        return export_dense(e, export_base(e, w->name),
+                            type_tensor(e->m, t->element, t->rank, dims), to);
 }
 
 /* [M, C / groups, window] as [C, M / groups, window backwards], what ConvTranspose reads */
@@ -82,7 +87,8 @@ static struct window window_of(const struct op *op)
 }
 
 /* Pads and output_padding of a ConvTranspose that is this convolution; false: there are none. */
-static bool transposed_pads(const struct op *op, const struct window *w, int64_t *pads, int64_t *more)
+static bool transposed_pads(const struct op *op, const struct window *w, int64_t *pads,
+                            int64_t *more)
 {
         const dim_t *kernel = op_operand(op, 1)->type->dims + 2;
         if (op_all_ones(op, "input_dilations") || !op_all_ones(op, "strides"))
@@ -105,8 +111,8 @@ static struct made *spread_out(struct export *e, struct made *x, const struct wi
 {
         for (int d = 2; d < w->rank + 2; d++) {
                 const struct type *t = x->type;
-                int64_t apart = w->spread[d - 2], pads[2 * RANK_MAX + 2] = { 0 }, starts[RANK_MAX] = { 0 },
-                        steps[RANK_MAX];
+                int64_t apart = w->spread[d - 2], pads[2 * RANK_MAX + 2] = { 0 },
+                        starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
                 dim_t split[RANK_MAX + 1], merged[RANK_MAX];
                 if (apart == 1 || dim_is(t->dims[d], 0) || t->rank == RANK_MAX)
                         continue;
@@ -134,7 +140,8 @@ static struct made *cropped(struct export *e, struct made *x, struct window *w)
         return export_crop(e, x, 2, w->rank, w->pads, w->pads + w->rank);
 }
 
-static void window_attributes(struct export *e, const struct window *w, const int64_t *strides, const int64_t *pads)
+static void window_attributes(struct export *e, const struct window *w, const int64_t *strides,
+                              const int64_t *pads)
 {
         export_ints(e, "strides", strides, w->rank);
         export_ints(e, "dilations", w->dilations, w->rank);
@@ -151,8 +158,10 @@ static struct made *convolution(struct export *e, const struct op *op, struct ma
         const struct type *to = type_with_element(e->m, op_result(op)->type, computed);
         struct made *x = export_cast(e, export_value(e, op_operand(op, 0)), computed), *y;
         if (transposed_pads(op, &w, pads, more)) {
-                struct made *kernel = export_cast(e, mirrored(e, op_operand(op, 1), w.groups), computed);
-                y = export_node(e, "ConvTranspose", to, (struct made *[]){ x, kernel, bias }, bias ? 3 : 2);
+                struct made *kernel =
+                        export_cast(e, mirrored(e, op_operand(op, 1), w.groups), computed);
+                y = export_node(e, "ConvTranspose", to, (struct made *[]){ x, kernel, bias },
+                                bias ? 3 : 2);
                 window_attributes(e, &w, w.spread, pads);
                 export_ints(e, "output_padding", more, w.rank);
         } else {
@@ -173,8 +182,8 @@ void write_convolve(struct export *e, const struct op *op, const struct plan *pl
                 export_result(e, op, 0, convolution(e, op, NULL));
 }
 
-/* An addition of such an operation, read nowhere else and in floats, and of one number for each index
- * of `axis`: what is wanted for both as one; false: it is none. */
+/* An addition of such an operation, read nowhere else and in floats, and of one number for each
+ * index of `axis`: what is wanted for both as one; false: it is none. */
 static bool want_biased(struct export *e, const struct op *add, enum opcode code, int axis,
                         struct plan *plan)
 {
@@ -201,7 +210,8 @@ static bool want_biased(struct export *e, const struct op *add, enum opcode code
 static bool is_whole(float bias, float step, int32_t *number)
 {
         float n = rintf(bias / step);
-        if (!(step >= FLT_MIN && fabsf(n) < 0x1p31f) || n * step != bias || (bias == 0 && signbit(bias)))
+        if (!(step >= FLT_MIN && fabsf(n) < 0x1p31f) || n * step != bias ||
+            (bias == 0 && signbit(bias)))
                 return false;
         *number = (int32_t)n;
         return true;
@@ -215,7 +225,8 @@ static bool make_whole(const struct per_axis *bias, float step, int64_t from, in
         const float tries[] = { step, nextafterf(step, 0), nextafterf(step, INFINITY) };
         for (size_t k = 0; k < sizeof tries / sizeof *tries; k++) {
                 int64_t i = from;
-                while (i < to && is_whole((float)export_per_axis_number(bias, i), tries[k], &numbers[i]))
+                while (i < to &&
+                       is_whole((float)export_per_axis_number(bias, i), tries[k], &numbers[i]))
                         steps[i++] = tries[k];
                 if (i == to)
                         return true;
@@ -223,8 +234,8 @@ static bool make_whole(const struct per_axis *bias, float step, int64_t from, in
         return false;
 }
 
-/* The bias as whole numbers of steps, scale of x times scale of w, if it is nothing else: such a bias
- * runtimes add to their sums of integers. axis_w: the dimension of w that is the bias's. */
+/* The bias as whole numbers of steps, scale of x times scale of w, if it is nothing else: such a
+ * bias runtimes add to their sums of integers. axis_w: the dimension of w that is the bias's. */
 static struct made *whole_bias(struct export *e, const struct plan *plan, int64_t count, int axis_w)
 {
         struct per_axis x, w;
@@ -283,8 +294,8 @@ static bool want_bytes(struct export *e, const struct op *op, struct plan *plan,
 {
         struct value *x = export_centered(e, op_operand(op, 0), &plan->zero),
                      *w = export_centered(e, op_operand(op, 1), &plan->zero_w);
-        if (!x || !w || op_result(op)->type->element != E_I32 || op_accumulator(op) != E_I32 || plan->zero.axis >= 0 ||
-            (plan->zero_w.axis >= 0 && plan->zero_w.axis != axis_w))
+        if (!x || !w || op_result(op)->type->element != E_I32 || op_accumulator(op) != E_I32 ||
+            plan->zero.axis >= 0 || (plan->zero_w.axis >= 0 && plan->zero_w.axis != axis_w))
                 return false;
         plan->wants[plan->want_count++] = x;
         plan->wants[plan->want_count++] = w;
@@ -298,8 +309,8 @@ static bool want_bytes(struct export *e, const struct op *op, struct plan *plan,
 
 static bool is_none(const struct per_axis *zero) { return !zero->source && zero->number == 0; }
 
-static struct made *of_bytes(struct export *e, const struct op *op, const struct plan *plan, const char *name,
-                             struct made *x, struct made *w)
+static struct made *of_bytes(struct export *e, const struct op *op, const struct plan *plan,
+                             const char *name, struct made *x, struct made *w)
 {
         bool none_w = is_none(&plan->zero_w), none = none_w && is_none(&plan->zero);
         struct made *operands[4] = { x, w };
@@ -312,7 +323,8 @@ static struct made *of_bytes(struct export *e, const struct op *op, const struct
 
 bool match_convolve_integer(struct export *e, const struct op *op, struct plan *plan)
 {
-        return op_result(op)->type->rank > 2 && op_all_ones(op, "input_dilations") && want_bytes(e, op, plan, 0);
+        return op_result(op)->type->rank > 2 && op_all_ones(op, "input_dilations") &&
+               want_bytes(e, op, plan, 0);
 }
 
 void write_convolve_integer(struct export *e, const struct op *op, const struct plan *plan)
@@ -328,12 +340,13 @@ void write_convolve_integer(struct export *e, const struct op *op, const struct 
 
 struct sides {
         int batches, contracted, free_a, free_b;
-        int64_t perm_a[RANK_MAX], perm_b[RANK_MAX]; /* batch, free, contracted; batch, contracted, free */
+        int64_t perm_a[RANK_MAX], perm_b[RANK_MAX]; /* batch, free, contracted; batch, contracted,
+                                                     * free */
 };
 
 /* dimensions of a type that are in neither list, behind what is in perm; their number */
-static int add_free(const struct type *t, const int64_t *batch, int batches, const int64_t *contract, int contracted,
-                    int64_t *perm)
+static int add_free(const struct type *t, const int64_t *batch, int batches,
+                    const int64_t *contract, int contracted, int64_t *perm)
 {
         int count = 0;
         for (int d = 0; d < t->rank; d++) {
@@ -351,7 +364,8 @@ static int add_free(const struct type *t, const int64_t *batch, int batches, con
 static struct sides sides_of(const struct op *op)
 {
         struct sides s = { .batches = 0 };
-        const int64_t *batch_a = op_ints(op, "batch_a", &s.batches), *batch_b = op_ints(op, "batch_b", NULL),
+        const int64_t *batch_a = op_ints(op, "batch_a", &s.batches),
+                      *batch_b = op_ints(op, "batch_b", NULL),
                       *contract_a = op_ints(op, "contract_a", &s.contracted),
                       *contract_b = op_ints(op, "contract_b", NULL);
         int64_t *a = s.perm_a, *b = s.perm_b;
@@ -359,12 +373,14 @@ static struct sides sides_of(const struct op *op)
                 *a++ = batch_a[i];
                 *b++ = batch_b[i];
         }
-        s.free_a = add_free(op_operand(op, 0)->type, batch_a, s.batches, contract_a, s.contracted, a);
+        s.free_a =
+                add_free(op_operand(op, 0)->type, batch_a, s.batches, contract_a, s.contracted, a);
         for (int i = 0; i < s.contracted; i++) {
                 a[s.free_a + i] = contract_a[i];
                 *b++ = contract_b[i];
         }
-        s.free_b = add_free(op_operand(op, 1)->type, batch_b, s.batches, contract_b, s.contracted, b);
+        s.free_b =
+                add_free(op_operand(op, 1)->type, batch_b, s.batches, contract_b, s.contracted, b);
         return s;
 }
 
@@ -375,10 +391,12 @@ static bool is_gemm(const struct op *op, const struct sides *s)
                op_operand(op, 0)->type->rank == 2 && op_operand(op, 1)->type->rank == 2;
 }
 
-static struct made *gemm(struct export *e, const struct op *op, struct made *a, struct made *b, struct made *bias)
+static struct made *gemm(struct export *e, const struct op *op, struct made *a, struct made *b,
+                         struct made *bias)
 {
         const struct type *to = type_with_element(e->m, op_result(op)->type, a->type->element);
-        bool trans_a = op_ints(op, "contract_a", NULL)[0] == 0, trans_b = op_ints(op, "contract_b", NULL)[0] == 1;
+        bool trans_a = op_ints(op, "contract_a", NULL)[0] == 0,
+             trans_b = op_ints(op, "contract_b", NULL)[0] == 1;
         if (!trans_a && !trans_b && !bias)
                 return export_binary(e, "MatMul", to, a, b);
         struct made *y = export_node(e, "Gemm", to, (struct made *[]){ a, b, bias }, bias ? 3 : 2);
@@ -399,7 +417,8 @@ static dim_t merged(const dim_t *dims, int from, int to)
 }
 
 /* operands brought to [batch.., rows, inner] and [batch.., inner, columns] */
-static struct made *matmul(struct export *e, const struct op *op, const struct sides *s, struct made *a, struct made *b)
+static struct made *matmul(struct export *e, const struct op *op, const struct sides *s,
+                           struct made *a, struct made *b)
 {
         dim_t dims[RANK_MAX + 2];
         const struct type *to = type_with_element(e->m, op_result(op)->type, a->type->element);
@@ -409,7 +428,8 @@ static struct made *matmul(struct export *e, const struct op *op, const struct s
         int n = s->batches, inner_a = n + s->free_a, inner_b = n + s->contracted;
         bool plain_b = s->contracted == 1 && s->free_b == 1;
         if (plain_b && (s->free_a == 1 || (n == 0 && s->free_a > 0)))
-                return export_binary(e, "MatMul", to, a, b); /* rows of all batches by one matrix, too */
+                return export_binary(e, "MatMul", to, a, b); /* rows of all batches by one matrix,
+                                                              * too */
         int64_t rows = dim_extent(merged(da, n, inner_a)),
                 inner = dim_extent(merged(da, inner_a, a->type->rank)),
                 columns = dim_extent(merged(db, inner_b, b->type->rank));
@@ -421,7 +441,8 @@ static struct made *matmul(struct export *e, const struct op *op, const struct s
         dims[n + 1] = dim_of(columns);
         b = export_reshape(e, b, n + 2, dims);
         dims[n] = dim_of(rows);
-        struct made *y = export_binary(e, "MatMul", type_tensor(e->m, to->element, n + 2, dims), a, b);
+        struct made *y =
+                export_binary(e, "MatMul", type_tensor(e->m, to->element, n + 2, dims), a, b);
         return export_reshape(e, y, to->rank, to->dims);
 }
 
@@ -459,7 +480,8 @@ void write_dot_bias(struct export *e, const struct op *op, const struct plan *pl
 bool match_dot_integer(struct export *e, const struct op *op, struct plan *plan)
 {
         const struct sides s = sides_of(op);
-        bool plain = s.contracted == 1 && s.free_b == 1 && (s.free_a == 1 || (s.batches == 0 && s.free_a > 0));
+        bool plain = s.contracted == 1 && s.free_b == 1 &&
+                     (s.free_a == 1 || (s.batches == 0 && s.free_a > 0));
         for (int d = 0; d < op_operand(op, 0)->type->rank; d++)
                 plain &= s.perm_a[d] == d;
         for (int d = 0; d < op_operand(op, 1)->type->rank; d++)

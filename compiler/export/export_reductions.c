@@ -99,7 +99,8 @@ void write_reduce(struct export *e, const struct op *op, const struct plan *plan
         if (kept)
                 to = type_with_element(e->m, kept_type(e->m, x, axes), to->element);
         struct made *list = export_value(e, op_operand(op, 1));
-        export_result(e, op, 0, reduction(e, op, name_of(op), list, to, kept || to->rank == x->rank));
+        export_result(e, op, 0,
+                      reduction(e, op, name_of(op), list, to, kept || to->rank == x->rank));
 }
 
 /* select(axes < 0, axes + rank, axes), as the importer writes them */
@@ -135,7 +136,8 @@ void write_reduce_listed(struct export *e, const struct op *op, const struct pla
 static const struct op *sum_of_mean(const struct value *v)
 {
         double count, wanted = 1;
-        const struct value *divided = v->kind == VALUE_RESULT ? export_divided(v->op, &count) : NULL;
+        const struct value *divided =
+                v->kind == VALUE_RESULT ? export_divided(v->op, &count) : NULL;
         if (!divided || !op_is(divided, OP_reduce))
                 return NULL;
         const struct op *sum = divided->op;
@@ -210,8 +212,8 @@ void write_keep(struct export *e, const struct op *op, const struct plan *plan)
 
 /* ---- Softmax ---- */
 
-/* What is reduced along one axis, then goes through an operation (OP_yield: none) and is spread back, as v:
- * *of; the axis, or -1. */
+/* What is reduced along one axis, then goes through an operation (OP_yield: none) and is spread
+ * back, as v: *of; the axis, or -1. */
 static int spread_reduction(const struct value *v, enum reducer kind, enum opcode through,
                             struct value **of)
 {
@@ -396,7 +398,8 @@ void write_layer_norm(struct export *e, const struct op *op, const struct plan *
         struct made *operands[3] = { x, export_per_axis_made(e, &plan->scale, E_F32, count) };
         if (plan->has_bias)
                 operands[2] = export_per_axis_made(e, &plan->bias, E_F32, count);
-        struct made *y = export_node(e, "LayerNormalization", x->type, operands, plan->has_bias ? 3 : 2);
+        struct made *y =
+                export_node(e, "LayerNormalization", x->type, operands, plan->has_bias ? 3 : 2);
         export_float(e, "epsilon", (float)plan->epsilon);
         export_result(e, op, 0, y);
 }

@@ -23,7 +23,10 @@ struct image {
         int64_t low[RANK_MAX], high[RANK_MAX];
 };
 
-static const int64_t *ints(const struct op *op, const char *name) { return op_ints(op, name, NULL); }
+static const int64_t *ints(const struct op *op, const char *name)
+{
+        return op_ints(op, name, NULL);
+}
 
 static bool is_outside(const struct op *op, int d)
 {
@@ -44,8 +47,8 @@ static void add_spatial(struct image *im, const struct op *op, int d)
         im->high[at] = ints(op, "pads")[rank + d];
 }
 
-/* As it is where the first two dimensions are outside of the window; else dimensions outside that are
- * neighbours become one. */
+/* As it is where the first two dimensions are outside of the window; else dimensions outside
+ * that are neighbours become one. */
 static struct image image_of(const struct op *op)
 {
         struct image im = { .rank = 0 };
@@ -99,7 +102,8 @@ static struct made *pool(struct export *e, const char *name, const struct image 
         memcpy(pads, im->low, (size_t)im->rank * sizeof *pads);
         memcpy(pads + im->rank, im->high, (size_t)im->rank * sizeof *pads);
         x = export_reshape(e, x, im->rank + 2, im->dims);
-        struct made *y = export_unary(e, name, type_tensor(e->m, x->type->element, im->rank + 2, im->out), x);
+        struct made *y = export_unary(
+                e, name, type_tensor(e->m, x->type->element, im->rank + 2, im->out), x);
         export_ints(e, "kernel_shape", im->window, im->rank);
         export_ints(e, "strides", im->strides, im->rank);
         for (int d = 0; d < im->rank; d++)
@@ -140,7 +144,8 @@ static struct made *identity(struct export *e, enum reducer kind, enum element e
 }
 
 /* x with what lies around it, as far as windows reach */
-static struct made *surrounded(struct export *e, const struct op *op, struct made *x, enum reducer kind)
+static struct made *surrounded(struct export *e, const struct op *op, struct made *x,
+                               enum reducer kind)
 {
         const struct type *t = x->type, *to = op_result(op)->type;
         int64_t pads[2 * RANK_MAX], *high = pads + t->rank;
@@ -160,7 +165,8 @@ static struct made *surrounded(struct export *e, const struct op *op, struct mad
         if (none)
                 return x;
         return export_node(e, "Pad", type_tensor(e->m, t->element, t->rank, dims),
-                           (struct made *[]){ x, export_numbers(e, pads, 2 * t->rank), identity(e, kind, t->element) },
+                           (struct made *[]){ x, export_numbers(e, pads, 2 * t->rank),
+                                              identity(e, kind, t->element) },
                            3);
 }
 
@@ -235,7 +241,8 @@ void write_arg_window(struct export *e, const struct op *op, const struct plan *
         struct made *x = export_value(e, op_operand(op, 0));
         enum element own = x->type->element;
         (void)plan;
-        if (!is_poolable(&im) || own == E_I64 || own == E_U64 || !type_elements(op_result(op)->type)) {
+        if (!is_poolable(&im) || own == E_I64 || own == E_U64 ||
+            !type_elements(op_result(op)->type)) {
                 export_refuse(e, op, "no pool has such windows");
                 return;
         }
@@ -317,12 +324,13 @@ static bool divides_by_counts(const struct image *im, const struct value *diviso
 bool match_average(struct export *e, const struct op *op, struct plan *plan)
 {
         double number, size = 1;
-        const struct value *divided = export_divided(op, &number), *sum = divided ? divided : op_operand(op, 0);
+        const struct value *divided = export_divided(op, &number),
+                           *sum = divided ? divided : op_operand(op, 0);
         (void)e;
-        if ((!divided && op->code != OP_div) || !op_is(sum, OP_reduce_window) || op_int(sum->op, "kind") != REDUCE_sum ||
-            op_int(sum->op, "accumulator") != E_COMPUTE || !value_has_one_use(sum) ||
-            !element_is_float(sum->type->element) || sum->type->rank < 3 || !is_outside(sum->op, 0) ||
-            !is_outside(sum->op, 1))
+        if ((!divided && op->code != OP_div) || !op_is(sum, OP_reduce_window) ||
+            op_int(sum->op, "kind") != REDUCE_sum || op_int(sum->op, "accumulator") != E_COMPUTE ||
+            !value_has_one_use(sum) || !element_is_float(sum->type->element) ||
+            sum->type->rank < 3 || !is_outside(sum->op, 0) || !is_outside(sum->op, 1))
                 return false;
         struct image im = image_of(sum->op);
         for (int d = 0; d < im.rank; d++)
@@ -332,7 +340,8 @@ bool match_average(struct export *e, const struct op *op, struct plan *plan)
         plan->wants[0] = op_operand(sum->op, 0);
         plan->want_count = 1;
         plan->full = whole;
-        return is_poolable(&im) && type_elements(sum->type) && (whole || (op->code == OP_div && divides_by_counts(&im, op_operand(op, 1))));
+        return is_poolable(&im) && type_elements(sum->type) &&
+               (whole || (op->code == OP_div && divides_by_counts(&im, op_operand(op, 1))));
 }
 
 void write_average(struct export *e, const struct op *op, const struct plan *plan)
@@ -353,7 +362,8 @@ static int running_along(const struct op *op)
         const struct type *t = op_operand(op, 0)->type;
         int found = -1;
         for (int d = 0; d < t->rank; d++) {
-                int64_t window = ints(op, "window")[d], low = ints(op, "pads")[d], high = ints(op, "pads")[t->rank + d];
+                int64_t window = ints(op, "window")[d], low = ints(op, "pads")[d],
+                        high = ints(op, "pads")[t->rank + d];
                 if (is_outside(op, d))
                         continue;
                 bool back = dim_is(t->dims[d], window) && ints(op, "strides")[d] == 1 &&
@@ -371,7 +381,8 @@ bool match_running(struct export *e, const struct op *op, struct plan *plan)
         enum element own = op_operand(op, 0)->type->element;
         (void)e;
         if (op_int(op, "kind") != REDUCE_sum || op_result(op)->type->element != own ||
-            (element_info[own].bytes < 4 && !element_is_float(own)) || own == E_BOOL || running_along(op) < 0)
+            (element_info[own].bytes < 4 && !element_is_float(own)) || own == E_BOOL ||
+            running_along(op) < 0)
                 return false;
         plan->wants[0] = op_operand(op, 0);
         plan->want_count = 1;
@@ -382,7 +393,8 @@ void write_running(struct export *e, const struct op *op, const struct plan *pla
 {
         int axis = running_along(op), rank = op_result(op)->type->rank;
         struct made *x = export_value(e, plan->wants[0]);
-        struct made *y = export_binary(e, "CumSum", op_result(op)->type, x, export_integer(e, E_I64, axis));
+        struct made *y =
+                export_binary(e, "CumSum", op_result(op)->type, x, export_integer(e, E_I64, axis));
         if (ints(op, "pads")[rank + axis] < 0)
                 export_int(e, "exclusive", 1);
         export_result(e, op, 0, y);

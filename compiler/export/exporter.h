@@ -14,7 +14,14 @@ struct made {
                                          * initializer */
 };
 
-enum attribute_kind { ATTRIBUTE_INT, ATTRIBUTE_FLOAT, ATTRIBUTE_INTS, ATTRIBUTE_TEXT, ATTRIBUTE_GRAPH, ATTRIBUTE_TENSOR };
+enum attribute_kind {
+        ATTRIBUTE_INT,
+        ATTRIBUTE_FLOAT,
+        ATTRIBUTE_INTS,
+        ATTRIBUTE_TEXT,
+        ATTRIBUTE_GRAPH,
+        ATTRIBUTE_TENSOR
+};
 struct attribute {
         const char *name;
         enum attribute_kind kind;
@@ -119,24 +126,26 @@ char *export_plain(struct export *e, const char *text);
 /* that, or with _2, _3, ... */
 const char *export_name(struct export *e, struct map *names, const char *base);
 bool export_name_take(struct export *e, const char *name); /* as it is; false: it is in use */
-/* What a constant that was made of others is called after: the name without the numbers that it got on
- * the way, so that it does not grow when the model is read and written again. */
+/* What a constant that was made of others is called after: the name without the numbers that it
+ * got on the way, so that it does not grow when the model is read and written again. */
 const char *export_base(struct export *e, const char *name);
 struct made *export_made(struct export *e, const char *base, const struct type *type);
 
 /* A node of one result, behind those there are; operands may end in NULLs. */
-struct made *export_node(struct export *e, const char *op, const struct type *to, struct made *const *operands,
-                         int count);
-static inline struct made *export_unary(struct export *e, const char *op, const struct type *to, struct made *x)
+struct made *export_node(struct export *e, const char *op, const struct type *to,
+                         struct made *const *operands, int count);
+static inline struct made *export_unary(struct export *e, const char *op, const struct type *to,
+                                        struct made *x)
 {
         return export_node(e, op, to, (struct made *[]){ x }, 1);
 }
-static inline struct made *export_binary(struct export *e, const char *op, const struct type *to, struct made *x,
-                                         struct made *y)
+static inline struct made *export_binary(struct export *e, const char *op, const struct type *to,
+                                         struct made *x, struct made *y)
 {
         return export_node(e, op, to, (struct made *[]){ x, y }, 2);
 }
-struct made *export_output(struct export *e, const struct type *type); /* one more, of the last node */
+/* one more, of the last node */
+struct made *export_output(struct export *e, const struct type *type);
 /* of the last node */
 void export_domain(struct export *e, const char *domain);
 void export_int(struct export *e, const char *name, int64_t value);
@@ -147,7 +156,8 @@ void export_subgraph(struct export *e, const char *name, struct graph *graph);
 
 /* Initializers. Equal ones of few bytes are one. `base`: what its name is made of. */
 struct made *export_constant(struct export *e, const struct constant *c);
-struct made *export_dense(struct export *e, const char *base, const struct type *type, const void *data);
+struct made *export_dense(struct export *e, const char *base, const struct type *type,
+                          const void *data);
 struct made *export_numbers(struct export *e, const int64_t *values, int count); /* <count x i64> */
 struct made *export_scalar(struct export *e, enum element element, double number);
 struct made *export_integer(struct export *e, enum element element, int64_t number);
@@ -158,8 +168,8 @@ struct made *export_reshape(struct export *e, struct made *x, int rank, const di
 struct made *export_transpose(struct export *e, struct made *x, const int64_t *perm);
 struct made *export_expand(struct export *e, struct made *x, int rank, const dim_t *dims);
 /* from starts, by steps, per dimension */
-struct made *export_slice(struct export *e, struct made *x, const int64_t *starts, const int64_t *steps,
-                          const dim_t *dims);
+struct made *export_slice(struct export *e, struct made *x, const int64_t *starts,
+                          const int64_t *steps, const dim_t *dims);
 
 /* What negative amounts take off `count` dimensions from `first` on; these amounts are 0 then. */
 struct made *export_crop(struct export *e, struct made *x, int first, int count, int64_t *low,
@@ -177,8 +187,8 @@ struct made *export_crop(struct export *e, struct made *x, int first, int count,
 
 /* v as numbers per index of an axis, over a tensor */
 bool export_per_axis(struct export *e, const struct value *v, struct per_axis *p);
-/* of type `element`; what has an axis is a list, of `count` numbers (0: as many as there are), else a
- * scalar */
+/* of type `element`; what has an axis is a list, of `count` numbers (0: as many as there are),
+ * else a scalar */
 struct made *export_per_axis_made(struct export *e, const struct per_axis *p, enum element element,
                                   int64_t count);
 bool export_per_axis_known(const struct per_axis *p);
@@ -186,8 +196,8 @@ double export_per_axis_number(const struct per_axis *p, int64_t i); /* of known 
 /* the scale of what is decoded, behind moves that keep elements: one number, or one for each index
  * of an axis of v itself */
 bool export_decoded_scale(struct export *e, const struct value *v, struct per_axis *scale);
-/* x / count, or x times what 1 / count is rounded to; x, or NULL. Read back, both are the same after
- * simplify. */
+/* x / count, or x times what 1 / count is rounded to; x, or NULL. Read back, both are the same
+ * after simplify. */
 struct value *export_divided(const struct op *op, double *count);
 /* i32(q) - zero, i32(q) or q, of 8 bits: q, or NULL */
 struct value *export_centered(struct export *e, struct value *v, struct per_axis *zero);

@@ -1,4 +1,5 @@
-/* Times a generated model; --tune and --bench compile it beside the model (harness.c), behind these lines:
+/* Times a generated model; --tune and --bench compile it beside the model (harness.c), behind these
+ * lines:
  *
  *      #define HEADER "first.h"
  *      #define DESCRIBE tuned_describe         its descriptor
@@ -12,11 +13,11 @@
  *
  *      PROGRAM SECONDS RUNS PEAK               in the folder with PROGRAM.weights and in0, in1, ..
  *
- * runs the model twice unseen, then so long and at least so often, and writes a number a line: how often it
- * ran; seconds of a run, the fifth percentile, the median, the ninety-fifth; floating operations a second that
- * the machine's multiply-adds do (PEAK 1; else 0); the median of each kernel call. Exit code: 16 - code where a
- * run ends with a code. All memory lies on huge pages: which ones a program's own constants get is luck, worth
- * more than most schedules. */
+ * runs the model twice unseen, then so long and at least so often, and writes a number a line:
+ * how often it ran; seconds of a run, the fifth percentile, the median, the ninety-fifth;
+ * floating operations a second that the machine's multiply-adds do (PEAK 1; else 0); the median
+ * of each kernel call. Exit code: 16 - code where a run ends with a code. All memory lies on
+ * huge pages: which ones a program's own constants get is luck, worth more than most schedules. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,15 @@
 #include "dnncc_runtime.h"
 #endif
 
-enum { FAILED = 16, WEIGHTS = 2, UNSEEN = 2, ROWS_MAX = 200000, COLUMNS = CALLS + 1, REGIONS = 8, PORTS = 256 };
+enum {
+        FAILED = 16,
+        WEIGHTS = 2,
+        UNSEEN = 2,
+        ROWS_MAX = 200000,
+        COLUMNS = CALLS + 1,
+        REGIONS = 8,
+        PORTS = 256
+};
 #define HUGE_PAGE ((size_t)1 << 21)
 #define SAMPLES_MAX ((size_t)1 << 25)
 #define BATCH_SECONDS 50e-6             /* shorter runs are timed many at once: asking the clock would count */
@@ -103,7 +112,8 @@ static void prepare(const char *program)
                         load(name, region[r], (size_t)model->regions[r].size);
         }
         for (int o = 0; o < 2; o++)
-                for (unsigned k = 0; k < (o ? model->output_count : model->input_count) && k < PORTS; k++) {
+                for (unsigned k = 0;
+                     k < (o ? model->output_count : model->input_count) && k < PORTS; k++) {
                         size_t bytes = (size_t)(o ? model->outputs : model->inputs)[k].bytes;
                         data[o][k] = memory(bytes);
                         snprintf(name, sizeof name, "in%u", k);
@@ -149,7 +159,8 @@ static long time_runs(double seconds, long least)
         for (int i = 0; i < UNSEEN; i++)
                 batch = batch_size();
         for (double end = now() + seconds, start = now();
-             (count < least || start < end) && rows < ROWS_MAX && rows * COLUMNS < SAMPLES_MAX; start = now()) {
+             (count < least || start < end) && rows < ROWS_MAX && rows * COLUMNS < SAMPLES_MAX;
+             start = now()) {
                 memset(row, 0, sizeof row);
                 for (int i = 0; i < batch; i++)
                         run();
@@ -200,10 +211,12 @@ static void write_trace(void)
 }
 #endif
 
-/* ---- what the machine does at best: ten sums beside each other, more than a multiply-add takes turns ---- */
+/* ---- what the machine does at best: ten sums beside each other, more than a multiply-add takes
+ * turns ---- */
 
 enum { SUMS = 10, ROUNDS = 200000, TRIES_LEAST = 9, TRIES_MOST = 400 };
-static const double PEAK_SECONDS = 0.1;         /* long enough for the clock that long work in wide vectors has */
+static const double PEAK_SECONDS = 0.1;         /* long enough for the clock that long work in wide
+                                                 * vectors has */
 #if LANES > 1
 typedef float vector __attribute__((vector_size(4 * LANES)));
 #else

@@ -33,18 +33,21 @@ static bool is_assembly(const struct session *s)
 {
         const char *file = s->options.file;
         size_t length = strlen(file);
-        return strcmp(file, "-") ? length > 2 && !strcmp(file + length - 2, ".s") : !is_exchange(s->bytes, s->length);
+        return strcmp(file, "-") ? length > 2 && !strcmp(file + length - 2, ".s")
+                                 : !is_exchange(s->bytes, s->length);
 }
 
 static bool read_program(struct session *s)
 {
         const struct vta_options *o = &s->options;
         struct isa isa;         /* sizes are of the table's first machine */
-        if (!isa_begin_sizes(&isa, machine_instructions(machines[0]), o->sizes, &s->diag) || !file_read(o->file, FILE_MOST, &s->bytes, &s->length, &s->diag))
+        if (!isa_begin_sizes(&isa, machine_instructions(machines[0]), o->sizes, &s->diag) ||
+            !file_read(o->file, FILE_MOST, &s->bytes, &s->length, &s->diag))
                 return false;
         outputs_protect(s->outputs, o->file);
         if (is_assembly(s))
-                return assembly_parse(&s->program, (const char *)s->bytes, s->length, s->arena, &s->diag);
+                return assembly_parse(&s->program, (const char *)s->bytes, s->length, s->arena,
+                                      &s->diag);
         return exchange_read(&s->program, &isa, s->bytes, s->length, s->arena, &s->diag);
 }
 
@@ -77,7 +80,8 @@ static bool write_image(struct session *s, const unsigned char *memory)
                         fseeko(file, PROGRAM_PAGE, SEEK_CUR);
         }
         if (file != stdout && (fflush(file) || ftruncate(fileno(file), bytes))) {
-                diag_error(&s->diag, EXIT_IO, "cannot write %s: %s", text_argument(s->arena, output), strerror(errno));
+                diag_error(&s->diag, EXIT_IO, "cannot write %s: %s",
+                           text_argument(s->arena, output), strerror(errno));
                 return false;
         }
         return true;
@@ -90,8 +94,10 @@ static bool run(struct session *s)
         const struct vta_options *o = &s->options;
         const struct machine_program *p = &s->program;
         unsigned char *memory = program_memory(p);
-        struct simulator *machine = simulator_new(&p->isa, (uint64_t)o->seed, (unsigned char)o->poison);
-        bool fine = simulator_launch(machine, memory, p->dram_bytes, p->code->address, program_length(p), o->steps, &s->diag);
+        struct simulator *machine =
+                simulator_new(&p->isa, (uint64_t)o->seed, (unsigned char)o->poison);
+        bool fine = simulator_launch(machine, memory, p->dram_bytes, p->code->address,
+                                     program_length(p), o->steps, &s->diag);
         simulator_free(machine);
         bool holds = fine && program_holds(p, memory, &s->diag);
         fine = fine && (!o->output || write_image(s, memory));
@@ -116,7 +122,8 @@ static bool assemble(struct session *s)
         if (!output && length > 6 && !strcmp(file + length - 6, ".vta.s"))
                 output = arena_printf(s->arena, "%.*s", (int)length - 2, file);
         if (!output) {
-                diag_error(&s->diag, EXIT_USAGE, "assemble wants -o FILE where the name does not end in .vta.s");
+                diag_error(&s->diag, EXIT_USAGE,
+                           "assemble wants -o FILE where the name does not end in .vta.s");
                 return false;
         }
         struct text text = { 0 };
@@ -129,7 +136,8 @@ static bool assemble(struct session *s)
 static bool cycles(struct session *s)
 {
         struct text text = { 0 };
-        bool fine = meter_report(&s->program, s->options.each, &text, &s->diag) && write_text(s, NULL, &text);
+        bool fine = meter_report(&s->program, s->options.each, &text, &s->diag) &&
+                    write_text(s, NULL, &text);
         text_free(&text);
         return fine;
 }

@@ -26,7 +26,8 @@ struct vta_options {
 };
 
 /* Reads argv; strings are not copied. False after one EXIT_USAGE error. */
-bool vta_options_parse(struct vta_options *o, int argc, char **argv, struct arena *arena, struct diag *diag);
+bool vta_options_parse(struct vta_options *o, int argc, char **argv, struct arena *arena,
+                       struct diag *diag);
 void vta_options_help(void);
 void vta_options_json(void);            /* the table, for programs */
 void vta_options_man(FILE *out);        /* docs/dnncc-vta.1 */

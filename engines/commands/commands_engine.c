@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands engine: text of commands for a machine that runs whole networks (codegen/sections). */
+/* The commands engine: text of commands for a machine that runs whole networks
+ * (codegen/sections). */
 #include "ir/target/engine.h"
 #include "ir/target/target.h"
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention by blocks of warps: its operands as they lie, and the copies that bring them to where products read them. */
+/* Attention by blocks of warps: its operands as they lie, and the copies that bring them to
+ * where products read them. */
 #include "engines/grid/attention_block.h"
 
 /* ---- operands, as they lie ---- */
 
-/* w is words [panels, .., words, vectors, lanes, group] of a matrix [batch, column, channel]; columns: w's outputs are its
- * columns, and words hold channels; else outputs are channels, and words hold columns. Strides of the matrix. */
-static bool find_matrix(const struct region *region, const struct value *w, int64_t batch, const struct attention_tile *t, bool columns,
-                        struct access *matrix)
+/* w is words [panels, .., words, vectors, lanes, group] of a matrix [batch, column, channel];
+ * columns: w's outputs are its columns, and words hold channels; else outputs are channels, and
+ * words hold columns. Strides of the matrix. */
+static bool find_matrix(const struct region *region, const struct value *w, int64_t batch,
+                        const struct attention_tile *t, bool columns, struct access *matrix)
 {
         struct access words;
         const struct type *type = w->type;
@@ -21,9 +23,13 @@ static bool find_matrix(const struct region *region, const struct value *w, int6
             !access_reshape(op_operand(w->op, 0)->type, 6, dims, words.stride))
                 return false;
         const int64_t *s = words.stride;
-        bool lies = (count == 1 || s[2] == t->group * s[5]) && (vectors == 1 || s[3] == t->lanes * s[4]) &&
+        bool lies = (count == 1 || s[2] == t->group * s[5]) &&
+                    (vectors == 1 || s[3] == t->lanes * s[4]) &&
                     (panels == 1 || s[1] == vectors * t->lanes * s[4]);
-        *matrix = (struct access){ .value = words.value, .offset = words.offset, .stride = { s[0], columns ? s[4] : s[5], columns ? s[5] : s[4] } };
+        *matrix =
+                (struct access){ .value = words.value,
+                                 .offset = words.offset,
+                                 .stride = { s[0], columns ? s[4] : s[5], columns ? s[5] : s[4] } };
         return lies && matrix->stride[2] == 1;
 }
 
@@ -43,20 +49,24 @@ bool attention_operands(struct block *b, const struct region *region)
             !find_matrix(region, op_operand(b->a.first, 1), batch, &b->t, true, &b->k) ||
             !find_matrix(region, op_operand(b->a.second, 1), batch, &b->t, false, &b->v))
                 return false;
-        const struct access q = { .offset = b->q.offset, .stride = { b->q.stride[GROUP], b->q.stride[ROW] } };
-        return is_aligned(b, &q, 2) && is_aligned(b, &b->k, 2) && is_aligned(b, &b->v, 2) && b->t.width % b->t.group == 0;
+        const struct access q = { .offset = b->q.offset,
+                                  .stride = { b->q.stride[GROUP], b->q.stride[ROW] } };
+        return is_aligned(b, &q, 2) && is_aligned(b, &b->k, 2) && is_aligned(b, &b->v, 2) &&
+               b->t.width % b->t.group == 0;
 }
 
 /* ---- copies ---- */
 
 static int64_t common_factor(int64_t a, int64_t b) { return b ? common_factor(b, a % b) : a; }
 
-/* A lane has an index of its own, and adds constants to it: places are sums of both, whose first part is made once. */
+/* A lane has an index of its own, and adds constants to it: places are sums of both, whose first
+ * part is made once. */
 int attention_share(struct block *b, int rank, const int64_t *extents, struct loop_expr **index)
 {
         struct emit *e = b->e;
         int64_t left = (int64_t)attention_tile_warps(&b->t) * GRID_LANES, of[SHARE_RANK] = { 0 };
-        struct loop_expr *rest = plus(e, times(e, b->warp, GRID_LANES), emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
+        struct loop_expr *rest = plus(e, times(e, b->warp, GRID_LANES),
+                                      emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
         rest = emit_let(e, "thread", rest);
         int opened = 1;
         for (int d = rank - 1; d >= 0; d--) {
@@ -68,7 +78,11 @@ int attention_share(struct block *b, int rank, const int64_t *extents, struct lo
         for (int d = 0; d < rank; d++) {
                 if (extents[d] <= of[d])
                         continue;
-                index[d] = plus(e, index[d], times(e, emit_for(e, "i", number(e, 0), number(e, divide_up(extents[d], of[d]))), of[d]));
+                index[d] = plus(e, index[d],
+                                times(e,
+                                      emit_for(e, "i", number(e, 0),
+                                               number(e, divide_up(extents[d], of[d]))),
+                                      of[d]));
                 opened++;
         }
         if (extents[0] % of[0]) {
@@ -78,33 +92,38 @@ int attention_share(struct block *b, int rank, const int64_t *extents, struct lo
         return opened;
 }
 
-static void copy(struct block *b, struct loop_buffer *to, struct loop_expr *at, struct loop_buffer *from, struct loop_expr *place,
-                 struct loop_expr *there, int opened)
+static void copy(struct block *b, struct loop_buffer *to, struct loop_expr *at,
+                 struct loop_buffer *from, struct loop_expr *place, struct loop_expr *there,
+                 int opened)
 {
         emit_copy(b->e, to, at, from, place, there, b->t.group);
         while (opened--)
                 emit_end(b->e);
 }
 
-/* word `index[2]` of the line of channels index[1] of row (or column) index[0], of so many: where it lies */
+/* word `index[2]` of the line of channels index[1] of row (or column) index[0], of so many:
+ * where it lies */
 static struct loop_expr *in_line(struct block *b, struct loop_expr *const *index, int64_t rows)
 {
         struct emit *e = b->e;
         struct loop_expr *line = plus(e, times(e, index[1], rows), index[0]);
-        struct loop_expr *word = emit_op(e, LOOP_XOR, index[2], emit_op_int(e, LOOP_REM, index[0], MULTIPLY_SWIZZLE));
+        struct loop_expr *word = emit_op(e, LOOP_XOR, index[2],
+                                         emit_op_int(e, LOOP_REM, index[0], MULTIPLY_SWIZZLE));
         return times(e, plus(e, times(e, line, MULTIPLY_SWIZZLE), word), b->t.group);
 }
 
 /* its first channel */
 static struct loop_expr *channel_in_line(struct block *b, struct loop_expr *const *index)
 {
-        return times(b->e, plus(b->e, times(b->e, index[1], MULTIPLY_SWIZZLE), index[2]), b->t.group);
+        return times(b->e, plus(b->e, times(b->e, index[1], MULTIPLY_SWIZZLE), index[2]),
+                     b->t.group);
 }
 
 static struct loop_expr *query_at(struct block *b, struct loop_expr *r)
 {
         struct emit *e = b->e;
-        return plus(e, number(e, b->q.offset), plus(e, times(e, b->group, b->q.stride[GROUP]), times(e, r, b->q.stride[ROW])));
+        return plus(e, number(e, b->q.offset),
+                    plus(e, times(e, b->group, b->q.stride[GROUP]), times(e, r, b->q.stride[ROW])));
 }
 
 static void copy_query_lines(struct block *b)
@@ -112,9 +131,14 @@ static void copy_query_lines(struct block *b)
         struct emit *e = b->e;
         const struct attention_tile *t = &b->t;
         struct loop_expr *index[3];
-        const int opened = attention_share(b, 3, (const int64_t[]){ t->rows, t->depth / (t->group * MULTIPLY_SWIZZLE), MULTIPLY_SWIZZLE }, index);
+        const int opened = attention_share(
+                b, 3,
+                (const int64_t[]){ t->rows, t->depth / (t->group * MULTIPLY_SWIZZLE),
+                                   MULTIPLY_SWIZZLE },
+                index);
         struct loop_expr *r = emit_let(e, "r", plus(e, b->first, index[0]));
-        copy(b, b->qs, in_line(b, index, t->rows), b->query, plus(e, query_at(b, r), channel_in_line(b, index)),
+        copy(b, b->qs, in_line(b, index, t->rows), b->query,
+             plus(e, query_at(b, r), channel_in_line(b, index)),
              rows_of(b) % t->rows ? emit_let(e, "there", less(b, r, rows_of(b))) : NULL, opened);
 }
 
@@ -127,30 +151,47 @@ void attention_copy_queries(struct block *b)
                 return;
         }
         struct loop_expr *index[2];
-        const int opened = attention_share(b, 2, (const int64_t[]){ t->rows, t->depth / t->group }, index);
-        struct loop_expr *c = times(e, index[1], t->group), *r = emit_let(e, "r", plus(e, b->first, index[0]));
-        copy(b, b->qs, plus(e, times(e, index[0], query_row(t)), c), b->query, plus(e, query_at(b, r), c),
+        const int opened =
+                attention_share(b, 2, (const int64_t[]){ t->rows, t->depth / t->group }, index);
+        struct loop_expr *c = times(e, index[1], t->group),
+                         *r = emit_let(e, "r", plus(e, b->first, index[0]));
+        copy(b, b->qs, plus(e, times(e, index[0], query_row(t)), c), b->query,
+             plus(e, query_at(b, r), c),
              rows_of(b) % t->rows ? emit_let(e, "there", less(b, r, rows_of(b))) : NULL, opened);
 }
 
 /* column `key` of an iteration, from channel c on, into `at` of its stage */
-static void copy_column(struct block *b, struct loop_buffer *to, struct loop_expr *at, struct loop_buffer *from, const struct access *x,
-                        struct loop_expr *iteration, struct loop_expr *key, struct loop_expr *c, int opened)
+static void copy_column(struct block *b, struct loop_buffer *to, struct loop_expr *at,
+                        struct loop_buffer *from, const struct access *x,
+                        struct loop_expr *iteration, struct loop_expr *key, struct loop_expr *c,
+                        int opened)
 {
         struct emit *e = b->e;
         const int keys = attention_tile_keys(&b->t);
         struct loop_expr *column = plus(e, times(e, iteration, keys), key);
-        struct loop_expr *place = plus(e, number(e, x->offset), plus(e, times(e, b->group, x->stride[0]), times(e, column, x->stride[1])));
-        at = plus(e, times(e, emit_op_int(e, LOOP_REM, iteration, b->stages), to->extent / b->stages), at);
-        copy(b, to, at, from, plus(e, place, c), columns_of(b) % keys ? emit_let(e, "there", less(b, column, columns_of(b))) : NULL, opened);
+        struct loop_expr *place =
+                plus(e, number(e, x->offset),
+                     plus(e, times(e, b->group, x->stride[0]), times(e, column, x->stride[1])));
+        at = plus(e,
+                  times(e, emit_op_int(e, LOOP_REM, iteration, b->stages), to->extent / b->stages),
+                  at);
+        copy(b, to, at, from, plus(e, place, c),
+             columns_of(b) % keys ? emit_let(e, "there", less(b, column, columns_of(b))) : NULL,
+             opened);
 }
 
-static void copy_column_lines(struct block *b, struct loop_buffer *to, struct loop_buffer *from, const struct access *x, struct loop_expr *iteration, int channels)
+static void copy_column_lines(struct block *b, struct loop_buffer *to, struct loop_buffer *from,
+                              const struct access *x, struct loop_expr *iteration, int channels)
 {
         const struct attention_tile *t = &b->t;
         struct loop_expr *index[3];
-        const int opened = attention_share(b, 3, (const int64_t[]){ t->keys, channels / (t->group * MULTIPLY_SWIZZLE), MULTIPLY_SWIZZLE }, index);
-        copy_column(b, to, in_line(b, index, t->keys), from, x, iteration, index[0], channel_in_line(b, index), opened);
+        const int opened = attention_share(
+                b, 3,
+                (const int64_t[]){ t->keys, channels / (t->group * MULTIPLY_SWIZZLE),
+                                   MULTIPLY_SWIZZLE },
+                index);
+        copy_column(b, to, in_line(b, index, t->keys), from, x, iteration, index[0],
+                    channel_in_line(b, index), opened);
 }
 
 /* Eight columns are neighbours in shared memory, and lanes write eight words beside each other. */
@@ -164,10 +205,14 @@ void attention_copy_keys(struct block *b, struct loop_expr *iteration)
         }
         const int words = t->depth / t->group, vectors = t->keys / t->lanes;
         struct loop_expr *index[4];
-        const int opened = attention_share(b, 4, (const int64_t[]){ t->parts, vectors, words, t->lanes }, index);
-        struct loop_expr *at = plus(e, times(e, index[0], (int64_t)words * vectors), plus(e, times(e, index[2], vectors), index[1]));
-        struct loop_expr *key = plus(e, times(e, plus(e, times(e, index[0], vectors), index[1]), t->lanes), index[3]);
-        copy_column(b, b->ks, times(e, plus(e, times(e, at, t->lanes), index[3]), t->group), b->key, &b->k, iteration, key, times(e, index[2], t->group), opened);
+        const int opened = attention_share(
+                b, 4, (const int64_t[]){ t->parts, vectors, words, t->lanes }, index);
+        struct loop_expr *at = plus(e, times(e, index[0], (int64_t)words * vectors),
+                                    plus(e, times(e, index[2], vectors), index[1]));
+        struct loop_expr *key = plus(
+                e, times(e, plus(e, times(e, index[0], vectors), index[1]), t->lanes), index[3]);
+        copy_column(b, b->ks, times(e, plus(e, times(e, at, t->lanes), index[3]), t->group), b->key,
+                    &b->k, iteration, key, times(e, index[2], t->group), opened);
 }
 
 void attention_copy_values(struct block *b, struct loop_expr *iteration)
@@ -180,8 +225,14 @@ void attention_copy_values(struct block *b, struct loop_expr *iteration)
         }
         const int vectors = t->width / t->lanes, pieces = t->lanes / t->group;
         struct loop_expr *index[4];
-        const int opened = attention_share(b, 4, (const int64_t[]){ attention_tile_keys(t) / t->group, vectors, t->group, pieces }, index);
-        struct loop_expr *at = plus(e, times(e, plus(e, times(e, index[0], vectors), index[1]), t->lanes), plus(e, times(e, index[2], pieces), index[3]));
+        const int opened = attention_share(
+                b, 4,
+                (const int64_t[]){ attention_tile_keys(t) / t->group, vectors, t->group, pieces },
+                index);
+        struct loop_expr *at =
+                plus(e, times(e, plus(e, times(e, index[0], vectors), index[1]), t->lanes),
+                     plus(e, times(e, index[2], pieces), index[3]));
         struct loop_expr *c = plus(e, times(e, index[1], t->lanes), times(e, index[3], t->group));
-        copy_column(b, b->vs, times(e, at, t->group), b->value, &b->v, iteration, plus(e, times(e, index[0], t->group), index[2]), c, opened);
+        copy_column(b, b->vs, times(e, at, t->group), b->value, &b->v, iteration,
+                    plus(e, times(e, index[0], t->group), index[2]), c, opened);
 }

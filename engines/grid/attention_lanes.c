@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention by blocks of warps: what becomes of scores and sums, by the lanes that have them in fragments. Of a row, only what its four lanes
- * have found is in shared memory, in a part of the warp's own. */
+/* Attention by blocks of warps: what becomes of scores and sums, by the lanes that have them in
+ * fragments. Of a row, only what its four lanes have found is in shared memory, in a part of the
+ * warp's own. */
 #include "engines/grid/attention_block.h"
 
 #include <float.h>
 #include <math.h>
 
-static struct loop_expr *load(struct block *b, struct loop_buffer *from, struct loop_expr *at) { return loop_load(b->e->arena, from, at); }
+static struct loop_expr *load(struct block *b, struct loop_buffer *from, struct loop_expr *at)
+{
+        return loop_load(b->e->arena, from, at);
+}
 
 static struct loop_expr *call(struct block *b, const char *function, struct loop_expr *const *args)
 {
@@ -14,7 +18,10 @@ static struct loop_expr *call(struct block *b, const char *function, struct loop
 }
 
 /* of what is at most 0 */
-static struct loop_expr *exponential(struct block *b, const char *function, struct loop_expr *x) { return call(b, function, &x); }
+static struct loop_expr *exponential(struct block *b, const char *function, struct loop_expr *x)
+{
+        return call(b, function, &x);
+}
 
 /* the larger one; NaN may be lost, which its share and so the sum of its row keeps */
 static struct loop_expr *larger(struct block *b, struct loop_expr *x, struct loop_expr *y)
@@ -23,7 +30,10 @@ static struct loop_expr *larger(struct block *b, struct loop_expr *x, struct loo
         return call(b, "larger", both);
 }
 
-static struct loop_expr *sum_of(struct block *b, struct loop_expr *x, struct loop_expr *y) { return plus(b->e, x, y); }
+static struct loop_expr *sum_of(struct block *b, struct loop_expr *x, struct loop_expr *y)
+{
+        return plus(b->e, x, y);
+}
 
 static struct loop_expr *float_number(struct block *b, double value)
 {
@@ -40,11 +50,16 @@ static struct loop_expr *begin_lanes(struct block *b)
 }
 
 /* memory of a lane */
-static struct loop_buffer *new_values(struct block *b, const char *name, enum element element, int64_t count)
+static struct loop_buffer *new_values(struct block *b, const char *name, enum element element,
+                                      int64_t count)
 {
         struct loop_buffer *values = ARENA_NEW(b->e->arena, struct loop_buffer);
-        *values = (struct loop_buffer){ .name = emit_name(b->e, name), .element = element, .extent = count, .space = SPACE_STACK,
-                                        .offset = -1, .access = ACCESS_INOUT };
+        *values = (struct loop_buffer){ .name = emit_name(b->e, name),
+                                        .element = element,
+                                        .extent = count,
+                                        .space = SPACE_STACK,
+                                        .offset = -1,
+                                        .access = ACCESS_INOUT };
         add(b, STMT_ALLOC)->buffer = values;
         return values;
 }
@@ -53,18 +68,24 @@ static struct loop_buffer *new_values(struct block *b, const char *name, enum el
 struct own {
         struct loop_variable *tile;
         struct loop_buffer *values;
-        struct loop_expr *lane, *first, *pair;            /* its number; its first row of eight, and column */
-        struct loop_expr *i, *at, *row;                   /* number of its row, which of all warps' rows, of the result */
+        struct loop_expr *lane, *first, *pair;            /* its number; its first row of eight, and
+                                                           * column */
+        struct loop_expr *i, *at, *row;                   /* number of its row, which of all warps'
+                                                           * rows, of the result */
 };
 
-static void move_own(struct block *b, enum loop_stmt_kind kind, const struct own *o) { on_tile(b, kind, o->tile, o->values, o->lane); }
+static void move_own(struct block *b, enum loop_stmt_kind kind, const struct own *o)
+{
+        on_tile(b, kind, o->tile, o->values, o->lane);
+}
 
 /* Opens a loop over all lanes. */
 static struct own begin_own(struct block *b, struct loop_variable *tile)
 {
         struct emit *e = b->e;
         struct own o = { .tile = tile, .lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES) };
-        o.values = new_values(b, "own", E_F32, (int64_t)tile->rows / TILE_OWN_ROWS * tile->columns * TILE_OWN);
+        o.values = new_values(b, "own", E_F32,
+                              (int64_t)tile->rows / TILE_OWN_ROWS * tile->columns * TILE_OWN);
         o.first = emit_let(e, "quad", emit_op_int(e, LOOP_DIV, o.lane, TILE_ROW_LANES));
         o.pair = emit_let(e, "pair", emit_op_int(e, LOOP_REM, o.lane, TILE_ROW_LANES));
         move_own(b, STMT_TAKE, &o);
@@ -77,7 +98,8 @@ static void each_row(struct block *b, struct own *o)
         struct emit *e = b->e;
         const int step = TILE_OWN_ROWS / 2;
         o->i = emit_grid(e, "i", FOR_UNROLL, o->tile->rows / step);
-        o->at = emit_let(e, "at", plus(e, first_of_warp(b), plus(e, times(e, o->i, step), o->first)));
+        o->at = emit_let(e, "at",
+                         plus(e, first_of_warp(b), plus(e, times(e, o->i, step), o->first)));
         o->row = emit_let(e, "r", plus(e, b->first, in_block(b, o->at)));
 }
 
@@ -86,16 +108,25 @@ static struct loop_expr *each_entry(struct block *b, const struct own *o, struct
 {
         struct emit *e = b->e;
         struct loop_expr *c = emit_grid(e, "c", FOR_UNROLL, o->tile->columns * 2);
-        struct loop_expr *vector = emit_op_int(e, LOOP_DIV, c, 2), *second = emit_op_int(e, LOOP_REM, c, 2);
-        struct loop_expr *of_rows = plus(e, times(e, emit_op_int(e, LOOP_DIV, o->i, 2), o->tile->columns), vector);
-        *column = emit_let(e, "column", plus(e, times(e, vector, TILE_OWN_LANES), plus(e, times(e, o->pair, 2), second)));
-        return emit_let(e, "entry", plus(e, times(e, of_rows, TILE_OWN), plus(e, times(e, emit_op_int(e, LOOP_REM, o->i, 2), 2), second)));
+        struct loop_expr *vector = emit_op_int(e, LOOP_DIV, c, 2),
+                         *second = emit_op_int(e, LOOP_REM, c, 2);
+        struct loop_expr *of_rows =
+                plus(e, times(e, emit_op_int(e, LOOP_DIV, o->i, 2), o->tile->columns), vector);
+        *column = emit_let(
+                e, "column",
+                plus(e, times(e, vector, TILE_OWN_LANES), plus(e, times(e, o->pair, 2), second)));
+        return emit_let(e, "entry",
+                        plus(e, times(e, of_rows, TILE_OWN),
+                             plus(e, times(e, emit_op_int(e, LOOP_REM, o->i, 2), 2), second)));
 }
 
-/* Opens conditions, as many as it returns: under which an entry is of a row, and a key. *score: what it is elsewhere, where there are any. */
-static int if_there(struct block *b, const struct own *o, struct loop_expr *key, struct loop_variable **score)
+/* Opens conditions, as many as it returns: under which an entry is of a row, and a key. *score:
+ * what it is elsewhere, where there are any. */
+static int if_there(struct block *b, const struct own *o, struct loop_expr *key,
+                    struct loop_variable **score)
 {
-        const bool rows = rows_of(b) % b->t.rows, keys = key && columns_of(b) % attention_tile_keys(&b->t);
+        const bool rows = rows_of(b) % b->t.rows,
+                   keys = key && columns_of(b) % attention_tile_keys(&b->t);
         if (score && (rows || keys))
                 *score = emit_var(b->e, "score", LOOP_TYPE(E_F32), float_number(b, -INFINITY));
         if (rows)
@@ -106,7 +137,8 @@ static int if_there(struct block *b, const struct own *o, struct loop_expr *key,
 }
 
 /* v, computed before, is the entry at that place. */
-static void place_own(struct block *b, const struct value *v, const struct own *o, struct loop_expr *entry)
+static void place_own(struct block *b, const struct value *v, const struct own *o,
+                      struct loop_expr *entry)
 {
         b->entry = (struct emit_place){ .buffer = o->values, .start = entry };
         emit_local(b->e, v)->place = &b->entry;
@@ -118,7 +150,9 @@ static struct loop_expr *part_at(struct block *b, struct loop_expr *at, struct l
 }
 
 /* what of lanes of a row is joined */
-static struct loop_expr *joined(struct block *b, struct loop_buffer *parts, struct loop_expr *(*join)(struct block *, struct loop_expr *, struct loop_expr *),
+static struct loop_expr *joined(struct block *b, struct loop_buffer *parts,
+                                struct loop_expr *(*join)(struct block *, struct loop_expr *,
+                                                          struct loop_expr *),
                                 struct loop_expr *at)
 {
         struct loop_expr *all = load(b, parts, part_at(b, at, number(b->e, 0)));
@@ -127,11 +161,14 @@ static struct loop_expr *joined(struct block *b, struct loop_buffer *parts, stru
         return all;
 }
 
-/* A lane's rows follow each other all the way only where what it loads of shared memory comes before all that it stores there: so these
- * are loops of their own. */
-static struct loop_buffer *begin_of_rows(struct block *b, struct own *o, const char *name, struct loop_expr *(*known)(struct block *, struct loop_expr *at))
+/* A lane's rows follow each other all the way only where what it loads of shared memory comes
+ * before all that it stores there: so these are loops of their own. */
+static struct loop_buffer *begin_of_rows(struct block *b, struct own *o, const char *name,
+                                         struct loop_expr *(*known)(struct block *,
+                                                                    struct loop_expr *at))
 {
-        struct loop_buffer *of_rows = new_values(b, name, E_F32, o->tile->rows / (TILE_OWN_ROWS / 2));
+        struct loop_buffer *of_rows =
+                new_values(b, name, E_F32, o->tile->rows / (TILE_OWN_ROWS / 2));
         each_row(b, o);
         emit_store(b->e, of_rows, o->i, known(b, o->at));
         emit_end(b->e);
@@ -139,15 +176,22 @@ static struct loop_buffer *begin_of_rows(struct block *b, struct own *o, const c
 }
 
 /* what the lane has of its rows, for the others that share them */
-static void share_of_rows(struct block *b, struct own *o, struct loop_buffer *of_rows, struct loop_buffer *parts)
+static void share_of_rows(struct block *b, struct own *o, struct loop_buffer *of_rows,
+                          struct loop_buffer *parts)
 {
         each_row(b, o);
         emit_store(b->e, parts, part_at(b, o->at, o->pair), load(b, of_rows, o->i));
         emit_end(b->e);
 }
 
-static struct loop_expr *best_before(struct block *b, struct loop_expr *at) { return is_alone(b) ? float_number(b, -FLT_MAX) : load(b, b->best, at); }
-static struct loop_expr *best_of_lanes(struct block *b, struct loop_expr *at) { return joined(b, b->parts, larger, at); }
+static struct loop_expr *best_before(struct block *b, struct loop_expr *at)
+{
+        return is_alone(b) ? float_number(b, -FLT_MAX) : load(b, b->best, at);
+}
+static struct loop_expr *best_of_lanes(struct block *b, struct loop_expr *at)
+{
+        return joined(b, b->parts, larger, at);
+}
 
 void attention_scores(struct block *b)
 {
@@ -156,7 +200,8 @@ void attention_scores(struct block *b)
         struct loop_buffer *most = begin_of_rows(b, &o, "most", best_before);
         each_row(b, &o);
         struct loop_variable *best = emit_var(e, "best", LOOP_TYPE(E_F32), load(b, most, o.i));
-        struct loop_expr *column, *entry = each_entry(b, &o, &column), *key = emit_let(e, "key", plus(e, b->key_at, column));
+        struct loop_expr *column, *entry = each_entry(b, &o, &column),
+                                  *key = emit_let(e, "key", plus(e, b->key_at, column));
         struct loop_expr *const index[RANK] = { number(e, 0), b->group, o.row, key };
         struct loop_variable *some = NULL;
         const int opened = if_there(b, &o, key, &some);
@@ -182,13 +227,16 @@ void attention_shares(struct block *b)
 {
         struct emit *e = b->e;
         struct own o = begin_own(b, b->tile);
-        const char *function = b->t.bytes < (int)sizeof(float) ? "exp_share" : "exp_negative";      /* what is multiplied is rounded, or is not */
-        struct loop_buffer *bests = begin_of_rows(b, &o, "most", best_of_lanes), *sums = new_values(b, "sums", E_F32, bests->extent);
+        /* what is multiplied is rounded, or is not */
+        const char *function = b->t.bytes < (int)sizeof(float) ? "exp_share" : "exp_negative";
+        struct loop_buffer *bests = begin_of_rows(b, &o, "most", best_of_lanes),
+                           *sums = new_values(b, "sums", E_F32, bests->extent);
         each_row(b, &o);
         struct loop_expr *best = emit_let(e, "best", load(b, bests, o.i));
         struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
         struct loop_expr *column, *entry = each_entry(b, &o, &column);
-        struct loop_expr *share = emit_let(e, "share", exponential(b, function, minus(e, load(b, o.values, entry), best)));
+        struct loop_expr *share = emit_let(
+                e, "share", exponential(b, function, minus(e, load(b, o.values, entry), best)));
         emit_store(e, o.values, entry, share);
         emit_set(e, sum, plus(e, loop_use(e->arena, sum), share));
         emit_end(e);
@@ -204,9 +252,12 @@ void attention_rows(struct block *b)
 {
         struct emit *e = b->e;
         struct loop_expr *at = begin_lanes(b);
-        struct loop_expr *best = emit_let(e, "best", joined(b, b->parts, larger, at)), *sum = joined(b, b->part_sums, sum_of, at);
+        struct loop_expr *best = emit_let(e, "best", joined(b, b->parts, larger, at)),
+                         *sum = joined(b, b->part_sums, sum_of, at);
         if (!is_alone(b)) {
-                struct loop_expr *factor = emit_let(e, "factor", exponential(b, "exp_negative", minus(e, load(b, b->best, at), best)));
+                struct loop_expr *factor = emit_let(
+                        e, "factor",
+                        exponential(b, "exp_negative", minus(e, load(b, b->best, at), best)));
                 sum = plus(e, emit_op(e, LOOP_MUL, load(b, b->sum.buffer, at), factor), sum);
                 emit_store(e, b->factor, at, factor);
         }
@@ -237,15 +288,21 @@ void attention_give_shares(struct block *b)
 void attention_leave_part(struct block *b)
 {
         struct emit *e = b->e;
-        struct loop_expr *at = begin_lanes(b), *row = emit_let(e, "row", in_block(b, at)), *best = load(b, b->best, row);
+        struct loop_expr *at = begin_lanes(b), *row = emit_let(e, "row", in_block(b, at)),
+                         *best = load(b, b->best, row);
         for (int i = 1; i < b->t.parts; i++)
-                best = larger(b, best, load(b, b->best, plus(e, row, number(e, (int64_t)i * b->t.rows))));
-        struct loop_expr *factor = emit_let(e, "factor", exponential(b, "exp_negative", minus(e, load(b, b->best, at), emit_let(e, "best", best))));
+                best = larger(b, best,
+                              load(b, b->best, plus(e, row, number(e, (int64_t)i * b->t.rows))));
+        struct loop_expr *factor =
+                emit_let(e, "factor",
+                         exponential(b, "exp_negative",
+                                     minus(e, load(b, b->best, at), emit_let(e, "best", best))));
         emit_store(e, b->factor, at, factor);
         emit_store(e, b->sum.buffer, at, emit_op(e, LOOP_MUL, load(b, b->sum.buffer, at), factor));
         emit_end(e);
         on_tile(b, STMT_SCALE, b->acc, b->factor, first_of_warp(b));
-        on_tile(b, STMT_UNLOAD, b->acc, b->joined, times(e, first_of_warp(b), joined_row(&b->t)))->tiles.step = joined_row(&b->t);
+        on_tile(b, STMT_UNLOAD, b->acc, b->joined, times(e, first_of_warp(b), joined_row(&b->t)))
+                ->tiles.step = joined_row(&b->t);
 }
 
 /* ---- results ---- */
@@ -253,8 +310,10 @@ void attention_leave_part(struct block *b)
 static struct loop_expr *result_at(struct block *b, struct loop_expr *const *index)
 {
         const struct access *y = &b->a.y;
-        const struct emit_place to = { .buffer = b->result, .start = number(b->e, y->offset),
-                                       .stride = { 0, y->stride[GROUP], y->stride[ROW], y->stride[COLUMN] } };
+        const struct emit_place to = { .buffer = b->result,
+                                       .start = number(b->e, y->offset),
+                                       .stride = { 0, y->stride[GROUP], y->stride[ROW],
+                                                   y->stride[COLUMN] } };
         return emit_at(b->e, &to, RANK, index);
 }
 
@@ -269,7 +328,8 @@ static void write_results(struct block *b)
         for (int stores = 0; stores < 2; stores++) {
                 each_row(b, &o);
                 int opened = if_there(b, &o, NULL, NULL) + 2;
-                struct loop_expr *d, *entry = each_entry(b, &o, &d), *const index[RANK] = { number(e, 0), b->group, o.row, d };
+                struct loop_expr *d, *entry = each_entry(b, &o, &d),
+                                     *const index[RANK] = { number(e, 0), b->group, o.row, d };
                 place_own(b, op_result(b->a.second), &o, entry);
                 if (stores)
                         emit_store(e, b->result, result_at(b, index), load(b, values, entry));
@@ -283,11 +343,14 @@ static void write_results(struct block *b)
 }
 
 /* of such memory, what all parts have of it, added up in order */
-static struct loop_expr *sum_of_parts(struct block *b, struct loop_buffer *parts, struct loop_expr *at)
+static struct loop_expr *sum_of_parts(struct block *b, struct loop_buffer *parts,
+                                      struct loop_expr *at)
 {
         struct loop_expr *sum = load(b, parts, at);
         for (int i = 1; i < b->t.parts; i++)
-                sum = plus(b->e, sum, load(b, parts, plus(b->e, at, number(b->e, i * (parts->extent / b->t.parts)))));
+                sum = plus(b->e, sum,
+                           load(b, parts,
+                                plus(b->e, at, number(b->e, i * (parts->extent / b->t.parts)))));
         return sum;
 }
 
@@ -299,28 +362,37 @@ static void join_parts(struct block *b)
         const struct emit_place sum = b->sum;
         struct loop_expr *index[2], *results[SIDE];
         begin_warps(b);
-        int opened = attention_share(b, 2, (const int64_t[]){ b->t.rows, b->t.width / SIDE }, index) + 1;
-        struct loop_expr *at = emit_let(e, "at", index[0]), *row = emit_let(e, "r", plus(e, b->first, at)), *first = emit_let(e, "column", times(e, index[1], SIDE));
+        int opened =
+                attention_share(b, 2, (const int64_t[]){ b->t.rows, b->t.width / SIDE }, index) + 1;
+        struct loop_expr *at = emit_let(e, "at", index[0]),
+                         *row = emit_let(e, "r", plus(e, b->first, at)),
+                         *first = emit_let(e, "column", times(e, index[1], SIDE));
         if (rows_of(b) % b->t.rows) {
                 emit_if(e, less(b, row, rows_of(b)));
                 opened++;
         }
-        b->sum = (struct emit_place){ .buffer = new_values(b, "total", E_F32, 1), .start = number(e, 0) };
+        b->sum = (struct emit_place){ .buffer = new_values(b, "total", E_F32, 1),
+                                      .start = number(e, 0) };
         emit_store(e, b->sum.buffer, number(e, 0), sum_of_parts(b, sum.buffer, at));
         emit_local(e, b->a.sum)->place = &b->sum;
         struct own o = { .values = new_values(b, "own", E_F32, SIDE) };
-        struct loop_expr *from = emit_let(e, "from", plus(e, times(e, at, joined_row(&b->t)), first)), *sums[SIDE];
+        struct loop_expr *from = emit_let(e, "from",
+                                          plus(e, times(e, at, joined_row(&b->t)), first)),
+                         *sums[SIDE];
         for (int i = 0; i < SIDE; i++)
-                sums[i] = emit_let(e, "sum", sum_of_parts(b, b->joined, plus(e, from, number(e, i))));
+                sums[i] =
+                        emit_let(e, "sum", sum_of_parts(b, b->joined, plus(e, from, number(e, i))));
         for (int i = 0; i < SIDE; i++)
                 emit_store(e, o.values, number(e, i), sums[i]);
         for (int i = 0; i < SIDE; i++) {
-                struct loop_expr *const of[RANK] = { number(e, 0), b->group, row, plus(e, first, number(e, i)) };
+                struct loop_expr *const of[RANK] = { number(e, 0), b->group, row,
+                                                     plus(e, first, number(e, i)) };
                 place_own(b, op_result(b->a.second), &o, number(e, i));
                 results[i] = emit_let(e, "result", emit_element(e, b->a.result, of));
         }
         for (int i = 0; i < SIDE; i++) {
-                struct loop_expr *const of[RANK] = { number(e, 0), b->group, row, plus(e, first, number(e, i)) };
+                struct loop_expr *const of[RANK] = { number(e, 0), b->group, row,
+                                                     plus(e, first, number(e, i)) };
                 emit_store(e, b->result, result_at(b, of), results[i]);
         }
         while (opened--)

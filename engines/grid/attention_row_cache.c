@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention of few rows by blocks of warps: keys and values as they lie, in pieces where a concat makes the cache, and their way to where the block
- * multiplies them; where the whole is a result, too, it is stored as it comes by, by the block of the group's first row. */
+/* Attention of few rows by blocks of warps: keys and values as they lie, in pieces where a
+ * concat makes the cache, and their way to where the block multiplies them; where the whole is a
+ * result, too, it is stored as it comes by, by the block of the group's first row. */
 #include "engines/grid/attention_row_block.h"
 
 /* ---- where keys and values lie ---- */
@@ -10,7 +11,8 @@ struct loop_expr *row_column_at(struct block *b, const struct piece *p, struct l
         return row_at(b, &p->at, p->first ? minus(b->e, key, number(b->e, p->first)) : key);
 }
 
-/* opens what is for keys first..end alone, and says how many scopes these are; 0 is in front of none */
+/* opens what is for keys first..end alone, and says how many scopes these are; 0 is in front of
+ * none */
 static int open_range(struct block *b, struct loop_expr *key, int64_t first, int64_t end)
 {
         if (first)
@@ -25,23 +27,27 @@ static void add_span(struct span *spans, int *count, struct span s)
                 spans[(*count)++] = s;
 }
 
-int row_spans(const struct cache *c, int64_t each, int64_t unit, int64_t iterations, bool known, struct span *spans)
+int row_spans(const struct cache *c, int64_t each, int64_t unit, int64_t iterations, bool known,
+              struct span *spans)
 {
         int count = 0;
         for (const struct piece *p = c->pieces; p < c->pieces + c->count; p++) {
-                const int64_t first = p->first * unit, end = p->end * unit, from = divide_up(first, each), to = end / each;
+                const int64_t first = p->first * unit, end = p->end * unit,
+                              from = divide_up(first, each), to = end / each;
                 if (!known) {
                         add_span(spans, &count, (struct span){ p, 0, iterations, false });
                         continue;
                 }
                 add_span(spans, &count, (struct span){ p, first / each, from, false });
                 add_span(spans, &count, (struct span){ p, from, to, true });
-                add_span(spans, &count, (struct span){ p, to < from ? from : to, divide_up(end, each), false });
+                add_span(spans, &count,
+                         (struct span){ p, to < from ? from : to, divide_up(end, each), false });
         }
         return count;
 }
 
-int row_open_key(struct block *b, const struct span *s, struct loop_expr *own, struct loop_expr *key)
+int row_open_key(struct block *b, const struct span *s, struct loop_expr *own,
+                 struct loop_expr *key)
 {
         if (s->all)
                 return 0;
@@ -53,7 +59,12 @@ int row_open_key(struct block *b, const struct span *s, struct loop_expr *own, s
 struct cache row_as_whole(struct block *b, struct loop_buffer *in, int64_t depth, bool own)
 {
         const int64_t all = columns_of(b->a);
-        return (struct cache){ .pieces = { { .at.stride = { [GROUP] = own ? 0 : all * depth, [ROW] = depth, [COLUMN] = 1 }, .from = in, .end = all } }, .count = 1 };
+        return (struct cache){ .pieces = { { .at.stride = { [GROUP] = own ? 0 : all * depth,
+                                                            [ROW] = depth,
+                                                            [COLUMN] = 1 },
+                                             .from = in,
+                                             .end = all } },
+                               .count = 1 };
 }
 
 /* the same for one of the blocks that read the same keys */
@@ -65,7 +76,8 @@ static int open_first_row(struct block *b)
         return several;
 }
 
-bool row_find_cache(struct block *b, const struct kernel_request *request, struct value *v, struct cache *c)
+bool row_find_cache(struct block *b, const struct kernel_request *request, struct value *v,
+                    struct cache *c)
 {
         const struct op *concat = attention_concat(request->region, v);
         int64_t first = 0;
@@ -99,17 +111,22 @@ bool row_are_words(const struct cache *c, int64_t depth)
 
 /* ---- keys ---- */
 
-/* Which iterations have which keys, where the kernel has all of them at a time, and no other block has some. */
+/* Which iterations have which keys, where the kernel has all of them at a time, and no other
+ * block has some. */
 static int find_key_spans(struct block *b, const struct cache *c, struct span *spans)
 {
-        return row_spans(c, iteration_keys(b), 1, b->iterations.some, b->parts == 1 && b->iterations.times == 1, spans);
+        return row_spans(c, iteration_keys(b), 1, b->iterations.some,
+                         b->parts == 1 && b->iterations.times == 1, spans);
 }
 
-/* opens a loop over the iterations of a span: where its words are; *key: which that is; says how many scopes these are */
-static int open_iteration(struct block *b, const struct lane_keys *k, const struct span *s, struct loop_expr **words, struct loop_expr **key)
+/* opens a loop over the iterations of a span: where its words are; *key: which that is; says how
+ * many scopes these are */
+static int open_iteration(struct block *b, const struct lane_keys *k, const struct span *s,
+                          struct loop_expr **words, struct loop_expr **key)
 {
         struct emit *e = b->e;
-        struct loop_expr *i = plus(e, emit_grid(e, "i", FOR_UNROLL, s->to - s->from), number(e, s->from));
+        struct loop_expr *i =
+                plus(e, emit_grid(e, "i", FOR_UNROLL, s->to - s->from), number(e, s->from));
         struct loop_expr *own = emit_let(e, "own", own_at(b, plus(e, k->first, i), k->at));
         *key = key_of(b, own);
         *words = times(e, i, word_at(b, 1, 0));
@@ -129,7 +146,10 @@ void row_load_keys(struct block *b, const struct lane_keys *k)
                 const int opened = open_iteration(b, k, &spans[n], &at, &key);
                 struct loop_expr *from = emit_let(e, "from", row_column_at(b, spans[n].of, key));
                 for (int w = 0; w < words * WORD; w++)
-                        values[w] = emit_let(e, "value", load(b, spans[n].of->from, plus(e, from, channel_at(b, k, w / WORD, w % WORD))));
+                        values[w] =
+                                emit_let(e, "value",
+                                         load(b, spans[n].of->from,
+                                              plus(e, from, channel_at(b, k, w / WORD, w % WORD))));
                 for (int w = 0; w < words * WORD; w++)
                         emit_store(e, k->words, plus(e, at, number(e, w)), values[w]);
                 end_scopes(b, opened);
@@ -150,9 +170,11 @@ void row_store_keys(struct block *b, const struct lane_keys *k)
                 const int opened = open_iteration(b, k, &spans[n], &at, &key);
                 struct loop_expr *to = emit_let(e, "to", row_column_at(b, whole.pieces, key));
                 for (int w = 0; w < words * WORD; w++)
-                        values[w] = emit_let(e, "value", load(b, k->words, plus(e, at, number(e, w))));
+                        values[w] =
+                                emit_let(e, "value", load(b, k->words, plus(e, at, number(e, w))));
                 for (int w = 0; w < words * WORD; w++)
-                        emit_store(e, b->keys.whole, plus(e, to, channel_at(b, k, w / WORD, w % WORD)), values[w]);
+                        emit_store(e, b->keys.whole,
+                                   plus(e, to, channel_at(b, k, w / WORD, w % WORD)), values[w]);
                 end_scopes(b, opened);
         }
         end_scopes(b, first);
@@ -160,17 +182,23 @@ void row_store_keys(struct block *b, const struct lane_keys *k)
 
 /* ---- values ---- */
 
-/* a lane's words of values, of all of the block's keys: opens a loop over iterations, and what is for the piece; what it has */
+/* a lane's words of values, of all of the block's keys: opens a loop over iterations, and what
+ * is for the piece; what it has */
 struct value_word { struct loop_expr *key, *channel, *at; int opened; };
 
-static struct value_word open_values(struct block *b, const struct span *s, struct loop_expr *thread)
+static struct value_word open_values(struct block *b, const struct span *s,
+                                     struct loop_expr *thread)
 {
         struct emit *e = b->e;
         const int64_t words = width_of(b->a) / WORD, lanes = lanes_of(b);
-        struct loop_expr *i = plus(e, emit_for(e, "i", number(e, 0), number(e, s->to - s->from)), number(e, s->from)), *own, *channel;
+        struct loop_expr *i = plus(e, emit_for(e, "i", number(e, 0), number(e, s->to - s->from)),
+                                   number(e, s->from)),
+                         *own, *channel;
         struct loop_expr *word = plus(e, times(e, i, lanes), thread);
         if (lanes % words == 0) {       /* each iteration the same word */
-                own = emit_let(e, "own", plus(e, times(e, i, lanes / words), emit_op_int(e, LOOP_DIV, thread, words)));
+                own = emit_let(e, "own",
+                               plus(e, times(e, i, lanes / words),
+                                    emit_op_int(e, LOOP_DIV, thread, words)));
                 channel = emit_op_int(e, LOOP_REM, thread, words);
         } else {
                 word = emit_let(e, "word", word);
@@ -178,13 +206,15 @@ static struct value_word open_values(struct block *b, const struct span *s, stru
                 channel = emit_op_int(e, LOOP_REM, word, words);
         }
         struct loop_expr *key = key_of(b, own);
-        return (struct value_word){ key, times(e, channel, WORD), times(e, word, WORD), 1 + row_open_key(b, s, own, key) };
+        return (struct value_word){ key, times(e, channel, WORD), times(e, word, WORD),
+                                    1 + row_open_key(b, s, own, key) };
 }
 
 static int find_value_spans(struct block *b, const struct cache *c, struct span *spans)
 {
         const int64_t words = width_of(b->a) / WORD;
-        return row_spans(c, lanes_of(b), words, divide_up(b->share * words, lanes_of(b)), b->parts == 1, spans);
+        return row_spans(c, lanes_of(b), words, divide_up(b->share * words, lanes_of(b)),
+                         b->parts == 1, spans);
 }
 
 void row_copy_values(struct block *b, struct loop_expr *thread)
@@ -193,7 +223,8 @@ void row_copy_values(struct block *b, struct loop_expr *thread)
         struct span spans[SPANS_MOST];
         for (int n = 0, count = find_value_spans(b, &b->values, spans); n < count; n++) {
                 const struct value_word v = open_values(b, &spans[n], thread);
-                emit_copy(e, b->vs, v.at, spans[n].of->from, plus(e, row_column_at(b, spans[n].of, v.key), v.channel), NULL, WORD);
+                emit_copy(e, b->vs, v.at, spans[n].of->from,
+                          plus(e, row_column_at(b, spans[n].of, v.key), v.channel), NULL, WORD);
                 end_scopes(b, v.opened);
         }
 }
@@ -212,7 +243,8 @@ void row_store_values(struct block *b, struct loop_expr *warp)
                 const struct value_word v = open_values(b, &spans[n], own);
                 struct loop_expr *to = plus(e, row_column_at(b, whole.pieces, v.key), v.channel);
                 for (int k = 0; k < WORD; k++)
-                        values[k] = emit_let(e, "value", load(b, b->vs, plus(e, v.at, number(e, k))));
+                        values[k] =
+                                emit_let(e, "value", load(b, b->vs, plus(e, v.at, number(e, k))));
                 for (int k = 0; k < WORD; k++)
                         emit_store(e, b->values.whole, plus(e, to, number(e, k)), values[k]);
                 end_scopes(b, v.opened);

@@ -31,29 +31,42 @@
 
 /* Keys of a block; elements of its part of distributed shared memory: products, the largest score,
  * the sum of shares. */
-static int64_t share_of(const struct attention *a, const struct schedule_grid *s) { return divide_up(columns_of(a), s->parts); }
-static int64_t part_of(const struct attention *a) { return round_up(width_of(a) + 2, STORAGE_ALIGN / 4); }
-
-struct row_iterations attention_row_iterations(const struct attention *a, const struct schedule_grid *s)
+static int64_t share_of(const struct attention *a, const struct schedule_grid *s)
 {
-        const int64_t all = divide_up(share_of(a, s), (int64_t)ITERATION_KEYS * s->warps), room = WORDS_MOST / words_of(a);
+        return divide_up(columns_of(a), s->parts);
+}
+static int64_t part_of(const struct attention *a)
+{
+        return round_up(width_of(a) + 2, STORAGE_ALIGN / 4);
+}
+
+struct row_iterations attention_row_iterations(const struct attention *a,
+                                               const struct schedule_grid *s)
+{
+        const int64_t all = divide_up(share_of(a, s), (int64_t)ITERATION_KEYS * s->warps),
+                      room = WORDS_MOST / words_of(a);
         const int64_t times = divide_up(all, room < ITERATIONS_MOST ? room : ITERATIONS_MOST);
         return (struct row_iterations){ all, divide_up(all, times), times };
 }
 
 /* Keys that a warp has room for; behind the last key there are none. */
-static int64_t own_keys(const struct row_iterations *t) { return t->some * t->times * ITERATION_KEYS; }
+static int64_t own_keys(const struct row_iterations *t)
+{
+        return t->some * t->times * ITERATION_KEYS;
+}
 
 /* Bytes of shared memory of a block, without those for values. */
 static int64_t shared_of(const struct attention *a, const struct schedule_grid *s)
 {
         enum { ALLOCATIONS = 10, ALIGN = 128 };
         const struct row_iterations t = attention_row_iterations(a, s);
-        const int64_t of_warp = 2 * own_keys(&t) + KEY_LANES * DOTS + GRID_LANES + width_of(a) + 2 + s->warps;
+        const int64_t of_warp =
+                2 * own_keys(&t) + KEY_LANES * DOTS + GRID_LANES + width_of(a) + 2 + s->warps;
         return 4 * (s->warps * of_warp + (s->parts > 1 ? part_of(a) : 0)) + ALLOCATIONS * ALIGN;
 }
 
-bool attention_row_fits(const struct attention *a, const struct target *target, const struct schedule_grid *s)
+bool attention_row_fits(const struct attention *a, const struct target *target,
+                        const struct schedule_grid *s)
 {
         const struct type *k = op_operand(a->first, 1)->type;
         return a->first->code == OP_dot && a->second->code == OP_dot && a->sum &&
@@ -74,46 +87,70 @@ static struct loop_expr *call(struct block *b, const char *function, struct loop
 }
 
 /* e^x for x <= 0. */
-static struct loop_expr *exponential(struct block *b, struct loop_expr *x) { return call(b, "exp_negative", &x); }
+static struct loop_expr *exponential(struct block *b, struct loop_expr *x)
+{
+        return call(b, "exp_negative", &x);
+}
 
 static struct loop_expr *larger(struct block *b, struct loop_expr *x, struct loop_expr *y)
 {
         return call(b, "larger", (struct loop_expr *const[]){ x, y });
 }
 
-static struct loop_expr *multiply_add(struct block *b, struct loop_expr *x, struct loop_expr *y, struct loop_expr *sum)
+static struct loop_expr *multiply_add(struct block *b, struct loop_expr *x, struct loop_expr *y,
+                                      struct loop_expr *sum)
 {
         return sum ? loop_op(b->e->arena, LOOP_FMA, x, y, sum) : emit_op(b->e, LOOP_MUL, x, y);
 }
 
-static struct loop_buffer *memory(struct block *b, enum loop_space space, const char *name, int64_t extent)
+static struct loop_buffer *memory(struct block *b, enum loop_space space, const char *name,
+                                  int64_t extent)
 {
         struct loop_buffer *s = ARENA_NEW(b->e->arena, struct loop_buffer);
-        *s = (struct loop_buffer){ .name = emit_name(b->e, name), .element = E_F32, .extent = extent,
-                                   .space = space, .offset = -1, .access = ACCESS_INOUT };
+        *s = (struct loop_buffer){ .name = emit_name(b->e, name),
+                                   .element = E_F32,
+                                   .extent = extent,
+                                   .space = space,
+                                   .offset = -1,
+                                   .access = ACCESS_INOUT };
         add(b, STMT_ALLOC)->buffer = s;
         return s;
 }
 
-static struct loop_buffer *shared(struct block *b, const char *name, int64_t extent) { return memory(b, SPACE_SHARED, name, extent); }
+static struct loop_buffer *shared(struct block *b, const char *name, int64_t extent)
+{
+        return memory(b, SPACE_SHARED, name, extent);
+}
 
 /* ---- scores and shares ---- */
 
 /* The place in shared memory where the warp's scores, and later its shares, begin. */
-static struct loop_expr *keys_at(struct block *b, struct loop_expr *warp) { return times(b->e, warp, own_keys(&b->iterations)); }
+static struct loop_expr *keys_at(struct block *b, struct loop_expr *warp)
+{
+        return times(b->e, warp, own_keys(&b->iterations));
+}
 
 /* The partial scores that lanes find for the keys of round `some` of iterations. */
 static void multiply_keys(struct block *b, struct loop_expr *warp, struct loop_expr *some)
 {
         struct emit *e = b->e;
         const int64_t words = words_of(b->a);
-        struct loop_expr *query[CHANNELS_MOST / KEY_LANES], *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
-        struct loop_expr *of_iteration = emit_let(e, "of_iteration", emit_op_int(e, LOOP_DIV, lane, KEY_LANES)), *of_key = emit_let(e, "of_key", emit_op_int(e, LOOP_REM, lane, KEY_LANES));
-        const struct lane_keys k = { memory(b, SPACE_STACK, "keys", word_at(b, b->iterations.some, 0)), times(e, some, b->iterations.some), emit_let(e, "channel", times(e, of_key, WORD)),
-                                     emit_let(e, "at", plus(e, times(e, warp, ITERATION_KEYS), of_iteration)) };
+        struct loop_expr *query[CHANNELS_MOST / KEY_LANES],
+                *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
+        struct loop_expr *of_iteration = emit_let(e, "of_iteration",
+                                                  emit_op_int(e, LOOP_DIV, lane, KEY_LANES)),
+                         *of_key = emit_let(e, "of_key", emit_op_int(e, LOOP_REM, lane, KEY_LANES));
+        const struct lane_keys k = {
+                memory(b, SPACE_STACK, "keys", word_at(b, b->iterations.some, 0)),
+                times(e, some, b->iterations.some), emit_let(e, "channel", times(e, of_key, WORD)),
+                emit_let(e, "at", plus(e, times(e, warp, ITERATION_KEYS), of_iteration))
+        };
         row_load_keys(b, &k);
         for (int w = 0; w < words * WORD; w++)
-                query[w] = emit_let(e, "query", load(b, b->query, plus(e, row_at(b, &b->q, b->row), channel_at(b, &k, w / WORD, w % WORD))));
+                query[w] = emit_let(e, "query",
+                                    load(b, b->query,
+                                         plus(e, row_at(b, &b->q, b->row),
+                                              channel_at(b, &k, w / WORD, w % WORD))));
         if (b->vs) {                    /* values may arrive later */
                 const bool once = b->iterations.times > 1;
                 if (once)
@@ -123,8 +160,14 @@ static void multiply_keys(struct block *b, struct loop_expr *warp, struct loop_e
         }
         struct loop_expr *i = emit_grid(e, "i", FOR_UNROLL, b->iterations.some), *dot = NULL;
         for (int w = 0; w < words * WORD; w++)
-                dot = multiply_add(b, query[w], load(b, k.words, plus(e, times(e, i, word_at(b, 1, 0)), number(e, w))), dot);
-        emit_store(e, b->dots, plus(e, times(e, of_key, DOTS), plus(e, times(e, i, ITERATION_KEYS), of_iteration)), dot);
+                dot = multiply_add(
+                        b, query[w],
+                        load(b, k.words, plus(e, times(e, i, word_at(b, 1, 0)), number(e, w))),
+                        dot);
+        emit_store(
+                e, b->dots,
+                plus(e, times(e, of_key, DOTS), plus(e, times(e, i, ITERATION_KEYS), of_iteration)),
+                dot);
         emit_end(e);
         row_store_keys(b, &k);
         emit_end(e);
@@ -136,9 +179,16 @@ static void write_score(struct block *b, struct loop_expr *warp, struct loop_exp
         struct emit *e = b->e;
         const int64_t keys = b->iterations.some * ITERATION_KEYS;
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, keys), *sums[KEY_LANES];
-        struct loop_expr *iteration = plus(e, times(e, some, b->iterations.some), emit_op_int(e, LOOP_DIV, lane, ITERATION_KEYS));
-        struct loop_expr *own = emit_let(e, "own", own_at(b, iteration, plus(e, times(e, warp, ITERATION_KEYS), emit_op_int(e, LOOP_REM, lane, ITERATION_KEYS)))), *key = key_of(b, own);
-        struct loop_variable *score = emit_var(e, "score", LOOP_TYPE(E_F32), float_number(b, -INFINITY));
+        struct loop_expr *iteration = plus(e, times(e, some, b->iterations.some),
+                                           emit_op_int(e, LOOP_DIV, lane, ITERATION_KEYS));
+        struct loop_expr *own = emit_let(
+                                 e, "own",
+                                 own_at(b, iteration,
+                                        plus(e, times(e, warp, ITERATION_KEYS),
+                                             emit_op_int(e, LOOP_REM, lane, ITERATION_KEYS)))),
+                         *key = key_of(b, own);
+        struct loop_variable *score =
+                emit_var(e, "score", LOOP_TYPE(E_F32), float_number(b, -INFINITY));
         int opened = 0;
         if (b->iterations.some * b->iterations.times * iteration_keys(b) > b->share)
                 opened++, emit_if(e, less(b, own, b->share));
@@ -152,18 +202,21 @@ static void write_score(struct block *b, struct loop_expr *warp, struct loop_exp
         struct loop_expr *index[RANK] = { number(e, 0), b->group, b->row, key };
         struct loop_stmt *let = add(b, STMT_LET);
         let->a = sums[0];
-        let->variable = loop_variable_new(e->arena, emit_name(e, "dot"), LOOP_TYPE(E_F32), VARIABLE_LET);
+        let->variable =
+                loop_variable_new(e->arena, emit_name(e, "dot"), LOOP_TYPE(E_F32), VARIABLE_LET);
         let->variable->number = e->scope->depth;
         emit_define(e, op_result(b->a->first), index, let->variable);
         emit_set(e, score, emit_element(e, b->a->scores, index));
         end_scopes(b, opened);
-        emit_store(e, b->scores, plus(e, keys_at(b, warp), plus(e, times(e, some, keys), lane)), loop_use(e->arena, score));
+        emit_store(e, b->scores, plus(e, keys_at(b, warp), plus(e, times(e, some, keys), lane)),
+                   loop_use(e->arena, score));
         emit_end(e);
 }
 
 /* A let of the largest of `count` scores, which is finite even if all are -infinity. It may miss a
  * NaN, which then is in its key's share and in the sum of shares. */
-static struct loop_expr *largest(struct block *b, struct loop_buffer *of, struct loop_expr *from, int64_t count)
+static struct loop_expr *largest(struct block *b, struct loop_buffer *of, struct loop_expr *from,
+                                 int64_t count)
 {
         struct loop_expr *all[GRID_LANES];
         for (int i = 0; i < count; i++)
@@ -178,23 +231,29 @@ static struct loop_expr *largest(struct block *b, struct loop_buffer *of, struct
 static void write_shares(struct block *b, struct loop_expr *warp)
 {
         struct emit *e = b->e;
-        const int64_t keys = own_keys(&b->iterations), lanes = keys < GRID_LANES ? keys : GRID_LANES, each = divide_up(keys, lanes);
+        const int64_t keys = own_keys(&b->iterations),
+                      lanes = keys < GRID_LANES ? keys : GRID_LANES, each = divide_up(keys, lanes);
         const bool some = keys % lanes != 0;
         struct loop_buffer *most = each > 1 ? memory(b, SPACE_STACK, "most", lanes) : NULL;
         struct loop_expr *lane, *at;
         if (most) {                     /* a lane first finds the largest of its own scores */
                 lane = emit_grid(e, "lane", FOR_GPU_LANE, lanes);
-                struct loop_variable *one = emit_var(e, "one", LOOP_TYPE(E_F32), float_number(b, -FLT_MAX));
-                at = plus(e, times(e, emit_for(e, "i", number(e, 0), number(e, each)), lanes), lane);
+                struct loop_variable *one =
+                        emit_var(e, "one", LOOP_TYPE(E_F32), float_number(b, -FLT_MAX));
+                at = plus(e, times(e, emit_for(e, "i", number(e, 0), number(e, each)), lanes),
+                          lane);
                 if (some)
                         emit_if(e, less(b, at, keys));
-                emit_set(e, one, larger(b, loop_use(e->arena, one), load(b, b->scores, plus(e, keys_at(b, warp), at))));
+                emit_set(e, one,
+                         larger(b, loop_use(e->arena, one),
+                                load(b, b->scores, plus(e, keys_at(b, warp), at))));
                 end_scopes(b, 1 + some);
                 emit_store(e, most, lane, loop_use(e->arena, one));
                 emit_end(e);
         }
         lane = emit_grid(e, "lane", FOR_GPU_LANE, lanes);
-        struct loop_expr *best = most ? largest(b, most, number(e, 0), lanes) : largest(b, b->scores, keys_at(b, warp), lanes);
+        struct loop_expr *best = most ? largest(b, most, number(e, 0), lanes)
+                                      : largest(b, b->scores, keys_at(b, warp), lanes);
         at = plus(e, times(e, emit_for(e, "i", number(e, 0), number(e, each)), lanes), lane);
         if (some)
                 emit_if(e, less(b, at, keys));
@@ -222,28 +281,49 @@ static void add_values(struct block *b, struct loop_expr *warp)
 {
         struct emit *e = b->e;
         const int64_t width = width_of(b->a), parts = divide_up(width, GRID_LANES);
-        const struct cache here = row_as_whole(b, b->vs, width, true), *values = b->vs ? &here : &b->values;
+        const struct cache here = row_as_whole(b, b->vs, width, true),
+                           *values = b->vs ? &here : &b->values;
         struct span spans[SPANS_MOST];
         struct loop_variable *sums[CHANNELS_MOST / GRID_LANES];
-        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES), *shares[ITERATION_KEYS];
+        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES),
+                         *shares[ITERATION_KEYS];
         struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
         for (int i = 0; i < parts; i++)
                 sums[i] = emit_var(e, "product", LOOP_TYPE(E_F32), float_number(b, 0));
-        for (int n = 0, count = row_spans(values, iteration_keys(b), 1, b->iterations.all, b->parts == 1, spans); n < count; n++) {
-                struct loop_expr *iteration = plus(e, emit_for(e, "iteration", number(e, 0), number(e, spans[n].to - spans[n].from)), number(e, spans[n].from));
+        for (int n = 0, count = row_spans(values, iteration_keys(b), 1, b->iterations.all,
+                                          b->parts == 1, spans);
+             n < count; n++) {
+                struct loop_expr *iteration = plus(e,
+                                                   emit_for(e, "iteration", number(e, 0),
+                                                            number(e, spans[n].to - spans[n].from)),
+                                                   number(e, spans[n].from));
                 for (int k = 0; k < ITERATION_KEYS; k++)
-                        shares[k] = emit_let(e, "share", load(b, b->shares, plus(e, keys_at(b, warp), plus(e, times(e, iteration, ITERATION_KEYS), number(e, k)))));
+                        shares[k] = emit_let(e, "share",
+                                             load(b, b->shares,
+                                                  plus(e, keys_at(b, warp),
+                                                       plus(e, times(e, iteration, ITERATION_KEYS),
+                                                            number(e, k)))));
                 for (int k = 0; k < ITERATION_KEYS; k++) {
-                        struct loop_expr *own = emit_let(e, "own", own_at(b, iteration, plus(e, times(e, warp, ITERATION_KEYS), number(e, k)))), *key = key_of(b, own);
+                        struct loop_expr *own = emit_let(
+                                                 e, "own",
+                                                 own_at(b, iteration,
+                                                        plus(e, times(e, warp, ITERATION_KEYS),
+                                                             number(e, k)))),
+                                         *key = key_of(b, own);
                         const int opened = row_open_key(b, &spans[n], own, key);
                         struct loop_expr *from = row_column_at(b, spans[n].of, b->vs ? own : key);
                         emit_set(e, sum, plus(e, loop_use(e->arena, sum), shares[k]));
                         for (int i = 0; i < parts; i++) {
-                                struct loop_expr *d = plus(e, lane, number(e, (int64_t)i * GRID_LANES));
+                                struct loop_expr *d =
+                                        plus(e, lane, number(e, (int64_t)i * GRID_LANES));
                                 const bool some = (i + 1) * GRID_LANES > width;
                                 if (some)
                                         emit_if(e, less(b, d, width));
-                                emit_set(e, sums[i], multiply_add(b, shares[k], load(b, b->vs ? b->vs : spans[n].of->from, plus(e, from, d)), loop_use(e->arena, sums[i])));
+                                emit_set(e, sums[i],
+                                         multiply_add(b, shares[k],
+                                                      load(b, b->vs ? b->vs : spans[n].of->from,
+                                                           plus(e, from, d)),
+                                                      loop_use(e->arena, sums[i])));
                                 end_scopes(b, some);
                         }
                         end_scopes(b, opened);
@@ -255,7 +335,8 @@ static void add_values(struct block *b, struct loop_expr *warp)
                 const bool some = (i + 1) * GRID_LANES > width;
                 if (some)
                         emit_if(e, less(b, d, width));
-                emit_store(e, b->products, plus(e, times(e, warp, width), d), loop_use(e->arena, sums[i]));
+                emit_store(e, b->products, plus(e, times(e, warp, width), d),
+                           loop_use(e->arena, sums[i]));
                 end_scopes(b, some);
         }
         emit_if(e, less(b, lane, 1));
@@ -286,7 +367,8 @@ static void write_products(struct block *b)
 
 /* Stores channel d of the result: the sum of all products over the sum of all shares, through the
  * fusion. */
-static void write_result(struct block *b, struct loop_expr *d, struct loop_expr *all, struct loop_expr *sum)
+static void write_result(struct block *b, struct loop_expr *d, struct loop_expr *all,
+                         struct loop_expr *sum)
 {
         struct emit *e = b->e;
         const struct access *y = &b->a->y;
@@ -294,30 +376,41 @@ static void write_result(struct block *b, struct loop_expr *d, struct loop_expr 
         struct value *const values[] = { op_result(b->a->second), b->a->sum };
         struct loop_expr *const made[] = { all, sum };
         const struct type *t = b->a->sum->type;
-        emit_reindex(e, 2, (dim_t[]){ b->a->scores->type->dims[GROUP], b->a->scores->type->dims[ROW] }, index + GROUP, t->rank, t->dims, of_sum);
+        emit_reindex(e, 2,
+                     (dim_t[]){ b->a->scores->type->dims[GROUP], b->a->scores->type->dims[ROW] },
+                     index + GROUP, t->rank, t->dims, of_sum);
         for (int k = 0; k < 2; k++) {
                 struct loop_stmt *let = add(b, STMT_LET);
                 let->a = made[k];
-                let->variable = loop_variable_new(e->arena, emit_name(e, k ? "shares" : "product"), LOOP_TYPE(E_F32), VARIABLE_LET);
+                let->variable = loop_variable_new(e->arena, emit_name(e, k ? "shares" : "product"),
+                                                  LOOP_TYPE(E_F32), VARIABLE_LET);
                 let->variable->number = e->scope->depth;
                 emit_define(e, values[k], k ? of_sum : index, let->variable);
         }
-        const struct emit_place to = { .buffer = b->result, .start = number(e, y->offset),
-                                       .stride = { 0, y->stride[GROUP], y->stride[ROW], y->stride[COLUMN] } };
-        emit_store(e, b->result, emit_at(e, &to, RANK, index), emit_element(e, b->a->result, index));
+        const struct emit_place to = { .buffer = b->result,
+                                       .start = number(e, y->offset),
+                                       .stride = { 0, y->stride[GROUP], y->stride[ROW],
+                                                   y->stride[COLUMN] } };
+        emit_store(e, b->result, emit_at(e, &to, RANK, index),
+                   emit_element(e, b->a->result, index));
 }
 
 /* Channel d, limited to the channels that there are, so that bounds show that it lies in one
  * block's part of distributed shared memory. */
-static struct loop_expr *channel_of(struct block *b, struct loop_expr *d) { return minimum(b->e, d, number(b->e, width_of(b->a) - 1)); }
+static struct loop_expr *channel_of(struct block *b, struct loop_expr *d)
+{
+        return minimum(b->e, d, number(b->e, width_of(b->a) - 1));
+}
 
 /* The sum over the warps, in order, of a factor times an element of each warp, which are `step`
  * elements apart. */
-static struct loop_expr *of_warps(struct block *b, struct loop_expr *const *factors, struct loop_buffer *from, struct loop_expr *at, int64_t step)
+static struct loop_expr *of_warps(struct block *b, struct loop_expr *const *factors,
+                                  struct loop_buffer *from, struct loop_expr *at, int64_t step)
 {
         struct loop_expr *all = NULL;
         for (int k = 0; k < b->warps; k++)
-                all = multiply_add(b, factors[k], load(b, from, plus(b->e, at, number(b->e, k * step))), all);
+                all = multiply_add(b, factors[k],
+                                   load(b, from, plus(b->e, at, number(b->e, k * step))), all);
         return all;
 }
 
@@ -327,28 +420,37 @@ static void write_results(struct block *b)
 {
         struct emit *e = b->e;
         const int64_t width = width_of(b->a);
-        struct loop_expr *factors[GRID_WARPS_MAX], *warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
-        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, b->warps), *best = largest(b, b->bests, number(e, 0), b->warps);
-        emit_store(e, b->factors, plus(e, times(e, warp, b->warps), lane), exponential(b, minus(e, load(b, b->bests, lane), best)));
+        struct loop_expr *factors[GRID_WARPS_MAX],
+                *warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
+        struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, b->warps),
+                         *best = largest(b, b->bests, number(e, 0), b->warps);
+        emit_store(e, b->factors, plus(e, times(e, warp, b->warps), lane),
+                   exponential(b, minus(e, load(b, b->bests, lane), best)));
         if (b->parts > 1)
                 leave(b, thread(b, warp, lane), width, best);
         emit_end(e);
         struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
         for (int k = 0; k < b->warps; k++)
-                factors[k] = emit_let(e, "factor", load(b, b->factors, plus(e, times(e, warp, b->warps), number(e, k))));
-        struct loop_expr *sum = emit_let(e, "shares", of_warps(b, factors, b->sums, number(e, 0), 1));
+                factors[k] = emit_let(
+                        e, "factor",
+                        load(b, b->factors, plus(e, times(e, warp, b->warps), number(e, k))));
+        struct loop_expr *sum =
+                emit_let(e, "shares", of_warps(b, factors, b->sums, number(e, 0), 1));
         if (b->parts > 1)
                 leave(b, own, width + 1, sum);
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(width, lanes_of(b))));
+        struct loop_expr *i =
+                emit_for(e, "i", number(e, 0), number(e, divide_up(width, lanes_of(b))));
         struct loop_expr *d = emit_let(e, "d", plus(e, times(e, i, lanes_of(b)), own));
         emit_if(e, less(b, d, width));
         struct loop_expr *all = of_warps(b, factors, b->products, d, width);
         if (b->parts > 1)
-                emit_store(e, b->partial, plus(e, times(e, b->part, part_of(b->a)), channel_of(b, d)), all);
+                emit_store(e, b->partial,
+                           plus(e, times(e, b->part, part_of(b->a)), channel_of(b, d)), all);
         else
                 write_result(b, d, all, sum);
         end_scopes(b, 3);
-        row_store_values(b, warp);          /* most warps are idle here, so they store the cache of values */
+        row_store_values(b, warp);          /* most warps are idle here, so they store the cache of
+                                             * values */
         emit_end(e);
 }
 
@@ -365,7 +467,8 @@ static void join_parts(struct block *b, struct loop_expr *share)
         const int64_t width = width_of(b->a), each = divide_up(width, b->parts);
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, b->warps);
         struct loop_expr *own = thread(b, warp, emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES));
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(each, lanes_of(b))));
+        struct loop_expr *i =
+                emit_for(e, "i", number(e, 0), number(e, divide_up(each, lanes_of(b))));
         struct loop_expr *within = emit_let(e, "within", plus(e, times(e, i, lanes_of(b)), own));
         struct loop_expr *d = emit_let(e, "d", plus(e, times(e, share, each), within));
         emit_if(e, emit_op(e, LOOP_AND, less(b, within, each), less(b, d, width)));
@@ -376,8 +479,12 @@ static void join_parts(struct block *b, struct loop_expr *share)
         }
         best = emit_let(e, "best", best);
         for (int k = 0; k < b->parts; k++) {
-                struct loop_expr *factor = emit_let(e, "factor", exponential(b, minus(e, bests[k], best)));
-                struct loop_expr *product = emit_op(e, LOOP_MUL, factor, left_by(b, k, channel_of(b, d))), *shares = emit_op(e, LOOP_MUL, factor, left_by(b, k, number(e, width + 1)));
+                struct loop_expr *factor =
+                        emit_let(e, "factor", exponential(b, minus(e, bests[k], best)));
+                struct loop_expr *product = emit_op(e, LOOP_MUL, factor,
+                                                    left_by(b, k, channel_of(b, d))),
+                                 *shares = emit_op(e, LOOP_MUL, factor,
+                                                   left_by(b, k, number(e, width + 1)));
                 all = k ? plus(e, all, product) : product;
                 sum = k ? plus(e, sum, shares) : shares;
         }
@@ -392,7 +499,8 @@ static void share(struct block *b, const struct schedule_grid *s)
 {
         const struct attention *a = b->a;
         const int64_t values = b->share * width_of(a);
-        if (row_are_words(&b->values, width_of(a)) && 4 * values + shared_of(a, s) <= target_gpu(b->e->options->target)->shared_bytes)
+        if (row_are_words(&b->values, width_of(a)) &&
+            4 * values + shared_of(a, s) <= target_gpu(b->e->options->target)->shared_bytes)
                 b->vs = shared(b, "vs", values);
         b->scores = shared(b, "scores", b->warps * own_keys(&b->iterations));
         b->shares = shared(b, "shares", b->warps * own_keys(&b->iterations));
@@ -426,18 +534,23 @@ static void place_block(struct block *b, struct loop_expr *block)
         const int64_t rows = type_extent(b->a->scores->type, ROW),
                       groups = type_extent(b->a->scores->type, GROUP);
         b->row = rows > 1 ? emit_let(e, "r", emit_op_int(e, LOOP_REM, block, rows)) : number(e, 0);
-        b->group = groups == 1 ? number(e, 0) : rows > 1 ? emit_let(e, "group", emit_op_int(e, LOOP_DIV, block, rows)) : block;
+        b->group = groups == 1 ? number(e, 0)
+                   : rows > 1  ? emit_let(e, "group", emit_op_int(e, LOOP_DIV, block, rows))
+                               : block;
 }
 
-bool attention_rows_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a, struct loop_buffer *buffer)
+bool attention_rows_kernel(struct emit *e, const struct kernel_request *request,
+                           const struct attention *a, struct loop_buffer *buffer)
 {
         struct block b = { .e = e, .a = a, .result = buffer };
         const struct schedule_grid *s = schedule_grid(a->second->schedule);
         struct value *keys = op_operand(a->first, 1), *values = op_operand(a->second, 1);
-        if (!s || !attention_row_fits(a, e->options->target, s) || !access_read(request->region, op_operand(a->first, 0), &b.q) || b.q.stride[COLUMN] != 1)
+        if (!s || !attention_row_fits(a, e->options->target, s) ||
+            !access_read(request->region, op_operand(a->first, 0), &b.q) || b.q.stride[COLUMN] != 1)
                 return false;
         b.query = emit_parameter(e, b.q.value);
-        if (!row_find_cache(&b, request, keys, &b.keys) || !row_find_cache(&b, request, values, &b.values))
+        if (!row_find_cache(&b, request, keys, &b.keys) ||
+            !row_find_cache(&b, request, values, &b.values))
                 return false;
         for (int i = 1; i < request->result_count; i++)
                 if (request->results[i] != keys && request->results[i] != values)
@@ -448,7 +561,8 @@ bool attention_rows_kernel(struct emit *e, const struct kernel_request *request,
         b.parts = s->parts;
         b.share = share_of(a, s);
         b.iterations = attention_row_iterations(a, s);
-        for (const struct op *op = request->region->first; op != request->region->last; op = op->next)
+        for (const struct op *op = request->region->first; op != request->region->last;
+             op = op->next)
                 emit_local(e, op_result(op))->splits = ~0u;
         struct loop_expr *block = open_block(&b);
         place_block(&b, block);

@@ -10,8 +10,10 @@
 /* Iterations of a block's warps over its keys: all of them; those whose keys are in registers at a
  * time; how many such rounds there are. */
 struct row_iterations { int64_t all, some, times; };
-struct row_iterations attention_row_iterations(const struct attention *a, const struct schedule_grid *s);
+struct row_iterations attention_row_iterations(const struct attention *a,
+                                               const struct schedule_grid *s);
 /* Can the kernel be as the schedule asks? */
-bool attention_row_fits(const struct attention *a, const struct target *target, const struct schedule_grid *s);
+bool attention_row_fits(const struct attention *a, const struct target *target,
+                        const struct schedule_grid *s);
 
 #endif

@@ -17,13 +17,19 @@ enum { STAGES = 2 };
 
 /* ---- what fits ---- */
 
-const struct multiply *attention_group_multiply(const struct attention *a, const struct target *target)
+const struct multiply *attention_group_multiply(const struct attention *a,
+                                                const struct target *target)
 {
-        const struct type *x = op_operand(a->first, 0)->type, *w = op_operand(a->first, 1)->type, *shares = op_operand(a->second, 0)->type,
+        const struct type *x = op_operand(a->first, 0)->type, *w = op_operand(a->first, 1)->type,
+                          *shares = op_operand(a->second, 0)->type,
                           *values = op_operand(a->second, 1)->type;
         const int channels = MULTIPLY_SWIZZLE * COPY_BYTES / element_info[x->element].bytes;
-        const struct multiply *m = multiply_find(target, x->element, w->element, true, TILE_OWN_LANES, channels, 0);
-        return m && multiply_by_warp_group(m) && shares->element == x->element && values->element == x->element ? m : NULL;
+        const struct multiply *m =
+                multiply_find(target, x->element, w->element, true, TILE_OWN_LANES, channels, 0);
+        return m && multiply_by_warp_group(m) && shares->element == x->element &&
+                               values->element == x->element
+                       ? m
+                       : NULL;
 }
 
 /* Does every row see at least one key? */
@@ -33,7 +39,8 @@ static bool sees_keys(const struct attention *a)
         return band.high >= 0 && band.rows - 1 + band.low < type_extent(a->scores->type, COLUMN);
 }
 
-bool attention_group_of(const struct attention *a, const struct target *target, const struct schedule_grid *s, struct attention_tile *t)
+bool attention_group_of(const struct attention *a, const struct target *target,
+                        const struct schedule_grid *s, struct attention_tile *t)
 {
         const struct multiply *m = attention_group_multiply(a, target);
         const struct type *x = op_operand(a->first, 0)->type, *scores = a->scores->type;
@@ -54,16 +61,20 @@ bool attention_group_of(const struct attention *a, const struct target *target, 
                                       .bytes = element_info[x->element].bytes,
                                       .iterations = divide_up(type_extent(scores, COLUMN), s->keys),
                                       .warp_group = true };
-        return t->rows > 0 && t->rows == t->warps * t->fragment && t->warps % MULTIPLY_WARPS == 0 && t->warps <= GRID_WARPS_MAX && t->iterations > 1 &&
-               t->keys % MULTIPLY_TRANSPOSED == 0 && t->keys <= MULTIPLY_WIDE && t->width <= MULTIPLY_WIDE && t->depth % m->channels == 0 && t->width % m->channels == 0 &&
-               attention_group_shared(t) <= GRID_SHARED_MAX;
+        return t->rows > 0 && t->rows == t->warps * t->fragment && t->warps % MULTIPLY_WARPS == 0 &&
+               t->warps <= GRID_WARPS_MAX && t->iterations > 1 &&
+               t->keys % MULTIPLY_TRANSPOSED == 0 && t->keys <= MULTIPLY_WIDE &&
+               t->width <= MULTIPLY_WIDE && t->depth % m->channels == 0 &&
+               t->width % m->channels == 0 && attention_group_shared(t) <= GRID_SHARED_MAX;
 }
 
 int64_t attention_group_shared(const struct attention_tile *t)
 {
         enum { ALIGN = 1024 };          /* bytes to which lines, and so all buffers, are aligned */
-        const int64_t of_row = round_up((int64_t)t->rows * 4, ALIGN), of_lanes = round_up((int64_t)t->rows * TILE_ROW_LANES * 4, ALIGN);
-        const int64_t operands = (int64_t)t->rows * t->depth + STAGES * (int64_t)t->keys * (t->depth + t->width);
+        const int64_t of_row = round_up((int64_t)t->rows * 4, ALIGN),
+                      of_lanes = round_up((int64_t)t->rows * TILE_ROW_LANES * 4, ALIGN);
+        const int64_t operands =
+                (int64_t)t->rows * t->depth + STAGES * (int64_t)t->keys * (t->depth + t->width);
         return operands * t->bytes + 3 * of_row + 2 * of_lanes + ALIGN;
 }
 
@@ -82,7 +93,8 @@ static void multiply_keys(struct block *b, struct loop_expr *iteration)
         const int line = t->group * MULTIPLY_SWIZZLE;
         b->number = iteration;
         for (int i = 0; i < t->depth / line; i++) {
-                struct loop_stmt *s = attention_multiply(b, b->tile, b->qs, number(b->e, (int64_t)i * t->rows * line), b->ks, line);
+                struct loop_stmt *s = attention_multiply(
+                        b, b->tile, b->qs, number(b->e, (int64_t)i * t->rows * line), b->ks, line);
                 s->b = plus(b->e, s->b, number(b->e, (int64_t)i * t->keys * line));
                 s->tiles.step = line;
                 s->tiles.jump = t->fragment * line;
@@ -94,7 +106,8 @@ static void multiply_keys(struct block *b, struct loop_expr *iteration)
 static void multiply_values(struct block *b, struct loop_expr *iteration)
 {
         b->number = iteration;
-        struct loop_stmt *s = attention_multiply(b, b->acc, NULL, loop_use(b->e->arena, b->shares), b->vs, b->t.keys);
+        struct loop_stmt *s = attention_multiply(b, b->acc, NULL, loop_use(b->e->arena, b->shares),
+                                                 b->vs, b->t.keys);
         s->tiles.transposed = true;
         make_lines(s);
 }

@@ -13,11 +13,11 @@
  * Scores, shares and sums stay in the warp's fragments (`take`, `give`, MMA whose x are sums:
  * ir/loop/loop_tiles.h); only what the four lanes of a row have found goes through shared memory.
  *
- * The softmax is computed online, block by block of keys, as in kernels/attention_kernel.c (Milakov and
- * Gimelshein, arXiv 1805.02867; Dao, arXiv 2307.08691), and blocks that the mask hides are skipped
- * as there. The element functions of the fusion say what becomes of scores and of sums. Keys and
- * values are not packed: copies of 16 bytes put the words of keys where MMA reads them, and values
- * are read transposed. */
+ * The softmax is computed online, block by block of keys, as in kernels/attention_kernel.c
+ * (Milakov and Gimelshein, arXiv 1805.02867; Dao, arXiv 2307.08691), and blocks that the mask
+ * hides are skipped as there. The element functions of the fusion say what becomes of scores and
+ * of sums. Keys and values are not packed: copies of 16 bytes put the words of keys where MMA
+ * reads them, and values are read transposed. */
 #include "engines/grid/grid_engine.h"
 #include "engines/grid/attention_block.h"
 #include "ir/tensor/packed_multiply.h"
@@ -33,7 +33,8 @@ static const struct multiply *multiply_of(const struct op *op, const struct targ
         return m && m->x.source == SOURCE_WARP ? m : NULL;
 }
 
-bool attention_tile_of(const struct attention *a, const struct target *target, const struct schedule_grid *s, struct attention_tile *t)
+bool attention_tile_of(const struct attention *a, const struct target *target,
+                       const struct schedule_grid *s, struct attention_tile *t)
 {
         if (s->warp_group)
                 return attention_group_of(a, target, s, t);
@@ -57,14 +58,19 @@ bool attention_tile_of(const struct attention *a, const struct target *target, c
         if (t->keys <= 0)
                 return false;
         t->iterations = divide_up(type_extent(scores, COLUMN), attention_tile_keys(t));
-        return t->rows > 0 && t->rows % t->warps == 0 && of_warp % t->fragment == 0 && of_warp <= GRID_LANES && attention_tile_warps(t) <= GRID_WARPS_MAX &&
-               t->group * t->bytes == COPY_BYTES && t->keys % multiply_row(m) == 0 && t->fragment == TILE_OWN_ROWS && t->lanes == TILE_OWN_LANES &&
-               t->depth % multiply_row(m) == 0 && t->width % t->lanes == 0 && t->keys / t->lanes <= TILE_MAX &&
-               t->width / t->lanes <= TILE_MAX && t->depth / t->group <= TILE_MAX && t->keys / t->group <= TILE_MAX &&
+        return t->rows > 0 && t->rows % t->warps == 0 && of_warp % t->fragment == 0 &&
+               of_warp <= GRID_LANES && attention_tile_warps(t) <= GRID_WARPS_MAX &&
+               t->group * t->bytes == COPY_BYTES && t->keys % multiply_row(m) == 0 &&
+               t->fragment == TILE_OWN_ROWS && t->lanes == TILE_OWN_LANES &&
+               t->depth % multiply_row(m) == 0 && t->width % t->lanes == 0 &&
+               t->keys / t->lanes <= TILE_MAX && t->width / t->lanes <= TILE_MAX &&
+               t->depth / t->group <= TILE_MAX && t->keys / t->group <= TILE_MAX &&
                attention_tile_shared(t) <= GRID_SHARED_MAX;
 }
 
-const struct multiply *attention_tile_multiply(const struct attention *a, const struct target *target, const struct attention_tile *t)
+const struct multiply *attention_tile_multiply(const struct attention *a,
+                                               const struct target *target,
+                                               const struct attention_tile *t)
 {
         return t->warp_group ? attention_group_multiply(a, target) : multiply_of(a->first, target);
 }
@@ -74,17 +80,26 @@ int64_t attention_tile_shared(const struct attention_tile *t)
         enum { ALLOCATIONS = 9, ALIGN = 128, OF_ROW = 3 + 2 * TILE_ROW_LANES };
         if (t->warp_group)
                 return attention_group_shared(t);
-        const int64_t operands = t->rows * query_row(t) + (int64_t)attention_tile_stages(t) * attention_tile_keys(t) * (t->depth + t->width), rows = (int64_t)t->rows * t->parts;
-        return operands * t->bytes + rows * (OF_ROW + (t->parts > 1 ? joined_row(t) : 0)) * 4 + ALLOCATIONS * ALIGN;
+        const int64_t operands = t->rows * query_row(t) + (int64_t)attention_tile_stages(t) *
+                                                                  attention_tile_keys(t) *
+                                                                  (t->depth + t->width),
+                      rows = (int64_t)t->rows * t->parts;
+        return operands * t->bytes + rows * (OF_ROW + (t->parts > 1 ? joined_row(t) : 0)) * 4 +
+               ALLOCATIONS * ALIGN;
 }
 
 /* ---- the kernel ---- */
 
-static struct loop_expr *part_of_warp(struct block *b) { return emit_op_int(b->e, LOOP_DIV, b->warp, b->t.warps); }
+static struct loop_expr *part_of_warp(struct block *b)
+{
+        return emit_op_int(b->e, LOOP_DIV, b->warp, b->t.warps);
+}
 
 /* ---- products ---- */
 
-struct loop_stmt *attention_multiply(struct block *b, struct loop_variable *sums, struct loop_buffer *x, struct loop_expr *at, struct loop_buffer *w, int depth)
+struct loop_stmt *attention_multiply(struct block *b, struct loop_variable *sums,
+                                     struct loop_buffer *x, struct loop_expr *at,
+                                     struct loop_buffer *w, int depth)
 {
         struct loop_stmt *s = on_tile(b, STMT_MULTIPLY, sums, x, at);
         s->weights = w;
@@ -102,7 +117,9 @@ struct loop_stmt *attention_multiply(struct block *b, struct loop_variable *sums
 static void multiply_keys(struct block *b)
 {
         const int64_t row = query_row(&b->t);
-        struct loop_stmt *s = attention_multiply(b, b->tile, b->qs, times(b->e, in_block(b, first_of_warp(b)), row), b->ks, b->t.depth);
+        struct loop_stmt *s = attention_multiply(b, b->tile, b->qs,
+                                                 times(b->e, in_block(b, first_of_warp(b)), row),
+                                                 b->ks, b->t.depth);
         s->tiles.step = row;
         s->tiles.jump = b->t.fragment * row;
 }
@@ -110,7 +127,8 @@ static void multiply_keys(struct block *b)
 /* Multiplies the shares by the values of an iteration. */
 static void multiply_values(struct block *b)
 {
-        attention_multiply(b, b->acc, NULL, loop_use(b->e->arena, b->tile), b->vs, b->t.keys)->tiles.transposed = true;
+        attention_multiply(b, b->acc, NULL, loop_use(b->e->arena, b->tile), b->vs, b->t.keys)
+                ->tiles.transposed = true;
 }
 
 
@@ -127,22 +145,36 @@ static void find_iterations(struct block *b, struct loop_expr **from, struct loo
         *to = number(e, all);
         if (all == 1 || (!low && !high))
                 return;
-        struct loop_expr *first = b->first, *end = minimum(e, plus(e, b->first, number(e, b->t.rows)), number(e, rows_of(b)));
-        if (b->band.rows < rows_of(b)) {          /* the mask repeats: a block that crosses its end has all of its rows */
+        struct loop_expr *first = b->first,
+                         *end = minimum(e, plus(e, b->first, number(e, b->t.rows)),
+                                        number(e, rows_of(b)));
+        if (b->band.rows < rows_of(b)) {          /* the mask repeats: a block that crosses its end
+                                                   * has all of its rows */
                 struct loop_expr *last = emit_let(e, "last_row", minus(e, end, number(e, 1)));
-                struct loop_expr *within = emit_op(e, LOOP_EQ, emit_op_int(e, LOOP_DIV, first, b->band.rows), emit_op_int(e, LOOP_DIV, last, b->band.rows));
+                struct loop_expr *within =
+                        emit_op(e, LOOP_EQ, emit_op_int(e, LOOP_DIV, first, b->band.rows),
+                                emit_op_int(e, LOOP_DIV, last, b->band.rows));
                 within = emit_let(e, "within", within);
-                first = emit_let(e, "band_from", loop_op(e->arena, LOOP_SELECT, within, emit_op_int(e, LOOP_REM, first, b->band.rows), number(e, 0)));
+                first = emit_let(e, "band_from",
+                                 loop_op(e->arena, LOOP_SELECT, within,
+                                         emit_op_int(e, LOOP_REM, first, b->band.rows),
+                                         number(e, 0)));
                 end = plus(e, emit_op_int(e, LOOP_REM, last, b->band.rows), number(e, 1));
-                end = emit_let(e, "band_to", loop_op(e->arena, LOOP_SELECT, within, end, number(e, b->band.rows)));
+                end = emit_let(
+                        e, "band_to",
+                        loop_op(e->arena, LOOP_SELECT, within, end, number(e, b->band.rows)));
         }
         if (low) {
-                struct loop_expr *least = maximum(e, plus(e, first, number(e, b->band.low)), number(e, 0));
-                *from = emit_let(e, "from_iteration", minimum(e, emit_op_int(e, LOOP_DIV, least, keys), number(e, all)));
+                struct loop_expr *least =
+                        maximum(e, plus(e, first, number(e, b->band.low)), number(e, 0));
+                *from = emit_let(e, "from_iteration",
+                                 minimum(e, emit_op_int(e, LOOP_DIV, least, keys), number(e, all)));
         }
         if (high) {
-                struct loop_expr *most = maximum(e, plus(e, end, number(e, b->band.high + keys - 1)), number(e, 0));
-                *to = emit_let(e, "to_iteration", minimum(e, emit_op_int(e, LOOP_DIV, most, keys), number(e, all)));
+                struct loop_expr *most =
+                        maximum(e, plus(e, end, number(e, b->band.high + keys - 1)), number(e, 0));
+                *to = emit_let(e, "to_iteration",
+                               minimum(e, emit_op_int(e, LOOP_DIV, most, keys), number(e, all)));
         }
 }
 
@@ -223,11 +255,16 @@ static void write_iterations(struct block *b, struct loop_expr *from, struct loo
         }
 }
 
-static struct loop_buffer *shared(struct block *b, const char *name, enum element element, int64_t extent)
+static struct loop_buffer *shared(struct block *b, const char *name, enum element element,
+                                  int64_t extent)
 {
         struct loop_buffer *s = ARENA_NEW(b->e->arena, struct loop_buffer);
-        *s = (struct loop_buffer){ .name = emit_name(b->e, name), .element = element, .extent = extent,
-                                   .space = SPACE_SHARED, .offset = -1, .access = ACCESS_INOUT };
+        *s = (struct loop_buffer){ .name = emit_name(b->e, name),
+                                   .element = element,
+                                   .extent = extent,
+                                   .space = SPACE_SHARED,
+                                   .offset = -1,
+                                   .access = ACCESS_INOUT };
         add(b, STMT_ALLOC)->buffer = s;
         return s;
 }
@@ -238,11 +275,13 @@ static void find_memory(struct block *b)
         const enum element element = b->multiply->x.memory;
         b->qs = shared(b, "qs", element, t->rows * (t->warp_group ? t->depth : query_row(t)));
         b->stages = attention_tile_stages(t);
-        const int64_t keys = (int64_t)b->stages * attention_tile_keys(t), rows = (int64_t)t->rows * t->parts;
+        const int64_t keys = (int64_t)b->stages * attention_tile_keys(t),
+                      rows = (int64_t)t->rows * t->parts;
         b->ks = shared(b, "ks", element, keys * t->depth);
         b->vs = shared(b, "vs", element, keys * t->width);
         b->best = shared(b, "bests", E_F32, rows);
-        b->sum = (struct emit_place){ .buffer = shared(b, "sums", E_F32, rows), .start = times(b->e, b->first, -1) };
+        b->sum = (struct emit_place){ .buffer = shared(b, "sums", E_F32, rows),
+                                      .start = times(b->e, b->first, -1) };
         const struct type *sum = b->a.sum->type;
         int d = sum->rank - 1;
         while (d > 0 && dim_is(sum->dims[d], 1))
@@ -254,26 +293,33 @@ static void find_memory(struct block *b)
         b->joined = t->parts > 1 ? shared(b, "joined", E_F32, rows * joined_row(t)) : NULL;
 }
 
-bool attention_warps_kernel(struct emit *e, const struct kernel_request *request, const struct attention *a, struct loop_buffer *buffer)
+bool attention_warps_kernel(struct emit *e, const struct kernel_request *request,
+                            const struct attention *a, struct loop_buffer *buffer)
 {
         struct block b = { .e = e, .a = *a, .result = buffer };
         const struct target *target = e->options->target;
         const struct schedule_grid *words = schedule_grid(a->second->schedule);
-        if (!words || !a->sum || !attention_tile_of(a, target, words, &b.t) || !attention_operands(&b, request->region))
+        if (!words || !a->sum || !attention_tile_of(a, target, words, &b.t) ||
+            !attention_operands(&b, request->region))
                 return false;
         b.multiply = attention_tile_multiply(a, target, &b.t);
         b.band = attention_band(a);
         b.query = emit_parameter(e, b.q.value);
         b.key = emit_parameter(e, b.k.value);
         b.value = emit_parameter(e, b.v.value);
-        for (const struct op *op = request->region->first; op != request->region->last; op = op->next)
-                emit_local(e, op_result(op))->splits = ~0u;       /* indices along each dimension stay separate, as the places of lanes need them */
+        for (const struct op *op = request->region->first; op != request->region->last;
+             op = op->next)
+                emit_local(e, op_result(op))->splits =
+                        ~0u; /* indices along each dimension stay separate, as the places of lanes
+                                need them */
         const int64_t down = divide_up(rows_of(&b), b.t.rows);
         struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK,
                                             down * type_extent(a->scores->type, GROUP)),
                          *from, *to;
         struct loop_expr *iteration = emit_op_int(e, LOOP_REM, block, down);
-        if (b.band.high < columns_of(&b) - 1)             /* blocks whose rows see the most keys come first, so that the last wave is short */
+        if (b.band.high < columns_of(&b) - 1)             /* blocks whose rows see the most keys
+                                                           * come first, so that the last wave is
+                                                           * short */
                 iteration = minus(e, number(e, down - 1), iteration);
         b.first = emit_let(e, "first", times(e, iteration, b.t.rows));
         b.group = emit_let(e, "group", emit_op_int(e, LOOP_DIV, block, down));

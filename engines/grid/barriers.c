@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* barriers: who waits behind loops over warps and lanes of a kernel in grid form (ir/loop/loop_grid.h).
+/* barriers: who waits behind loops over warps and lanes of a kernel in grid form
+ * (ir/loop/loop_grid.h).
  *
  *     for %w = 0 to 8 gpu_warp {                      for %w = 0 to 8 gpu_warp syncwarp {
  *       for %l = 0 to 32 gpu_lane {                     for %l = 0 to 32 gpu_lane nowait {
@@ -23,7 +24,8 @@
 
 struct phase {
         struct private_memory private_memory;
-        bool meets;                     /* a loop over warps follows another one, or itself, so that its memory may be handed on */
+        bool meets;                     /* a loop over warps follows another one, or itself, so that
+                                         * its memory may be handed on */
         const struct loop_stmt *last;   /* of the block's statements */
         const struct loop_stmt *warp;   /* the loop over warps that is looked at */
         int count;                      /* loops that got a weaker barrier */
@@ -35,7 +37,8 @@ struct handing { const struct phase *phase; enum loop_barrier needs; };
 
 static void hand(struct handing *h, const struct loop_buffer *b)
 {
-        const bool is_private = b->space == SPACE_SHARED && private_memory_has(&h->phase->private_memory, b);
+        const bool is_private =
+                b->space == SPACE_SHARED && private_memory_has(&h->phase->private_memory, b);
         if (b->space == SPACE_STACK || b->space == SPACE_LANES)   /* it ends with the loop */
                 return;
         if (!is_private || h->needs == BARRIER_NONE)
@@ -62,7 +65,8 @@ static void find_load(struct loop_expr *e, void *context)
 
 static void find_other(struct loop_stmt *s, void *found)
 {
-        *(bool *)found |= s->kind != STMT_COPY && s->kind != STMT_FOR && s->kind != STMT_IF && s->kind != STMT_LET;
+        *(bool *)found |= s->kind != STMT_COPY && s->kind != STMT_FOR && s->kind != STMT_IF &&
+                          s->kind != STMT_LET;
 }
 
 static bool copies_alone(struct loop_block *block)
@@ -87,7 +91,10 @@ static enum loop_barrier warp_barrier(const struct phase *p, const struct loop_s
 /* ---- what a loop over lanes hands on: to the next such loop of the warp, or to itself where the
  * warp runs it again ---- */
 
-static void find_kept(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_STORE && s->buffer->space != SPACE_LANES; }
+static void find_kept(struct loop_stmt *s, void *found)
+{
+        *(bool *)found |= s->kind == STMT_STORE && s->buffer->space != SPACE_LANES;
+}
 
 struct reading { const struct loop_stmt *lanes; bool found; };
 
@@ -101,10 +108,12 @@ static void find_warps_load(struct loop_expr *e, void *context)
 static bool is_again(const struct loop_block *block, const struct loop_stmt *lanes, bool again)
 {
         for (const struct loop_stmt *s = block->first; s; s = s->next) {
-                const bool loop = s->kind == STMT_WHILE || (s->kind == STMT_FOR && s->for_kind != FOR_GPU_LANE);
+                const bool loop = s->kind == STMT_WHILE ||
+                                  (s->kind == STMT_FOR && s->for_kind != FOR_GPU_LANE);
                 if (s == lanes)
                         return again;
-                if ((s->body && is_again(s->body, lanes, again || loop)) || (s->other && is_again(s->other, lanes, again)))
+                if ((s->body && is_again(s->body, lanes, again || loop)) ||
+                    (s->other && is_again(s->other, lanes, again)))
                         return true;
         }
         return false;
@@ -126,7 +135,8 @@ static enum loop_barrier lane_barrier(const struct phase *p, const struct loop_s
 static void set_barriers(struct phase *p, struct loop_block *block)
 {
         for (struct loop_stmt *s = block->first; s; s = s->next) {
-                const bool warps = s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP, lanes = s->kind == STMT_FOR && s->for_kind == FOR_GPU_LANE;
+                const bool warps = s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP,
+                           lanes = s->kind == STMT_FOR && s->for_kind == FOR_GPU_LANE;
                 if (s->kind == STMT_FOR && s->for_kind == FOR_GPU_BLOCK)
                         for (p->last = s->body->first; p->last && p->last->next;)
                                 p->last = p->last->next;
@@ -148,7 +158,9 @@ static void count_warp_loops(struct loop_stmt *s, void *context)
         int *count = context;
         if (s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP)
                 ++*count;
-        else if ((s->kind == STMT_FOR && !loop_for_is_phase(s->for_kind) && s->for_kind != FOR_GPU_LANE) || s->kind == STMT_WHILE)
+        else if ((s->kind == STMT_FOR && !loop_for_is_phase(s->for_kind) &&
+                  s->for_kind != FOR_GPU_LANE) ||
+                 s->kind == STMT_WHILE)
                 for (const struct loop_stmt *t = s->body->first; t; t = t->next)
                         if (t->kind == STMT_FOR && t->for_kind == FOR_GPU_WARP)
                                 *count += 2;

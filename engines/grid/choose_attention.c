@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention by blocks of warps (engines/grid/attention_warps.c): the rows of a block, its warps and keys of least predicted time. */
+/* Attention by blocks of warps (engines/grid/attention_warps.c): the rows of a block, its warps
+ * and keys of least predicted time. */
 #include "engines/grid/grid_engine.h"
 #include <math.h>
 
@@ -11,24 +12,38 @@
 
 enum { GROUP = 1, ROW = 2, COLUMN = 3, WARPS = 8 };         /* of a block, at most */
 
-/* of the columns, those that blocks of so many rows and keys look at, as far as a band of them is not hidden */
+/* of the columns, those that blocks of so many rows and keys look at, as far as a band of them
+ * is not hidden */
 static double seen(struct band band, const struct attention_tile *t)
 {
         const int64_t all = t->iterations, keys = attention_tile_keys(t);
         double count = 0, blocks = 0;
         for (int64_t from = 0; from < band.rows; from += t->rows, blocks++) {
-                int64_t low = (from + band.low > 0 ? from + band.low : 0) / keys, high = divide_up(from + t->rows + band.high, keys);
+                int64_t low = (from + band.low > 0 ? from + band.low : 0) / keys,
+                        high = divide_up(from + t->rows + band.high, keys);
                 high = high < all ? high : all;
                 count += high > low ? (double)(high - low) : 0;
         }
         return count / (blocks * (double)all);
 }
 
-static struct attention_work work_of(const struct attention *a, struct band band, const struct attention_tile *t, const struct multiply *m)
+static struct attention_work work_of(const struct attention *a, struct band band,
+                                     const struct attention_tile *t, const struct multiply *m)
 {
-        /* Instructions, as nvcc 13 makes of attention of f16: of a score, more where its share is not rounded (exp_negative of ir/library);
-         * of a sum that is brought to the largest score; of what a lane has of a row; of a copy; of a result, more where parts are added up; of a block. */
-        enum { OF_SCORE = 9, OF_EXACT = 13, OF_SUM = 1, OF_ROW = 34, OF_COPY = 4, OF_RESULT = 8, OF_PART = 2, OF_BLOCK = 100 };
+        /* Instructions, as nvcc 13 makes of attention of f16: of a score, more where its share
+         * is not rounded (exp_negative of ir/library); of a sum that is brought to the largest
+         * score; of what a lane has of a row; of a copy; of a result, more where parts are added
+         * up; of a block. */
+        enum {
+                OF_SCORE = 9,
+                OF_EXACT = 13,
+                OF_SUM = 1,
+                OF_ROW = 34,
+                OF_COPY = 4,
+                OF_RESULT = 8,
+                OF_PART = 2,
+                OF_BLOCK = 100
+        };
         const struct type *scores = a->scores->type;
         const int warps = attention_tile_warps(t), rows = t->rows / t->warps;
         const double keys = attention_tile_keys(t), depths = t->depth + t->width,
@@ -36,11 +51,19 @@ static struct attention_work work_of(const struct attention *a, struct band band
                      lanes = (double)warps * GRID_LANES;
         const double down = (double)divide_up(type_extent(scores, ROW), t->rows),
                      columns = (double)type_extent(scores, COLUMN);
-        const double copied = keys * depths * t->bytes, queries = (double)t->rows * t->depth * t->bytes, iterations = ceil((double)t->iterations * seen(band, t));
-        const double score = t->bytes < (int)sizeof(float) ? OF_SCORE : OF_SCORE + OF_EXACT, again = t->iterations > 1 ? t->width * OF_SUM : 0;
-        const double results = t->rows * (double)t->width / lanes * (OF_RESULT + (t->parts > 1 ? t->parts * OF_PART : 0));
-        const double left = t->parts > 1 ? rows * (t->width * OF_SUM + TILE_ROW_LANES * OF_ROW) / (double)GRID_LANES : 0;
-        const double of_iteration = rows * (t->keys * score + again + TILE_ROW_LANES * OF_ROW) / GRID_LANES, copies = copied / COPY_BYTES / lanes * OF_COPY;
+        const double copied = keys * depths * t->bytes,
+                     queries = (double)t->rows * t->depth * t->bytes,
+                     iterations = ceil((double)t->iterations * seen(band, t));
+        const double score = t->bytes < (int)sizeof(float) ? OF_SCORE : OF_SCORE + OF_EXACT,
+                     again = t->iterations > 1 ? t->width * OF_SUM : 0;
+        const double results = t->rows * (double)t->width / lanes *
+                               (OF_RESULT + (t->parts > 1 ? t->parts * OF_PART : 0));
+        const double left = t->parts > 1 ? rows * (t->width * OF_SUM + TILE_ROW_LANES * OF_ROW) /
+                                                   (double)GRID_LANES
+                                         : 0;
+        const double of_iteration = rows * (t->keys * score + again + TILE_ROW_LANES * OF_ROW) /
+                                    GRID_LANES,
+                     copies = copied / COPY_BYTES / lanes * OF_COPY;
         return (struct attention_work){
                 .of = { .blocks = groups * down,
                         .iterations = iterations,
@@ -63,8 +86,10 @@ static struct attention_work work_of(const struct attention *a, struct band band
         };
 }
 
-/* of few rows: as many warps as have room, and as many parts as are worth a cluster, on multiprocessors that would have nothing to do */
-static bool choose_rows(const struct attention *a, const struct target *target, struct arena *arena, struct schedule *best)
+/* of few rows: as many warps as have room, and as many parts as are worth a cluster, on
+ * multiprocessors that would have nothing to do */
+static bool choose_rows(const struct attention *a, const struct target *target, struct arena *arena,
+                        struct schedule *best)
 {
         static const double worth = 1.2;        /* predictions are no better than that */
         const struct gpu *g = target_gpu(target);
@@ -82,16 +107,20 @@ static bool choose_rows(const struct attention *a, const struct target *target, 
                         of.blocks = (double)(type_extent(scores, GROUP) * type_extent(scores, ROW) *
                                              parts);
                         of.keys = (double)divide_up(type_extent(scores, COLUMN), parts);
-                        if (!attention_row_fits(a, target, &s) || (parts > 1 && of.blocks > g->multiprocessors))
+                        if (!attention_row_fits(a, target, &s) ||
+                            (parts > 1 && of.blocks > g->multiprocessors))
                                 continue;
                         const struct row_iterations iterations = attention_row_iterations(a, &s);
                         of.iterations = (double)iterations.all;
                         of.times = (double)iterations.times;
-                        const double cycles = warps_row_attention_cost(target, &of), judged = cycles * (parts > 1 ? worth : 1);
+                        const double cycles = warps_row_attention_cost(target, &of),
+                                     judged = cycles * (parts > 1 ? worth : 1);
                         if (judged >= least)
                                 continue;
                         least = judged;
-                        *best = schedule_of_grid(s, arena_printf(arena, "%.3g us", (g->launch + cycles / g->clock) * 1e6));
+                        *best = schedule_of_grid(
+                                s, arena_printf(arena, "%.3g us",
+                                                (g->launch + cycles / g->clock) * 1e6));
                 }
         return least < INFINITY;
 }
@@ -120,7 +149,8 @@ static void try_tile(struct choice *c, int rows, int warps, int parts, int keys,
         const struct attention_work work = work_of(c->attention, c->band, &t, m);
         if (!warps_resident(target_gpu(c->target), &work.of))
                 return;
-        const double seconds = (warp_group ? groups_attention_cost : warps_attention_cost)(c->target, m, &work);
+        const double seconds =
+                (warp_group ? groups_attention_cost : warps_attention_cost)(c->target, m, &work);
         if (seconds >= c->least)
                 return;
         c->least = seconds;
@@ -129,11 +159,14 @@ static void try_tile(struct choice *c, int rows, int warps, int parts, int keys,
         c->best = s;
 }
 
-bool attention_choose(const struct attention *a, const struct target *target, struct arena *arena, struct schedule *best)
+bool attention_choose(const struct attention *a, const struct target *target, struct arena *arena,
+                      struct schedule *best)
 {
         if (a->first->code == OP_dot)
                 return choose_rows(a, target, arena, best);
-        struct choice c = { .attention = a, .target = target, .band = attention_band(a), .least = INFINITY };
+        struct choice c = {
+                .attention = a, .target = target, .band = attention_band(a), .least = INFINITY
+        };
         for (int rows = 16; rows <= GRID_LANES; rows *= 2)
                 for (int warps = 1; warps <= WARPS; warps++)
                         for (int parts = 1; parts * warps <= WARPS; parts++)
@@ -144,6 +177,7 @@ bool attention_choose(const struct attention *a, const struct target *target, st
                         try_tile(&c, warps * TILE_OWN_ROWS, warps, 1, keys, true);
         if (c.least == INFINITY)
                 return false;
-        *best = schedule_of_grid(c.best, arena_printf(arena, "%.3g us in %.0f waves, %d registers", c.least * 1e6, c.waves, c.registers));
+        *best = schedule_of_grid(c.best, arena_printf(arena, "%.3g us in %.0f waves, %d registers",
+                                                      c.least * 1e6, c.waves, c.registers));
         return true;
 }

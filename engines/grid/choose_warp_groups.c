@@ -25,14 +25,25 @@ struct choice {
 static struct warp_work work_of(const struct choice *c, const struct warp_tile *t)
 {
         const struct multiply *m = c->multiply;
-        const double width = t->vectors * t->lanes, line = (double)t->words * t->group * t->bytes, sums = c->groups * c->positions * c->panels * width;
+        const double width = t->vectors * t->lanes, line = (double)t->words * t->group * t->bytes,
+                     sums = c->groups * c->positions * c->panels * width;
         return (struct warp_work){
-                .blocks = t->parts * (double)warp_tile_count(t, (int64_t)c->groups, (int64_t)c->positions, (int64_t)c->panels),
-                .iterations = c->iterations / t->parts, .multiplies = (double)t->positions / m->positions * t->vectors,
-                .copied = (t->positions + width) * line, .read = (t->positions + t->positions / m->positions * width) * line,
-                .operands = (c->groups * c->positions + c->groups * c->panels * width) * c->iterations * line,
-                .results = sums * c->result_bytes, .partial = t->parts > 1 ? sums * t->parts * 4 : 0, .cluster = t->cluster ? t->parts : 0,
-                .stages = t->stages, .warps = t->warps, .registers = group_tile_registers(t), .shared = group_tile_shared(t)
+                .blocks = t->parts * (double)warp_tile_count(t, (int64_t)c->groups,
+                                                             (int64_t)c->positions,
+                                                             (int64_t)c->panels),
+                .iterations = c->iterations / t->parts,
+                .multiplies = (double)t->positions / m->positions * t->vectors,
+                .copied = (t->positions + width) * line,
+                .read = (t->positions + t->positions / m->positions * width) * line,
+                .operands = (c->groups * c->positions + c->groups * c->panels * width) *
+                            c->iterations * line,
+                .results = sums * c->result_bytes,
+                .partial = t->parts > 1 ? sums * t->parts * 4 : 0,
+                .cluster = t->cluster ? t->parts : 0,
+                .stages = t->stages,
+                .warps = t->warps,
+                .registers = group_tile_registers(t),
+                .shared = group_tile_shared(t)
         };
 }
 
@@ -42,7 +53,8 @@ static void try_tile(struct choice *c, const struct schedule_grid *s, const stru
         const struct gpu *g = target_gpu(c->target);
         if (!warps_resident(g, &work))
                 return;
-        const double seconds = groups_cost(c->target, c->multiply, &work), judged = warps_judged(c->target, &work, seconds, 0);
+        const double seconds = groups_cost(c->target, c->multiply, &work),
+                     judged = warps_judged(c->target, &work, seconds, 0);
         if (judged >= c->judged)
                 return;
         c->judged = judged;
@@ -63,10 +75,14 @@ static struct schedule_grid schedule_of(const struct multiply *m, int tile, int 
         return s;
 }
 
-struct schedule groups_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena)
+struct schedule groups_choose(const struct op *op, const struct schedule_machine *machine,
+                              struct arena *arena)
 {
-        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type, *x = op_operand(op, 0)->type;
-        struct choice c = { .target = machine->target, .judged = INFINITY, .best = schedule_preset(SCHEDULE_grid).grid,
+        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type,
+                          *x = op_operand(op, 0)->type;
+        struct choice c = { .target = machine->target,
+                            .judged = INFINITY,
+                            .best = schedule_preset(SCHEDULE_grid).grid,
                             .result_bytes = element_info[y->element].bytes };
         const struct multiply *m = c.multiply = packed_multiply(op, machine->target, SUMS_IN_TILES);
         c.groups = (double)op_int(op, "groups");
@@ -77,7 +93,8 @@ struct schedule groups_choose(const struct op *op, const struct schedule_machine
         for (int d = 2; d + 1 < y->rank; d++)
                 c.positions *= (double)type_extent(y, d);
         for (int tile = m->positions; tile <= TILE_MOST; tile += m->positions)
-                for (int stages = STAGES_MOST; stages >= STAGES_LEAST; stages--)         /* most stages first: they are preferred at equal cost */
+                for (int stages = STAGES_MOST; stages >= STAGES_LEAST;
+                     stages--) /* most stages first: they are preferred at equal cost */
                         for (int parts = 1; parts <= PARTS_MOST; parts *= 2) {
                                 struct schedule_grid s = schedule_of(m, tile, stages, parts);
                                 struct warp_tile t;
@@ -85,26 +102,45 @@ struct schedule groups_choose(const struct op *op, const struct schedule_machine
                                 if (group_tile_of(op, machine->target, &s, &t))
                                         try_tile(&c, &s, &t);
                         }
-        return schedule_of_grid(c.best, c.best.tile ? arena_printf(arena, "%.3g us in %.0f waves, %d registers", c.seconds * 1e6, c.waves, c.registers) : NULL);
+        return schedule_of_grid(
+                c.best, c.best.tile ? arena_printf(arena, "%.3g us in %.0f waves, %d registers",
+                                                   c.seconds * 1e6, c.waves, c.registers)
+                                    : NULL);
 }
 
-int64_t group_panel(const struct target *target, const struct multiply *m, const struct schedule_product *p)
+int64_t group_panel(const struct target *target, const struct multiply *m,
+                    const struct schedule_product *p)
 {
         double least = INFINITY;
         int64_t best = 1;
         for (int width = 64; width <= MULTIPLY_WIDE; width += 64) {
-                struct choice c = { .target = target, .multiply = m, .judged = INFINITY, .groups = (double)p->groups,
-                                    .positions = (double)p->positions, .panels = (double)divide_up(p->outputs, width),
-                                    .iterations = (double)divide_up(p->channels, multiply_row(m)), .result_bytes = sizeof(float) };
+                struct choice c = { .target = target,
+                                    .multiply = m,
+                                    .judged = INFINITY,
+                                    .groups = (double)p->groups,
+                                    .positions = (double)p->positions,
+                                    .panels = (double)divide_up(p->outputs, width),
+                                    .iterations = (double)divide_up(p->channels, multiply_row(m)),
+                                    .result_bytes = sizeof(float) };
                 for (int tile = m->positions; tile <= TILE_MOST; tile += m->positions) {
                         const struct schedule_grid s = schedule_of(m, tile, STAGES_MOST - 1, 1);
-                        const struct warp_tile t = { .positions = tile, .warps = s.warps, .panels = 1, .stages = s.stages, .words = MULTIPLY_SWIZZLE,
-                                                     .parts = 1, .rows = m->positions / MULTIPLY_WARPS, .vectors = width / m->outputs, .lanes = m->outputs,
-                                                     .group = m->channels / MULTIPLY_SWIZZLE, .bytes = element_info[m->x.memory].bytes, .warp_group = true };
+                        const struct warp_tile t = { .positions = tile,
+                                                     .warps = s.warps,
+                                                     .panels = 1,
+                                                     .stages = s.stages,
+                                                     .words = MULTIPLY_SWIZZLE,
+                                                     .parts = 1,
+                                                     .rows = m->positions / MULTIPLY_WARPS,
+                                                     .vectors = width / m->outputs,
+                                                     .lanes = m->outputs,
+                                                     .group = m->channels / MULTIPLY_SWIZZLE,
+                                                     .bytes = element_info[m->x.memory].bytes,
+                                                     .warp_group = true };
                         if (group_tile_shared(&t) <= target_gpu(target)->shared_bytes)
                                 try_tile(&c, &s, &t);
                 }
-                if (c.seconds <= least) {        /* at equal cost the wider panel, with which positions are read less often */
+                if (c.seconds <= least) {        /* at equal cost the wider panel, with which
+                                                  * positions are read less often */
                         least = c.seconds;
                         best = width / m->outputs;
                 }

@@ -24,10 +24,13 @@ struct choice {
         const struct op *op;
         const struct target *target;
         const struct multiply *multiply;
-        double groups, positions, panels, channels;       /* channels: those of all offsets of the window */
+        double groups, positions, panels, channels;       /* channels: those of all offsets of the
+                                                           * window */
         bool windows, cold;
-        double behind;                  /* seconds of a launch that reduces over rows of the results, if it stays a launch; 0: there is none */
-        double pool;                    /* seconds of a launch that reduces over positions of the results, if it stays a launch; 0: there is none */
+        double behind;                  /* seconds of a launch that reduces over rows of the
+                                         * results, if it stays a launch; 0: there is none */
+        double pool;                    /* seconds of a launch that reduces over positions of the
+                                         * results, if it stays a launch; 0: there is none */
         struct schedule_grid best;
         double judged, seconds, waves;
         int registers;
@@ -36,24 +39,40 @@ struct choice {
 static struct warp_work work_of(const struct choice *c, const struct warp_tile *t)
 {
         double width = t->vectors * t->lanes, depth = (double)t->words * t->group;
-        double blocks = t->parts * (double)warp_tile_count(t, (int64_t)c->groups, (int64_t)c->positions, (int64_t)c->panels);
+        double blocks =
+                t->parts * (double)warp_tile_count(t, (int64_t)c->groups, (int64_t)c->positions,
+                                                   (int64_t)c->panels);
         double warps = t->warps * t->panels, own = (double)t->positions / t->warps;
         const struct multiply *m = c->multiply;
         double sums = c->groups * c->positions * c->panels * width;
         return (struct warp_work){
-                .blocks = blocks, .iterations = ceil(c->channels / depth) / t->parts,
+                .blocks = blocks,
+                .iterations = ceil(c->channels / depth) / t->parts,
                 .multiplies = warps * own / m->positions * t->vectors * depth / multiply_row(m),
-                .copied = (t->positions + t->panels * width) * depth * t->bytes, .copied_w = t->panels * width * depth * t->bytes,
+                .copied = (t->positions + t->panels * width) * depth * t->bytes,
+                .copied_w = t->panels * width * depth * t->bytes,
                 .read = warps * (own + width) * depth * t->bytes,
                 .x_copies = ceil(t->positions * (double)t->words / (warps * GRID_LANES)),
                 .w_copies = ceil(t->panels * width * t->words / (warps * GRID_LANES)),
-                .windows = c->windows, .cold = c->cold, .rows = own,
-                .operands = (c->groups * c->positions + c->groups * c->panels * width) * c->channels * t->bytes,
-                .results = sums * element_info[op_result(c->op)->type->element].bytes / (t->fused_pool ? (double)warps_of_image(c->op) : 1),
-                .partial = t->cluster || t->parts > 1 ? sums * t->parts * 4 : 0, .cluster = t->cluster ? warp_tile_members(t) : 0,
-                .across = t->row_clusters ? t->across : 0, .length = (double)t->length, .tile = t->positions,
-                .fused_pool = t->fused_pool ? (double)warps_of_image(c->op) : 0, .columns = t->fused_pool ? (double)(warp_tile_images(c->op, t) * warp_tile_pool_outputs(t)) : 0,
-                .stages = t->stages, .warps = t->warps * t->panels, .registers = warp_tile_registers(m, t),
+                .windows = c->windows,
+                .cold = c->cold,
+                .rows = own,
+                .operands = (c->groups * c->positions + c->groups * c->panels * width) *
+                            c->channels * t->bytes,
+                .results = sums * element_info[op_result(c->op)->type->element].bytes /
+                           (t->fused_pool ? (double)warps_of_image(c->op) : 1),
+                .partial = t->cluster || t->parts > 1 ? sums * t->parts * 4 : 0,
+                .cluster = t->cluster ? warp_tile_members(t) : 0,
+                .across = t->row_clusters ? t->across : 0,
+                .length = (double)t->length,
+                .tile = t->positions,
+                .fused_pool = t->fused_pool ? (double)warps_of_image(c->op) : 0,
+                .columns = t->fused_pool ? (double)(warp_tile_images(c->op, t) *
+                                                    warp_tile_pool_outputs(t))
+                                         : 0,
+                .stages = t->stages,
+                .warps = t->warps * t->panels,
+                .registers = warp_tile_registers(m, t),
                 .shared = warp_tile_shared(t)
         };
 }
@@ -61,14 +80,19 @@ static struct warp_work work_of(const struct choice *c, const struct warp_tile *
 static void try_one(struct choice *c, struct schedule_grid s)
 {
         struct warp_tile t;
-        if (!warp_tile_of(c->op, c->target, &s, &t) || t.row_clusters != s.row_clusters || t.fused_pool != s.fused_pool)
+        if (!warp_tile_of(c->op, c->target, &s, &t) || t.row_clusters != s.row_clusters ||
+            t.fused_pool != s.fused_pool)
                 return;
         const struct warp_work work = work_of(c, &t);
         const struct gpu *g = target_gpu(c->target);
         if (!warps_resident(g, &work))
                 return;
-        const double seconds = warps_cost(c->target, c->multiply, &work), judged = warps_judged(c->target, &work, seconds, c->behind) + (t.fused_pool ? 0 : c->pool);
-        if (judged > c->judged || (judged == c->judged && abs(s.stages - STAGES_GOOD) >= abs(c->best.stages - STAGES_GOOD)))
+        const double seconds = warps_cost(c->target, c->multiply, &work),
+                     judged = warps_judged(c->target, &work, seconds, c->behind) +
+                              (t.fused_pool ? 0 : c->pool);
+        if (judged > c->judged ||
+            (judged == c->judged &&
+             abs(s.stages - STAGES_GOOD) >= abs(c->best.stages - STAGES_GOOD)))
                 return;
         c->judged = judged;
         c->seconds = seconds;
@@ -88,7 +112,8 @@ static void try_all(struct choice *c, int panels, int parts_most, enum kind kind
                         for (int depth = multiply_row(c->multiply); depth <= 128; depth *= 2)
                                 for (int stages = 2; stages <= 5; stages++)
                                         for (int parts = 1; parts <= parts_most; parts *= 2) {
-                                                struct schedule_grid s = schedule_preset(SCHEDULE_grid).grid;
+                                                struct schedule_grid s =
+                                                        schedule_preset(SCHEDULE_grid).grid;
                                                 s.tile = tile;
                                                 s.warps = warps;
                                                 s.panels = panels;
@@ -103,14 +128,16 @@ static void try_all(struct choice *c, int panels, int parts_most, enum kind kind
 
 /* Does a region hold a reduction over the innermost dimension of `shape` alone, and no scheduled
  * kernel? */
-static bool sums_rows(const struct region *region, const struct type *shape, const struct target *target)
+static bool sums_rows(const struct region *region, const struct type *shape,
+                      const struct target *target)
 {
         bool found = false;
         for (struct op *op = region->first; op; op = op->next) {
                 unsigned along;
                 if (kernels_lowering(op, target))
                         return false;
-                found |= op->code == OP_reduce && type_same_dims(op_operand(op, 0)->type, shape) && rows_reduce(op, shape, &along) && along == 1u << (shape->rank - 1);
+                found |= op->code == OP_reduce && type_same_dims(op_operand(op, 0)->type, shape) &&
+                         rows_reduce(op, shape, &along) && along == 1u << (shape->rank - 1);
         }
         return found;
 }
@@ -119,15 +146,19 @@ static bool sums_rows(const struct region *region, const struct type *shape, con
  * of its elements, such as a norm or softmax? */
 static bool is_summed_over(const struct op *op, const struct target *target)
 {
-        const struct op *kernel = op->region->owner && op->region->owner->code == OP_fusion ? op->region->owner : op;
+        const struct op *kernel =
+                op->region->owner && op->region->owner->code == OP_fusion ? op->region->owner : op;
         const struct type *y = op_result(op)->type;
-        if (kernel->result_count != 1 || !type_same_dims(kernel->results[0].type, y) || kernel->results[0].type->element != y->element || !type_is_static(y))
+        if (kernel->result_count != 1 || !type_same_dims(kernel->results[0].type, y) ||
+            kernel->results[0].type->element != y->element || !type_is_static(y))
                 return false;
         for (const struct use *u = kernel->results[0].uses; u; u = u->next) {
                 const struct op *reader = u->user;
                 while (reader && reader->region != kernel->region)
                         reader = reader->region->owner;
-                if (reader && reader->code == OP_fusion && type_same_dims(reader->results[0].type, y) && sums_rows(reader->regions[0], y, target))
+                if (reader && reader->code == OP_fusion &&
+                    type_same_dims(reader->results[0].type, y) &&
+                    sums_rows(reader->regions[0], y, target))
                         return true;
         }
         return false;
@@ -136,17 +167,22 @@ static bool is_summed_over(const struct op *op, const struct target *target)
 /* Is the kernel's only reader a reduction over positions that can become part of it? */
 static bool has_pool(const struct op *op)
 {
-        const struct op *kernel = op->region->owner && op->region->owner->code == OP_fusion ? op->region->owner : op;
+        const struct op *kernel =
+                op->region->owner && op->region->owner->code == OP_fusion ? op->region->owner : op;
         const struct value *made = &kernel->results[0];
         const struct op *reader = value_has_one_use(made) ? made->uses->user : NULL;
-        if (!reader || kernel->result_count != 1 || made->type->element != op_result(op)->type->element || !warps_pools(op, reader))
+        if (!reader || kernel->result_count != 1 ||
+            made->type->element != op_result(op)->type->element || !warps_pools(op, reader))
                 return false;
-        return reader->region == kernel->region || (reader->region->owner->code == OP_fusion && reader->region->owner->region == kernel->region);
+        return reader->region == kernel->region ||
+               (reader->region->owner->code == OP_fusion &&
+                reader->region->owner->region == kernel->region);
 }
 
 /* The schedule for few rows: of those whose warps share the words evenly, the one of fewest
  * iterations. False: there are too many rows, or the target has no such multiply. */
-static bool choose_rows(const struct op *op, const struct target *target, struct arena *arena, struct schedule *best)
+static bool choose_rows(const struct op *op, const struct target *target, struct arena *arena,
+                        struct schedule *best)
 {
         struct schedule_grid chosen;
         enum { STEPS_MOST = 8, WARPS_MOST = 16 };
@@ -174,14 +210,21 @@ static bool choose_rows(const struct op *op, const struct target *target, struct
         if (least == INT_MAX)
                 return false;
         const double seconds = row_warps_cost(target, least, (double)type_bytes(w));
-        *best = schedule_of_grid(chosen, arena_printf(arena, "%.3g us, %d iterations", seconds * 1e6, least));
+        *best = schedule_of_grid(
+                chosen, arena_printf(arena, "%.3g us, %d iterations", seconds * 1e6, least));
         return true;
 }
 
-struct schedule warps_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena)
+struct schedule warps_choose(const struct op *op, const struct schedule_machine *machine,
+                             struct arena *arena)
 {
-        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type, *x = op_operand(op, 0)->type;
-        struct choice c = { .op = op, .target = machine->target, .cold = machine->cold, .judged = INFINITY, .best = schedule_preset(SCHEDULE_grid).grid };
+        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type,
+                          *x = op_operand(op, 0)->type;
+        struct choice c = { .op = op,
+                            .target = machine->target,
+                            .cold = machine->cold,
+                            .judged = INFINITY,
+                            .best = schedule_preset(SCHEDULE_grid).grid };
         struct schedule chosen;
         if (choose_rows(op, machine->target, arena, &chosen))
                 return chosen;
@@ -208,5 +251,8 @@ struct schedule warps_choose(const struct op *op, const struct schedule_machine 
         }
         for (int panels = 1; c.behind && panels <= ROW_PANELS_MOST; panels++)
                 try_all(&c, panels, target_gpu(machine->target)->cluster, ROWS);
-        return schedule_of_grid(c.best, c.best.tile ? arena_printf(arena, "%.3g us in %.0f waves, %d registers", c.seconds * 1e6, c.waves, c.registers) : NULL);
+        return schedule_of_grid(
+                c.best, c.best.tile ? arena_printf(arena, "%.3g us in %.0f waves, %d registers",
+                                                   c.seconds * 1e6, c.waves, c.registers)
+                                    : NULL);
 }

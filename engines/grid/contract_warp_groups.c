@@ -2,8 +2,8 @@
 /* convolve_packed by warp-group MMA, by which four warps multiply as one (contract_warps.c): a
  * block has one panel, and each of its warps the positions of one row of a fragment. An iteration
  * is a line of eight words, for each position and each output; words of a line are swizzled
- * (ir/loop/loop_tiles.h), so that the same word of eight lines lies in eight banks, for the copies that
- * write lines and for the MMA that reads them.
+ * (ir/loop/loop_tiles.h), so that the same word of eight lines lies in eight banks, for the copies
+ * that write lines and for the MMA that reads them.
  *
  *      iteration t   wait for its copies, which lanes make; weights that are swizzled in memory already come by bulk copies (`bulk`)
  *                    start its MMA, and settle all MMA but this, which goes on while
@@ -27,13 +27,15 @@ static int part_of(const struct warp_tile *t)
 
 int64_t group_tile_out(const struct warp_tile *t)
 {
-        enum { PAD = 8 };               /* elements that pad a row, so that four rows of a fragment lie in different banks */
+        enum { PAD = 8 };               /* elements that pad a row, so that four rows of a fragment
+                                         * lie in different banks */
         return part_of(t) * t->lanes + PAD;
 }
 
 int64_t group_tile_shared(const struct warp_tile *t)
 {
-        enum { ALIGN = 1024 };          /* bytes of eight lines, to which stages are aligned; as much may be lost in front of them */
+        enum { ALIGN = 1024 };          /* bytes of eight lines, to which stages are aligned; as
+                                         * much may be lost in front of them */
         const int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + ALIGN;
         if (t->parts > 1)
                 return stages + (t->cluster ? round_up(warp_tile_part(t) * 4, ALIGN) : 0);
@@ -42,18 +44,22 @@ int64_t group_tile_shared(const struct warp_tile *t)
 
 int group_tile_registers(const struct warp_tile *t)
 {
-        enum { PLACES = 64 };           /* registers for subscripts and the epilogue, at least as many as nvcc 13 takes */
+        enum { PLACES = 64 };           /* registers for subscripts and the epilogue, at least as
+                                         * many as nvcc 13 takes */
         return t->vectors * t->rows * t->lanes / GRID_LANES + PLACES;
 }
 
-bool group_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s, struct warp_tile *t)
+bool group_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s,
+                   struct warp_tile *t)
 {
-        enum { STAGES = 3 };            /* at least: for the MMA that is started, the one that may still go on, and the copies */
+        enum { STAGES = 3 };            /* at least: for the MMA that is started, the one that may
+                                         * still go on, and the copies */
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         const struct multiply *m = packed_multiply(op, target, SUMS_IN_TILES);
         if (!m || !multiply_by_warp_group(m))
                 return false;
-        int64_t iterations = type_elements(w) / type_extent(w, 0) / packed_panel(x, w) / m->channels;
+        int64_t iterations =
+                type_elements(w) / type_extent(w, 0) / packed_panel(x, w) / m->channels;
         *t = (struct warp_tile){ .positions = s->tile,
                                  .warps = s->warps,
                                  .panels = 1,
@@ -70,9 +76,11 @@ bool group_tile_of(const struct op *op, const struct target *target, const struc
                                  .bulk = s->bulk && op_int(op, "crossed") &&
                                          target_gpu(target)->bulk_copies };
         t->cluster = t->positions > 0 && warp_tile_clusters(t, target, group_tile_shared(t));
-        return s->depth == m->channels && s->panels == 1 && t->positions > 0 && t->positions % m->positions == 0 &&
-               t->positions == t->warps * t->rows && iterations % t->parts == 0 && t->stages >= STAGES &&
-               t->vectors * t->lanes <= MULTIPLY_WIDE && t->warps <= GRID_WARPS_MAX && group_tile_shared(t) <= GRID_SHARED_MAX;
+        return s->depth == m->channels && s->panels == 1 && t->positions > 0 &&
+               t->positions % m->positions == 0 && t->positions == t->warps * t->rows &&
+               iterations % t->parts == 0 && t->stages >= STAGES &&
+               t->vectors * t->lanes <= MULTIPLY_WIDE && t->warps <= GRID_WARPS_MAX &&
+               group_tile_shared(t) <= GRID_SHARED_MAX;
 }
 
 /* ---- sums ---- */
@@ -100,7 +108,8 @@ void groups_add_up(struct warps *w)
 {
         struct emit *e = w->s.e;
         const int ahead = w->tile.stages - 2;
-        const int64_t iterations = w->iterations / w->tile.parts, first = iterations < ahead ? iterations : ahead;
+        const int64_t iterations = w->iterations / w->tile.parts,
+                      first = iterations < ahead ? iterations : ahead;
         warps_copy_first(w, first);
         for (int64_t i = first; i < ahead; i++)
                 warps_add(w, STMT_COMMIT, 0);   /* an empty batch, because waits count batches */
@@ -121,18 +130,22 @@ void groups_add_up(struct warps *w)
 }
 
 /* Writes the results of 16 positions of a warp, from vector `first` on. */
-static void write_rows(struct warps *w, struct loop_expr *warp, struct loop_expr *sums_at, int first)
+static void write_rows(struct warps *w, struct loop_expr *warp, struct loop_expr *sums_at,
+                       int first)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
         const int width = part_of(t) * t->lanes, lanes = width < GRID_LANES ? width : GRID_LANES;
-        const bool some = w->positions % t->positions != 0, few = w->outputs % ((int64_t)t->vectors * t->lanes) != 0;
+        const bool some = w->positions % t->positions != 0,
+                   few = w->outputs % ((int64_t)t->vectors * t->lanes) != 0;
         struct loop_expr *row = emit_for(e, "row", number(e, 0), number(e, t->rows));
-        struct loop_expr *p = emit_let(e, "p", plus(e, plus(e, w->position, warps_row(w, warp)), row));
+        struct loop_expr *p =
+                emit_let(e, "p", plus(e, plus(e, w->position, warps_row(w, warp)), row));
         if (some)
                 emit_if(e, warps_less(w, p, w->positions));
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, lanes);
-        struct loop_expr *o = plus(e, times(e, w->panel, t->vectors * t->lanes), plus(e, number(e, first * t->lanes), lane));
+        struct loop_expr *o = plus(e, times(e, w->panel, t->vectors * t->lanes),
+                                   plus(e, number(e, first * t->lanes), lane));
         o = emit_let(e, "o", o);
         if (few)
                 emit_if(e, warps_less(w, o, w->outputs));

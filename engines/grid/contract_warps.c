@@ -26,8 +26,8 @@
  * (split-K). If they can be a cluster, their sums go to distributed shared memory, and each block
  * adds up a share of them, in order, and computes its epilogue. Else the sums go to memory of the
  * kernel's own, and a second phase does both. If a later kernel reduces over rows of the results,
- * the blocks that have all outputs of a tile can be one cluster, too (warps_row_clusters.c); if it reduces
- * over all positions of an image, blocks that have them all do it (warps_pool.c).
+ * the blocks that have all outputs of a tile can be one cluster, too (warps_row_clusters.c); if it
+ * reduces over all positions of an image, blocks that have them all do it (warps_pool.c).
  *
  * Positions of all images follow each other, so only the last tile may have fewer. Sums leave the
  * fragments 16 positions at a time, through shared memory of the warp; each lane then computes the
@@ -51,30 +51,43 @@ int64_t warps_w_stage(const struct warp_tile *t) { return t->panels * warps_w_pa
 
 int64_t warp_tile_out(const struct warp_tile *t)
 {
-        enum { PAD = 8 };               /* elements that pad a row, so that four rows of a fragment lie in different banks */
+        enum { PAD = 8 };               /* elements that pad a row, so that four rows of a fragment
+                                         * lie in different banks */
         return t->warp_group ? group_tile_out(t) : (int64_t)t->vectors * t->lanes + PAD;
 }
 
-enum { SUM_BYTES = 4, PART_ALIGN = 1024 };      /* bytes: a sum; the alignment of what stands behind a block's sums */
+enum { SUM_BYTES = 4, PART_ALIGN = 1024 };      /* bytes: a sum; the alignment of what stands behind
+                                                 * a block's sums */
 
 int64_t warp_tile_part_row(const struct warp_tile *t)
 {
         enum { PAD = 8 };               /* elements, as in warp_tile_out */
         return (int64_t)t->vectors * t->lanes + PAD;
 }
-int64_t warp_tile_part(const struct warp_tile *t) { return t->panels * t->positions * warp_tile_part_row(t); }
+int64_t warp_tile_part(const struct warp_tile *t)
+{
+        return t->panels * t->positions * warp_tile_part_row(t);
+}
 
 int64_t warp_tile_added_row(const struct warp_tile *t)
 {
-        enum { BANKS = 128, HALF = 64 };        /* bytes of all banks, and half of them: lanes read two rows of a panel at a time, from different halves */
+        enum { BANKS = 128, HALF = 64 };        /* bytes of all banks, and half of them: lanes read
+                                                 * two rows of a panel at a time, from different
+                                                 * halves */
         const int64_t width = (int64_t)t->panels * t->vectors * t->lanes;
         return width + (t->added && width * t->added % BANKS == 0 ? HALF / t->added : 0);
 }
 
-static bool is_fused(const struct op *op) { return op->region->owner && op->region->owner->code == OP_fusion; }
+static bool is_fused(const struct op *op)
+{
+        return op->region->owner && op->region->owner->code == OP_fusion;
+}
 
 /* Does the kernel read v from memory, rather than compute it? */
-static bool is_from_memory(const struct op *op, const struct value *v) { return !is_fused(op) || !value_is_inside(v, op->region); }
+static bool is_from_memory(const struct op *op, const struct value *v)
+{
+        return !is_fused(op) || !value_is_inside(v, op->region);
+}
 
 const struct value *warps_added(const struct op *op)
 {
@@ -82,9 +95,11 @@ const struct value *warps_added(const struct op *op)
         if (!is_fused(op))
                 return NULL;
         for (const struct op *o = op->region->first; o; o = o->next)
-                for (int i = 0; op_info[o->code].traits & TRAIT_ELEMENTWISE && i < o->operand_count; i++) {
+                for (int i = 0; op_info[o->code].traits & TRAIT_ELEMENTWISE && i < o->operand_count;
+                     i++) {
                         const struct value *v = op_operand(o, i);
-                        if (is_from_memory(op, v) && v->kind != VALUE_CONSTANT && type_is_static(v->type) && type_same_dims(v->type, y))
+                        if (is_from_memory(op, v) && v->kind != VALUE_CONSTANT &&
+                            type_is_static(v->type) && type_same_dims(v->type, y))
                                 return v;
                 }
         return NULL;
@@ -94,7 +109,8 @@ const struct value *warps_added(const struct op *op)
 static int added_bytes(const struct op *op, const struct warp_tile *t)
 {
         const struct value *v = warps_added(op);
-        const int bytes = v ? element_info[v->type->element].bytes : 0, width = t->vectors * t->lanes;
+        const int bytes = v ? element_info[v->type->element].bytes : 0,
+                  width = t->vectors * t->lanes;
         const bool words = bytes == 2 || bytes == 4;
         return words && width % GRID_LANES == 0 && op_int(op, "block") * bytes % COPY_BYTES == 0 &&
                                type_extent(op_result(op)->type, 1) / op_int(op, "groups") *
@@ -110,7 +126,8 @@ bool warp_tile_clusters(const struct warp_tile *t, const struct target *target, 
 {
         const struct gpu *g = target_gpu(target);
         const int64_t share = (int64_t)t->positions / t->parts * t->panels * t->vectors * t->lanes;
-        return g && warp_tile_members(t) > 1 && warp_tile_members(t) <= g->cluster && t->positions % t->parts == 0 && share % (t->warps * t->panels * GRID_LANES) == 0 &&
+        return g && warp_tile_members(t) > 1 && warp_tile_members(t) <= g->cluster &&
+               t->positions % t->parts == 0 && share % (t->warps * t->panels * GRID_LANES) == 0 &&
                shared + round_up(warp_tile_part(t) * SUM_BYTES, PART_ALIGN) <= g->shared_bytes;
 }
 
@@ -118,21 +135,27 @@ int64_t warps_row_length(const struct warp_tile *t) { return round_up(t->length,
 
 int64_t warp_tile_shared(const struct warp_tile *t)
 {
-        enum { ROW_SUMS = 1024 };       /* bytes for each warp, for what the epilogue keeps of a row besides */
+        enum { ROW_SUMS = 1024 };       /* bytes for each warp, for what the epilogue keeps of a row
+                                         * besides */
         int warps = t->warps * t->panels;
-        int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + (t->bulk ? GRID_BULK_BYTES : 0);
+        int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes +
+                         (t->bulk ? GRID_BULK_BYTES : 0);
         stages += round_up(t->positions * warp_tile_added_row(t) * t->added, STORAGE_ALIGN);
         if (t->row_clusters)
                 stages += warps * (warps_row_length(t) * SUM_BYTES + ROW_SUMS);
         if (t->parts > 1 || t->row_clusters || t->fused_pool)
-                return stages + (t->cluster || t->fused_pool ? round_up(warp_tile_part(t) * SUM_BYTES, PART_ALIGN) : 0);
-        return stages + round_up((int64_t)t->rows * warp_tile_out(t) * SUM_BYTES, STORAGE_ALIGN) * warps;
+                return stages + (t->cluster || t->fused_pool
+                                         ? round_up(warp_tile_part(t) * SUM_BYTES, PART_ALIGN)
+                                         : 0);
+        return stages +
+               round_up((int64_t)t->rows * warp_tile_out(t) * SUM_BYTES, STORAGE_ALIGN) * warps;
 }
 
 int warp_tile_registers(const struct multiply *m, const struct warp_tile *t)
 {
         int rows = t->positions / t->warps / t->rows, lane = t->rows * t->lanes / GRID_LANES;
-        int64_t words = (t->positions * (int64_t)t->words + warps_w_stage(t) / t->group) / (t->warps * t->panels * GRID_LANES);
+        int64_t words = (t->positions * (int64_t)t->words + warps_w_stage(t) / t->group) /
+                        (t->warps * t->panels * GRID_LANES);
         return warps_registers(m, rows, t->vectors, lane, (int)words) + t->added;
 }
 
@@ -208,15 +231,17 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                                  .across = 1 };
         const int64_t panels = type_extent(w, 0) / op_int(op, "groups");
         t->bulk = s->bulk && target_gpu(target)->bulk_copies && panels % t->panels == 0;
-        t->added = t->parts > 1 || s->row_clusters ? 0 : added_bytes(op, t);       /* with parts or whole rows another phase adds it, which has other shared memory */
+        /* with parts or whole rows another phase adds it, which has other shared memory */
+        t->added = t->parts > 1 || s->row_clusters ? 0 : added_bytes(op, t);
         if (t->positions > 0)
                 warp_tile_apart(t, target);
         if (t->positions > 0 && s->row_clusters)
                 make_row_clusters(t, op, target);
-        t->fused_pool = t->positions > 0 && s->fused_pool && !t->row_clusters && (t->parts == 1 || t->cluster) && warp_tile_images(op, t) > 0 &&
-                    t->panels * t->vectors * t->lanes % t->parts == 0;
-        return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 && iterations % t->parts == 0 &&
-               t->positions % (t->warps * m->positions) == 0 &&
+        t->fused_pool = t->positions > 0 && s->fused_pool && !t->row_clusters &&
+                        (t->parts == 1 || t->cluster) && warp_tile_images(op, t) > 0 &&
+                        t->panels * t->vectors * t->lanes % t->parts == 0;
+        return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 &&
+               iterations % t->parts == 0 && t->positions % (t->warps * m->positions) == 0 &&
                t->positions / t->warps <= TILE_MAX && t->words <= TILE_MAX &&
                t->warps * t->panels <= GRID_WARPS_MAX && m->channels * bytes == COPY_BYTES &&
                warp_tile_shared(t) <= GRID_SHARED_MAX;
@@ -239,13 +264,15 @@ struct loop_expr *warps_row(struct warps *w, struct loop_expr *warp)
         const struct warp_tile *t = &w->tile;
         if (t->warps == 1)
                 return number(w->s.e, 0);
-        struct loop_expr *row = t->panels > 1 ? emit_op_int(w->s.e, LOOP_REM, warp, t->warps) : warp;
+        struct loop_expr *row =
+                t->panels > 1 ? emit_op_int(w->s.e, LOOP_REM, warp, t->warps) : warp;
         return times(w->s.e, row, t->positions / t->warps);
 }
 
 struct loop_expr *warps_panel(struct warps *w, struct loop_expr *warp)
 {
-        return w->tile.panels > 1 ? emit_op_int(w->s.e, LOOP_DIV, warp, w->tile.warps) : number(w->s.e, 0);
+        return w->tile.panels > 1 ? emit_op_int(w->s.e, LOOP_DIV, warp, w->tile.warps)
+                                  : number(w->s.e, 0);
 }
 
 struct loop_tiles warps_shape(const struct warps *w)
@@ -255,7 +282,8 @@ struct loop_tiles warps_shape(const struct warps *w)
                                     .rows = t->rows };
 }
 
-void warps_split_position(struct warps *w, struct loop_expr *p, struct loop_expr **along, struct loop_expr **image)
+void warps_split_position(struct warps *w, struct loop_expr *p, struct loop_expr **along,
+                          struct loop_expr **image)
 {
         struct emit *e = w->s.e;
         for (int d = w->s.spatial_count - 1; d >= 0; d--) {
@@ -272,7 +300,8 @@ struct loop_expr *warps_stage(struct warps *w, struct loop_expr *iteration, int6
         return times(w->s.e, emit_op_int(w->s.e, LOOP_REM, iteration, w->tile.stages), size);
 }
 
-struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp, struct loop_expr *iteration)
+struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp,
+                                    struct loop_expr *iteration)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
@@ -298,7 +327,10 @@ struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp, str
 struct loop_expr *warps_iteration(struct warps *w, struct loop_expr *i)
 {
         struct emit *e = w->s.e;
-        return w->tile.parts > 1 ? emit_let(e, "of_all", plus(e, times(e, w->part, w->iterations / w->tile.parts), i)) : i;
+        return w->tile.parts > 1
+                       ? emit_let(e, "of_all",
+                                  plus(e, times(e, w->part, w->iterations / w->tile.parts), i))
+                       : i;
 }
 
 /* Starts the copies of the first `count` iterations. On devices with programmatic dependent launch,
@@ -307,10 +339,12 @@ struct loop_expr *warps_iteration(struct warps *w, struct loop_expr *i)
 void warps_copy_first(struct warps *w, int64_t count)
 {
         struct emit *e = w->s.e;
-        const bool dependent = target_has_dependent_launch(w->s.target) && value_is_constant(op_operand(w->s.op, 1));
+        const bool dependent = target_has_dependent_launch(w->s.target) &&
+                               value_is_constant(op_operand(w->s.op, 1));
         for (int both = !dependent; both < 2; both++) {
                 const bool of_w = !both || !dependent, bulk = of_w && w->tile.bulk;
-                struct loop_expr *iteration = warps_iteration(w, emit_for(e, "stage", number(e, 0), number(e, count)));
+                struct loop_expr *iteration =
+                        warps_iteration(w, emit_for(e, "stage", number(e, 0), number(e, count)));
                 if (bulk)
                         warps_run_w(w, iteration);
                 if (both || !bulk) {
@@ -336,16 +370,21 @@ static void add_up(struct warps *w)
         const int64_t iterations = w->iterations / w->tile.parts;
         int64_t first = iterations < ahead ? iterations : ahead;
         warps_copy_first(w, first);
-        if (w->added) {                 /* The residual is committed with iteration `ahead`, so no earlier iteration waits for it. */
+        if (w->added) {                 /* The residual is committed with iteration `ahead`, so no
+                                         * earlier iteration waits for it. */
                 warps_copy_added(w, emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w)));
                 emit_end(e);
         }
         for (int64_t i = first; i < ahead; i++)
-                warps_add(w, STMT_COMMIT, 0);         /* an empty batch, because waits count batches */
+                warps_add(w, STMT_COMMIT, 0);         /* an empty batch, because waits count batches
+                                                       */
         warps_add(w, STMT_WAIT, ahead - 1);
-        struct loop_expr *iteration = emit_for(e, "iteration", number(e, 0), number(e, iterations)), *of_all = warps_iteration(w, iteration);
+        struct loop_expr *iteration = emit_for(e, "iteration", number(e, 0), number(e, iterations)),
+                         *of_all = warps_iteration(w, iteration);
         /* Copies for a later iteration are under way while this one is multiplied. */
-        struct loop_expr *next = iterations > ahead ? emit_let(e, "next", plus(e, iteration, number(e, ahead))) : NULL;
+        struct loop_expr *next = iterations > ahead
+                                         ? emit_let(e, "next", plus(e, iteration, number(e, ahead)))
+                                         : NULL;
         if (next && w->tile.bulk) {
                 emit_if(e, warps_less(w, next, iterations));
                 warps_run_w(w, warps_iteration(w, next));
@@ -374,16 +413,22 @@ static void add_up(struct warps *w)
 
 /* ---- the kernel ---- */
 
-static struct loop_buffer *alloc(struct warps *w, const char *name, enum element element, int64_t extent, enum loop_space space)
+static struct loop_buffer *alloc(struct warps *w, const char *name, enum element element,
+                                 int64_t extent, enum loop_space space)
 {
         struct loop_buffer *b = ARENA_NEW(w->s.arena, struct loop_buffer);
-        *b = (struct loop_buffer){ .name = emit_name(w->s.e, name), .element = element, .extent = extent,
-                                   .space = space, .offset = -1, .access = ACCESS_INOUT };
+        *b = (struct loop_buffer){ .name = emit_name(w->s.e, name),
+                                   .element = element,
+                                   .extent = extent,
+                                   .space = space,
+                                   .offset = -1,
+                                   .access = ACCESS_INOUT };
         loop_append(w->s.arena, w->s.e->scope->block, STMT_ALLOC)->buffer = b;
         return b;
 }
 
-struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element element, int64_t extent)
+struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element element,
+                                 int64_t extent)
 {
         return alloc(w, name, element, extent, SPACE_SHARED);
 }
@@ -395,7 +440,8 @@ static int64_t band_of(const struct warps *w, int64_t across, int64_t down)
 {
         const struct warp_tile *t = &w->tile;
         const struct gpu *g = target_gpu(w->s.target);
-        const int64_t running = g && g->multiprocessors ? g->multiprocessors : across * down, width = (int64_t)t->panels * t->vectors * t->lanes;
+        const int64_t running = g && g->multiprocessors ? g->multiprocessors : across * down,
+                      width = (int64_t)t->panels * t->vectors * t->lanes;
         int64_t best = across, least = INT64_MAX;
         for (int64_t band = across; band >= 1 && across * down > running; band--) {
                 const int64_t under = divide_up(running, band), rows = under < down ? under : down;
@@ -415,18 +461,23 @@ static void place_block(struct warps *w, struct loop_expr *block)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
-        const int64_t across = divide_up(w->s.panels, t->panels), down = divide_up(w->positions, t->positions), band = band_of(w, across, down);
+        const int64_t across = divide_up(w->s.panels, t->panels),
+                      down = divide_up(w->positions, t->positions), band = band_of(w, across, down);
         struct loop_expr *in_band = NULL;
         if (t->row_clusters) {
-                w->panel = emit_let(e, "first_panel", times(e, emit_op_int(e, LOOP_DIV, w->number, t->parts), t->panels));
+                w->panel = emit_let(
+                        e, "first_panel",
+                        times(e, emit_op_int(e, LOOP_DIV, w->number, t->parts), t->panels));
         } else {
                 in_band = emit_op_int(e, LOOP_REM, block, band);
                 block = emit_op_int(e, LOOP_DIV, block, band);
         }
-        w->position = emit_let(e, "first", times(e, emit_op_int(e, LOOP_REM, block, down), t->positions));
+        w->position =
+                emit_let(e, "first", times(e, emit_op_int(e, LOOP_REM, block, down), t->positions));
         block = emit_op_int(e, LOOP_DIV, block, down);
         if (in_band && band < across) {
-                in_band = plus(e, times(e, emit_op_int(e, LOOP_REM, block, across / band), band), in_band);
+                in_band = plus(e, times(e, emit_op_int(e, LOOP_REM, block, across / band), band),
+                               in_band);
                 block = emit_op_int(e, LOOP_DIV, block, across / band);
         }
         if (in_band)
@@ -434,7 +485,8 @@ static void place_block(struct warps *w, struct loop_expr *block)
         w->group = emit_let(e, "group", emit_op_int(e, LOOP_REM, block, w->groups));
 }
 
-int64_t warp_tile_count(const struct warp_tile *t, int64_t groups, int64_t positions, int64_t panels)
+int64_t warp_tile_count(const struct warp_tile *t, int64_t groups, int64_t positions,
+                        int64_t panels)
 {
         return groups * divide_up(positions, t->positions) * divide_up(panels, t->panels);
 }
@@ -456,7 +508,8 @@ static bool move_values_in(struct loop_block *body, int behind)
         if (!last)
                 return false;
         struct loop_block *block = last->body;
-        if (last->for_kind == FOR_GPU_CLUSTER) {          /* the last loop over blocks stands in the cluster */
+        if (last->for_kind == FOR_GPU_CLUSTER) {          /* the last loop over blocks stands in the
+                                                           * cluster */
                 int loops_left = -1 - behind;
                 for (last = block->first; last; last = last->next)
                         loops_left += last->kind == STMT_FOR;
@@ -479,7 +532,8 @@ static void open_members(struct warps *w, const char *name)
         const struct warp_tile *t = &w->tile;
         w->number = w->part = emit_grid(w->s.e, name, FOR_GPU_BLOCK, warp_tile_members(t));
         if (t->row_clusters)
-                w->part = emit_let(w->s.e, "part", emit_op_int(w->s.e, LOOP_REM, w->number, t->parts));
+                w->part = emit_let(w->s.e, "part",
+                                   emit_op_int(w->s.e, LOOP_REM, w->number, t->parts));
 }
 
 /* Opens the loops over blocks, or over clusters and their blocks; returns the number of the tile,
@@ -491,7 +545,8 @@ static struct loop_expr *open_blocks(struct warps *w, int64_t tiles)
         struct loop_expr *tile;
         if (t->cluster) {
                 tile = emit_grid(e, "tile", FOR_GPU_CLUSTER, tiles / t->across);
-                w->partial = alloc(w, "partial", w->s.multiply->sum, warp_tile_members(t) * warp_tile_part(t), SPACE_CLUSTER);
+                w->partial = alloc(w, "partial", w->s.multiply->sum,
+                                   warp_tile_members(t) * warp_tile_part(t), SPACE_CLUSTER);
                 open_members(w, t->row_clusters ? "member" : "part");
                 return tile;
         }
@@ -550,16 +605,21 @@ static bool write_blocks(struct kernel_state *s)
         w->ws = warps_shared(w, "ws", s->ws->element, t->stages * warps_w_stage(t));
         if (t->added) {
                 const struct value *added = warps_added(s->op);
-                w->added = warps_shared(w, "added", element_storage(added->type->element), t->positions * warp_tile_added_row(t));
+                w->added = warps_shared(w, "added", element_storage(added->type->element),
+                                        t->positions * warp_tile_added_row(t));
         }
         if (t->fused_pool && !t->cluster) {
                 w->partial = warps_shared(w, "results", s->multiply->sum, warp_tile_part(t));
                 w->number = w->part = number(e, 0);
         }
         if (t->parts == 1 && !t->row_clusters && !t->fused_pool)
-                w->out = warps_shared(w, "sums", s->multiply->sum, warps_count(w) * t->rows * warp_tile_out(t));
+                w->out = warps_shared(w, "sums", s->multiply->sum,
+                                      warps_count(w) * t->rows * warp_tile_out(t));
         (t->warp_group ? groups_add_up : add_up)(w);
-        (t->cluster || t->fused_pool ? warps_leave_part : t->parts > 1 ? warps_write_partial : t->warp_group ? groups_write_results : warps_write_results)(w);
+        (t->cluster || t->fused_pool ? warps_leave_part
+         : t->parts > 1              ? warps_write_partial
+         : t->warp_group             ? groups_write_results
+                                     : warps_write_results)(w);
         write_behind(w, tile);
         return move_values_in(e->scope->block, t->row_clusters);
 }
@@ -573,8 +633,10 @@ struct kernel_state *warps_prepare(const struct kernel_state *common)
         w->s = *common;
         struct schedule_grid words = *common->grid;
         words.fused_pool &= common->pool != NULL;       /* without a pool the results are stored */
-        if ((!warp_tile_of(op, target, &words, &w->tile) && !group_tile_of(op, target, &words, &w->tile)) || common->prologue || common->pad ||
-            common->x.stride[common->rank - 1] != 1 || (common->pool && !w->tile.fused_pool))
+        if ((!warp_tile_of(op, target, &words, &w->tile) &&
+             !group_tile_of(op, target, &words, &w->tile)) ||
+            common->prologue || common->pad || common->x.stride[common->rank - 1] != 1 ||
+            (common->pool && !w->tile.fused_pool))
                 return NULL;
         w->s.multiply = packed_multiply(op, target, SUMS_IN_TILES);
         if (common->pool && common->result->type->element != w->s.multiply->sum)
@@ -590,7 +652,8 @@ struct kernel_state *warps_prepare(const struct kernel_state *common)
         w->s.panels = type_extent(wt, 0) / w->groups;
         const int64_t deeper = w->inner * w->tile.group /
                                (type_extent(wt, wt->rank - 3) *
-                                packed_group(x, wt)); /* offsets of the window that count as channels */
+                                packed_group(x, wt)); /* offsets of the window that count as
+                                                       * channels */
         if (deeper > 1)
                 w->s.spatial[w->s.spatial_count - 1].window = 1;
         w->iterations = w->blocks * w->inner / w->tile.words;
@@ -602,7 +665,8 @@ struct kernel_state *warps_prepare(const struct kernel_state *common)
                 const struct spatial *dim = &w->s.spatial[d];
                 w->iterations *= dim->window;
                 w->of_image *= dim->extent;
-                aligned |= (dim->extent > 1 ? dim->x_step : 0) | (dim->window > 1 ? dim->x_window : 0);
+                aligned |=
+                        (dim->extent > 1 ? dim->x_step : 0) | (dim->window > 1 ? dim->x_window : 0);
         }
         w->positions = w->images * w->of_image;
         if (w->tile.row_clusters && !warps_have_rows(w))
@@ -610,5 +674,7 @@ struct kernel_state *warps_prepare(const struct kernel_state *common)
         /* Words are copied whole, so x must have all channels of the last word, and each row must
          * begin at a whole word. */
         bool whole = op_int(op, "channels") * deeper == w->blocks * w->inner * w->tile.group;
-        return whole && aligned % w->tile.group == 0 && w->positions > 0 && w->iterations > 0 ? &w->s : NULL;
+        return whole && aligned % w->tile.group == 0 && w->positions > 0 && w->iterations > 0
+                       ? &w->s
+                       : NULL;
 }

@@ -11,21 +11,28 @@
 /* The tile of sums that a block of the grid computes, and how. */
 struct warp_tile {
         int positions;                  /* of a block */
-        int warps, panels;              /* warps that share the positions of a panel; panels of a block. It has warps * panels warps */
-        int stages;                     /* iterations whose operands lie in shared memory at a time */
+        int warps, panels;              /* warps that share the positions of a panel; panels of a
+                                         * block. It has warps * panels warps */
+        int stages;                     /* iterations whose operands lie in shared memory at a time
+                                         */
         int words;                      /* of channels that an iteration multiplies */
         int parts;                      /* blocks that share the channels of a tile (split-K) */
         int rows;                       /* positions of a fragment */
         int vectors, lanes;             /* a panel has vectors * lanes outputs */
         int group;                      /* channels of a word */
         int bytes;                      /* of an element of x */
-        int across;                     /* blocks side by side in a cluster that has whole rows; else 1 */
-        int added;                      /* bytes of an element of the residual that is copied into shared memory for the epilogue; 0: none is */
+        int across;                     /* blocks side by side in a cluster that has whole rows;
+                                         * else 1 */
+        int added;                      /* bytes of an element of the residual that is copied into
+                                         * shared memory for the epilogue; 0: none is */
         int64_t length;                 /* elements of a whole row */
         bool warp_group;                /* the block's warps multiply by warp-group MMA */
-        bool cluster;                   /* blocks of all parts, and those across, are a cluster, which keeps their sums in distributed shared memory */
-        bool row_clusters;              /* a cluster has whole rows of the results, and goes on with them */
-        bool fused_pool;                /* a reduction over all positions of an image is stored in place of the results */
+        bool cluster;                   /* blocks of all parts, and those across, are a cluster,
+                                         * which keeps their sums in distributed shared memory */
+        bool row_clusters;              /* a cluster has whole rows of the results, and goes on with
+                                         * them */
+        bool fused_pool;                /* a reduction over all positions of an image is stored in
+                                         * place of the results */
         bool bulk;                      /* weights come by bulk copies */
 };
 
@@ -36,7 +43,8 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
 /* The same for warp-group MMA (contract_warp_groups.c): the tile, its bytes of shared memory,
  * registers of a lane, and elements from a position to the next where results wait in shared
  * memory. */
-bool group_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s, struct warp_tile *t);
+bool group_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s,
+                   struct warp_tile *t);
 int64_t group_tile_shared(const struct warp_tile *t);
 int group_tile_registers(const struct warp_tile *t);
 int64_t group_tile_out(const struct warp_tile *t);
@@ -67,6 +75,7 @@ int64_t warp_tile_added_row(const struct warp_tile *t);
  * `positions` positions of all images and `panels` panels a group. */
 int64_t warp_tile_shared(const struct warp_tile *t);
 int warp_tile_registers(const struct multiply *m, const struct warp_tile *t);
-int64_t warp_tile_count(const struct warp_tile *t, int64_t groups, int64_t positions, int64_t panels);
+int64_t warp_tile_count(const struct warp_tile *t, int64_t groups, int64_t positions,
+                        int64_t panels);
 
 #endif

@@ -39,7 +39,11 @@ struct launching {
 /* ---- what is constant ---- */
 
 /* What a parameter of a kernel is in all calls of main. */
-struct argument { const struct loop_function *f; const struct loop_buffer *parameter; bool constant, input; };
+struct argument {
+        const struct loop_function *f;
+        const struct loop_buffer *parameter;
+        bool constant, input;
+};
 
 static void look_at_call(struct loop_stmt *s, void *context)
 {
@@ -62,7 +66,10 @@ static struct argument argument_of(const struct launching *l, const struct loop_
         return a;
 }
 
-static bool is_constant(const struct launching *l, const struct loop_buffer *parameter) { return argument_of(l, parameter).constant; }
+static bool is_constant(const struct launching *l, const struct loop_buffer *parameter)
+{
+        return argument_of(l, parameter).constant;
+}
 
 /* ---- where a phase waits ---- */
 
@@ -104,7 +111,8 @@ static bool touches(const struct launching *l, const struct loop_stmt *s)
  * product. */
 struct row_product { struct loop_stmt *warps, *product; };
 
-static bool find_row_product(const struct launching *l, struct loop_stmt *first, struct row_product *r)
+static bool find_row_product(const struct launching *l, struct loop_stmt *first,
+                             struct row_product *r)
 {
         for (r->warps = first; r->warps; r->warps = r->warps->next) {
                 if (r->warps->kind != STMT_FOR || r->warps->for_kind != FOR_GPU_WARP)
@@ -112,7 +120,8 @@ static bool find_row_product(const struct launching *l, struct loop_stmt *first,
                 r->product = r->warps->body->first;
                 while (r->product && r->product->kind == STMT_LET && !touches(l, r->product))
                         r->product = r->product->next;
-                if (r->product && r->product->kind == STMT_MULTIPLY && r->product->tiles.rows == 1 && r->product->variable->warps &&
+                if (r->product && r->product->kind == STMT_MULTIPLY &&
+                    r->product->tiles.rows == 1 && r->product->variable->warps &&
                     is_constant(l, loop_buffer_root(r->product->weights, NULL)))
                         return true;
         }
@@ -129,10 +138,12 @@ static struct loop_variable *twin_of(const struct twin *twins, const struct loop
         return twins ? twins->variable : NULL;
 }
 
-static struct twin *add_twin(const struct launching *l, struct names *names, struct twin *twins, const struct loop_variable *v)
+static struct twin *add_twin(const struct launching *l, struct names *names, struct twin *twins,
+                             const struct loop_variable *v)
 {
         struct twin *t = ARENA_NEW(l->scratch, struct twin);
-        const char *name = arena_string(l->p->arena, text_identifier(names, v->name, strlen(v->name), "v"));
+        const char *name =
+                arena_string(l->p->arena, text_identifier(names, v->name, strlen(v->name), "v"));
         *t = (struct twin){ v, loop_variable_new(l->p->arena, name, v->type, v->kind), twins };
         return t;
 }
@@ -144,7 +155,8 @@ static void use_twins(struct loop_expr *e, void *context)
                 e->variable = v;
 }
 
-static struct loop_expr *copy_for_twins(const struct launching *l, struct twin *twins, const struct loop_expr *e)
+static struct loop_expr *copy_for_twins(const struct launching *l, struct twin *twins,
+                                        const struct loop_expr *e)
 {
         struct loop_expr *copy = loop_expr_copy(l->p->arena, e);
         loop_expr_walk(copy, use_twins, twins);
@@ -153,7 +165,8 @@ static struct loop_expr *copy_for_twins(const struct launching *l, struct twin *
 
 /* A loop over warps that prefetches what each warp's product reads of its weights, behind the lets
  * that say where they are. */
-static void prefetch_weights(const struct launching *l, struct loop_block *block, const struct row_product *r)
+static void prefetch_weights(const struct launching *l, struct loop_block *block,
+                             const struct row_product *r)
 {
         struct names *names = loop_names_of(l->scratch, l->f);
         struct twin *twins = add_twin(l, names, NULL, r->warps->variable);
@@ -173,13 +186,19 @@ static void prefetch_weights(const struct launching *l, struct loop_block *block
         prefetch->buffer = product->weights;
         prefetch->a = copy_for_twins(l, twins, product->b);
         prefetch->code = 3;
-        prefetch->step = (int64_t)product->tiles.depth * product->tiles.group * product->variable->type.lanes;
+        prefetch->step = (int64_t)product->tiles.depth * product->tiles.group *
+                         product->variable->type.lanes;
         product->tiles.prefetched = true;
 }
 
 /* ---- what comes to L2 ---- */
 
-struct prefetching { const struct launching *l; struct loop_block *block; const struct loop_buffer **seen; int count; };
+struct prefetching {
+        const struct launching *l;
+        struct loop_block *block;
+        const struct loop_buffer **seen;
+        int count;
+};
 
 /* A buffer that is loaded or copied behind the wait: a constant, of at most as many bytes as the
  * cost model lets through, or an input of the model. An input need not be there yet: what is
@@ -192,7 +211,9 @@ static void prefetch_buffer(struct prefetching *p, struct loop_buffer *b, bool i
                 return;
         const int64_t bytes = b->extent * element_info[b->element].bytes / COPY_BYTES * COPY_BYTES;
         const struct argument a = argument_of(p->l, b);
-        bool done = !bytes || !((a.constant && grid_prefetches_constant(p->l->target, bytes, is_copied)) || (a.input && grid_prefetches_input(p->l->target, bytes, is_copied)));
+        bool done = !bytes ||
+                    !((a.constant && grid_prefetches_constant(p->l->target, bytes, is_copied)) ||
+                      (a.input && grid_prefetches_input(p->l->target, bytes, is_copied)));
         for (int i = 0; i < p->count; i++)
                 done |= p->seen[i] == b;
         if (done)
@@ -212,7 +233,10 @@ static void prefetch_loaded(struct loop_expr *e, void *context)
                 prefetch_buffer(context, e->buffer, false);
 }
 
-static void prefetch_copied(struct loop_stmt *s, void *context) { prefetch_buffer(context, s->source, true); }
+static void prefetch_copied(struct loop_stmt *s, void *context)
+{
+        prefetch_buffer(context, s->source, true);
+}
 
 /* ---- phases ---- */
 
@@ -251,7 +275,8 @@ static void wait_in_phase(struct launching *l, struct loop_stmt *phase)
         if (!grid_lanes(phase->body))   /* it does nothing, and is not launched */
                 return;
         if (phase->for_kind == FOR_GPU_CLUSTER)
-                for (block = phase->body->first; block && (block->kind != STMT_FOR || block->for_kind != FOR_GPU_BLOCK);)
+                for (block = phase->body->first;
+                     block && (block->kind != STMT_FOR || block->for_kind != FOR_GPU_BLOCK);)
                         block = block->next;
         if (block && !waits(block->body))
                 wait_in_block(l, block->body);
@@ -261,7 +286,8 @@ static void set_alias_classes(const struct launching *l)
 {
         int classes = 0;
         for (int i = 0; i < l->f->buffer_count; i++)
-                classes = l->f->buffers[i]->alias_class > classes ? l->f->buffers[i]->alias_class : classes;
+                classes = l->f->buffers[i]->alias_class > classes ? l->f->buffers[i]->alias_class
+                                                                  : classes;
         for (int i = 0; i < l->f->buffer_count; i++) {
                 struct loop_buffer *b = l->f->buffers[i];
                 if (!b->alias_class && b->access == ACCESS_IN && !is_constant(l, b))

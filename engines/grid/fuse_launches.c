@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuse_launches: what a kernel of one block makes for one other kernel, each block of that makes for itself. A launch takes longer than the block.
+/* fuse_launches: what a kernel of one block makes for one other kernel, each block of that makes
+ * for itself. A launch takes longer than the block.
  *
  *     kernel @norm(%x, %y) {                         kernel @product(%x, %w, %z) {
  *       for %block = 0 to 1 gpu_block {                for %b = 0 to 288 gpu_block {
@@ -18,9 +19,10 @@
  *       call @norm(@a, @t)
  *       call @product(@t, @weights, @c)
  *
- * The reader copies all of what it reads of that as it lies, and nothing else. Of elements that blocks of lanes make its warps make
- * some each, as long as they are few. Blocks of a later wave make it again; where there are so many
- * waves that this takes longer than the launch, blocks that copy nothing else become iterations of those of one wave:
+ * The reader copies all of what it reads of that as it lies, and nothing else. Of elements that
+ * blocks of lanes make its warps make some each, as long as they are few. Blocks of a later wave
+ * make it again; where there are so many waves that this takes longer than the launch, blocks that
+ * copy nothing else become iterations of those of one wave:
  *
  *       for %block = 0 to 1257 gpu_block {
  *         ...
@@ -28,9 +30,9 @@
  *           let %b : index = %block * 5 + %iteration
  *           if %b < 6283 {
  *
- * Kernels of rows go on in the clusters that have these (fuse_launches_rows.c); what is small and stands
- * alone is done beside something else (fuse_launches_apart.c). Exact to the bit: nothing is
- * computed otherwise. */
+ * Kernels of rows go on in the clusters that have these (fuse_launches_rows.c); what is small
+ * and stands alone is done beside something else (fuse_launches_apart.c). Exact to the bit:
+ * nothing is computed otherwise. */
 #include "engines/grid/fuse_launches.h"
 
 #include <string.h>
@@ -45,28 +47,38 @@
 const struct loop_stmt *launches_phase(const struct loop_function *f)
 {
         const struct loop_stmt *phase = loop_is_grid(f) ? f->body->first : NULL;
-        return phase && !phase->next && phase->for_kind == FOR_GPU_BLOCK && !f->can_fail && !f->scalar_count ? phase : NULL;
+        return phase && !phase->next && phase->for_kind == FOR_GPU_BLOCK && !f->can_fail &&
+                               !f->scalar_count
+                       ? phase
+                       : NULL;
 }
 
-bool launches_is_warps(const struct loop_stmt *s) { return s && s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP; }
+bool launches_is_warps(const struct loop_stmt *s)
+{
+        return s && s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP;
+}
 
 /* elements, of a lane each, that few lanes can make one after the other */
 static bool is_of_lanes(const struct loop_stmt *phase, const struct loop_stmt *warps)
 {
         const struct loop_stmt *lanes = warps->body->first;
-        return phase->b->literal.i * warps->b->literal.i <= GRID_ITERATIONS_MAX && lanes && !lanes->next && lanes->kind == STMT_FOR &&
-               lanes->for_kind == FOR_GPU_LANE && grid_iterations_can(lanes->body);
+        return phase->b->literal.i * warps->b->literal.i <= GRID_ITERATIONS_MAX && lanes &&
+               !lanes->next && lanes->kind == STMT_FOR && lanes->for_kind == FOR_GPU_LANE &&
+               grid_iterations_can(lanes->body);
 }
 
 /* its result; NULL: it is no block of one warp that has one, and no few elements */
 static struct loop_buffer *made_by(const struct loop_function *f)
 {
-        const struct loop_stmt *phase = launches_phase(f), *warps = phase ? phase->body->first : NULL;
+        const struct loop_stmt *phase = launches_phase(f),
+                               *warps = phase ? phase->body->first : NULL;
         struct loop_buffer *made = NULL;
-        if (!launches_is_warps(warps) || warps->next || ((phase->b->literal.i != 1 || warps->b->literal.i != 1) && !is_of_lanes(phase, warps)))
+        if (!launches_is_warps(warps) || warps->next ||
+            ((phase->b->literal.i != 1 || warps->b->literal.i != 1) && !is_of_lanes(phase, warps)))
                 return NULL;
         for (int i = 0; i < f->buffer_count; i++)
-                if (f->buffers[i]->access == ACCESS_INOUT || (f->buffers[i]->access == ACCESS_OUT && made))
+                if (f->buffers[i]->access == ACCESS_INOUT ||
+                    (f->buffers[i]->access == ACCESS_OUT && made))
                         return NULL;
                 else if (f->buffers[i]->access == ACCESS_OUT)
                         made = f->buffers[i];
@@ -76,7 +88,8 @@ static struct loop_buffer *made_by(const struct loop_function *f)
 struct reading {
         const struct loop_buffer *x;    /* that is read */
         struct loop_buffer *xs;         /* that it is copied into */
-        int copies, others;             /* statements that copy it as it lies; all that touch it, or copy others */
+        int copies, others;             /* statements that copy it as it lies; all that touch it, or
+                                         * copy others */
         bool more;                      /* a loop over warps does more than copy */
 };
 
@@ -90,8 +103,9 @@ static void count_copy(struct loop_stmt *s, void *context)
 {
         struct reading *r = context;
         const bool copy = s->kind == STMT_COPY;
-        if (copy && s->source == r->x && !s->c && s->code * element_info[s->buffer->element].bytes <= COPY_BYTES && loop_expr_same(s->a, s->b) &&
-            (!r->xs || r->xs == s->buffer)) {
+        if (copy && s->source == r->x && !s->c &&
+            s->code * element_info[s->buffer->element].bytes <= COPY_BYTES &&
+            loop_expr_same(s->a, s->b) && (!r->xs || r->xs == s->buffer)) {
                 r->copies++;
                 r->xs = s->buffer;
         } else {
@@ -100,8 +114,10 @@ static void count_copy(struct loop_stmt *s, void *context)
         r->more |= !copy && s->kind != STMT_FOR && s->kind != STMT_IF && s->kind != STMT_LET;
 }
 
-/* the loop over warps of the reader that does nothing but copy x as it lies, with a commit and a wait behind it; NULL: it reads x otherwise */
-static struct loop_stmt *copies_of(const struct loop_function *reader, const struct loop_buffer *x, struct loop_buffer **xs)
+/* the loop over warps of the reader that does nothing but copy x as it lies, with a commit and a
+ * wait behind it; NULL: it reads x otherwise */
+static struct loop_stmt *copies_of(const struct loop_function *reader, const struct loop_buffer *x,
+                                   struct loop_buffer **xs)
 {
         const struct loop_stmt *phase = launches_phase(reader);
         struct loop_stmt *found = NULL;
@@ -117,33 +133,44 @@ static struct loop_stmt *copies_of(const struct loop_function *reader, const str
                 if (r.copies && !r.more && r.copies == all.copies)
                         found = s;
         }
-        const struct loop_stmt *commit = found ? found->next : NULL, *wait = commit ? commit->next : NULL;
-        if (!found || all.others || !wait || commit->kind != STMT_COMMIT || wait->kind != STMT_WAIT || wait->code)
+        const struct loop_stmt *commit = found ? found->next : NULL,
+                               *wait = commit ? commit->next : NULL;
+        if (!found || all.others || !wait || commit->kind != STMT_COMMIT ||
+            wait->kind != STMT_WAIT || wait->code)
                 return NULL;
         *xs = all.xs;
         return found;
 }
 
-static void find_copy(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_COPY || s->kind == STMT_COMMIT || s->kind == STMT_WAIT; }
+static void find_copy(struct loop_stmt *s, void *found)
+{
+        *(bool *)found |= s->kind == STMT_COPY || s->kind == STMT_COMMIT || s->kind == STMT_WAIT;
+}
 
 /* Can what stands behind the reader's copies be done again and again? */
 static bool repeats(const struct loop_stmt *copies)
 {
-        struct loop_block behind = { .first = copies->next->next->next };       /* commit and wait */
+        /* commit and wait */
+        struct loop_block behind = { .first = copies->next->next->next };
         bool found = false;
         loop_block_walk(&behind, find_copy, NULL, &found);
         return !found;
 }
 
-/* A launch less, for which all waves of the reader's blocks make it again: how many of its blocks are one's iterations, so that this pays. 0: it does not */
-static int64_t iterations_of(const struct launches *a, const struct loop_function *maker, const struct loop_function *reader, const struct loop_stmt *copies)
+/* A launch less, for which all waves of the reader's blocks make it again: how many of its
+ * blocks are one's iterations, so that this pays. 0: it does not */
+static int64_t iterations_of(const struct launches *a, const struct loop_function *maker,
+                             const struct loop_function *reader, const struct loop_stmt *copies)
 {
         const struct gpu *g = target_gpu(a->target);
-        const struct grid_cost made = grid_cost_of(a->target, maker, maker->body->first, a->cold), read = grid_cost_of(a->target, reader, reader->body->first, a->cold);
+        const struct grid_cost made = grid_cost_of(a->target, maker, maker->body->first, a->cold),
+                               read = grid_cost_of(a->target, reader, reader->body->first, a->cold);
         if (read.waves * (made.seconds - g->launch) < made.seconds)
                 return 1;
-        const int64_t resident = read.resident > 1 ? read.resident / 2 : read.resident;         /* of both a compiler makes code of more registers */
-        return repeats(copies) && resident ? divide_up(read.blocks, resident * g->multiprocessors) : 0;
+        /* of both a compiler makes code of more registers */
+        const int64_t resident = read.resident > 1 ? read.resident / 2 : read.resident;
+        return repeats(copies) && resident ? divide_up(read.blocks, resident * g->multiprocessors)
+                                           : 0;
 }
 
 /* ---- both as one ---- */
@@ -156,15 +183,22 @@ int launches_argument(const struct loop_function *f, const struct loop_buffer *p
         return i;
 }
 
-/* the only block and warp of the maker, which are the reader's first (NULL: there are several); where its result goes */
-struct moving { struct arena *arena; const struct loop_variable *block, *warp; const struct loop_buffer *from; struct loop_buffer *to; };
+/* the only block and warp of the maker, which are the reader's first (NULL: there are several);
+ * where its result goes */
+struct moving {
+        struct arena *arena;
+        const struct loop_variable *block, *warp;
+        const struct loop_buffer *from;
+        struct loop_buffer *to;
+};
 
 static void move_expr(struct loop_expr *e, void *context)
 {
         const struct moving *m = context;
         if (e->buffer == m->from)
                 e->buffer = m->to;
-        if (e->op == LOOP_VARIABLE && m->block && (e->variable == m->block || e->variable == m->warp))
+        if (e->op == LOOP_VARIABLE && m->block &&
+            (e->variable == m->block || e->variable == m->warp))
                 *e = *loop_index(m->arena, 0);
 }
 
@@ -192,9 +226,12 @@ static bool is_taken(struct loop_buffer *const *all, int count, const char *name
         return false;
 }
 
-void launches_parameters(struct arena *arena, const struct loop_function *maker, const struct loop_buffer *made, struct loop_function *f, const struct loop_buffer *read)
+void launches_parameters(struct arena *arena, const struct loop_function *maker,
+                         const struct loop_buffer *made, struct loop_function *f,
+                         const struct loop_buffer *read)
 {
-        struct loop_buffer **all = arena_array(arena, (size_t)(maker->buffer_count + f->buffer_count), sizeof *all);
+        struct loop_buffer **all =
+                arena_array(arena, (size_t)(maker->buffer_count + f->buffer_count), sizeof *all);
         int count = 0;
         for (int i = 0; i < maker->buffer_count; i++)
                 if (maker->buffers[i] != made) {
@@ -214,25 +251,34 @@ void launches_parameters(struct arena *arena, const struct loop_function *maker,
         }
 }
 
-/* So many blocks become one's iterations: all that stands in them, but memory and the warps that make x. */
-static void take_turns(struct arena *arena, struct loop_stmt *phase, const struct loop_stmt *makes, int64_t iterations)
+/* So many blocks become one's iterations: all that stands in them, but memory and the warps that
+ * make x. */
+static void take_turns(struct arena *arena, struct loop_stmt *phase, const struct loop_stmt *makes,
+                       int64_t iterations)
 {
         const int64_t blocks = phase->b->literal.i;
         struct loop_variable *number = phase->variable;
-        struct loop_block *old = phase->body, *once = phase->body = loop_block_new(arena), *again = loop_block_new(arena);
+        struct loop_block *old = phase->body, *once = phase->body = loop_block_new(arena),
+                          *again = loop_block_new(arena);
         phase->variable = loop_variable_new(arena, "block", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
         phase->b = loop_index(arena, divide_up(blocks, iterations));
-        struct loop_stmt *iteration = loop_append(arena, again, STMT_FOR), *let = loop_append(arena, iteration->body, STMT_LET);
-        iteration->variable = loop_variable_new(arena, "iteration", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        struct loop_stmt *iteration = loop_append(arena, again, STMT_FOR),
+                         *let = loop_append(arena, iteration->body, STMT_LET);
+        iteration->variable =
+                loop_variable_new(arena, "iteration", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
         iteration->a = loop_index(arena, 0);
         iteration->b = loop_index(arena, iterations);
         number->kind = VARIABLE_LET;
         let->variable = number;
-        let->a = loop_op(arena, LOOP_ADD, loop_op(arena, LOOP_MUL, loop_use(arena, phase->variable), loop_index(arena, iterations), NULL), loop_use(arena, iteration->variable), NULL);
+        let->a = loop_op(arena, LOOP_ADD,
+                         loop_op(arena, LOOP_MUL, loop_use(arena, phase->variable),
+                                 loop_index(arena, iterations), NULL),
+                         loop_use(arena, iteration->variable), NULL);
         struct loop_block *each = iteration->body;
         if (blocks % iterations) {
                 struct loop_stmt *inside = loop_append(arena, each, STMT_IF);
-                inside->a = loop_op(arena, LOOP_LT, loop_use(arena, number), loop_index(arena, blocks), NULL);
+                inside->a = loop_op(arena, LOOP_LT, loop_use(arena, number),
+                                    loop_index(arena, blocks), NULL);
                 each = inside->body;
         }
         for (struct loop_stmt *s = old->first, *next; s; s = next) {
@@ -246,7 +292,8 @@ static void take_turns(struct arena *arena, struct loop_stmt *phase, const struc
         once->end = &iteration->next;
 }
 
-static struct loop_stmt *let(struct arena *arena, struct loop_block *block, struct loop_variable *v, struct loop_expr *value)
+static struct loop_stmt *let(struct arena *arena, struct loop_block *block, struct loop_variable *v,
+                             struct loop_expr *value)
 {
         struct loop_stmt *s = loop_append(arena, block, STMT_LET);
         s->variable = v;
@@ -255,21 +302,34 @@ static struct loop_stmt *let(struct arena *arena, struct loop_block *block, stru
         return s;
 }
 
-/* All warps of the maker, in iterations of the reader's: elements of a lane, all computed before it stores any. */
-static void share_elements(struct arena *arena, const struct loop_stmt *block, const struct loop_stmt *warps, struct loop_stmt *reader)
+/* All warps of the maker, in iterations of the reader's: elements of a lane, all computed before
+ * it stores any. */
+static void share_elements(struct arena *arena, const struct loop_stmt *block,
+                           const struct loop_stmt *warps, struct loop_stmt *reader)
 {
-        const int64_t of_block = warps->b->literal.i, all = block->b->literal.i * of_block, sharing = reader->b->literal.i;
+        const int64_t of_block = warps->b->literal.i, all = block->b->literal.i * of_block,
+                      sharing = reader->b->literal.i;
         struct loop_stmt *lanes = warps->body->first;
-        struct loop_variable *iteration = loop_variable_new(arena, "iteration", LOOP_TYPE(E_INDEX), VARIABLE_LOOP), *number = loop_variable_new(arena, "number", LOOP_TYPE(E_INDEX), VARIABLE_LET);
+        struct loop_variable *iteration = loop_variable_new(arena, "iteration", LOOP_TYPE(E_INDEX),
+                                                            VARIABLE_LOOP),
+                             *number = loop_variable_new(arena, "number", LOOP_TYPE(E_INDEX),
+                                                         VARIABLE_LET);
         struct loop_block *body = loop_block_new(arena), *inside = body, *elements = lanes->body;
-        let(arena, body, number, loop_op(arena, LOOP_ADD, loop_op(arena, LOOP_MUL, loop_use(arena, iteration), loop_index(arena, sharing), NULL), loop_use(arena, reader->variable), NULL));
+        let(arena, body, number,
+            loop_op(arena, LOOP_ADD,
+                    loop_op(arena, LOOP_MUL, loop_use(arena, iteration), loop_index(arena, sharing),
+                            NULL),
+                    loop_use(arena, reader->variable), NULL));
         if (all % sharing) {
                 struct loop_stmt *there = loop_append(arena, body, STMT_IF);
-                there->a = loop_op(arena, LOOP_LT, loop_use(arena, number), loop_index(arena, all), NULL);
+                there->a = loop_op(arena, LOOP_LT, loop_use(arena, number), loop_index(arena, all),
+                                   NULL);
                 inside = there->body;
         }
-        let(arena, inside, block->variable, loop_op(arena, LOOP_DIV, loop_use(arena, number), loop_index(arena, of_block), NULL));
-        let(arena, inside, warps->variable, loop_op(arena, LOOP_REM, loop_use(arena, number), loop_index(arena, of_block), NULL));
+        let(arena, inside, block->variable,
+            loop_op(arena, LOOP_DIV, loop_use(arena, number), loop_index(arena, of_block), NULL));
+        let(arena, inside, warps->variable,
+            loop_op(arena, LOOP_REM, loop_use(arena, number), loop_index(arena, of_block), NULL));
         *inside->end = elements->first;
         inside->end = elements->end;
         lanes->body = loop_block_new(arena);
@@ -277,20 +337,26 @@ static void share_elements(struct arena *arena, const struct loop_stmt *block, c
         reader->body = warps->body;
 }
 
-static struct loop_function *join(struct launches *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader, const struct loop_buffer *x)
+static struct loop_function *join(struct launches *a, const struct loop_function *maker,
+                                  const struct loop_buffer *y, const struct loop_function *reader,
+                                  const struct loop_buffer *x)
 {
         struct arena *arena = a->p->arena;
         struct loop_function *m = kernel_copy(arena, maker), *f = kernel_copy(arena, reader);
-        struct loop_buffer *made = m->buffers[launches_argument(maker, y)], *read = f->buffers[launches_argument(reader, x)], *xs;
-        struct loop_stmt *copies = copies_of(f, read, &xs), *phase = f->body->first, *block = m->body->first, *warps = block->body->first;
+        struct loop_buffer *made = m->buffers[launches_argument(maker, y)],
+                           *read = f->buffers[launches_argument(reader, x)], *xs;
+        struct loop_stmt *copies = copies_of(f, read, &xs), *phase = f->body->first,
+                         *block = m->body->first, *warps = block->body->first;
         const int64_t iterations = iterations_of(a, maker, reader, copies);
         const bool one = block->b->literal.i == 1 && warps->b->literal.i == 1;
-        struct moving moving = { arena, one ? block->variable : NULL, one ? warps->variable : NULL, made, xs };
+        struct moving moving = { arena, one ? block->variable : NULL, one ? warps->variable : NULL,
+                                 made, xs };
         loop_block_walk(warps->body, move_stmt, move_expr, &moving);
         if (one) {
                 copies->body = loop_block_new(arena);
                 struct loop_stmt *first = loop_append(arena, copies->body, STMT_IF);
-                first->a = loop_op(arena, LOOP_LT, loop_use(arena, copies->variable), loop_index(arena, 1), NULL);
+                first->a = loop_op(arena, LOOP_LT, loop_use(arena, copies->variable),
+                                   loop_index(arena, 1), NULL);
                 first->body = warps->body;
         } else {
                 share_elements(arena, block, warps, copies);
@@ -309,17 +375,25 @@ static struct loop_function *join(struct launches *a, const struct loop_function
         return f;
 }
 
-void launches_describe(struct arena *arena, const struct loop_function *maker, const struct loop_function *reader, struct loop_function *f)
+void launches_describe(struct arena *arena, const struct loop_function *maker,
+                       const struct loop_function *reader, struct loop_function *f)
 {
-        f->location = maker->location && reader->location ? arena_printf(arena, "%s, %s", maker->location, reader->location) : reader->location;
-        f->summary = maker->summary && reader->summary ? arena_printf(arena, "%s; %s", maker->summary, reader->summary) : reader->summary;
+        f->location = maker->location && reader->location
+                              ? arena_printf(arena, "%s, %s", maker->location, reader->location)
+                              : reader->location;
+        f->summary = maker->summary && reader->summary
+                             ? arena_printf(arena, "%s; %s", maker->summary, reader->summary)
+                             : reader->summary;
 }
 
-struct loop_function *launches_joined(struct launches *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader,
-                                    const struct loop_buffer *x, launches_join how)
+struct loop_function *launches_joined(struct launches *a, const struct loop_function *maker,
+                                      const struct loop_buffer *y,
+                                      const struct loop_function *reader,
+                                      const struct loop_buffer *x, launches_join how)
 {
         for (int i = 0; i < a->pair_count; i++)
-                if (a->pairs[i].maker == maker && a->pairs[i].reader == reader && a->pairs[i].join == how)
+                if (a->pairs[i].maker == maker && a->pairs[i].reader == reader &&
+                    a->pairs[i].join == how)
                         return a->pairs[i].made;
         struct launches_pair pair = { maker, reader, how, how(a, maker, y, reader, x) };
         if (pair.made)
@@ -351,15 +425,19 @@ static bool writes(const struct loop_stmt *call, const struct loop_stmt *other)
 {
         for (int i = 0; i < call->function->buffer_count; i++)
                 for (int k = 0; k < other->function->buffer_count; k++)
-                        if (call->function->buffers[i]->access != ACCESS_IN && other->function->buffers[k]->access == ACCESS_IN &&
-                            loop_buffer_root(call->buffers[i], NULL) == loop_buffer_root(other->buffers[k], NULL))
+                        if (call->function->buffers[i]->access != ACCESS_IN &&
+                            other->function->buffers[k]->access == ACCESS_IN &&
+                            loop_buffer_root(call->buffers[i], NULL) ==
+                                    loop_buffer_root(other->buffers[k], NULL))
                                 return true;
         return false;
 }
 
-struct loop_stmt *launches_reader(const struct loop_stmt *maker, const struct loop_buffer *made, int *at)
+struct loop_stmt *launches_reader(const struct loop_stmt *maker, const struct loop_buffer *made,
+                                  int *at)
 {
-        for (struct loop_stmt *s = maker->next; s && s->kind == STMT_CALL && s->function->kind == FUNCTION_KERNEL; s = s->next) {
+        for (struct loop_stmt *s = maker->next;
+             s && s->kind == STMT_CALL && s->function->kind == FUNCTION_KERNEL; s = s->next) {
                 if (writes(s, maker))
                         return NULL;
                 for (*at = 0; *at < s->function->buffer_count; ++*at)
@@ -377,9 +455,11 @@ bool launches_has_offsets(const struct loop_stmt *call)
         return false;
 }
 
-void launches_call(struct launches *a, const struct loop_stmt *maker, int made_at, struct loop_stmt *reader, int read_at, struct loop_function *f)
+void launches_call(struct launches *a, const struct loop_stmt *maker, int made_at,
+                   struct loop_stmt *reader, int read_at, struct loop_function *f)
 {
-        struct loop_buffer **buffers = arena_array(a->p->arena, (size_t)f->buffer_count, sizeof *buffers);
+        struct loop_buffer **buffers =
+                arena_array(a->p->arena, (size_t)f->buffer_count, sizeof *buffers);
         const char *made = loop_call_location(maker), *read = loop_call_location(reader);
         int count = 0;
         for (int i = 0; i < maker->function->buffer_count; i++)
@@ -393,7 +473,8 @@ void launches_call(struct launches *a, const struct loop_stmt *maker, int made_a
         reader->offsets = NULL;
         reader->location = NULL;
         if (made && read)
-                loop_call_locate(a->p->arena, reader, arena_printf(a->p->arena, "%s, %s", made, read));
+                loop_call_locate(a->p->arena, reader,
+                                 arena_printf(a->p->arena, "%s, %s", made, read));
 }
 
 bool launches_has_views(const struct loop_program *p, const struct loop_buffer *b)
@@ -423,21 +504,32 @@ int launches_uses(const struct loop_program *p, const struct loop_buffer *b)
 
 static bool fuse_into_reader(struct launches *a, const struct loop_stmt *maker)
 {
-        struct loop_buffer *y = maker->function->kind == FUNCTION_KERNEL ? made_by(maker->function) : NULL, *xs;
+        struct loop_buffer *y = maker->function->kind == FUNCTION_KERNEL ? made_by(maker->function)
+                                                                         : NULL,
+                           *xs;
         const int made_at = y ? launches_argument(maker->function, y) : 0;
         int read_at;
         struct loop_buffer *made = y ? maker->buffers[made_at] : NULL;
-        if (!made || made->space != SPACE_WORKSPACE || launches_has_views(a->p, made) || launches_has_offsets(maker))
+        if (!made || made->space != SPACE_WORKSPACE || launches_has_views(a->p, made) ||
+            launches_has_offsets(maker))
                 return false;
-        struct loop_stmt *reader = launches_uses(a->p, made) == 2 ? launches_reader(maker, made, &read_at) : NULL;
+        struct loop_stmt *reader =
+                launches_uses(a->p, made) == 2 ? launches_reader(maker, made, &read_at) : NULL;
         if (!reader || launches_has_offsets(reader))
                 return false;
         const struct loop_buffer *x = reader->function->buffers[read_at];
-        const struct loop_stmt *copies = x->access == ACCESS_IN && x->element == y->element && !x->alias_class ? copies_of(reader->function, x, &xs) : NULL;
-        const int64_t iterations = copies && xs->extent >= y->extent ? iterations_of(a, maker->function, reader->function, copies) : 0;
+        const struct loop_stmt *copies =
+                x->access == ACCESS_IN && x->element == y->element && !x->alias_class
+                        ? copies_of(reader->function, x, &xs)
+                        : NULL;
+        const int64_t iterations =
+                copies && xs->extent >= y->extent
+                        ? iterations_of(a, maker->function, reader->function, copies)
+                        : 0;
         if (!iterations)
                 return false;
-        launches_call(a, maker, made_at, reader, read_at, launches_joined(a, maker->function, y, reader->function, x, join));
+        launches_call(a, maker, made_at, reader, read_at,
+                      launches_joined(a, maker->function, y, reader->function, x, join));
         launches_drop(a->p, made);
         return true;
 }
@@ -450,7 +542,8 @@ int pass_fuse_launches(struct loop_program *p, struct pass_context *context)
                 return 0;
         a.cold = grid_is_cold(context->target, p);
         for (struct loop_stmt **at = &loop_main(p)->body->first; *at;)
-                if ((*at)->kind == STMT_CALL && (fuse_into_reader(&a, *at) || launches_rows(&a, *at))) {
+                if ((*at)->kind == STMT_CALL &&
+                    (fuse_into_reader(&a, *at) || launches_rows(&a, *at))) {
                         *at = (*at)->next;
                         count++;
                 } else {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuse_launches, apart: of two kernels that know nothing of each other, one small enough for all of its blocks to run at once, become one, whose last
- * blocks do what the small one did.
+/* fuse_launches, apart: of two kernels that know nothing of each other, one small enough for all of
+ * its blocks to run at once, become one, whose last blocks do what the small one did.
  *
  *     kernel @large(%x, %y) {                        kernel @both(%a, %b, %x, %y) {
  *       for %block = 0 to 768 gpu_block {              for %block = 0 to 769 gpu_block {
@@ -11,28 +11,36 @@
  *         for %warp = 0 to 1 gpu_warp {                      let %number : index = (%block - 768) * 4 + %warp
  *           ... store %b[..] = ..                            ... store %b[..] = ..
  *
- * The call of both stands where the earlier one stood: nothing between them makes what the later one reads, or touches what it makes. */
+ * The call of both stands where the earlier one stood: nothing between them makes what the later
+ * one reads, or touches what it makes. */
 #include "ir/loop/loop_grid.h"
 #include "ir/loop/loop_vector.h"
 #include "ir/lower/lower_emit.h"
 #include "engines/grid/fuse_launches.h"
 
-enum { NEAR = 16, MOST = 8 };           /* calls that are looked at behind one; kernels that become one */
+enum { NEAR = 16, MOST = 8 };           /* calls that are looked at behind one; kernels that become
+                                         * one */
 
 /* the only loop over warps of a kernel whose blocks do nothing else; NULL: they do */
 static struct loop_stmt *warps_of(const struct loop_function *f)
 {
-        const struct loop_stmt *phase = f->kind == FUNCTION_KERNEL && loop_is_grid(f) && !f->scalar_count ? f->body->first : NULL;
-        struct loop_stmt *warps = phase && !phase->next && phase->for_kind == FOR_GPU_BLOCK ? phase->body->first : NULL;
+        const struct loop_stmt *phase =
+                f->kind == FUNCTION_KERNEL && loop_is_grid(f) && !f->scalar_count ? f->body->first
+                                                                                  : NULL;
+        struct loop_stmt *warps = phase && !phase->next && phase->for_kind == FOR_GPU_BLOCK
+                                          ? phase->body->first
+                                          : NULL;
         return launches_is_warps(warps) && !warps->next ? warps : NULL;
 }
 
 static bool is_small(const struct launches *a, const struct loop_function *f)
 {
-        return !f->can_fail && f->body->first->b->literal.i <= target_gpu(a->target)->multiprocessors;
+        return !f->can_fail &&
+               f->body->first->b->literal.i <= target_gpu(a->target)->multiprocessors;
 }
 
-static struct loop_function *join(struct launches *a, const struct loop_function *later, const struct loop_buffer *y, const struct loop_function *earlier,
+static struct loop_function *join(struct launches *a, const struct loop_function *later,
+                                  const struct loop_buffer *y, const struct loop_function *earlier,
                                   const struct loop_buffer *x);
 
 /* how many kernels it was */
@@ -46,12 +54,14 @@ static int kernels_in(const struct launches *a, const struct loop_function *f)
 
 /* ---- both as one ---- */
 
-static struct loop_expr *op(struct arena *arena, enum loop_opcode code, struct loop_expr *a, int64_t b)
+static struct loop_expr *op(struct arena *arena, enum loop_opcode code, struct loop_expr *a,
+                            int64_t b)
 {
         return loop_op(arena, code, a, loop_index(arena, b), NULL);
 }
 
-static void let(struct arena *arena, struct loop_block *block, struct loop_variable *v, struct loop_expr *value)
+static void let(struct arena *arena, struct loop_block *block, struct loop_variable *v,
+                struct loop_expr *value)
 {
         struct loop_stmt *s = loop_append(arena, block, STMT_LET);
         s->variable = v;
@@ -60,34 +70,48 @@ static void let(struct arena *arena, struct loop_block *block, struct loop_varia
 }
 
 /* what the small one's warps did, in blocks of the large one's warps from `first` on */
-static void put_small(struct arena *arena, const struct loop_function *small, const struct loop_stmt *block, const struct loop_stmt *warps, int64_t first,
+static void put_small(struct arena *arena, const struct loop_function *small,
+                      const struct loop_stmt *block, const struct loop_stmt *warps, int64_t first,
                       struct loop_block *out)
 {
         struct loop_stmt *own = warps_of(small);
-        const int64_t of_block = own->b->literal.i, all = small->body->first->b->literal.i * of_block, sharing = warps->b->literal.i;
-        struct loop_variable *number = loop_variable_new(arena, "number", LOOP_TYPE(E_INDEX), VARIABLE_LET);
-        struct loop_expr *from = op(arena, LOOP_MUL, op(arena, LOOP_SUB, loop_use(arena, block->variable), first), sharing);
-        let(arena, out, number, loop_op(arena, LOOP_ADD, from, loop_use(arena, warps->variable), NULL));
+        const int64_t of_block = own->b->literal.i,
+                      all = small->body->first->b->literal.i * of_block,
+                      sharing = warps->b->literal.i;
+        struct loop_variable *number =
+                loop_variable_new(arena, "number", LOOP_TYPE(E_INDEX), VARIABLE_LET);
+        struct loop_expr *from =
+                op(arena, LOOP_MUL, op(arena, LOOP_SUB, loop_use(arena, block->variable), first),
+                   sharing);
+        let(arena, out, number,
+            loop_op(arena, LOOP_ADD, from, loop_use(arena, warps->variable), NULL));
         if (all % sharing) {
                 struct loop_stmt *there = loop_append(arena, out, STMT_IF);
                 there->a = op(arena, LOOP_LT, loop_use(arena, number), all);
                 out = there->body;
         }
-        let(arena, out, small->body->first->variable, op(arena, LOOP_DIV, loop_use(arena, number), of_block));
+        let(arena, out, small->body->first->variable,
+            op(arena, LOOP_DIV, loop_use(arena, number), of_block));
         let(arena, out, own->variable, op(arena, LOOP_REM, loop_use(arena, number), of_block));
         *out->end = own->body->first;
         out->end = own->body->end;
 }
 
-static struct loop_function *join(struct launches *a, const struct loop_function *later, const struct loop_buffer *y, const struct loop_function *earlier,
+static struct loop_function *join(struct launches *a, const struct loop_function *later,
+                                  const struct loop_buffer *y, const struct loop_function *earlier,
                                   const struct loop_buffer *x)
 {
         struct arena *arena = a->p->arena;
         struct loop_function *m = kernel_copy(arena, later), *f = kernel_copy(arena, earlier);
-        const bool swapped = !is_small(a, m) || (is_small(a, f) && f->body->first->b->literal.i < m->body->first->b->literal.i);
+        const bool swapped =
+                !is_small(a, m) ||
+                (is_small(a, f) && f->body->first->b->literal.i < m->body->first->b->literal.i);
         struct loop_function *large = swapped ? m : f, *small = swapped ? f : m;
-        struct loop_stmt *block = large->body->first, *warps = warps_of(large), *own = warps_of(small);
-        const int64_t first = block->b->literal.i, all = small->body->first->b->literal.i * own->b->literal.i, sharing = warps->b->literal.i;
+        struct loop_stmt *block = large->body->first, *warps = warps_of(large),
+                         *own = warps_of(small);
+        const int64_t first = block->b->literal.i,
+                      all = small->body->first->b->literal.i * own->b->literal.i,
+                      sharing = warps->b->literal.i;
         struct loop_block *body = loop_block_new(arena);
         struct loop_stmt *which = loop_append(arena, body, STMT_IF);
         which->a = op(arena, LOOP_LT, loop_use(arena, block->variable), first);
@@ -112,13 +136,18 @@ static bool touches(const struct loop_stmt *call, const struct loop_stmt *other)
 {
         for (int i = 0; i < call->function->buffer_count; i++)
                 for (int k = 0; k < other->function->buffer_count; k++)
-                        if (call->function->buffers[i]->access != ACCESS_IN && loop_buffer_root(call->buffers[i], NULL) == loop_buffer_root(other->buffers[k], NULL))
+                        if (call->function->buffers[i]->access != ACCESS_IN &&
+                            loop_buffer_root(call->buffers[i], NULL) ==
+                                    loop_buffer_root(other->buffers[k], NULL))
                                 return true;
         return false;
 }
 
 /* May the call stand in front of the other one as well? */
-static bool may_pass(const struct loop_stmt *call, const struct loop_stmt *other) { return !touches(other, call) && !touches(call, other); }
+static bool may_pass(const struct loop_stmt *call, const struct loop_stmt *other)
+{
+        return !touches(other, call) && !touches(call, other);
+}
 
 /* where the call behind this one stands that becomes one with it; NULL: none does */
 static struct loop_stmt **find_other(const struct launches *a, struct loop_stmt *earlier)
@@ -126,8 +155,10 @@ static struct loop_stmt **find_other(const struct launches *a, struct loop_stmt 
         struct loop_stmt **at = &earlier->next;
         for (int k = 0; k < NEAR && *at && (*at)->kind == STMT_CALL; k++, at = &(*at)->next) {
                 struct loop_stmt *later = *at, *s = earlier;
-                if (!warps_of(later->function) || later->function->can_fail || launches_has_offsets(later) ||
-                    (!is_small(a, later->function) && !is_small(a, earlier->function)) || kernels_in(a, earlier->function) + kernels_in(a, later->function) > MOST)
+                if (!warps_of(later->function) || later->function->can_fail ||
+                    launches_has_offsets(later) ||
+                    (!is_small(a, later->function) && !is_small(a, earlier->function)) ||
+                    kernels_in(a, earlier->function) + kernels_in(a, later->function) > MOST)
                         continue;
                 while (s != later && may_pass(later, s))
                         s = s->next;
@@ -145,7 +176,8 @@ bool launches_apart(struct launches *a, struct loop_stmt *earlier)
         if (!at)
                 return false;
         struct loop_stmt *later = *at;
-        launches_call(a, later, -1, earlier, -1, launches_joined(a, later->function, NULL, earlier->function, NULL, join));
+        launches_call(a, later, -1, earlier, -1,
+                      launches_joined(a, later->function, NULL, earlier->function, NULL, join));
         *at = later->next;
         return true;
 }

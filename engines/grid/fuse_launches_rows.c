@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fuse_launches, rows: where clusters of blocks have whole rows of a product (engines/grid/warps_row_clusters.c), a kernel that has a warp for each of
- * them, as those of norms have (grid_rows.c), goes on where the product's warps store them.
+/* fuse_launches, rows: where clusters of blocks have whole rows of a product
+ * (engines/grid/warps_row_clusters.c), a kernel that has a warp for each of them, as those of norms
+ * have (grid_rows.c), goes on where the product's warps store them.
  *
  *     kernel @product(.., %y) {                      kernel @both(.., %b, %z) {
  *       for %tile = 0 to 8 gpu_cluster {               for %tile = 0 to 8 gpu_cluster {
@@ -33,7 +34,13 @@
 /* ---- places of rows ---- */
 
 /* sum = row * length + within, where is_row knows the row; false: it is something else */
-struct place { struct arena *arena; int64_t length; const struct loop_expr *row; struct loop_expr *within; bool several; };
+struct place {
+        struct arena *arena;
+        int64_t length;
+        const struct loop_expr *row;
+        struct loop_expr *within;
+        bool several;
+};
 
 static void split(struct place *p, struct loop_expr *e)
 {
@@ -41,7 +48,8 @@ static void split(struct place *p, struct loop_expr *e)
         if (e->op == LOOP_ADD) {
                 split(p, e->args[0]);
                 split(p, e->args[1]);
-        } else if (e->op == LOOP_MUL && e->args[0]->op == LOOP_VARIABLE && loop_is_int(e->args[1], &factor) && factor == p->length) {
+        } else if (e->op == LOOP_MUL && e->args[0]->op == LOOP_VARIABLE &&
+                   loop_is_int(e->args[1], &factor) && factor == p->length) {
                 p->several |= p->row != NULL;
                 p->row = e->args[0];
         } else {
@@ -75,7 +83,8 @@ static void touch_stmt(struct loop_stmt *s, void *context)
         struct touching *t = context;
         const bool store = s->kind == STMT_STORE && s->buffer == t->buffer && !s->c;
         t->stores += store;
-        t->others += !store && (s->buffer == t->buffer || s->weights == t->buffer || s->source == t->buffer);
+        t->others += !store &&
+                     (s->buffer == t->buffer || s->weights == t->buffer || s->source == t->buffer);
 }
 
 static void touch_expr(struct loop_expr *e, void *context)
@@ -101,7 +110,8 @@ static const struct loop_stmt *store_of(const struct loop_stmt *lanes)
         return s && s->kind == STMT_STORE ? s : NULL;
 }
 
-static bool find_store(struct arena *arena, struct loop_block *block, const struct loop_buffer *y, struct row_store *r)
+static bool find_store(struct arena *arena, struct loop_block *block, const struct loop_buffer *y,
+                       struct row_store *r)
 {
         for (struct loop_stmt **at = &block->first; *at; at = &(*at)->next) {
                 struct loop_stmt *s = *at;
@@ -112,14 +122,17 @@ static bool find_store(struct arena *arena, struct loop_block *block, const stru
                 const struct loop_stmt *store = store_of(s);
                 const struct loop_expr *value = store ? store->b : NULL;
                 struct place p;
-                if (!value || store->buffer != y || value->op != LOOP_LOAD || value->type.lanes != 1 || value->buffer->space != SPACE_STACK || s->next)
+                if (!value || store->buffer != y || value->op != LOOP_LOAD ||
+                    value->type.lanes != 1 || value->buffer->space != SPACE_STACK || s->next)
                         return false;
                 r->block = block;
                 r->at = at;
                 r->taken = value->buffer;
                 int64_t length = 0;
-                const struct loop_expr *first = store->a->op == LOOP_ADD ? store->a->args[0] : store->a;
-                if (first->op != LOOP_MUL || !loop_is_int(first->args[1], &length) || !split_place(arena, store->a, length, &p) ||
+                const struct loop_expr *first =
+                        store->a->op == LOOP_ADD ? store->a->args[0] : store->a;
+                if (first->op != LOOP_MUL || !loop_is_int(first->args[1], &length) ||
+                    !split_place(arena, store->a, length, &p) ||
                     !loop_expr_same(p.within, value->args[0]))
                         return false;
                 r->line = p.row;
@@ -130,15 +143,18 @@ static bool find_store(struct arena *arena, struct loop_block *block, const stru
 }
 
 /* the rows of y that the last blocks of f's clusters store, and that nothing else does */
-static bool find_rows(struct arena *arena, const struct loop_function *f, const struct loop_buffer *y, struct row_store *r)
+static bool find_rows(struct arena *arena, const struct loop_function *f,
+                      const struct loop_buffer *y, struct row_store *r)
 {
         struct loop_stmt *cluster = loop_is_grid(f) ? f->body->first : NULL, *blocks;
-        if (!cluster || cluster->next || cluster->for_kind != FOR_GPU_CLUSTER || f->can_fail || f->scalar_count)
+        if (!cluster || cluster->next || cluster->for_kind != FOR_GPU_CLUSTER || f->can_fail ||
+            f->scalar_count)
                 return false;
         for (blocks = cluster->body->first; blocks->next;)
                 blocks = blocks->next;
         const struct touching all = touches(f->body, y);
-        return all.stores == 1 && !all.others && blocks->body && find_store(arena, blocks->body, y, r);
+        return all.stores == 1 && !all.others && blocks->body &&
+               find_store(arena, blocks->body, y, r);
 }
 
 /* ---- who goes on with them ---- */
@@ -154,17 +170,23 @@ struct follower {
         bool other;                     /* something else is read of x than the row */
 };
 
-static bool is_variable(const struct loop_expr *e, const struct loop_variable *v) { return e->op == LOOP_VARIABLE && e->variable == v; }
+static bool is_variable(const struct loop_expr *e, const struct loop_variable *v)
+{
+        return e->op == LOOP_VARIABLE && e->variable == v;
+}
 
 /* is it block * warps + warp? */
-static bool is_number(const struct loop_expr *e, const struct loop_stmt *block, const struct loop_stmt *warps)
+static bool is_number(const struct loop_expr *e, const struct loop_stmt *block,
+                      const struct loop_stmt *warps)
 {
         const int64_t count = warps->b->literal.i;
         int64_t factor;
         if (count == 1)
                 return is_variable(e, block->variable);
-        return e->op == LOOP_ADD && e->args[0]->op == LOOP_MUL && is_variable(e->args[0]->args[0], block->variable) &&
-               loop_is_int(e->args[0]->args[1], &factor) && factor == count && is_variable(e->args[1], warps->variable);
+        return e->op == LOOP_ADD && e->args[0]->op == LOOP_MUL &&
+               is_variable(e->args[0]->args[0], block->variable) &&
+               loop_is_int(e->args[0]->args[1], &factor) && factor == count &&
+               is_variable(e->args[1], warps->variable);
 }
 
 struct using { const struct loop_variable *variable; int count; };
@@ -182,7 +204,8 @@ static int uses_of(struct loop_block *block, const struct loop_variable *v)
         return u.count;
 }
 
-static bool find_follower(struct arena *arena, const struct loop_function *f, const struct loop_buffer *x, int64_t length, struct follower *w)
+static bool find_follower(struct arena *arena, const struct loop_function *f,
+                          const struct loop_buffer *x, int64_t length, struct follower *w)
 {
         const struct loop_stmt *block = launches_phase(f);
         struct loop_stmt *warps = block ? block->body->first : NULL, *s;
@@ -190,9 +213,15 @@ static bool find_follower(struct arena *arena, const struct loop_function *f, co
                 return false;
         for (s = warps->body->first; s && !(s->kind == STMT_LET && is_number(s->a, block, warps));)
                 s = s->next;
-        if (!s || uses_of(block->body, block->variable) != 1 || uses_of(block->body, warps->variable) != (warps->b->literal.i > 1))
+        if (!s || uses_of(block->body, block->variable) != 1 ||
+            uses_of(block->body, warps->variable) != (warps->b->literal.i > 1))
                 return false;
-        *w = (struct follower){ .arena = arena, .warps = warps, .at = s, .x = x, .length = length, .bounds = loop_bounds_new(arena, f) };
+        *w = (struct follower){ .arena = arena,
+                                .warps = warps,
+                                .at = s,
+                                .x = x,
+                                .length = length,
+                                .bounds = loop_bounds_new(arena, f) };
         return true;
 }
 
@@ -201,7 +230,8 @@ struct naming { const struct follower *w; const struct loop_variable *variable; 
 static void find_name(struct loop_stmt *s, void *context)
 {
         struct naming *n = context;
-        n->found |= s->kind == STMT_LET && s->variable == n->variable && is_variable(s->a, n->w->at->variable);
+        n->found |= s->kind == STMT_LET && s->variable == n->variable &&
+                    is_variable(s->a, n->w->at->variable);
 }
 
 /* is the variable the row's number, or another name of it? */
@@ -218,7 +248,8 @@ static void read_row(struct loop_expr *e, void *context)
         struct place p;
         if (e->buffer != w->x)
                 return;
-        if (e->op != LOOP_LOAD || e->type.lanes != 1 || e->group || !split_place(w->arena, e->args[0], w->length, &p) || !is_row(w, p.row->variable)) {
+        if (e->op != LOOP_LOAD || e->type.lanes != 1 || e->group ||
+            !split_place(w->arena, e->args[0], w->length, &p) || !is_row(w, p.row->variable)) {
                 w->other = true;
                 return;
         }
@@ -236,7 +267,8 @@ static void read_rows(struct follower *w, struct loop_block *block);
 static void read_there(struct follower *w, const struct loop_stmt *s)
 {
         int64_t end;
-        if (s->a->op != LOOP_LT || s->a->args[0]->op != LOOP_VARIABLE || !loop_is_int(s->a->args[1], &end)) {
+        if (s->a->op != LOOP_LT || s->a->args[0]->op != LOOP_VARIABLE ||
+            !loop_is_int(s->a->args[1], &end)) {
                 read_rows(w, s->body);
                 return;
         }
@@ -273,21 +305,25 @@ static bool fits(const struct launches *a, const struct loop_function *f)
 }
 
 /* what is said of both, in front of the product's schedule */
-static void describe(struct arena *arena, const struct loop_function *maker, const struct loop_function *reader, struct loop_function *f)
+static void describe(struct arena *arena, const struct loop_function *maker,
+                     const struct loop_function *reader, struct loop_function *f)
 {
         const char *schedule = maker->summary ? strstr(maker->summary, "; ") : NULL;
         launches_describe(arena, maker, reader, f);
         f->name = maker->name;
         if (schedule && reader->summary)
-                f->summary = arena_printf(arena, "%.*s, %s%s", (int)(schedule - maker->summary), maker->summary, reader->summary, schedule);
+                f->summary = arena_printf(arena, "%.*s, %s%s", (int)(schedule - maker->summary),
+                                          maker->summary, reader->summary, schedule);
 }
 
-static struct loop_function *join(struct launches *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader,
+static struct loop_function *join(struct launches *a, const struct loop_function *maker,
+                                  const struct loop_buffer *y, const struct loop_function *reader,
                                   const struct loop_buffer *x, bool stored)
 {
         struct arena *arena = a->p->arena;
         struct loop_function *m = kernel_copy(arena, maker), *f = kernel_copy(arena, reader);
-        struct loop_buffer *made = m->buffers[launches_argument(maker, y)], *read = f->buffers[launches_argument(reader, x)];
+        struct loop_buffer *made = m->buffers[launches_argument(maker, y)],
+                           *read = f->buffers[launches_argument(reader, x)];
         struct row_store rows;
         struct follower w;
         if (!find_rows(arena, m, made, &rows) || !find_follower(arena, f, read, rows.length, &w))
@@ -309,27 +345,34 @@ static struct loop_function *join(struct launches *a, const struct loop_function
         return fits(a, f) ? f : NULL;
 }
 
-static struct loop_function *join_stored(struct launches *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader,
+static struct loop_function *join_stored(struct launches *a, const struct loop_function *maker,
+                                         const struct loop_buffer *y,
+                                         const struct loop_function *reader,
                                          const struct loop_buffer *x)
 {
         return join(a, maker, y, reader, x, true);
 }
 
-static struct loop_function *join_alone(struct launches *a, const struct loop_function *maker, const struct loop_buffer *y, const struct loop_function *reader,
+static struct loop_function *join_alone(struct launches *a, const struct loop_function *maker,
+                                        const struct loop_buffer *y,
+                                        const struct loop_function *reader,
                                         const struct loop_buffer *x)
 {
         return join(a, maker, y, reader, x, false);
 }
 
 /* rows of the reader's argument number at, which no other argument of it is */
-static bool reads_rows(struct arena *arena, const struct loop_stmt *reader, int at, const struct loop_buffer *y, int64_t length)
+static bool reads_rows(struct arena *arena, const struct loop_stmt *reader, int at,
+                       const struct loop_buffer *y, int64_t length)
 {
         const struct loop_buffer *x = reader->function->buffers[at];
         struct follower w;
         for (int i = 0; i < reader->function->buffer_count; i++)
-                if (i != at && loop_buffer_root(reader->buffers[i], NULL) == loop_buffer_root(reader->buffers[at], NULL))
+                if (i != at && loop_buffer_root(reader->buffers[i], NULL) ==
+                                       loop_buffer_root(reader->buffers[at], NULL))
                         return false;
-        if (x->access != ACCESS_IN || x->element != y->element || x->extent != y->extent || !find_follower(arena, reader->function, x, length, &w))
+        if (x->access != ACCESS_IN || x->element != y->element || x->extent != y->extent ||
+            !find_follower(arena, reader->function, x, length, &w))
                 return false;
         read_rows(&w, w.warps->body);
         return !w.other;
@@ -346,15 +389,21 @@ bool launches_rows(struct launches *a, const struct loop_stmt *maker)
                         return false;
                 y = f->buffers[i]->access == ACCESS_OUT ? f->buffers[i] : y;
         }
-        if (f->kind != FUNCTION_KERNEL || !y || launches_has_offsets(maker) || !find_rows(a->p->arena, f, y, &rows))
+        if (f->kind != FUNCTION_KERNEL || !y || launches_has_offsets(maker) ||
+            !find_rows(a->p->arena, f, y, &rows))
                 return false;
         const int made_at = launches_argument(f, y);
         struct loop_buffer *made = maker->buffers[made_at];
-        struct loop_stmt *reader = made->space == SPACE_VIEW || launches_has_views(a->p, made) ? NULL : launches_reader(maker, made, &read_at);
-        if (!reader || launches_has_offsets(reader) || !reads_rows(a->p->arena, reader, read_at, y, rows.length))
+        struct loop_stmt *reader = made->space == SPACE_VIEW || launches_has_views(a->p, made)
+                                           ? NULL
+                                           : launches_reader(maker, made, &read_at);
+        if (!reader || launches_has_offsets(reader) ||
+            !reads_rows(a->p->arena, reader, read_at, y, rows.length))
                 return false;
         const bool stored = made->space != SPACE_WORKSPACE || launches_uses(a->p, made) > 2;
-        struct loop_function *both = launches_joined(a, f, y, reader->function, reader->function->buffers[read_at], stored ? join_stored : join_alone);
+        struct loop_function *both =
+                launches_joined(a, f, y, reader->function, reader->function->buffers[read_at],
+                                stored ? join_stored : join_alone);
         if (!both)
                 return false;
         launches_call(a, maker, stored ? -1 : made_at, reader, read_at, both);

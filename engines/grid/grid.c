@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* grid: kernels in grid form (ir/loop/loop_grid.h), for targets that run them so: a lane for each iteration.
+/* grid: kernels in grid form (ir/loop/loop_grid.h), for targets that run them so: a lane for each
+ * iteration.
  *
  *     for %c = 0 to 8 {                              for %b = 0 to 49 gpu_block {
  *       let %bias : f32 = %b[%c]                       for %w = 0 to 4 gpu_warp {
@@ -14,14 +15,16 @@
  *                                                    }
  *
  * Loops that are perfectly nested, but for values and checks between them, and proved independent
- * (independence.c) become one; neighbours in the innermost are neighbours among lanes, and where there are many, a lane has a word of them (grid_side.c), or several
- * (grid_iterations.c). Each loop of a
- * kernel is a phase of its own. What has no such loop runs in one lane, as it stands; so does what
- * shares a variable or memory on the stack. Rows are for warps (grid_rows.c). A value that loads nothing which the kernel writes is
- * computed in each phase that reads it.
+ * (independence.c) become one; neighbours in the innermost are neighbours among lanes, and where
+ * there are many, a lane has a word of them (grid_side.c), or several (grid_iterations.c). Each
+ * loop of a kernel is a phase of its own. What has no such loop runs in one lane, as it stands; so
+ * does what shares a variable or memory on the stack. Rows are for warps (grid_rows.c). A value
+ * that loads nothing which the kernel writes is computed in each phase that reads it.
  *
- * Exact to the bit, but for sums along rows: every element is computed as before, by one lane. A fail is recorded, and other
- * lanes go on; what is checked before a loop each lane of the loop checks, so that no launch does that alone; a kernel that fails with two codes keeps its order, in one lane. */
+ * Exact to the bit, but for sums along rows: every element is computed as before, by one lane. A
+ * fail is recorded, and other lanes go on; what is checked before a loop each lane of the loop
+ * checks, so that no launch does that alone; a kernel that fails with two codes keeps its order,
+ * in one lane. */
 #include "base/size.h"
 #include "engines/grid/grid_iterations.h"
 #include "engines/grid/grid_rows.h"
@@ -30,7 +33,8 @@
 #include "passes/vectorize/independence.h"
 #include "passes/vectorize/vectorize.h"
 
-enum { WARPS = 4 };                     /* of a block, where there are enough for all multiprocessors */
+enum { WARPS = 4 };                     /* of a block, where there are enough for all
+                                         * multiprocessors */
 
 /* statements of the kernel that go together: from `first` to `last`, whatever stands between */
 struct group { int first, last; };
@@ -53,18 +57,24 @@ struct mapping {
 
 /* ---- what a statement uses ---- */
 
-struct usage { const struct loop_variable *variable; const struct loop_buffer *buffer; bool found; };
+struct usage {
+        const struct loop_variable *variable;
+        const struct loop_buffer *buffer;
+        bool found;
+};
 
 static void use_in_expr(struct loop_expr *e, void *context)
 {
         struct usage *u = context;
-        u->found |= (u->variable && e->variable == u->variable) || (u->buffer && e->buffer == u->buffer);
+        u->found |= (u->variable && e->variable == u->variable) ||
+                    (u->buffer && e->buffer == u->buffer);
 }
 
 static void use_in_stmt(struct loop_stmt *s, void *context)
 {
         struct usage *u = context;
-        u->found |= (u->variable && s->variable == u->variable) || (u->buffer && s->buffer == u->buffer);
+        u->found |= (u->variable && s->variable == u->variable) ||
+                    (u->buffer && s->buffer == u->buffer);
 }
 
 static struct loop_block alone(struct loop_stmt *s, struct loop_stmt *copy)
@@ -77,7 +87,8 @@ static struct loop_block alone(struct loop_stmt *s, struct loop_stmt *copy)
 static bool uses(struct loop_stmt *s, const struct loop_stmt *declaration)
 {
         bool buffer = declaration->kind == STMT_ALLOC;
-        struct usage u = { buffer ? NULL : declaration->variable, buffer ? declaration->buffer : NULL, false };
+        struct usage u = { buffer ? NULL : declaration->variable,
+                           buffer ? declaration->buffer : NULL, false };
         struct loop_stmt copy;
         struct loop_block block = alone(s, &copy);
         loop_block_walk(&block, use_in_stmt, use_in_expr, &u);
@@ -91,14 +102,16 @@ struct reading { const struct loop_function *f; bool same; };
 static void is_lasting(struct loop_expr *e, void *context)
 {
         struct reading *r = context;
-        if (e->op == LOOP_TILE_ENTRY || (e->op == LOOP_VARIABLE && e->variable->kind == VARIABLE_VAR))
+        if (e->op == LOOP_TILE_ENTRY ||
+            (e->op == LOOP_VARIABLE && e->variable->kind == VARIABLE_VAR))
                 r->same = false;
         if (e->op != LOOP_LOAD)
                 return;
         const struct loop_buffer *b = e->buffer;
         r->same &= b->space == SPACE_PARAMETER && b->access == ACCESS_IN;
         for (int i = 0; r->same && b->alias_class && i < r->f->buffer_count; i++)
-                if (r->f->buffers[i]->alias_class == b->alias_class && r->f->buffers[i]->access != ACCESS_IN)
+                if (r->f->buffers[i]->alias_class == b->alias_class &&
+                    r->f->buffers[i]->access != ACCESS_IN)
                         r->same = false;
 }
 
@@ -140,9 +153,11 @@ static void put_values(struct mapping *m, struct loop_block *block)
                         continue;
                 struct loop_block with = { .end = &with.first };
                 struct loop_stmt *let = loop_append(arena, &with, STMT_LET);
-                let->variable = loop_variable_new(arena, value->variable->name, value->variable->type, VARIABLE_LET);
+                let->variable = loop_variable_new(arena, value->variable->name,
+                                                  value->variable->type, VARIABLE_LET);
                 let->a = loop_expr_copy(arena, value->a);
-                loop_block_walk(block, NULL, rename_use, &(struct renaming){ value->variable, let->variable });
+                loop_block_walk(block, NULL, rename_use,
+                                &(struct renaming){ value->variable, let->variable });
                 let->next = block->first;
                 block->first = let;
                 if (!let->next)
@@ -170,17 +185,23 @@ static struct loop_expr *op(struct mapping *m, enum loop_opcode op, struct loop_
 
 static struct loop_expr *counter(struct mapping *m, const struct loop_stmt *loop)
 {
-        return loop->b->literal.i == 1 ? loop_index(m->p->arena, 0) : loop_use(m->p->arena, loop->variable);
+        return loop->b->literal.i == 1 ? loop_index(m->p->arena, 0)
+                                       : loop_use(m->p->arena, loop->variable);
 }
 
-/* the number of the iteration that a lane does; of its `iterations`, the one that `iteration` says (NULL: it has one) */
-static struct loop_expr *number_of(struct mapping *m, const struct loop_stmt *block, const struct loop_stmt *warp,
-                                   const struct loop_stmt *lane, struct loop_variable *iteration, int64_t iterations)
+/* the number of the iteration that a lane does; of its `iterations`, the one that `iteration`
+ * says (NULL: it has one) */
+static struct loop_expr *number_of(struct mapping *m, const struct loop_stmt *block,
+                                   const struct loop_stmt *warp, const struct loop_stmt *lane,
+                                   struct loop_variable *iteration, int64_t iterations)
 {
         struct arena *arena = m->p->arena;
-        struct loop_expr *first = loop_op(arena, LOOP_ADD, op(m, LOOP_MUL, counter(m, block), warp->b->literal.i), counter(m, warp), NULL);
+        struct loop_expr *first =
+                loop_op(arena, LOOP_ADD, op(m, LOOP_MUL, counter(m, block), warp->b->literal.i),
+                        counter(m, warp), NULL);
         if (iteration)
-                first = loop_op(arena, LOOP_ADD, op(m, LOOP_MUL, first, iterations), loop_use(arena, iteration), NULL);
+                first = loop_op(arena, LOOP_ADD, op(m, LOOP_MUL, first, iterations),
+                                loop_use(arena, iteration), NULL);
         return loop_op(arena, LOOP_ADD, op(m, LOOP_MUL, first, GRID_LANES), counter(m, lane), NULL);
 }
 
@@ -221,10 +242,12 @@ static int64_t trip(const struct loop_stmt *s)
 /* if something { fail }: who does it again finds the same */
 static bool is_check(const struct loop_stmt *s)
 {
-        return s->kind == STMT_IF && !s->other && s->body->first && s->body->first->kind == STMT_FAIL && !s->body->first->next;
+        return s->kind == STMT_IF && !s->other && s->body->first &&
+               s->body->first->kind == STMT_FAIL && !s->body->first->next;
 }
 
-/* the loop that is all of a body but for values and checks that stand before it; NULL: it holds more */
+/* the loop that is all of a body but for values and checks that stand before it; NULL: it holds
+ * more */
 static struct loop_stmt *inner_loop(const struct loop_stmt *loop)
 {
         struct loop_stmt *s = loop->body->first;
@@ -233,14 +256,17 @@ static struct loop_stmt *inner_loop(const struct loop_stmt *loop)
         return s && s->kind == STMT_FOR && !s->next ? s : NULL;
 }
 
-/* The loops from s inward that become one; *total: their iterations. 0: they depend on each other. */
-static int find_nest(const struct mapping *m, struct loop_stmt *s, struct loop_stmt *nest[INDEPENDENT_LOOPS_MAX], int64_t *total)
+/* The loops from s inward that become one; *total: their iterations. 0: they depend on each
+ * other. */
+static int find_nest(const struct mapping *m, struct loop_stmt *s,
+                     struct loop_stmt *nest[INDEPENDENT_LOOPS_MAX], int64_t *total)
 {
         int count = 0;
         *total = 1;
         for (; s && count < INDEPENDENT_LOOPS_MAX; s = inner_loop(s)) {
                 int64_t times = trip(s), all;
-                if (!times || !int_mul(*total, times, &all) || all > (int64_t)GRID_BLOCKS_MAX * GRID_LANES)
+                if (!times || !int_mul(*total, times, &all) ||
+                    all > (int64_t)GRID_BLOCKS_MAX * GRID_LANES)
                         break;
                 *total = all;
                 nest[count++] = s;
@@ -254,8 +280,8 @@ static int find_nest(const struct mapping *m, struct loop_stmt *s, struct loop_s
 }
 
 /* what the loops' variables are, and what stands in them */
-static void put_iteration(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total, struct loop_variable *at,
-                          struct loop_block *body)
+static void put_iteration(struct mapping *m, struct loop_stmt *const *nest, int count,
+                          int64_t total, struct loop_variable *at, struct loop_block *body)
 {
         struct arena *arena = m->p->arena;
         for (int k = 0; k < count; k++) {
@@ -288,7 +314,8 @@ static int64_t warps_of(const struct mapping *m, int64_t total)
 }
 
 /* iteration number `at` of so many in all, of which the last blocks have fewer */
-static struct loop_block *begin_iteration(struct mapping *m, struct loop_block *block, struct loop_variable *at, struct loop_expr *number,
+static struct loop_block *begin_iteration(struct mapping *m, struct loop_block *block,
+                                          struct loop_variable *at, struct loop_expr *number,
                                           int64_t total, int64_t most)
 {
         struct loop_stmt *let = loop_append(m->p->arena, block, STMT_LET);
@@ -301,41 +328,53 @@ static struct loop_block *begin_iteration(struct mapping *m, struct loop_block *
         return inside->body;
 }
 
-/* Iterations of a lane: several where that leaves no block with fewer, and all multiprocessors enough of them, and where all that an iteration
- * does is to store values. */
-static int64_t iterations_of(const struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total)
+/* Iterations of a lane: several where that leaves no block with fewer, and all multiprocessors
+ * enough of them, and where all that an iteration does is to store values. */
+static int64_t iterations_of(const struct mapping *m, struct loop_stmt *const *nest, int count,
+                             int64_t total)
 {
         enum { MOST = 8, BLOCKS = 8 };  /* blocks: of a multiprocessor */
         int64_t iterations = MOST;
         for (int k = 0; k + 1 < count; k++)
-                for (const struct loop_stmt *s = nest[k]->body->first; s != nest[k + 1]; s = s->next)
+                for (const struct loop_stmt *s = nest[k]->body->first; s != nest[k + 1];
+                     s = s->next)
                         if (s->kind != STMT_LET)
                                 return 1;
-        while (iterations > 1 && (total % (GRID_LANES * WARPS * iterations) || total / (GRID_LANES * WARPS * iterations) < (int64_t)BLOCKS * m->gpu->multiprocessors))
+        while (iterations > 1 && (total % (GRID_LANES * WARPS * iterations) ||
+                                  total / (GRID_LANES * WARPS * iterations) <
+                                          (int64_t)BLOCKS * m->gpu->multiprocessors))
                 iterations /= 2;
         return grid_iterations_can(nest[count - 1]->body) ? iterations : 1;
 }
 
 /* Neighbours are neighbours among lanes, and a warp's iterations follow each other. */
-static void put_iterations(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total, int64_t iterations)
+static void put_iterations(struct mapping *m, struct loop_stmt *const *nest, int count,
+                           int64_t total, int64_t iterations)
 {
         struct arena *arena = m->p->arena;
-        struct loop_stmt *block = open_loop(m, m->out, "block", FOR_GPU_BLOCK, total / (GRID_LANES * WARPS * iterations));
+        struct loop_stmt *block = open_loop(m, m->out, "block", FOR_GPU_BLOCK,
+                                            total / (GRID_LANES * WARPS * iterations));
         struct loop_stmt *warp = open_loop(m, block->body, "warp", FOR_GPU_WARP, WARPS);
         struct loop_stmt *lane = open_loop(m, warp->body, "lane", FOR_GPU_LANE, GRID_LANES);
-        struct loop_variable *iteration = loop_variable_new(arena, "iteration", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        struct loop_variable *iteration =
+                loop_variable_new(arena, "iteration", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
         struct loop_variable *at = loop_variable_new(arena, "at", LOOP_TYPE(E_INDEX), VARIABLE_LET);
-        struct loop_block *body = begin_iteration(m, loop_block_new(arena), at, number_of(m, block, warp, lane, iteration, iterations), total, total);
+        struct loop_block *body = begin_iteration(
+                m, loop_block_new(arena), at,
+                number_of(m, block, warp, lane, iteration, iterations), total, total);
         put_iteration(m, nest, count, total, at, body);
         put_values(m, body);
         grid_iterations_write(arena, iteration, iterations, body, lane->body);
 }
 
-/* Neighbours of a lane, where every scheduler has warps enough beside it: fewer would wait for memory one after the other. */
-static int64_t side_of(const struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total)
+/* Neighbours of a lane, where every scheduler has warps enough beside it: fewer would wait for
+ * memory one after the other. */
+static int64_t side_of(const struct mapping *m, struct loop_stmt *const *nest, int count,
+                       int64_t total)
 {
         enum { SCHEDULERS = 4, ENOUGH = 4 };      /* of a multiprocessor; warps of one */
-        return grid_side_of(m->scratch, m->bounds, nest[count - 1], total, (int64_t)m->gpu->multiprocessors * SCHEDULERS * ENOUGH * GRID_LANES);
+        return grid_side_of(m->scratch, m->bounds, nest[count - 1], total,
+                            (int64_t)m->gpu->multiprocessors * SCHEDULERS * ENOUGH * GRID_LANES);
 }
 
 static void put_lanes(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total)
@@ -343,18 +382,23 @@ static void put_lanes(struct mapping *m, struct loop_stmt *const *nest, int coun
         const int64_t side = side_of(m, nest, count, total);
         if (side > 1 && grid_side_write(m->p->arena, nest[count - 1], side))
                 total /= side;
-        const int64_t iterations = side > 1 || m->checks.first ? 1 : iterations_of(m, nest, count, total);
+        const int64_t iterations =
+                side > 1 || m->checks.first ? 1 : iterations_of(m, nest, count, total);
         if (iterations > 1) {
                 put_iterations(m, nest, count, total, iterations);
                 return;
         }
-        int64_t lanes = total < GRID_LANES ? total : GRID_LANES, warps = warps_of(m, divide_up(total, GRID_LANES)),
+        int64_t lanes = total < GRID_LANES ? total : GRID_LANES,
+                warps = warps_of(m, divide_up(total, GRID_LANES)),
                 blocks = divide_up(total, lanes * warps);
         struct loop_stmt *block = open_loop(m, m->out, "block", FOR_GPU_BLOCK, blocks);
         struct loop_stmt *warp = open_loop(m, block->body, "warp", FOR_GPU_WARP, warps);
         struct loop_stmt *lane = open_loop(m, warp->body, "lane", FOR_GPU_LANE, lanes);
-        struct loop_variable *at = loop_variable_new(m->p->arena, "at", LOOP_TYPE(E_INDEX), VARIABLE_LET);
-        struct loop_block *body = begin_iteration(m, lane->body, at, number_of(m, block, warp, lane, NULL, 1), total, blocks * warps * lanes);
+        struct loop_variable *at =
+                loop_variable_new(m->p->arena, "at", LOOP_TYPE(E_INDEX), VARIABLE_LET);
+        struct loop_block *body =
+                begin_iteration(m, lane->body, at, number_of(m, block, warp, lane, NULL, 1), total,
+                                blocks * warps * lanes);
         for (struct loop_stmt *s = m->checks.first, *next; s; s = next) {
                 next = s->next;
                 s->next = NULL;
@@ -367,7 +411,8 @@ static void put_lanes(struct mapping *m, struct loop_stmt *const *nest, int coun
 }
 
 /* a warp for each iteration, which is a row */
-static void put_rows(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total, const struct grid_row *row)
+static void put_rows(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total,
+                     const struct grid_row *row)
 {
         struct arena *arena = m->p->arena;
         int64_t warps = warps_of(m, total), blocks = divide_up(total, warps);
@@ -375,7 +420,8 @@ static void put_rows(struct mapping *m, struct loop_stmt *const *nest, int count
         struct loop_stmt *block = open_loop(m, m->out, "block", FOR_GPU_BLOCK, blocks);
         struct loop_stmt *warp = open_loop(m, block->body, "warp", FOR_GPU_WARP, warps);
         struct loop_variable *at = loop_variable_new(arena, "at", LOOP_TYPE(E_INDEX), VARIABLE_LET);
-        struct loop_expr *number = loop_op(arena, LOOP_ADD, op(m, LOOP_MUL, counter(m, block), warps), counter(m, warp), NULL);
+        struct loop_expr *number = loop_op(
+                arena, LOOP_ADD, op(m, LOOP_MUL, counter(m, block), warps), counter(m, warp), NULL);
         struct loop_block *body = begin_iteration(m, warp->body, at, number, total, blocks * warps);
         nest[count - 1]->body = grid_row_write(row);
         put_iteration(m, nest, count, total, at, body);
@@ -387,7 +433,8 @@ static bool put_parallel(struct mapping *m, struct loop_stmt *loop)
         struct loop_stmt *nest[INDEPENDENT_LOOPS_MAX];
         int64_t total;
         int count = loop->kind == STMT_FOR ? find_nest(m, loop, nest, &total) : 0;
-        const struct grid_row row = { m->p->arena, m->bounds, m->averages, m->exact, count ? nest[count - 1]->body : NULL };
+        const struct grid_row row = { m->p->arena, m->bounds, m->averages, m->exact,
+                                      count ? nest[count - 1]->body : NULL };
         if (count && grid_row_is_for_warp(&row))
                 put_rows(m, nest, count, total, &row);
         else if (count && total > 1)
@@ -399,7 +446,8 @@ static bool put_parallel(struct mapping *m, struct loop_stmt *loop)
 
 /* ---- kernels ---- */
 
-/* one that every lane of a phase behind it may do for itself: it reads nothing that the kernel changes */
+/* one that every lane of a phase behind it may do for itself: it reads nothing that the kernel
+ * changes */
 static bool is_lasting_check(const struct mapping *m, const struct loop_stmt *s)
 {
         struct reading r = { m->kernel, is_check(s) };
@@ -427,7 +475,8 @@ static void read_kernel(struct mapping *m)
         m->ordered = codes[1] != 0;
         for (struct loop_stmt *s = m->kernel->body->first; s; s = s->next) {
                 bool value = is_value(m, s);
-                for (int i = 0; value && i < m->count; i++)       /* of what a phase computes alone */
+                /* of what a phase computes alone */
+                for (int i = 0; value && i < m->count; i++)
                         value = !declares(m->stmts[i]) || !uses(s, m->stmts[i]);
                 if (value) {
                         ARENA_GROW(m->scratch, m->values, m->value_count);
@@ -489,7 +538,11 @@ int pass_grid(struct loop_program *p, struct pass_context *context)
         for (struct loop_function *k = p->kernels; k && gpu; k = k->next) {
                 if (k->kind != FUNCTION_KERNEL || loop_is_grid(k))
                         continue;
-                struct mapping m = { .p = p, .scratch = arena_new(), .kernel = k, .gpu = gpu, .exact = context->exact };
+                struct mapping m = { .p = p,
+                                     .scratch = arena_new(),
+                                     .kernel = k,
+                                     .gpu = gpu,
+                                     .exact = context->exact };
                 m.averages = averages_find(m.scratch, k);
                 m.bounds = loop_bounds_new(m.scratch, k);
                 map_kernel(&m);

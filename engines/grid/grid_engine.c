@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The grid engine: launches of blocks of warps. Products are fragments of warps, all else nests in grid form (grid.c). */
+/* The grid engine: launches of blocks of warps. Products are fragments of warps, all else nests
+ * in grid form (grid.c). */
 #include "engines/grid/contract_warps.h"
 #include "engines/grid/grid_engine.h"
 #include "engines/grid/launch_cost.h"
@@ -13,9 +14,13 @@
 #include "kernels/kernels.h"
 #include "schedule/choose.h"
 
-static bool has_fragments(const struct op *op, const struct target *target) { return contract_multiply(op, target, true); }
+static bool has_fragments(const struct op *op, const struct target *target)
+{
+        return contract_multiply(op, target, true);
+}
 
-static struct schedule choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena)
+static struct schedule choose(const struct op *op, const struct schedule_machine *machine,
+                              struct arena *arena)
 {
         const struct multiply *m = contract_multiply(op, machine->target, true);
         return (multiply_by_warp_group(m) ? groups_choose : warps_choose)(op, machine, arena);
@@ -28,12 +33,15 @@ static const struct lowering lowerings[] = {
         { .reads = 0 }
 };
 
-static bool attention(struct emit *e, const struct kernel_request *request, const struct attention *a, struct loop_buffer *buffer)
+static bool attention(struct emit *e, const struct kernel_request *request,
+                      const struct attention *a, struct loop_buffer *buffer)
 {
-        return (a->first->code == OP_dot ? attention_rows_kernel : attention_warps_kernel)(e, request, a, buffer);
+        return (a->first->code == OP_dot ? attention_rows_kernel
+                                         : attention_warps_kernel)(e, request, a, buffer);
 }
 
-static int64_t panel(const struct target *target, const struct multiply *m, const struct schedule_product *p)
+static int64_t panel(const struct target *target, const struct multiply *m,
+                     const struct schedule_product *p)
 {
         if (p->matrix && p->positions <= ROW_WARPS_MOST)
                 return 1;               /* the more panels for blocks to share */
@@ -41,23 +49,32 @@ static int64_t panel(const struct target *target, const struct multiply *m, cons
 }
 
 /* By warp groups, or each warp by itself. */
-static const struct multiply *multiply(const struct target *target, const struct multiply *m, const struct schedule_product *p,
-                                       int64_t percent)
+static const struct multiply *multiply(const struct target *target, const struct multiply *m,
+                                       const struct schedule_product *p, int64_t percent)
 {
         const struct multiply *other;
         if (!multiply_by_warp_group(m))
                 return m;
         for (int i = 0; (other = multiply_at(target, i)); i++)
-                if (other->x.memory == m->x.memory && other->w.memory == m->w.memory && other->x.source == SOURCE_WARP)
+                if (other->x.memory == m->x.memory && other->w.memory == m->w.memory &&
+                    other->x.source == SOURCE_WARP)
                         break;
         bool faster = !other || groups_products(target, m, p->positions, p->outputs, p->channels) <
-                                        groups_products(target, other, p->positions, p->outputs, p->channels) * (double)percent / 100;
+                                        groups_products(target, other, p->positions, p->outputs,
+                                                        p->channels) *
+                                                (double)percent / 100;
         return faster && p->positions >= m->positions ? m : other;
 }
 
-static bool cold(const struct target *target, double bytes) { return warps_are_cold(target_gpu(target), bytes); }
+static bool cold(const struct target *target, double bytes)
+{
+        return warps_are_cold(target_gpu(target), bytes);
+}
 
-static bool fits(const struct target *target) { return target_gpu(target) && multiply_registers(target); }
+static bool fits(const struct target *target)
+{
+        return target_gpu(target) && multiply_registers(target);
+}
 
 const struct engine engine_grid = {
         .name = "grid",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* grid, iterations: a load never passes a store that may be to the same place, which is what a compiler has to think of all of a kernel's
- * parameters. So a lane that has several iterations computes the values of all of them before it stores any: their loads are
- * under way together.
+/* grid, iterations: a load never passes a store that may be to the same place, which is what a
+ * compiler has to think of all of a kernel's parameters. So a lane that has several iterations
+ * computes the values of all of them before it stores any: their loads are under way together.
  *
  *     for %iteration = 0 to 8 {                          alloc %values : f32[8]
  *       let %k : index = %iteration * 32 + %lane         for %iteration = 0 to 8 unroll {
@@ -74,7 +74,8 @@ static void drop_unused(struct loop_block *block)
         block->end = last ? &last->next : &block->first;
 }
 
-static struct loop_stmt *open_iterations(struct arena *arena, struct loop_block *block, int64_t count)
+static struct loop_stmt *open_iterations(struct arena *arena, struct loop_block *block,
+                                         int64_t count)
 {
         struct loop_stmt *loop = loop_append(arena, block, STMT_FOR);
         loop->variable = loop_variable_new(arena, "iteration", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
@@ -103,7 +104,8 @@ static void copy_block(struct jam_copy *copy, const struct loop_block *body, str
 }
 
 /* a loop over iterations with a copy of the body; *stores: its stores */
-static struct loop_stmt *copy_iterations(struct arena *arena, const struct loop_variable *iteration, int64_t count, const struct loop_block *body,
+static struct loop_stmt *copy_iterations(struct arena *arena, const struct loop_variable *iteration,
+                                         int64_t count, const struct loop_block *body,
                                          struct loop_block *lane, struct loop_stmt **stores)
 {
         struct loop_stmt *loop = open_iterations(arena, lane, count);
@@ -116,20 +118,27 @@ static struct loop_stmt *copy_iterations(struct arena *arena, const struct loop_
 }
 
 /* in the block: a lane's memory for what a store of each iteration stores */
-static struct loop_buffer *new_values(struct arena *arena, const struct loop_stmt *store, int64_t count, struct loop_block *block)
+static struct loop_buffer *new_values(struct arena *arena, const struct loop_stmt *store,
+                                      int64_t count, struct loop_block *block)
 {
         struct loop_buffer *values = ARENA_NEW(arena, struct loop_buffer);
-        *values = (struct loop_buffer){ .name = "values", .element = store->buffer->element, .extent = count,
-                                        .space = SPACE_STACK, .offset = -1, .access = ACCESS_INOUT };
+        *values = (struct loop_buffer){ .name = "values",
+                                        .element = store->buffer->element,
+                                        .extent = count,
+                                        .space = SPACE_STACK,
+                                        .offset = -1,
+                                        .access = ACCESS_INOUT };
         loop_append(arena, block, STMT_ALLOC)->buffer = values;
         return values;
 }
 
-void grid_iterations_write(struct arena *arena, struct loop_variable *iteration, int64_t count, struct loop_block *body, struct loop_block *lane)
+void grid_iterations_write(struct arena *arena, struct loop_variable *iteration, int64_t count,
+                           struct loop_block *body, struct loop_block *lane)
 {
         struct loop_block *computing = loop_block_new(arena), *storing = loop_block_new(arena);
-        struct loop_stmt *to, *from, *compute = copy_iterations(arena, iteration, count, body, computing, &to),
-                                    *put = copy_iterations(arena, iteration, count, body, storing, &from);
+        struct loop_stmt *to, *from,
+                *compute = copy_iterations(arena, iteration, count, body, computing, &to),
+                *put = copy_iterations(arena, iteration, count, body, storing, &from);
         for (; to; to = to->next, from = from->next) {
                 to->buffer = new_values(arena, to, count, lane);
                 to->a = loop_use(arena, compute->variable);

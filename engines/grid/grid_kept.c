@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* grid, kept: loops over the same iterations of a row load the same elements in the same lanes, again and again, and its weights when sums
- * are known, which takes as long as it takes them to come. So what a lane will need it loads at first, all of it under way together, and keeps.
+/* grid, kept: loops over the same iterations of a row load the same elements in the same lanes,
+ * again and again, and its weights when sums are known, which takes as long as it takes them to
+ * come. So what a lane will need it loads at first, all of it under way together, and keeps.
  *
  *     for %k = 0 to 768 {                           for %k = 0 to 768 {
  *       set %sum = %sum + %x[%i * 768 + %k]           store %kept[..] = %x[%i * 768 + %k]
@@ -16,9 +17,10 @@
  *                                                     store %y[%i * 768 + %j] = %kept[..] * %v * %kept2[..]
  *                                                   }
  *
- * Which of the lane's elements it is, `..`, the writer of iterations says (grid_rows.c). Loops up to the first one that stores are looked at, and of
- * these what they load whatever happens; the loads are of parameters alone, so that nothing stands between that changes any. What the first
- * loop alone loads is not kept. Exact: no value changes. */
+ * Which of the lane's elements it is, `..`, the writer of iterations says (grid_rows.c). Loops
+ * up to the first one that stores are looked at, and of these what they load whatever happens;
+ * the loads are of parameters alone, so that nothing stands between that changes any. What the
+ * first loop alone loads is not kept. Exact: no value changes. */
 #include "engines/grid/grid_kept.h"
 
 #include "engines/grid/grid_iterations.h"
@@ -43,7 +45,8 @@ struct declaring { const struct loop_variable *variable; bool found; };
 static void find_declared(struct loop_stmt *s, void *context)
 {
         struct declaring *d = context;
-        d->found |= s->variable == d->variable && (s->kind == STMT_LET || s->kind == STMT_VAR || s->kind == STMT_FOR);
+        d->found |= s->variable == d->variable &&
+                    (s->kind == STMT_LET || s->kind == STMT_VAR || s->kind == STMT_FOR);
 }
 
 static bool is_declared(const struct grid_row *row, const struct loop_variable *v)
@@ -53,7 +56,8 @@ static bool is_declared(const struct grid_row *row, const struct loop_variable *
         return d.found;
 }
 
-/* the place, of the variable that all loops have in common; NULL: not known at first, or the same in all iterations */
+/* the place, of the variable that all loops have in common; NULL: not known at first, or the
+ * same in all iterations */
 static struct loop_expr *place_of(const struct keeping *k, const struct loop_expr *at, bool *varies)
 {
         if (at->op == LOOP_VARIABLE) {
@@ -76,11 +80,13 @@ static struct load *find(struct keeping *k, const struct loop_expr *e)
         bool varies = false;
         struct loop_expr *at = NULL;
         struct load *load = k->loads;
-        if (e->op == LOOP_LOAD && e->buffer->space == SPACE_PARAMETER && e->type.lanes == 1 && !e->group && !e->args[1])
+        if (e->op == LOOP_LOAD && e->buffer->space == SPACE_PARAMETER && e->type.lanes == 1 &&
+            !e->group && !e->args[1])
                 at = place_of(k, e->args[0], &varies);
         if (!at || !varies)
                 return NULL;
-        while (load < k->loads + k->count && (load->from != e->buffer || !loop_expr_same(load->at, at)))
+        while (load < k->loads + k->count &&
+               (load->from != e->buffer || !loop_expr_same(load->at, at)))
                 load++;
         if (load == k->loads + LOADS_MAX)
                 return NULL;
@@ -114,7 +120,8 @@ static void replace(struct loop_expr *e, void *context)
 
 static bool is_alike(const struct keeping *k, const struct loop_stmt *s)
 {
-        return s->kind == STMT_FOR && grid_row_trip(s) == grid_row_trip(k->first) && loop_expr_same(s->a, k->first->a) && grid_row_side(k->row, s) == k->side;
+        return s->kind == STMT_FOR && grid_row_trip(s) == grid_row_trip(k->first) &&
+               loop_expr_same(s->a, k->first->a) && grid_row_side(k->row, s) == k->side;
 }
 
 /* all of one loop, or of none that it holds: what a lane does in an iteration, whatever happens */
@@ -126,7 +133,10 @@ static bool is_plain(const struct loop_stmt *s)
         return !last;
 }
 
-static void find_store(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_STORE; }
+static void find_store(struct loop_stmt *s, void *found)
+{
+        *(bool *)found |= s->kind == STMT_STORE;
+}
 
 /* visits the loops that may read what is kept */
 static void each_loop(struct keeping *k, void (*visit)(struct keeping *k))
@@ -137,7 +147,8 @@ static void each_loop(struct keeping *k, void (*visit)(struct keeping *k))
                 struct loop_block alone = { .first = &copy, .end = &copy.next };
                 copy.next = NULL;
                 loop_block_walk(&alone, find_store, NULL, &stored);
-                if (s->kind != STMT_FOR || !is_plain(s) || (stored && !grid_iterations_can(s->body)))
+                if (s->kind != STMT_FOR || !is_plain(s) ||
+                    (stored && !grid_iterations_can(s->body)))
                         continue;
                 if (!k->first) {
                         k->first = s;
@@ -166,15 +177,22 @@ static void keep(struct keeping *k, struct load *load, struct grid_kept *kept)
 {
         struct arena *arena = k->arena;
         load->memory = ARENA_NEW(arena, struct loop_buffer);
-        *load->memory = (struct loop_buffer){ .name = "kept", .element = load->from->element, .extent = kept->elements * GRID_LANES,
-                                              .space = SPACE_LANES, .offset = -1, .access = ACCESS_INOUT };
+        *load->memory = (struct loop_buffer){ .name = "kept",
+                                              .element = load->from->element,
+                                              .extent = kept->elements * GRID_LANES,
+                                              .space = SPACE_LANES,
+                                              .offset = -1,
+                                              .access = ACCESS_INOUT };
         loop_append(arena, kept->memory, STMT_ALLOC)->buffer = load->memory;
         struct loop_stmt *loop = loop_append(arena, kept->loops, STMT_FOR);
         loop->variable = loop_variable_new(arena, "k", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
         loop->a = loop_expr_copy(arena, k->first->a);
         loop->b = loop_expr_copy(arena, k->first->b);
         struct loop_stmt *store = loop_append(arena, loop->body, STMT_STORE);
-        struct keeping back = { .row = k->row, .arena = arena, .k = loop->variable, .loop = &(struct loop_stmt){ .variable = k->k } };
+        struct keeping back = { .row = k->row,
+                                .arena = arena,
+                                .k = loop->variable,
+                                .loop = &(struct loop_stmt){ .variable = k->k } };
         store->buffer = load->memory;
         store->a = loop_use(arena, kept->own);
         store->b = loop_load(arena, load->from, place_of(&back, load->at, &(bool){ false }));
@@ -183,9 +201,14 @@ static void keep(struct keeping *k, struct load *load, struct grid_kept *kept)
 struct grid_kept grid_kept_write(const struct grid_row *row)
 {
         struct arena *arena = row->arena;
-        struct keeping k = { .row = row, .arena = arena, .k = loop_variable_new(arena, "k", LOOP_TYPE(E_INDEX), VARIABLE_LOOP),
-                             .own = loop_variable_new(arena, "own", LOOP_TYPE(E_INDEX), VARIABLE_LET) };
-        struct grid_kept kept = { .own = k.own, .memory = loop_block_new(arena), .loops = loop_block_new(arena) };
+        struct keeping k = { .row = row,
+                             .arena = arena,
+                             .k = loop_variable_new(arena, "k", LOOP_TYPE(E_INDEX), VARIABLE_LOOP),
+                             .own = loop_variable_new(arena, "own", LOOP_TYPE(E_INDEX),
+                                                      VARIABLE_LET) };
+        struct grid_kept kept = { .own = k.own,
+                                  .memory = loop_block_new(arena),
+                                  .loops = loop_block_new(arena) };
         each_loop(&k, collect_loop);
         const int64_t elements = k.first ? grid_row_trip(k.first) / GRID_LANES : 0;
         if (elements < 2 || grid_row_trip(k.first) % GRID_LANES)
@@ -193,7 +216,8 @@ struct grid_kept grid_kept_write(const struct grid_row *row)
         kept.elements = elements;
         int64_t all = 0;
         for (struct load *load = k.loads; load < k.loads + k.count; load++)
-                if (load->again && elements <= GRID_ITERATIONS_MAX && all + elements <= GRID_KEPT_MOST) {
+                if (load->again && elements <= GRID_ITERATIONS_MAX &&
+                    all + elements <= GRID_KEPT_MOST) {
                         keep(&k, load, &kept);
                         all += elements;
                 }

@@ -8,10 +8,13 @@
 enum { GRID_KEPT_MOST = 96 };           /* elements that a lane keeps, each in a register */
 
 struct grid_kept {
-        int64_t elements, side;         /* of a lane: of each memory that it keeps; neighbours in it. 0: it keeps nothing */
-        struct loop_variable *own;      /* which of the lane's, where that memory is read and stored: for the writer of iterations to say */
+        int64_t elements, side;         /* of a lane: of each memory that it keeps; neighbours in
+                                         * it. 0: it keeps nothing */
+        struct loop_variable *own;      /* which of the lane's, where that memory is read and
+                                         * stored: for the writer of iterations to say */
         struct loop_block *memory;      /* allocs of it */
-        struct loop_block *loops;       /* that load it; to be written for lanes like those of the row */
+        struct loop_block *loops;       /* that load it; to be written for lanes like those of the
+                                         * row */
 };
 
 /* Of loops that have iterations like the first one's, loads become such of what is kept. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* grid, rows: where an iteration sums over neighbours in memory, a lane for each of them reads with gaps as long
- * as a row, and there are few. So a warp has the iteration, and its lanes every 32nd iteration of each loop:
+/* grid, rows: where an iteration sums over neighbours in memory, a lane for each of them reads with
+ * gaps as long as a row, and there are few. So a warp has the iteration, and its lanes every 32nd
+ * iteration of each loop:
  *
  *     var %sum : f32 = 0.0                       var %sum : f32 = 0.0
  *     for %k = 0 to 768 {                        alloc %parts : f32[32]
@@ -19,8 +20,9 @@
  *                                                set %sum = %sum + %joined + ..
  *                                                for %lane = 0 to 1 gpu_lane { store %y[%i] = %sum }
  *
- * What stands between loops all lanes compute alike; loops that store do so behind all values of a lane (grid_iterations.c). Where neighbours are
- * words in memory, and all lanes have as many, a lane has four side by side, or two, so that loads and stores of a word are one instruction
+ * What stands between loops all lanes compute alike; loops that store do so behind all values of a
+ * lane (grid_iterations.c). Where neighbours are words in memory, and all lanes have as many, a
+ * lane has four side by side, or two, so that loads and stores of a word are one instruction
  * (engines/grid/vector_access.c), and a part of the sum for each:
  *
  *     for %iteration = 0 to 24 step 4 {
@@ -33,7 +35,8 @@
  *
  * What several loops load it loads once (grid_kept.c).
  *
- * Sums of floats in another order: class R, as reductions in vectors are (reduce.c); sums of averages of bytes keep theirs. */
+ * Sums of floats in another order: class R, as reductions in vectors are (reduce.c); sums of
+ * averages of bytes keep theirs. */
 #include "engines/grid/grid_rows.h"
 
 #include "engines/grid/grid_iterations.h"
@@ -44,7 +47,8 @@
 #include "passes/vectorize/jam.h"
 
 enum { SIDE_MOST = 4 };                 /* neighbours that a lane has: 16 bytes of f32 */
-enum { JOINED = 4 };                    /* sums of lanes' parts side by side, each of which waits for the one before */
+enum { JOINED = 4 };                    /* sums of lanes' parts side by side, each of which waits
+                                         * for the one before */
 
 /* ---- what a row is ---- */
 
@@ -68,7 +72,8 @@ static struct loop_stmt *innermost(struct loop_stmt *loop)
 int64_t grid_row_trip(const struct loop_stmt *s)
 {
         int64_t from, to;
-        bool known = s->for_kind == FOR_SERIAL && s->step == 1 && loop_is_int(s->a, &from) && loop_is_int(s->b, &to);
+        bool known = s->for_kind == FOR_SERIAL && s->step == 1 && loop_is_int(s->a, &from) &&
+                     loop_is_int(s->b, &to);
         return known && to > from ? to - from : 0;
 }
 
@@ -93,7 +98,9 @@ static int64_t growth(const struct loop_expr *e, const struct loop_stmt *loop, i
         if (e->op == LOOP_VARIABLE) {
                 struct setting found = { .variable = e->variable };
                 loop_block_walk(loop->body, find_let, NULL, &found);
-                return e->variable == loop->variable ? 1 : found.let ? growth(found.let->a, loop, depth + 1) : 0;
+                return e->variable == loop->variable ? 1
+                       : found.let                   ? growth(found.let->a, loop, depth + 1)
+                                                     : 0;
         }
         int64_t steps[3] = { 0 };
         bool grows = false;
@@ -138,8 +145,9 @@ static bool reduces(const struct grid_row *row, struct loop_stmt *loop)
 
 static void find_refused(struct loop_stmt *s, void *context)
 {
-        *(bool *)context |= s->kind == STMT_FAIL || s->kind == STMT_WHILE || s->kind == STMT_ALLOC ||
-                            (s->kind == STMT_VAR && (s->variable->rows || s->variable->type.lanes > 1));
+        *(bool *)context |=
+                s->kind == STMT_FAIL || s->kind == STMT_WHILE || s->kind == STMT_ALLOC ||
+                (s->kind == STMT_VAR && (s->variable->rows || s->variable->type.lanes > 1));
 }
 
 bool grid_row_is_for_warp(const struct grid_row *row)
@@ -152,7 +160,8 @@ bool grid_row_is_for_warp(const struct grid_row *row)
                 if (s->kind != STMT_FOR)
                         return false;
                 if (!reduces(row, s)) {
-                        refused = !grid_row_trip(s) || !loops_are_independent(row->bounds, &s, 1, false);
+                        refused = !grid_row_trip(s) ||
+                                  !loops_are_independent(row->bounds, &s, 1, false);
                         continue;
                 }
                 struct loads loads = { .loop = innermost(s) };
@@ -176,12 +185,14 @@ static void append(struct loop_block *block, struct loop_stmt *s)
 int64_t grid_row_side(const struct grid_row *row, const struct loop_stmt *loop)
 {
         int64_t side = SIDE_MOST;
-        while (side > 1 && (grid_row_trip(loop) % (GRID_LANES * side) || !grid_side_is_words(row->arena, row->bounds, loop, side)))
+        while (side > 1 && (grid_row_trip(loop) % (GRID_LANES * side) ||
+                            !grid_side_is_words(row->arena, row->bounds, loop, side)))
                 side /= 2;
         return side;
 }
 
-static struct loop_stmt *open_loop(struct arena *arena, struct loop_block *block, const char *name, enum loop_for_kind kind, int64_t count)
+static struct loop_stmt *open_loop(struct arena *arena, struct loop_block *block, const char *name,
+                                   enum loop_for_kind kind, int64_t count)
 {
         struct loop_stmt *s = loop_append(arena, block, STMT_FOR);
         s->variable = loop_variable_new(arena, name, LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
@@ -198,7 +209,11 @@ static int64_t side_of(const struct writing *w, const struct loop_stmt *loop)
         return grid_kept_has(&w->kept, loop) ? w->kept.side : grid_row_side(w->row, loop);
 }
 
-struct saying { const struct loop_variable *own; const struct loop_expr *place; struct arena *arena; };
+struct saying {
+        const struct loop_variable *own;
+        const struct loop_expr *place;
+        struct arena *arena;
+};
 
 static void say_own(struct loop_expr *e, void *context)
 {
@@ -207,15 +222,20 @@ static void say_own(struct loop_expr *e, void *context)
                 *e = *loop_expr_copy(s->arena, s->place);
 }
 
-/* Its iterations from the lane's on, every 32nd: as many for each lane, a known number, so that loads of several are under way. Its
- * neighbours, `side` of them, are iterations that follow each other. */
-static void share_iterations(const struct writing *w, struct loop_stmt *loop, const struct loop_stmt *lane, int64_t side)
+/* Its iterations from the lane's on, every 32nd: as many for each lane, a known number, so that
+ * loads of several are under way. Its neighbours, `side` of them, are iterations that follow
+ * each other. */
+static void share_iterations(const struct writing *w, struct loop_stmt *loop,
+                             const struct loop_stmt *lane, int64_t side)
 {
         struct arena *arena = w->arena;
         const int64_t count = grid_row_trip(loop);
-        struct loop_variable *iteration = loop_variable_new(arena, "iteration", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
-        struct loop_expr *at = loop_op(arena, LOOP_MUL, loop_use(arena, iteration), loop_index(arena, GRID_LANES), NULL);
-        struct loop_expr *first = loop_op(arena, LOOP_MUL, loop_use(arena, lane->variable), loop_index(arena, side), NULL);
+        struct loop_variable *iteration =
+                loop_variable_new(arena, "iteration", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        struct loop_expr *at = loop_op(arena, LOOP_MUL, loop_use(arena, iteration),
+                                       loop_index(arena, GRID_LANES), NULL);
+        struct loop_expr *first = loop_op(arena, LOOP_MUL, loop_use(arena, lane->variable),
+                                          loop_index(arena, side), NULL);
         struct loop_block *body = loop_block_new(arena);
         struct loop_stmt *let = loop_append(arena, body, STMT_LET);
         let->variable = loop->variable;
@@ -229,7 +249,8 @@ static void share_iterations(const struct writing *w, struct loop_stmt *loop, co
                 *body->end = loop->body->first;
                 body->end = loop->body->end;
         }
-        struct loop_expr *place = loop_op(arena, LOOP_MUL, loop_use(arena, lane->variable), loop_index(arena, w->kept.elements), NULL);
+        struct loop_expr *place = loop_op(arena, LOOP_MUL, loop_use(arena, lane->variable),
+                                          loop_index(arena, w->kept.elements), NULL);
         place = loop_op(arena, LOOP_ADD, place, loop_use(arena, iteration), NULL);
         loop_block_walk(body, NULL, say_own, &(struct saying){ w->kept.own, place, arena });
         loop->variable = iteration;
@@ -256,7 +277,8 @@ static struct loop_block *side_by_side(struct jam_copy *copy, struct loop_block 
         return all;
 }
 
-/* The same of iterations that a lane has, of which the first statement says where it is, if that matters. */
+/* The same of iterations that a lane has, of which the first statement says where it is, if that
+ * matters. */
 static void write_side(struct arena *arena, struct loop_stmt *iterations, int64_t side)
 {
         struct jam_copy *copy = jam_copy_new(arena, (int)side);
@@ -276,32 +298,43 @@ static void write_side(struct arena *arena, struct loop_stmt *iterations, int64_
 }
 
 /* a variable for parts of the whole, from nothing on, for each of the copies */
-static void declare_parts(struct arena *arena, const char *name, const struct loop_stmt *set, struct loop_variable **parts, int count, struct loop_block *block)
+static void declare_parts(struct arena *arena, const char *name, const struct loop_stmt *set,
+                          struct loop_variable **parts, int count, struct loop_block *block)
 {
         struct loop_variable *whole = set->variable;
         for (int i = 0; i < count; i++) {
                 struct loop_stmt *var = loop_append(arena, block, STMT_VAR);
-                var->variable = parts[i] = loop_variable_new(arena, name, whole->type, VARIABLE_VAR);
-                var->a = set->a->op == LOOP_ADD ? loop_literal(arena, whole->type, (union scalar){ .u = 0 }) : loop_use(arena, whole);
+                var->variable = parts[i] =
+                        loop_variable_new(arena, name, whole->type, VARIABLE_VAR);
+                var->a = set->a->op == LOOP_ADD
+                                 ? loop_literal(arena, whole->type, (union scalar){ .u = 0 })
+                                 : loop_use(arena, whole);
         }
 }
 
-static struct loop_expr *join_parts(struct arena *arena, enum loop_opcode op, struct loop_variable **parts, int count)
+static struct loop_expr *join_parts(struct arena *arena, enum loop_opcode op,
+                                    struct loop_variable **parts, int count)
 {
-        return count == 1 ? loop_use(arena, parts[0])
-                          : loop_op(arena, op, join_parts(arena, op, parts, count / 2), join_parts(arena, op, parts + count / 2, count - count / 2), NULL);
+        return count == 1
+                       ? loop_use(arena, parts[0])
+                       : loop_op(arena, op, join_parts(arena, op, parts, count / 2),
+                                 join_parts(arena, op, parts + count / 2, count - count / 2), NULL);
 }
 
-/* What becomes of the variable of the set: parts of it, from nothing on, in each lane, as many as it has neighbours; those of all lanes behind
- * the loop over them. */
-static void put_parts(struct arena *arena, struct loop_stmt *set, struct jam_copy *copy, struct loop_block *before,
-                      struct loop_stmt *lane, struct loop_block *after)
+/* What becomes of the variable of the set: parts of it, from nothing on, in each lane, as many
+ * as it has neighbours; those of all lanes behind the loop over them. */
+static void put_parts(struct arena *arena, struct loop_stmt *set, struct jam_copy *copy,
+                      struct loop_block *before, struct loop_stmt *lane, struct loop_block *after)
 {
         struct loop_variable *whole = set->variable, *own[SIDE_MOST], *joined[JOINED];
         const enum loop_opcode op = set->a->op;
         struct loop_buffer *parts = ARENA_NEW(arena, struct loop_buffer);
-        *parts = (struct loop_buffer){ .name = "parts", .element = whole->type.element, .extent = GRID_LANES,
-                                       .space = SPACE_STACK, .offset = -1, .access = ACCESS_INOUT };
+        *parts = (struct loop_buffer){ .name = "parts",
+                                       .element = whole->type.element,
+                                       .extent = GRID_LANES,
+                                       .space = SPACE_STACK,
+                                       .offset = -1,
+                                       .access = ACCESS_INOUT };
         loop_append(arena, before, STMT_ALLOC)->buffer = parts;
         declare_parts(arena, "part", set, own, copy->times, lane->body);
         for (int i = 0; i < copy->times; i++)
@@ -312,12 +345,15 @@ static void put_parts(struct arena *arena, struct loop_stmt *set, struct jam_cop
         for (int i = 0; i < JOINED; i++) {
                 join = loop_append(arena, l->body, STMT_SET);
                 join->variable = joined[i];
-                join->a = loop_op(arena, op, loop_use(arena, joined[i]), loop_load(arena, parts, jam_plus(arena, l->variable, i)), NULL);
+                join->a = loop_op(arena, op, loop_use(arena, joined[i]),
+                                  loop_load(arena, parts, jam_plus(arena, l->variable, i)), NULL);
         }
         join = loop_append(arena, after, STMT_SET);
         join->variable = whole;
-        join->a = loop_op(arena, op, loop_use(arena, whole), join_parts(arena, op, joined, JOINED), NULL);
-        struct loop_stmt *store = loop_append(arena, after, STMT_STORE);          /* moved behind the loop */
+        join->a = loop_op(arena, op, loop_use(arena, whole), join_parts(arena, op, joined, JOINED),
+                          NULL);
+        /* moved behind the loop */
+        struct loop_stmt *store = loop_append(arena, after, STMT_STORE);
         store->buffer = parts;
         store->a = loop_use(arena, lane->variable);
         store->b = join_parts(arena, op, own, copy->times);
@@ -347,10 +383,12 @@ static void write_reduction(const struct writing *w, struct loop_stmt *loop, str
 }
 
 /* iterations that store */
-static void write_iterations(const struct writing *w, struct loop_stmt *loop, struct loop_stmt *lane)
+static void write_iterations(const struct writing *w, struct loop_stmt *loop,
+                             struct loop_stmt *lane)
 {
         struct arena *arena = w->arena;
-        const bool simple = grid_iterations_can(loop->body), few = grid_row_trip(loop) <= GRID_LANES * GRID_ITERATIONS_MAX;
+        const bool simple = grid_iterations_can(loop->body),
+                   few = grid_row_trip(loop) <= GRID_LANES * GRID_ITERATIONS_MAX;
         const int64_t side = simple ? side_of(w, loop) : 1;
         if (side > 1 && !few) {
                 struct jam_copy *copy = jam_copy_new(arena, (int)side);
@@ -402,7 +440,8 @@ struct loop_block *grid_row_write(const struct grid_row *row)
                 } else if (reduces(row, s)) {
                         write_reduction(&w, s, out);
                 } else {
-                        write_iterations(&w, s, open_loop(arena, out, "lane", FOR_GPU_LANE, GRID_LANES));
+                        write_iterations(&w, s,
+                                         open_loop(arena, out, "lane", FOR_GPU_LANE, GRID_LANES));
                 }
         }
         return out;

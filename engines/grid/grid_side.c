@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* grid, side: a lane has neighbours of the innermost loop where these are words of 16 bytes in memory, so that loads and stores of a word are
- * one instruction (engines/grid/vector_access.c), and subscripts, and loops of a window, are made once for all of them.
+/* grid, side: a lane has neighbours of the innermost loop where these are words of 16 bytes in
+ * memory, so that loads and stores of a word are one instruction (engines/grid/vector_access.c),
+ * and subscripts, and loops of a window, are made once for all of them.
  *
  *     for %c = 0 to 64 {                              for %c = 0 to 64 step 8 {
  *       var %best : f32 = -inf                          var %best : f32 = -inf
@@ -18,8 +19,9 @@
  *                                                       store %y[%c] = %w
  *                                                       ..
  *
- * What is loaded has to lie so, too, unless a lane has all of the loop: then neighbours of the loop around it are neighbours among lanes.
- * Only iterations that are independent of each other may be written so. Exact: no value changes. */
+ * What is loaded has to lie so, too, unless a lane has all of the loop: then neighbours of the
+ * loop around it are neighbours among lanes. Only iterations that are independent of each other
+ * may be written so. Exact: no value changes. */
 #include "engines/grid/grid_side.h"
 
 #include "passes/vectorize/jam.h"
@@ -42,18 +44,24 @@ static struct loop_expr *at_first(const struct survey *s, struct loop_expr *e)
         if (!jam_depends(&s->nest, e, s->v))
                 return e;
         if (e->op == LOOP_VARIABLE)
-                return e->variable == s->v ? loop_index(s->scratch, 0) : at_first(s, (struct loop_expr *)(uintptr_t)jam_definition(&s->nest, e->variable));
+                return e->variable == s->v
+                               ? loop_index(s->scratch, 0)
+                               : at_first(s, (struct loop_expr *)(uintptr_t)jam_definition(
+                                                     &s->nest, e->variable));
         struct loop_expr *copy = arena_copy(s->scratch, e, sizeof *e);
         for (int k = 0; k < e->arity; k++)
                 copy->args[k] = e->args[k] ? at_first(s, e->args[k]) : NULL;
-        return e->type.element == E_INDEX && e->op < LOOP_CAST ? loop_op(s->scratch, e->op, copy->args[0], copy->args[1], copy->args[2]) : copy;
+        return e->type.element == E_INDEX && e->op < LOOP_CAST
+                       ? loop_op(s->scratch, e->op, copy->args[0], copy->args[1], copy->args[2])
+                       : copy;
 }
 
 /* Are neighbours of the loop neighbours there, words of which lie at multiples of their size? */
 static bool is_word(const struct survey *s, struct loop_expr *index)
 {
         int64_t step;
-        return jam_step(&s->nest, index, s->v, &step) && step == 1 && loop_bounds_of(s->bounds, at_first(s, index)).multiple % s->side == 0;
+        return jam_step(&s->nest, index, s->v, &step) && step == 1 &&
+               loop_bounds_of(s->bounds, at_first(s, index)).multiple % s->side == 0;
 }
 
 /* Does e load what its neighbours load others of? */
@@ -69,10 +77,13 @@ static void look_at_load(struct loop_expr *e, void *context)
 {
         struct survey *s = context;
         const bool lazy = e->op == LOOP_SELECT || e->op == LOOP_AND || e->op == LOOP_OR;
-        for (int i = 1; i < e->arity && lazy && !s->whole; i++)          /* what may not be loaded is none of a word */
+        /* what may not be loaded is none of a word */
+        for (int i = 1; i < e->arity && lazy && !s->whole; i++)
                 s->good &= !e->args[i] || !loads_neighbours(s, e->args[i]);
         if (e->op == LOOP_LOAD)
-                s->good &= e->type.lanes == 1 && !e->group && (s->whole || !jam_depends(&s->nest, e->args[0], s->v) || is_word(s, e->args[0]));
+                s->good &= e->type.lanes == 1 && !e->group &&
+                           (s->whole || !jam_depends(&s->nest, e->args[0], s->v) ||
+                            is_word(s, e->args[0]));
 }
 
 static void find_stores(struct loop_stmt *stmt, void *context)
@@ -83,7 +94,8 @@ static void find_stores(struct loop_stmt *stmt, void *context)
                 jam_define(&s->nest, stmt);
                 break;
         case STMT_STORE:
-                s->good &= !stmt->c && stmt->a->type.lanes == 1 && stmt->b->type.lanes == 1 && (!s->bytes || s->bytes == element_info[stmt->buffer->element].bytes);
+                s->good &= !stmt->c && stmt->a->type.lanes == 1 && stmt->b->type.lanes == 1 &&
+                           (!s->bytes || s->bytes == element_info[stmt->buffer->element].bytes);
                 s->bytes = element_info[stmt->buffer->element].bytes;
                 break;
         case STMT_VAR: case STMT_SET: break;
@@ -101,12 +113,18 @@ static void look_at_stmt(struct loop_stmt *stmt, void *context)
         if (stmt->kind == STMT_STORE)
                 s->good &= is_word(s, stmt->a);
         if (stmt->kind == STMT_FOR)
-                s->good &= !jam_depends(&s->nest, stmt->a, s->v) && !jam_depends(&s->nest, stmt->b, s->v);
+                s->good &= !jam_depends(&s->nest, stmt->a, s->v) &&
+                           !jam_depends(&s->nest, stmt->b, s->v);
 }
 
-int64_t grid_side_of(struct arena *scratch, const struct loop_bounds *bounds, const struct loop_stmt *loop, int64_t total, int64_t lanes)
+int64_t grid_side_of(struct arena *scratch, const struct loop_bounds *bounds,
+                     const struct loop_stmt *loop, int64_t total, int64_t lanes)
 {
-        struct survey s = { .scratch = scratch, .bounds = bounds, .nest.lets = map_new(scratch), .v = loop->variable, .good = true };
+        struct survey s = { .scratch = scratch,
+                            .bounds = bounds,
+                            .nest.lets = map_new(scratch),
+                            .v = loop->variable,
+                            .good = true };
         int64_t from, to;
         if (!loop_is_int(loop->a, &from) || !loop_is_int(loop->b, &to) || from || loop->step != 1)
                 return 1;
@@ -128,9 +146,15 @@ static void find_lets(struct loop_stmt *stmt, void *context)
                 jam_define(&s->nest, stmt);
 }
 
-bool grid_side_is_words(struct arena *scratch, const struct loop_bounds *bounds, const struct loop_stmt *loop, int64_t side)
+bool grid_side_is_words(struct arena *scratch, const struct loop_bounds *bounds,
+                        const struct loop_stmt *loop, int64_t side)
 {
-        struct survey s = { .scratch = scratch, .bounds = bounds, .nest.lets = map_new(scratch), .v = loop->variable, .side = side, .good = true };
+        struct survey s = { .scratch = scratch,
+                            .bounds = bounds,
+                            .nest.lets = map_new(scratch),
+                            .v = loop->variable,
+                            .side = side,
+                            .good = true };
         loop_block_walk(loop->body, find_lets, NULL, &s);
         loop_block_walk(loop->body, look_at_stmt, look_at_load, &s);
         return s.good;
@@ -166,7 +190,8 @@ bool grid_side_write(struct arena *arena, struct loop_stmt *loop, int64_t side)
         jam_range(same, loop->body->first, NULL, one);
         grid_side_name(arena, one);
         for (int i = 0; i < side; i++)
-                jam_copy_set(copy, loop->variable, i, whole ? loop_index(arena, i) : jam_plus(arena, loop->variable, i));
+                jam_copy_set(copy, loop->variable, i,
+                             whole ? loop_index(arena, i) : jam_plus(arena, loop->variable, i));
         jam_range(copy, one->first, NULL, all);
         if (same->failed || copy->failed)
                 return false;

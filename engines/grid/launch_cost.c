@@ -51,14 +51,18 @@ struct walk {
         const struct multiply *multiply;
         double instructions, bytes;     /* of a block: of its warps; between memory and it */
         double of_iterations;           /* of these instructions, those of iterations */
-        struct copied before, each;     /* into shared memory, for products: before the iterations, in each */
+        struct copied before, each;     /* into shared memory, for products: before the iterations,
+                                         * in each */
         double trips, lanes;            /* of the statement that is looked at */
         double iterations;              /* of the loop around a multiply; 1: there is none */
-        double below;                   /* what conditions around it say that a row of the tile is; 0: nothing */
+        double below;                   /* what conditions around it say that a row of the tile is;
+                                         * 0: nothing */
         bool in_lane, in_iteration, unrolled;
         int tile_rows, tile_columns, tile_lanes;
-        int keys;                       /* of attention, outputs of the tile that is multiplied by values; 0: it is none */
-        bool first_iteration;           /* products stand in front of the iterations, too, as another one's do */
+        int keys;                       /* of attention, outputs of the tile that is multiplied by
+                                         * values; 0: it is none */
+        bool first_iteration;           /* products stand in front of the iterations, too, as
+                                         * another one's do */
         double scores;                  /* of multiplies, those from memory */
 };
 
@@ -79,7 +83,8 @@ static void count(struct walk *w, double instructions)
 /* a comparison is a part of what chooses by it */
 static void count_operation(struct loop_expr *e, void *operations)
 {
-        *(int *)operations += e->op != LOOP_LITERAL && e->op != LOOP_VARIABLE && e->op != LOOP_BITCAST && e->type.element != E_BOOL;
+        *(int *)operations += e->op != LOOP_LITERAL && e->op != LOOP_VARIABLE &&
+                              e->op != LOOP_BITCAST && e->type.element != E_BOOL;
 }
 
 /* what its text says of a small function; of others, that devices have instructions for
@@ -94,15 +99,22 @@ static int operations_of_call(const struct loop_function *f)
         return operations < OF_CALL ? operations : OF_CALL;
 }
 
-static bool is_own(const struct loop_buffer *b) { return b->space == SPACE_STACK || b->space == SPACE_LANES; }
+static bool is_own(const struct loop_buffer *b)
+{
+        return b->space == SPACE_STACK || b->space == SPACE_LANES;
+}
 
-/* no instruction where loops are unrolled: constants, and what is the same for all iterations; what a
- * lane keeps in registers */
-static bool is_free(const struct loop_expr *e) { return e->type.element == E_INDEX || (e->op == LOOP_LOAD && is_own(e->buffer)); }
+/* no instruction where loops are unrolled: constants, and what is the same for all iterations;
+ * what a lane keeps in registers */
+static bool is_free(const struct loop_expr *e)
+{
+        return e->type.element == E_INDEX || (e->op == LOOP_LOAD && is_own(e->buffer));
+}
 
 static void look_at_expr(struct walk *w, const struct loop_expr *e, int depth)
 {
-        if (!e || depth > DEPTH_MAX || e->op == LOOP_LITERAL || e->op == LOOP_VARIABLE || (w->unrolled && is_free(e)))
+        if (!e || depth > DEPTH_MAX || e->op == LOOP_LITERAL || e->op == LOOP_VARIABLE ||
+            (w->unrolled && is_free(e)))
                 return;
         count(w, e->op == LOOP_CALL ? operations_of_call(e->function) : 1);
         if (e->op == LOOP_LOAD)
@@ -116,7 +128,8 @@ static void look_at_block(struct walk *w, const struct loop_block *b);
 static bool multiplies(const struct loop_block *b)
 {
         for (const struct loop_stmt *s = b ? b->first : NULL; s; s = s->next)
-                if (s->kind == STMT_MULTIPLY || (s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP && multiplies(s->body)))
+                if (s->kind == STMT_MULTIPLY ||
+                    (s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP && multiplies(s->body)))
                         return true;
         return false;
 }
@@ -158,7 +171,8 @@ static void count_copy(struct walk *w, const struct loop_stmt *s, double bytes)
 static void look_at_for(struct walk *w, const struct loop_stmt *s)
 {
         const struct walk outer = *w;
-        const int64_t from = loop_bounds_of(w->bounds, s->a).low, to = loop_bounds_of(w->bounds, s->b).high;
+        const int64_t from = loop_bounds_of(w->bounds, s->a).low,
+                      to = loop_bounds_of(w->bounds, s->b).high;
         const bool known = from != INT64_MIN && to != INT64_MAX;
         double trips = known ? (double)divide_up(to > from ? to - from : 0, s->step) : UNKNOWN_TRIP;
         switch (s->for_kind) {
@@ -193,19 +207,25 @@ static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
 {
         const struct loop_tiles *t = &s->tiles;
         const struct multiply *m = loop_tile_multiply(s, w->target);
-        const int positions = m ? multiply_by_warp_group(m) ? m->positions / MULTIPLY_WARPS : m->positions : 0;
-        if (t->rows == 1 || positions != t->rows || (w->iterations > 1 && !w->in_iteration))      /* no fragments of warps; behind the iterations */
+        const int positions =
+                m ? multiply_by_warp_group(m) ? m->positions / MULTIPLY_WARPS : m->positions : 0;
+        /* no fragments of warps; behind the iterations */
+        if (t->rows == 1 || positions != t->rows || (w->iterations > 1 && !w->in_iteration))
                 return;
-        const double rows = s->tiles.positions, width = (double)s->tiles.vectors * s->variable->type.lanes, deep = (double)s->tiles.depth * s->tiles.group;
+        const double rows = s->tiles.positions,
+                     width = (double)s->tiles.vectors * s->variable->type.lanes,
+                     deep = (double)s->tiles.depth * s->tiles.group;
         w->multiply = m;
         w->tile_rows = s->tiles.positions / positions;
         w->tile_columns = s->tiles.vectors;
         w->tile_lanes = positions * m->outputs / GRID_LANES;
         w->keys = s->buffer ? 0 : loop_multiplied(s)->columns * s->variable->type.lanes;
-        const double all = w->trips / w->iterations * (t->warp_group ? s->variable->warps : 1) * rows / m->positions * s->tiles.vectors * deep / multiply_row(m);
+        const double all = w->trips / w->iterations * (t->warp_group ? s->variable->warps : 1) *
+                           rows / m->positions * s->tiles.vectors * deep / multiply_row(m);
         w->work.multiplies += all;
         w->scores += s->buffer ? all : 0;
-        w->work.read += w->trips / w->iterations * ((s->buffer ? rows : 0) + width) * deep * element_info[s->weights->element].bytes;
+        w->work.read += w->trips / w->iterations * ((s->buffer ? rows : 0) + width) * deep *
+                        element_info[s->weights->element].bytes;
 }
 
 /* memory that warps of a cluster have for a row each: they go on with it */
@@ -223,14 +243,16 @@ static void look_at_if(struct walk *w, const struct loop_stmt *s)
 {
         const double outer = w->below;
         int64_t end;
-        if (s->a->op == LOOP_LT && loop_is_int(s->a->args[1], &end) && (!outer || (double)end < outer))
+        if (s->a->op == LOOP_LT && loop_is_int(s->a->args[1], &end) &&
+            (!outer || (double)end < outer))
                 w->below = (double)end;
         const struct walk before = *w;
         look_at_block(w, s->body);
         w->below = outer;
         if (!s->other)
                 return;
-        const double instructions = w->instructions, bytes = w->bytes;          /* one or the other */
+        /* one or the other */
+        const double instructions = w->instructions, bytes = w->bytes;
         w->instructions = before.instructions;
         w->bytes = before.bytes;
         look_at_block(w, s->other);
@@ -248,9 +270,11 @@ static void look_at(struct walk *w, const struct loop_stmt *s)
         case STMT_IF: look_at_if(w, s); return;
         case STMT_ALLOC: {
                 const bool cluster = s->buffer->space == SPACE_CLUSTER;
-                const int64_t all = s->buffer->extent * element_info[s->buffer->element].bytes, bytes = round_up(cluster ? all / w->work.cluster : all, SHARED_ALIGN);
+                const int64_t all = s->buffer->extent * element_info[s->buffer->element].bytes,
+                              bytes = round_up(cluster ? all / w->work.cluster : all, SHARED_ALIGN);
                 if (!w->in_lane && s->buffer->space != SPACE_LANES)
-                        w->cost->shared += bytes * (s->buffer->space == SPACE_STACK ? w->cost->warps : 1);
+                        w->cost->shared +=
+                                bytes * (s->buffer->space == SPACE_STACK ? w->cost->warps : 1);
                 look_at_row(w, s->buffer);
                 w->work.partial += cluster ? (double)(bytes * w->cost->blocks) : 0;
                 break;
@@ -261,7 +285,8 @@ static void look_at(struct walk *w, const struct loop_stmt *s)
                 move(w, s->buffer, s->b->type.lanes);
                 break;
         case STMT_COPY: {
-                double bytes = w->trips * w->lanes * s->code * element_info[s->buffer->element].bytes;
+                double bytes =
+                        w->trips * w->lanes * s->code * element_info[s->buffer->element].bytes;
                 w->bytes += bytes;
                 if (is_multiplied(w, s->buffer, true))
                         count_copy(w, s, bytes);
@@ -295,7 +320,8 @@ static double traffic(const struct loop_function *f, double *results)
         double all = 0;
         *results = 0;
         for (int i = 0; i < f->buffer_count; i++) {
-                double bytes = (double)f->buffers[i]->extent * element_info[f->buffers[i]->element].bytes;
+                double bytes =
+                        (double)f->buffers[i]->extent * element_info[f->buffers[i]->element].bytes;
                 all += bytes;
                 *results += f->buffers[i]->access & ACCESS_OUT ? bytes : 0;
         }
@@ -305,9 +331,12 @@ static double traffic(const struct loop_function *f, double *results)
 /* no tensor cores: the slowest of what a multiprocessor does for its blocks */
 static double plain_seconds(const struct walk *w, const struct gpu *g, double all)
 {
-        double of_one = (double)divide_up(w->cost->blocks, g->multiprocessors), share = g->clock * g->multiprocessors / g->l2_rate;
-        all = all < w->bytes * (double)w->cost->blocks ? all : w->bytes * (double)w->cost->blocks;      /* rows of a table */
-        double cycles = of_one * larger(w->instructions / rate_grid_issue(w->target), w->bytes * share);
+        double of_one = (double)divide_up(w->cost->blocks, g->multiprocessors),
+               share = g->clock * g->multiprocessors / g->l2_rate;
+        /* rows of a table */
+        all = all < w->bytes * (double)w->cost->blocks ? all : w->bytes * (double)w->cost->blocks;
+        double cycles =
+                of_one * larger(w->instructions / rate_grid_issue(w->target), w->bytes * share);
         cycles = larger(cycles, w->cost->waves * 2 * rate_grid_load(w->target));
         return g->launch + larger(cycles / g->clock, all / g->memory_rate);
 }
@@ -315,28 +344,44 @@ static double plain_seconds(const struct walk *w, const struct gpu *g, double al
 int64_t grid_shared_asked(const struct target *t, int64_t blocks, int64_t cluster, int64_t shared)
 {
         const struct gpu *g = target_gpu(t);
-        const int64_t there = divide_up(blocks, cluster > 2 ? g->clustered : g->multiprocessors), all = g->shared_bytes + GRID_BLOCK_SHARED;
+        const int64_t there = divide_up(blocks, cluster > 2 ? g->clustered : g->multiprocessors),
+                      all = g->shared_bytes + GRID_BLOCK_SHARED;
         const int64_t asked = round_up(all / (there + 1) - GRID_BLOCK_SHARED + 1, SHARED_ALIGN);
-        return g->dependent_launch && shared >= rate_grid_crowding(t) && asked > shared ? asked : shared;
+        return g->dependent_launch && shared >= rate_grid_crowding(t) && asked > shared ? asked
+                                                                                        : shared;
 }
 
-/* Copies and instructions that are of no iteration come in front of the first, or behind the last. */
+/* Copies and instructions that are of no iteration come in front of the first, or behind the
+ * last. */
 static double attention_seconds(const struct walk *w)
 {
-        const double warps = (double)w->cost->warps, of_iterations = w->iterations > 1 ? w->of_iterations : 0;
-        struct attention_work work = { .of = w->work, .once = (w->instructions - of_iterations) / warps, .first = w->before.x + w->before.w };
+        const double warps = (double)w->cost->warps,
+                     of_iterations = w->iterations > 1 ? w->of_iterations : 0;
+        struct attention_work work = { .of = w->work,
+                                       .once = (w->instructions - of_iterations) / warps,
+                                       .first = w->before.x + w->before.w };
         work.of.instructions = of_iterations / (warps * w->iterations);
         work.of.copied = w->each.x + w->each.w;
         work.scores = w->scores / w->work.multiplies;
-        return (multiply_by_warp_group(w->multiply) ? groups_attention_cost : warps_attention_cost)(w->target, w->multiply, &work);
+        return (multiply_by_warp_group(w->multiply) ? groups_attention_cost : warps_attention_cost)(
+                w->target, w->multiply, &work);
 }
 
-struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f, const struct loop_stmt *phase, bool cold)
+struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f,
+                              const struct loop_stmt *phase, bool cold)
 {
         const struct gpu *g = target_gpu(t);
-        struct grid_cost cost = { .blocks = phase->b->literal.i, .warps = 1, .lanes = grid_lanes(phase->body) };
+        struct grid_cost cost = { .blocks = phase->b->literal.i,
+                                  .warps = 1,
+                                  .lanes = grid_lanes(phase->body) };
         struct arena *scratch = arena_new();
-        struct walk w = { .target = t, .f = f, .bounds = loop_bounds_new(scratch, f), .cost = &cost, .trips = 1, .lanes = 1, .iterations = 1 };
+        struct walk w = { .target = t,
+                          .f = f,
+                          .bounds = loop_bounds_new(scratch, f),
+                          .cost = &cost,
+                          .trips = 1,
+                          .lanes = 1,
+                          .iterations = 1 };
         double results, all = traffic(f, &results);
         if (phase->for_kind == FOR_GPU_CLUSTER) {
                 w.work.cluster = (int)loop_cluster_blocks(phase);
@@ -349,7 +394,8 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
         w.work.warps = (int)cost.warps;
         w.work.shared = cost.shared;
         if (w.multiply) {
-                const bool alike = w.each.x + w.each.w > 0;     /* else all iterations' copies stand before the first */
+                /* else all iterations' copies stand before the first */
+                const bool alike = w.each.x + w.each.w > 0;
                 const struct copied *c = alike ? &w.each : &w.before;
                 const double of_iteration = alike ? 1 : w.iterations;
                 w.work.copied = (c->x + c->w) / of_iteration;
@@ -360,8 +406,11 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
                 if (!w.work.stages)
                         w.work.stages = 2;
                 int words = (int)(w.work.copied / COPY_BYTES / (double)(cost.warps * GRID_LANES));
-                cost.registers = w.keys ? warps_attention_registers(w.multiply, w.tile_rows * TILE_OWN_ROWS, w.keys, w.tile_columns * w.multiply->outputs)
-                                        : warps_registers(w.multiply, w.tile_rows, w.tile_columns, w.tile_lanes, words);
+                cost.registers = w.keys ? warps_attention_registers(
+                                                  w.multiply, w.tile_rows * TILE_OWN_ROWS, w.keys,
+                                                  w.tile_columns * w.multiply->outputs)
+                                        : warps_registers(w.multiply, w.tile_rows, w.tile_columns,
+                                                          w.tile_lanes, words);
                 w.work.iterations = w.iterations + w.first_iteration;
                 w.work.cold = cold;
                 w.work.operands = all - results;
@@ -373,8 +422,11 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
         if (w.keys && cost.resident)
                 cost.seconds = attention_seconds(&w);
         else
-                cost.seconds = !cost.registers || !cost.resident ? plain_seconds(&w, g, all)
-                                                                 : (multiply_by_warp_group(w.multiply) ? groups_cost : warps_cost)(t, w.multiply, &w.work);
+                cost.seconds = !cost.registers || !cost.resident
+                                       ? plain_seconds(&w, g, all)
+                                       : (multiply_by_warp_group(w.multiply)
+                                                  ? groups_cost
+                                                  : warps_cost)(t, w.multiply, &w.work);
         return cost;
 }
 
@@ -382,7 +434,8 @@ bool grid_stores_within_launch(const struct target *t, int64_t blocks, double by
 {
         const struct gpu *g = target_gpu(t);
         const double busy = (double)(blocks < g->multiprocessors ? blocks : g->multiprocessors);
-        return bytes / busy * g->multiprocessors / g->l2_rate < g->launch + larger(2 * rate_grid_load(t) / g->clock, 2 * bytes / g->memory_rate);
+        return bytes / busy * g->multiprocessors / g->l2_rate <
+               g->launch + larger(2 * rate_grid_load(t) / g->clock, 2 * bytes / g->memory_rate);
 }
 
 bool grid_prefetches_constant(const struct target *t, int64_t bytes, bool copied)
@@ -392,13 +445,16 @@ bool grid_prefetches_constant(const struct target *t, int64_t bytes, bool copied
 
 bool grid_prefetches_input(const struct target *t, int64_t bytes, bool copied)
 {
-        return (double)bytes <= rate_grid_prefetch_input(t) && (copied || (double)bytes >= rate_grid_prefetch_loaded(t));
+        return (double)bytes <= rate_grid_prefetch_input(t) &&
+               (copied || (double)bytes >= rate_grid_prefetch_loaded(t));
 }
 
 bool grid_is_cold(const struct target *t, const struct loop_program *p)
 {
         double bytes = 0;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next)
-                bytes += b->space == SPACE_CONSTANT && !b->splat ? (double)b->extent * element_info[b->element].bytes : 0;
+                bytes += b->space == SPACE_CONSTANT && !b->splat
+                                 ? (double)b->extent * element_info[b->element].bytes
+                                 : 0;
         return warps_are_cold(target_gpu(t), bytes);
 }

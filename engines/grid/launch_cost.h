@@ -12,8 +12,10 @@ struct grid_cost {
         int64_t warps;                  /* of a block */
         int64_t lanes;                  /* of a warp that have work */
         int64_t shared;                 /* bytes of shared memory of a block */
-        int registers;                  /* of a lane, as its schedule counted on; 0: it has no schedule, and the compiler decides */
-        int resident;                   /* blocks that a multiprocessor holds at a time, as far as that is known */
+        int registers;                  /* of a lane, as its schedule counted on; 0: it has no
+                                         * schedule, and the compiler decides */
+        int resident;                   /* blocks that a multiprocessor holds at a time, as far as
+                                         * that is known */
         double waves;                   /* of blocks over the multiprocessors */
         double seconds;                 /* predicted */
 };
@@ -28,7 +30,8 @@ int64_t grid_lanes(const struct loop_block *block);
 int64_t grid_shared_asked(const struct target *t, int64_t blocks, int64_t cluster, int64_t shared);
 /* Cost of a phase, which is a loop over blocks of f. cold: its constants come from memory, not from
  * L2. */
-struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f, const struct loop_stmt *phase, bool cold);
+struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f,
+                              const struct loop_stmt *phase, bool cold);
 /* Is it faster that `blocks` blocks of a launch also store `bytes` bytes, which they read anyway,
  * than that a separate launch copies them? */
 bool grid_stores_within_launch(const struct target *t, int64_t blocks, double bytes);

@@ -23,7 +23,8 @@ struct linear {
         struct term { const struct loop_variable *variable; int64_t times; } terms[TERMS_MAX];
         int count;                      /* of terms */
         int64_t low, high;              /* of the rest, both included */
-        int steps;                      /* expressions that were looked at: lets of lets may name the warp any number of times */
+        int steps;                      /* expressions that were looked at: lets of lets may name
+                                         * the warp any number of times */
         bool known;                     /* false: nothing is said of the subscript */
 };
 
@@ -36,7 +37,8 @@ struct search {
         int let_count;
         const struct loop_buffer **all; /* the phase's shared memory */
         int all_count;
-        const struct loop_buffer **others;        /* buffers of which warps touch parts of each other */
+        const struct loop_buffer **others;        /* buffers of which warps touch parts of each
+                                                   * other */
         int other_count;
 };
 
@@ -50,7 +52,8 @@ static const struct loop_stmt *let_of(const struct search *o, const struct loop_
         return NULL;
 }
 
-static void add_range(struct linear *l, const struct search *o, const struct loop_expr *e, int64_t times)
+static void add_range(struct linear *l, const struct search *o, const struct loop_expr *e,
+                      int64_t times)
 {
         const struct loop_range r = loop_bounds_of(o->bounds, e);
         l->known &= r.low > INT32_MIN && r.high < INT32_MAX;
@@ -60,7 +63,8 @@ static void add_range(struct linear *l, const struct search *o, const struct loo
         l->high += times * (times < 0 ? r.low : r.high);
 }
 
-static void add_variable(struct linear *l, const struct search *o, const struct loop_expr *e, int64_t times)
+static void add_variable(struct linear *l, const struct search *o, const struct loop_expr *e,
+                         int64_t times)
 {
         int i = 0;
         while (i < l->count && l->terms[i].variable != e->variable)
@@ -74,7 +78,8 @@ static void add_variable(struct linear *l, const struct search *o, const struct 
         l->terms[i].times += times;
 }
 
-static void add_expr(struct linear *l, const struct search *o, const struct loop_expr *e, int64_t times)
+static void add_expr(struct linear *l, const struct search *o, const struct loop_expr *e,
+                     int64_t times)
 {
         const struct loop_stmt *let = e->op == LOOP_VARIABLE ? let_of(o, e->variable) : NULL;
         int64_t factor;
@@ -87,7 +92,8 @@ static void add_expr(struct linear *l, const struct search *o, const struct loop
                 l->warps += times;
         else if (e->op == LOOP_VARIABLE)
                 add_variable(l, o, e, times);
-        else if (e->op == LOOP_MUL && loop_is_int(e->args[1], &factor) && factor > -TIMES_MAX && factor < TIMES_MAX)
+        else if (e->op == LOOP_MUL && loop_is_int(e->args[1], &factor) && factor > -TIMES_MAX &&
+                 factor < TIMES_MAX)
                 add_expr(l, o, e->args[0], times * factor);
         else if (e->op == LOOP_ADD || e->op == LOOP_SUB) {
                 add_expr(l, o, e->args[0], times);
@@ -97,7 +103,8 @@ static void add_expr(struct linear *l, const struct search *o, const struct loop
 }
 
 /* Are `span` elements from `at` on within the warp's part of b? */
-static bool is_own(const struct search *o, const struct loop_buffer *b, const struct loop_expr *at, int64_t span)
+static bool is_own(const struct search *o, const struct loop_buffer *b, const struct loop_expr *at,
+                   int64_t span)
 {
         const int64_t warps = o->warps, part = b->extent / warps;
         struct linear l = { .known = at->type.lanes == 1 };
@@ -105,7 +112,11 @@ static bool is_own(const struct search *o, const struct loop_buffer *b, const st
                 return false;
         add_expr(&l, o, at, 1);
         for (int i = 0; i < l.count; i++) {
-                struct loop_expr use = { .op = LOOP_VARIABLE, .type = LOOP_TYPE(E_INDEX), .variable = (struct loop_variable *)(uintptr_t)l.terms[i].variable };
+                struct loop_expr use = {
+                        .op = LOOP_VARIABLE,
+                        .type = LOOP_TYPE(E_INDEX),
+                        .variable = (struct loop_variable *)(uintptr_t)l.terms[i].variable
+                };
                 if (l.terms[i].times)
                         add_range(&l, o, &use, l.terms[i].times);
         }
@@ -114,7 +125,8 @@ static bool is_own(const struct search *o, const struct loop_buffer *b, const st
 
 /* ---- who touches what ---- */
 
-static void touch(struct search *o, const struct loop_buffer *b, const struct loop_expr *at, int64_t span)
+static void touch(struct search *o, const struct loop_buffer *b, const struct loop_expr *at,
+                  int64_t span)
 {
         if (b->space != SPACE_SHARED || (at && is_own(o, b, at, span)))
                 return;
@@ -133,14 +145,17 @@ struct naming { const struct search *search; bool found; };
 static void find_warp(struct loop_expr *e, void *context)
 {
         struct naming *n = context;
-        n->found |= e->op == LOOP_VARIABLE && (e->variable == n->search->warp || let_of(n->search, e->variable));
+        n->found |= e->op == LOOP_VARIABLE &&
+                    (e->variable == n->search->warp || let_of(n->search, e->variable));
 }
 
 static void look_at_let(struct search *o, struct loop_stmt *s)
 {
         struct naming naming = { .search = o };
-        if (s->variable->type.element != E_INDEX || s->variable->type.lanes != 1 || o->let_count == LETS_MAX)
-                return;                 /* a let that is not listed may be any number within its bounds */
+        if (s->variable->type.element != E_INDEX || s->variable->type.lanes != 1 ||
+            o->let_count == LETS_MAX)
+                return;                 /* a let that is not listed may be any number within its
+                                         * bounds */
         loop_expr_walk(s->a, find_warp, &naming);
         if (!naming.found)
                 return;
@@ -166,13 +181,16 @@ static void look_at_stmt(struct loop_stmt *s, void *context)
         case STMT_STORE: touch(o, s->buffer, s->a, s->b->type.lanes); break;
         case STMT_SCALE: touch(o, s->buffer, s->a, t->positions); break;
         case STMT_UNLOAD: {
-                const int64_t row = (int64_t)(t->columns ? t->columns : t->vectors) * s->variable->type.lanes;
+                const int64_t row =
+                        (int64_t)(t->columns ? t->columns : t->vectors) * s->variable->type.lanes;
                 touch(o, s->buffer, s->a, (t->positions - 1) * (t->step ? t->step : row) + row);
                 break;
         }
         default:
                 for (int i = 0; i < 3; i++) {
-                        const struct loop_buffer *const b = i == 0 ? s->buffer : i == 1 ? s->weights : s->source;
+                        const struct loop_buffer *const b = i == 0   ? s->buffer
+                                                            : i == 1 ? s->weights
+                                                                     : s->source;
                         if (b)
                                 touch(o, b, NULL, 0);
                 }
@@ -203,9 +221,13 @@ bool private_to_warp(const struct loop_stmt *lanes, const struct loop_buffer *b)
         return b != NULL;
 }
 
-bool private_memory_has(const struct private_memory *m, const struct loop_buffer *b) { return has(m->buffers, m->count, b); }
+bool private_memory_has(const struct private_memory *m, const struct loop_buffer *b)
+{
+        return has(m->buffers, m->count, b);
+}
 
-struct private_memory private_memory_find(struct arena *arena, const struct loop_function *f, struct loop_block *phase, int64_t warps)
+struct private_memory private_memory_find(struct arena *arena, const struct loop_function *f,
+                                          struct loop_block *phase, int64_t warps)
 {
         struct search o = { .arena = arena, .bounds = loop_bounds_new(arena, f), .warps = warps };
         struct private_memory found = { 0 };

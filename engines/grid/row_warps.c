@@ -20,9 +20,11 @@ static int64_t words_of(const struct op *op)
         return type_extent(op_operand(op, 1)->type, op_operand(op, 1)->type->rank - 3);
 }
 
-bool row_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s, struct row_tile *t)
+bool row_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s,
+                 struct row_tile *t)
 {
-        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type, *y = op_result(op)->type;
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type,
+                          *y = op_result(op)->type;
         const struct multiply *m = packed_multiply(op, target, SUMS_OF_ROWS);
         if (!m || x->rank != 4 || w->rank != 6 || !dim_is(x->dims[0], 1) ||
             !dim_is(x->dims[1], 1) || op_int(op, "groups") != 1 || !dim_is(w->dims[1], 1) ||
@@ -45,15 +47,20 @@ bool row_tile_of(const struct op *op, const struct target *target, const struct 
 
 /* ---- the kernel ---- */
 
-struct few_rows { struct warps w; struct row_tile t; int64_t channels; };     /* w is first, because functions of struct warps get a pointer to it */
+/* w is first, because functions of struct warps get a pointer to it */
+struct few_rows { struct warps w; struct row_tile t; int64_t channels; };
 
-static struct loop_stmt *add(struct few_rows *r, enum loop_stmt_kind kind) { return loop_append(r->w.s.arena, r->w.s.e->scope->block, kind); }
+static struct loop_stmt *add(struct few_rows *r, enum loop_stmt_kind kind)
+{
+        return loop_append(r->w.s.arena, r->w.s.e->scope->block, kind);
+}
 
 static void copy_x(struct few_rows *r, struct loop_expr *warp)
 {
         struct emit *e = r->w.s.e;
         const int group = r->t.multiply->channels;
-        const int64_t words = r->channels / group, count = r->t.rows * words, all = (int64_t)r->t.warps * GRID_LANES;
+        const int64_t words = r->channels / group, count = r->t.rows * words,
+                      all = (int64_t)r->t.warps * GRID_LANES;
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
         struct loop_expr *own = emit_let(e, "thread", plus(e, times(e, warp, GRID_LANES), lane));
         struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(count, all)));
@@ -61,15 +68,19 @@ static void copy_x(struct few_rows *r, struct loop_expr *warp)
         const bool some = count % all != 0;
         if (some)
                 emit_if(e, warps_less(&r->w, word, count));
-        struct loop_expr *row = r->t.rows > 1 ? emit_op_int(e, LOOP_DIV, word, words) : number(e, 0);
-        struct loop_expr *c = times(e, r->t.rows > 1 ? emit_op_int(e, LOOP_REM, word, words) : word, group);
-        struct loop_expr *place = plus(e, r->w.s.x_start, plus(e, times(e, row, r->w.s.x.stride[2]), c));
+        struct loop_expr *row =
+                r->t.rows > 1 ? emit_op_int(e, LOOP_DIV, word, words) : number(e, 0);
+        struct loop_expr *c =
+                times(e, r->t.rows > 1 ? emit_op_int(e, LOOP_REM, word, words) : word, group);
+        struct loop_expr *place =
+                plus(e, r->w.s.x_start, plus(e, times(e, row, r->w.s.x.stride[2]), c));
         emit_copy(e, r->w.xs, times(e, word, group), r->w.s.xs, place, NULL, group);
         for (int closes = 2 + some; closes > 0; closes--)
                 emit_end(e);
 }
 
-static struct loop_stmt *on_sums(struct few_rows *r, enum loop_stmt_kind kind, struct loop_buffer *buffer, struct loop_expr *at)
+static struct loop_stmt *on_sums(struct few_rows *r, enum loop_stmt_kind kind,
+                                 struct loop_buffer *buffer, struct loop_expr *at)
 {
         struct loop_stmt *s = add(r, kind);
         s->variable = r->w.sums;
@@ -83,10 +94,12 @@ static void add_up(struct few_rows *r, struct loop_expr *block)
 {
         struct emit *e = r->w.s.e;
         const struct multiply *m = r->t.multiply;
-        const int64_t iterations = words_of(r->w.s.op) / ((int64_t)r->t.warps * r->t.words), panel = words_of(r->w.s.op) * m->outputs * m->channels;
+        const int64_t iterations = words_of(r->w.s.op) / ((int64_t)r->t.warps * r->t.words),
+                      panel = words_of(r->w.s.op) * m->outputs * m->channels;
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, r->t.warps);
         struct loop_expr *iteration = emit_for(e, "iteration", number(e, 0), number(e, iterations));
-        struct loop_expr *first = emit_let(e, "first", times(e, plus(e, times(e, iteration, r->t.warps), warp), r->t.words));
+        struct loop_expr *first = emit_let(
+                e, "first", times(e, plus(e, times(e, iteration, r->t.warps), warp), r->t.words));
         struct loop_stmt *s = on_sums(r, STMT_MULTIPLY, r->w.xs, times(e, first, m->channels));
         s->weights = r->w.s.ws;
         s->b = plus(e, times(e, block, panel), times(e, first, (int64_t)m->outputs * m->channels));
@@ -96,7 +109,8 @@ static void add_up(struct few_rows *r, struct loop_expr *block)
         s->tiles.jump = r->channels;
         s->function = state_product(&r->w.s);
         emit_end(e);
-        on_sums(r, STMT_UNLOAD, r->w.out, times(e, warp, r->t.rows * m->outputs))->tiles.step = m->outputs;
+        on_sums(r, STMT_UNLOAD, r->w.out, times(e, warp, r->t.rows * m->outputs))->tiles.step =
+                m->outputs;
         emit_end(e);
 }
 
@@ -107,14 +121,19 @@ static void write_results(struct few_rows *r, struct loop_expr *block)
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, r->t.warps);
         emit_if(e, warps_less(&r->w, warp, 1));
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, sums);
-        struct loop_expr *o = emit_let(e, "o", plus(e, times(e, block, outputs), emit_op_int(e, LOOP_REM, lane, outputs)));
-        struct loop_expr *p = r->t.rows > 1 ? emit_let(e, "p", emit_op_int(e, LOOP_DIV, lane, outputs)) : number(e, 0);
+        struct loop_expr *o = emit_let(
+                e, "o", plus(e, times(e, block, outputs), emit_op_int(e, LOOP_REM, lane, outputs)));
+        struct loop_expr *p = r->t.rows > 1
+                                      ? emit_let(e, "p", emit_op_int(e, LOOP_DIV, lane, outputs))
+                                      : number(e, 0);
         const bool some = r->w.outputs % outputs != 0;
         if (some)
                 emit_if(e, warps_less(&r->w, o, r->w.outputs));
         struct loop_expr *sum = loop_load(e->arena, r->w.out, lane);
         for (int i = 1; i < r->t.warps; i++)
-                sum = plus(e, sum, loop_load(e->arena, r->w.out, plus(e, lane, number(e, (int64_t)i * sums))));
+                sum = plus(
+                        e, sum,
+                        loop_load(e->arena, r->w.out, plus(e, lane, number(e, (int64_t)i * sums))));
         warps_write_output(&r->w, o, p, sum);
         for (int closes = 3 + some; closes > 0; closes--)
                 emit_end(e);
@@ -134,7 +153,8 @@ static bool write_blocks(struct kernel_state *s)
         r->w.sums->columns = 1;
         r->w.sums->warps = r->t.warps;
         r->w.xs = warps_shared(&r->w, "xs", s->xs->element, r->t.rows * r->channels);
-        r->w.out = warps_shared(&r->w, "sums", m->sum, (int64_t)r->t.warps * r->t.rows * m->outputs);
+        r->w.out =
+                warps_shared(&r->w, "sums", m->sum, (int64_t)r->t.warps * r->t.rows * m->outputs);
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, r->t.warps);
         copy_x(r, warp);
         emit_end(e);
@@ -152,7 +172,8 @@ struct kernel_state *row_warps_prepare(const struct kernel_state *common)
         struct few_rows *r = ARENA_NEW(common->arena, struct few_rows);
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         r->w.s = *common;
-        if (!row_tile_of(op, common->target, common->grid, &r->t) || common->prologue || common->pad || common->pool || common->border ||
+        if (!row_tile_of(op, common->target, common->grid, &r->t) || common->prologue ||
+            common->pad || common->pool || common->border ||
             common->x.stride[common->rank - 1] != 1)
                 return NULL;
         r->w.s.multiply = r->t.multiply;
@@ -165,6 +186,7 @@ struct kernel_state *row_warps_prepare(const struct kernel_state *common)
         r->w.s.panels = type_extent(w, 0);
         r->channels = type_extent(x, 3);
         const int64_t aligned = r->w.s.x.offset | (r->t.rows > 1 ? r->w.s.x.stride[2] : 0);
-        const bool whole = op_int(op, "channels") == words_of(op) * r->t.multiply->channels && r->channels == op_int(op, "channels");
+        const bool whole = op_int(op, "channels") == words_of(op) * r->t.multiply->channels &&
+                           r->channels == op_int(op, "channels");
         return whole && aligned % r->t.multiply->channels == 0 ? &r->w.s : NULL;
 }

@@ -14,6 +14,7 @@ enum { ROW_WARPS_MOST = 4 };            /* rows of x; products of more rows use 
 struct row_tile { int rows, warps, words; const struct multiply *multiply; };
 
 /* The tile that the schedule asks for; false: it does not fit the product. */
-bool row_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s, struct row_tile *t);
+bool row_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s,
+                 struct row_tile *t);
 
 #endif

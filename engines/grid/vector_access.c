@@ -11,17 +11,18 @@
  *
  * Loads are taken from lets that follow each other, so that nothing is stored between them, and
  * from no side of a choice that may not be evaluated. Stores follow each other, and store what was
- * computed before. Subscripts are compared as sums (ir/loop/loop_place.h). That the first is a multiple
- * of the number of elements follows from bounds, that the buffer begins at a multiple of COPY_BYTES
- * bytes from main's calls; ports of the model begin there because the generated code asks that of
- * its caller. Exact. */
+ * computed before. Subscripts are compared as sums (ir/loop/loop_place.h). That the first is a
+ * multiple of the number of elements follows from bounds, that the buffer begins at a multiple
+ * of COPY_BYTES bytes from main's calls; ports of the model begin there because the generated
+ * code asks that of its caller. Exact. */
 #include "engines/grid/private_memory.h"
 #include "ir/loop/loop_bounds.h"
 #include "ir/loop/loop_grid.h"
 #include "ir/loop/loop_place.h"
 #include "passes/pass.h"
 
-enum { LOADS_MAX = 256, DEPTH_MAX = 40 };         /* loads of a run of lets; expressions nested deeper are not looked into */
+enum { LOADS_MAX = 256, DEPTH_MAX = 40 };         /* loads of a run of lets; expressions nested
+                                                   * deeper are not looked into */
 
 struct load { struct loop_expr *e; struct loop_stmt **before; struct loop_place at; bool taken; };
 struct loads { struct load all[LOADS_MAX]; int count; };
@@ -68,7 +69,8 @@ static bool is_aligned(const struct accesses *a, const struct loop_buffer *b)
 
 /* How many elements of b from `index` on may be one access, of `there` that are side by side; 1:
  * each by itself. */
-static int vector_of(const struct accesses *a, const struct loop_buffer *b, const struct loop_expr *index, int there)
+static int vector_of(const struct accesses *a, const struct loop_buffer *b,
+                     const struct loop_expr *index, int there)
 {
         int count = COPY_BYTES / element_info[b->element].bytes;
         while (count > there)
@@ -98,7 +100,8 @@ static void find_loads(struct loads *l, struct loop_expr *e, struct loop_stmt **
         const bool lazy = e->op == LOOP_SELECT || e->op == LOOP_AND || e->op == LOOP_OR;
         if (depth > DEPTH_MAX)
                 return;
-        if (e->op == LOOP_LOAD && e->type.lanes == 1 && e->type.element != E_BOOL && e->type.element == e->buffer->element && !e->group && l->count < LOADS_MAX &&
+        if (e->op == LOOP_LOAD && e->type.lanes == 1 && e->type.element != E_BOOL &&
+            e->type.element == e->buffer->element && !e->group && l->count < LOADS_MAX &&
             !has_load(e->args[0]))
                 l->all[l->count++] = (struct load){ e, before, loop_place_of(e->args[0]), false };
         for (int i = 0; i < e->arity && e->op != LOOP_LOAD && !(lazy && i); i++)
@@ -110,26 +113,31 @@ static void find_loads(struct loads *l, struct loop_expr *e, struct loop_stmt **
 static struct load *load_behind(struct loads *l, const struct load *first, int64_t distance)
 {
         for (struct load *x = l->all; x < l->all + l->count; x++)
-                if (x->e->buffer == first->e->buffer && loop_place_follows(&first->at, &x->at, distance))
+                if (x->e->buffer == first->e->buffer &&
+                    loop_place_follows(&first->at, &x->at, distance))
                         return x;
         return NULL;
 }
 
 /* A let of `count` elements, of which all loads of these elements become lanes. It stands in front
  * of the first load's let. */
-static struct loop_stmt *load_vector(struct accesses *a, struct loads *l, const struct load *first, int count)
+static struct loop_stmt *load_vector(struct accesses *a, struct loads *l, const struct load *first,
+                                     int count)
 {
         struct arena *arena = a->p->arena;
         struct loop_buffer *b = first->e->buffer;
         struct loop_block one = { .end = &one.first };
         struct loop_stmt *let = loop_append(arena, &one, STMT_LET);
         const char *name = arena_string(arena, text_identifier(a->names, "word", 4, "word"));
-        let->variable = loop_variable_new(arena, name, LOOP_VECTOR(b->element, count), VARIABLE_LET);
+        let->variable =
+                loop_variable_new(arena, name, LOOP_VECTOR(b->element, count), VARIABLE_LET);
         let->a = loop_load_vector(arena, b, first->e->args[0], count, NULL);
         for (struct load *x = l->all; x < l->all + l->count; x++)
                 for (int k = 0; k < count && !x->taken; k++)
                         if (x->e->buffer == b && loop_place_follows(&first->at, &x->at, k)) {
-                                *x->e = *loop_node(arena, LOOP_LANE, x->e->type, loop_use(arena, let->variable), loop_index(arena, k), NULL);
+                                *x->e = *loop_node(arena, LOOP_LANE, x->e->type,
+                                                   loop_use(arena, let->variable),
+                                                   loop_index(arena, k), NULL);
                                 x->taken = true;
                         }
         a->count++;
@@ -146,7 +154,9 @@ static struct loop_stmt **load_vectors(struct accesses *a, struct loop_stmt **ru
                 find_loads(l, (*end)->a, end, 0);
         for (struct load *x = l->all; x < l->all + l->count; x++) {
                 int there = x->taken ? 0 : 1;
-                for (const struct load *next; there && there < COPY_BYTES && (next = load_behind(l, x, there)) && next > x && !next->taken;)
+                for (const struct load *next; there && there < COPY_BYTES &&
+                                              (next = load_behind(l, x, there)) && next > x &&
+                                              !next->taken;)
                         there++;
                 const int count = there > 1 ? vector_of(a, x->e->buffer, x->e->args[0], there) : 1;
                 if (count < 2)
@@ -154,7 +164,8 @@ static struct loop_stmt **load_vectors(struct accesses *a, struct loop_stmt **ru
                 struct loop_stmt *let = load_vector(a, l, x, count), **at = x->before, *of = *at;
                 let->next = of;
                 *at = let;
-                for (struct load *y = l->all; y < l->all + l->count; y++)        /* of the same let, whose place in the list has moved */
+                /* of the same let, whose place in the list has moved */
+                for (struct load *y = l->all; y < l->all + l->count; y++)
                         if (y->before == at)
                                 y->before = &let->next;
                 end = end == at ? &let->next : end;
@@ -165,9 +176,11 @@ static struct loop_stmt **load_vectors(struct accesses *a, struct loop_stmt **ru
 
 /* ---- stores ---- */
 
-static bool stores_behind(const struct loop_stmt *s, const struct loop_stmt *first, int64_t distance)
+static bool stores_behind(const struct loop_stmt *s, const struct loop_stmt *first,
+                          int64_t distance)
 {
-        if (!s || s->kind != STMT_STORE || s->c || s->b->type.lanes != 1 || s->buffer != first->buffer || has_load(s->b))
+        if (!s || s->kind != STMT_STORE || s->c || s->b->type.lanes != 1 ||
+            s->buffer != first->buffer || has_load(s->b))
                 return false;
         const struct loop_place at = loop_place_of(s->a), from = loop_place_of(first->a);
         return loop_place_follows(&from, &at, distance);
@@ -178,9 +191,12 @@ static bool stores_behind(const struct loop_stmt *s, const struct loop_stmt *fir
 static struct loop_stmt *store_vector(struct accesses *a, struct loop_stmt *s)
 {
         int there = 0;
-        for (const struct loop_stmt *t = s; !s->vector && there < COPY_BYTES && stores_behind(t, s, there); t = t->next)
+        for (const struct loop_stmt *t = s;
+             !s->vector && there < COPY_BYTES && stores_behind(t, s, there); t = t->next)
                 there++;
-        const int count = s->buffer->element != E_BOOL && there > 1 ? vector_of(a, s->buffer, s->a, there) : 1;
+        const int count = s->buffer->element != E_BOOL && there > 1
+                                  ? vector_of(a, s->buffer, s->a, there)
+                                  : 1;
         if (count > 1) {
                 s->vector = count;
                 a->count++;

@@ -31,15 +31,19 @@
 
 enum {
         LANES = 32,
-        LANE_REGISTERS = 255,           /* registers that an instruction can name (CUDA C Programming Guide, compute capabilities) */
-        REGISTER_UNIT = 8,              /* registers are allocated to a lane in units of this size */
+        LANE_REGISTERS = 255,           /* registers that an instruction can name (CUDA C
+                                         * Programming Guide, compute capabilities) */
+        REGISTER_UNIT = 8,              /* registers are allocated to a lane in units of this size
+                                         */
         BLOCKS = 32                     /* blocks that are resident on a multiprocessor at most */
 };
 
 int warps_registers(const struct multiply *m, int rows, int columns, int lane, int words)
 {
-        enum { PLACES = 40 };           /* registers for subscripts and the epilogue, in code of nvcc 13 */
-        const int parts = m->instructions > 1 ? rows * 4 + columns * 4 : 0;       /* the parts that a float operand is split into */
+        enum { PLACES = 40 };           /* registers for subscripts and the epilogue, in code of
+                                         * nvcc 13 */
+        /* the parts that a float operand is split into */
+        const int parts = m->instructions > 1 ? rows * 4 + columns * 4 : 0;
         return rows * columns * lane + rows * 4 + columns + words + PLACES + parts;
 }
 
@@ -47,11 +51,14 @@ bool warps_are_cold(const struct gpu *g, double bytes) { return bytes > (double)
 
 int warps_resident(const struct gpu *g, const struct warp_work *work)
 {
-        int64_t registers = round_up(work->registers, REGISTER_UNIT), shared = work->shared + GRID_BLOCK_SHARED;
-        if (work->registers > LANE_REGISTERS || work->shared > g->shared_bytes || work->warps > g->warps)
+        int64_t registers = round_up(work->registers, REGISTER_UNIT),
+                shared = work->shared + GRID_BLOCK_SHARED;
+        if (work->registers > LANE_REGISTERS || work->shared > g->shared_bytes ||
+            work->warps > g->warps)
                 return 0;
         int64_t count = g->registers / (registers * LANES * work->warps),
-                by_memory = (g->shared_bytes + GRID_BLOCK_SHARED) / shared, by_warps = g->warps / work->warps;
+                by_memory = (g->shared_bytes + GRID_BLOCK_SHARED) / shared,
+                by_warps = g->warps / work->warps;
         count = by_memory < count ? by_memory : count;
         count = by_warps < count ? by_warps : count;
         return (int)(count < BLOCKS ? count : BLOCKS);
@@ -61,7 +68,8 @@ int warps_resident(const struct gpu *g, const struct warp_work *work)
 static double blocks_of_one(const struct gpu *g, const struct warp_work *work)
 {
         int64_t blocks = (int64_t)work->blocks, multiprocessors = g->multiprocessors;
-        if (work->cluster > 2)          /* on some multiprocessors there is no room for a larger cluster */
+        if (work->cluster > 2)          /* on some multiprocessors there is no room for a larger
+                                         * cluster */
                 multiprocessors = g->clustered;
         return (double)divide_up(blocks, multiprocessors);
 }
@@ -74,10 +82,14 @@ double warps_waves(const struct gpu *g, const struct warp_work *work)
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-static double row_cost(const struct target *t, double length) { return rate_grid_row_sums(t) + length / LANES * rate_grid_row_element(t); }
+static double row_cost(const struct target *t, double length)
+{
+        return rate_grid_row_sums(t) + length / LANES * rate_grid_row_element(t);
+}
 
 /* Cycles in which each warp reads its rows out of all blocks of its cluster, and reduces them. */
-static double rows_of_warp(const struct target *t, const struct warp_work *work, double blocks, double share)
+static double rows_of_warp(const struct target *t, const struct warp_work *work, double blocks,
+                           double share)
 {
         const double rows = work->tile / work->cluster, bytes = rows * work->length * sizeof(float);
         return larger(ceil(rows / work->warps) * row_cost(t, work->length), blocks * bytes * share);
@@ -86,70 +98,113 @@ static double rows_of_warp(const struct target *t, const struct warp_work *work,
 double warps_rows_cost(const struct target *t, double rows, double length)
 {
         const struct gpu *g = target_gpu(t);
-        const double bytes = 2 * rows * length * sizeof(float), waves = ceil(rows / (g->multiprocessors * (double)g->warps));
-        return g->launch + larger(waves * (rate_grid_arrival(t) + row_cost(t, length)) / g->clock, bytes / g->l2_rate);
+        const double bytes = 2 * rows * length * sizeof(float),
+                     waves = ceil(rows / (g->multiprocessors * (double)g->warps));
+        return g->launch + larger(waves * (rate_grid_arrival(t) + row_cost(t, length)) / g->clock,
+                                  bytes / g->l2_rate);
 }
 
 double warps_pool_cost(const struct target *t, double positions, double columns)
 {
         const struct gpu *g = target_gpu(t);
-        const double bytes = positions * columns * sizeof(float), waves = ceil(columns / LANES / (g->multiprocessors * (double)g->warps));
-        return g->launch + larger(waves * (rate_grid_arrival(t) + positions * rate_grid_pool_position(t)) / g->clock, bytes / g->l2_rate);
+        const double bytes = positions * columns * sizeof(float),
+                     waves = ceil(columns / LANES / (g->multiprocessors * (double)g->warps));
+        return g->launch +
+               larger(waves * (rate_grid_arrival(t) + positions * rate_grid_pool_position(t)) /
+                              g->clock,
+                      bytes / g->l2_rate);
 }
 
 static double pool_cost(const struct target *t, const struct warp_work *work)
 {
         const double lane = rate_grid_pool(t) + work->fused_pool * rate_grid_pool_position(t);
-        return work->fused_pool ? rate_grid_meeting(t) + ceil(work->columns / (work->warps * LANES)) * lane : 0;
+        return work->fused_pool
+                       ? rate_grid_meeting(t) + ceil(work->columns / (work->warps * LANES)) * lane
+                       : 0;
 }
 
 double warps_cluster_cost(const struct target *t, const struct warp_work *work, double blocks)
 {
         const struct gpu *g = target_gpu(t);
-        const double crowd = larger(1, blocks * work->warps / (2 * rate_grid_issue(t))), barrier = rate_grid_cluster(t), share = g->clock * g->multiprocessors / g->cluster_rate;
+        const double crowd = larger(1, blocks * work->warps / (2 * rate_grid_issue(t))),
+                     barrier = rate_grid_cluster(t),
+                     share = g->clock * g->multiprocessors / g->cluster_rate;
         if (!work->cluster)
                 return 0;
         const int parts = work->across ? work->cluster / work->across : work->cluster;
         const double others = work->partial / work->blocks * (parts - 1) / parts;
-        const double joining = (parts > 1 ? barrier : 0) + larger(work->rows / parts * rate_grid_row(t) * crowd, blocks * others * share);
-        return rate_grid_cluster_leave(t) + joining + (work->across ? barrier + rows_of_warp(t, work, blocks, share) : 0);
+        const double joining =
+                (parts > 1 ? barrier : 0) +
+                larger(work->rows / parts * rate_grid_row(t) * crowd, blocks * others * share);
+        return rate_grid_cluster_leave(t) + joining +
+               (work->across ? barrier + rows_of_warp(t, work, blocks, share) : 0);
 }
 
 /* Cycles of a wave with `blocks` blocks on each multiprocessor. */
-static double wave_cost(const struct target *t, const struct warp_work *work, double multiply, double blocks)
+static double wave_cost(const struct target *t, const struct warp_work *work, double multiply,
+                        double blocks)
 {
         const struct gpu *g = target_gpu(t);
-        const bool is_late = work->cold && g->dependent_launch, is_far = work->cold && !g->dependent_launch;
+        const bool is_late = work->cold && g->dependent_launch,
+                   is_far = work->cold && !g->dependent_launch;
         /* until a copy is there, and what meeting costs an iteration, where operands come from L2,
          * from memory, or from memory while other launches overlap with this one */
-        const double arrival = is_late ? rate_grid_arrival_overlapped(t) : is_far ? rate_grid_arrival_memory(t) : rate_grid_arrival(t);
-        const double meeting = is_late ? rate_grid_iteration_overlapped(t) : is_far ? rate_grid_iteration_memory(t) : rate_grid_iteration(t);
-        const double share = g->clock * g->multiprocessors / g->l2_rate;          /* cycles of a multiprocessor for a byte from L2, if all read */
-        const double by_cache = work->copied_w + rate_grid_x_share(t) * (work->copied - work->copied_w);
-        double copies = work->x_copies * (rate_grid_copy_x(t) + (work->windows ? rate_grid_copy_window(t) : 0)) + work->w_copies * rate_grid_copy_w(t);
+        const double arrival = is_late  ? rate_grid_arrival_overlapped(t)
+                               : is_far ? rate_grid_arrival_memory(t)
+                                        : rate_grid_arrival(t);
+        const double meeting = is_late  ? rate_grid_iteration_overlapped(t)
+                               : is_far ? rate_grid_iteration_memory(t)
+                                        : rate_grid_iteration(t);
+        /* cycles of a multiprocessor for a byte from L2, if all read */
+        const double share = g->clock * g->multiprocessors / g->l2_rate;
+        const double by_cache =
+                work->copied_w + rate_grid_x_share(t) * (work->copied - work->copied_w);
+        double copies = work->x_copies * (rate_grid_copy_x(t) +
+                                          (work->windows ? rate_grid_copy_window(t) : 0)) +
+                        work->w_copies * rate_grid_copy_w(t);
         const double ahead = is_late ? fmin(work->iterations, work->stages - 1) : 0;
-        double own = meeting + copies + work->multiplies / work->warps * rate_grid_multiply(t) + work->instructions;
-        double issued = blocks * (work->multiplies * multiply + work->warps * (copies * rate_grid_copy_issue(t) + work->instructions) / rate_grid_issue(t));
-        double shared = blocks * (work->copied + work->read) / rate_grid_shared(t), cache = blocks * by_cache * share;
-        const double hidden = blocks * work->multiplies * multiply + rate_grid_meeting(t) + rate_grid_shared_exposed(t) * shared;
-        const double iteration = larger(larger(larger(own, issued), larger(shared, cache)), hidden), under_way = work->stages - 1;
-        const double iterations = ahead * larger(iteration, rate_grid_arrival(t) / under_way) + (work->iterations - ahead) * larger(iteration, arrival / under_way);
+        double own = meeting + copies + work->multiplies / work->warps * rate_grid_multiply(t) +
+                     work->instructions;
+        double issued =
+                blocks * (work->multiplies * multiply +
+                          work->warps * (copies * rate_grid_copy_issue(t) + work->instructions) /
+                                  rate_grid_issue(t));
+        double shared = blocks * (work->copied + work->read) / rate_grid_shared(t),
+               cache = blocks * by_cache * share;
+        const double hidden = blocks * work->multiplies * multiply + rate_grid_meeting(t) +
+                              rate_grid_shared_exposed(t) * shared;
+        const double iteration = larger(larger(larger(own, issued), larger(shared, cache)), hidden),
+                     under_way = work->stages - 1;
+        const double iterations =
+                ahead * larger(iteration, rate_grid_arrival(t) / under_way) +
+                (work->iterations - ahead) * larger(iteration, arrival / under_way);
         /* A dependent launch copies the weights of all stages before it waits, and the first x
          * after it. */
-        const double first = g->dependent_launch ? rate_grid_first_waited(t) * (by_cache + (fmin(work->stages - 1, work->iterations) - 1) * work->copied_w) : by_cache;
-        double crowd = blocks * work->warps / (2 * rate_grid_issue(t));   /* so many warps write their rows in the time of one */
-        double results = work->rows * rate_grid_row(t) * (work->partial ? 0.5 : 1) * larger(1, crowd);
-        return rate_grid_fill(t) + blocks * first * share + iterations + results + warps_cluster_cost(t, work, blocks) + pool_cost(t, work);
+        const double first =
+                g->dependent_launch
+                        ? rate_grid_first_waited(t) *
+                                  (by_cache +
+                                   (fmin(work->stages - 1, work->iterations) - 1) * work->copied_w)
+                        : by_cache;
+        /* so many warps write their rows in the time of one */
+        double crowd = blocks * work->warps / (2 * rate_grid_issue(t));
+        double results =
+                work->rows * rate_grid_row(t) * (work->partial ? 0.5 : 1) * larger(1, crowd);
+        return rate_grid_fill(t) + blocks * first * share + iterations + results +
+               warps_cluster_cost(t, work, blocks) + pool_cost(t, work);
 }
 
 double warps_launch_cost(const struct gpu *g, const struct warp_work *work, double cycles)
 {
         double memory = (work->operands + work->results) / g->memory_rate;
-        double joining = work->partial && !work->cluster ? g->launch + (work->partial + work->results) / g->l2_rate : 0;
+        double joining = work->partial && !work->cluster
+                                 ? g->launch + (work->partial + work->results) / g->l2_rate
+                                 : 0;
         return g->launch + larger(cycles / g->clock, memory) + joining;
 }
 
-double warps_judged(const struct target *t, const struct warp_work *work, double seconds, double behind)
+double warps_judged(const struct target *t, const struct warp_work *work, double seconds,
+                    double behind)
 {
         /* Where a cluster with whole rows and a second launch are predicted to take equally long,
          * the cluster is preferred. */
@@ -164,7 +219,8 @@ double warps_cost(const struct target *t, const struct multiply *m, const struct
         const double resident = warps_resident(g, work), waves = warps_waves(g, work);
         if (resident < 1)
                 return 0;
-        double multiply = rate_multiply(t, m), last = blocks_of_one(g, work) - (waves - 1) * resident;
+        double multiply = rate_multiply(t, m),
+               last = blocks_of_one(g, work) - (waves - 1) * resident;
         double cycles = wave_cost(t, work, multiply, last);
         if (waves > 1)
                 cycles += (waves - 1) * wave_cost(t, work, multiply, resident);
@@ -181,24 +237,42 @@ double warps_pace(const struct target *t, double warps)
  * channels (931, predicted 855). Those kernels started copies behind their products and waited for
  * them at once, and had twice the instructions; the kernels of today take 4.0, 11.2 and 782 us,
  * which is 1.25 to 1.4 times what is predicted for them. */
-double warps_attention_cost(const struct target *t, const struct multiply *m, const struct attention_work *work)
+double warps_attention_cost(const struct target *t, const struct multiply *m,
+                            const struct attention_work *work)
 {
         enum { OF_PARTS = 20 };         /* instructions that make parts of a product's operands */
         const struct gpu *g = target_gpu(t);
         const struct warp_work *w = &work->of;
-        const double resident = warps_resident(g, w), waves = warps_waves(g, w), of_one = blocks_of_one(g, w), share = g->clock * g->multiprocessors / g->l2_rate;
+        const double resident = warps_resident(g, w), waves = warps_waves(g, w),
+                     of_one = blocks_of_one(g, w),
+                     share = g->clock * g->multiprocessors / g->l2_rate;
         double cycles = 0;
         if (resident < 1)
                 return 0;
-        for (double wave = 0; wave < waves && wave < 2; wave++) {         /* the last wave; then the waves before it, which are alike */
+        /* the last wave; then the waves before it, which are alike */
+        for (double wave = 0; wave < waves && wave < 2; wave++) {
                 const double count = wave ? resident : of_one - (waves - 1) * resident;
-                const double pace = warps_pace(t, count * w->warps), busy = w->blocks < count * g->multiprocessors ? w->blocks / g->multiprocessors : count;
-                const double own = w->multiplies / w->warps * m->instructions * rate_grid_attention_multiply(t), units = count * w->multiplies * rate_multiply(t, m);
-                const double products = larger(larger(own, units), count * w->read / rate_grid_shared(t) * rate_grid_attention_shared(t));
-                const double instructions = w->instructions + (m->instructions > 1 ? w->multiplies / w->warps * OF_PARTS : 0);
-                const double byte = larger(count / rate_grid_port(t), busy * share), computed = instructions * pace + products + rate_grid_attention_wait(t);
-                const double arrival = larger(rate_grid_arrival(t) + w->copied * byte - computed, 0);
-                const double one = rate_grid_attention_block(t) + rate_grid_arrival(t) + work->first * byte + work->once * pace + w->iterations * computed + (w->iterations - 1) * arrival;
+                const double pace = warps_pace(t, count * w->warps),
+                             busy = w->blocks < count * g->multiprocessors
+                                            ? w->blocks / g->multiprocessors
+                                            : count;
+                const double own = w->multiplies / w->warps * m->instructions *
+                                   rate_grid_attention_multiply(t),
+                             units = count * w->multiplies * rate_multiply(t, m);
+                const double products =
+                        larger(larger(own, units), count * w->read / rate_grid_shared(t) *
+                                                           rate_grid_attention_shared(t));
+                const double instructions =
+                        w->instructions +
+                        (m->instructions > 1 ? w->multiplies / w->warps * OF_PARTS : 0);
+                const double byte = larger(count / rate_grid_port(t), busy * share),
+                             computed =
+                                     instructions * pace + products + rate_grid_attention_wait(t);
+                const double arrival =
+                        larger(rate_grid_arrival(t) + w->copied * byte - computed, 0);
+                const double one = rate_grid_attention_block(t) + rate_grid_arrival(t) +
+                                   work->first * byte + work->once * pace +
+                                   w->iterations * computed + (w->iterations - 1) * arrival;
                 cycles += one * (wave ? waves - 1 : 1);
         }
         return warps_launch_cost(g, w, cycles);
@@ -213,7 +287,8 @@ int warps_attention_registers(const struct multiply *m, int rows, int keys, int 
         enum { PLACES = 110, PARTS_MOST = 120 };
         const int sums = rows * (keys + width) / LANES, all = sums + PLACES + keys / 3;
         if (element_info[m->x.memory].bytes == sizeof(float))
-                return sums + keys * 3 / 4 + width / 4 <= PARTS_MOST ? LANE_REGISTERS : LANE_REGISTERS + 1;
+                return sums + keys * 3 / 4 + width / 4 <= PARTS_MOST ? LANE_REGISTERS
+                                                                     : LANE_REGISTERS + 1;
         return sums + PLACES <= LANE_REGISTERS && all > LANE_REGISTERS ? LANE_REGISTERS : all;
 }
 
@@ -225,41 +300,69 @@ double warps_row_attention_cost(const struct target *t, const struct row_attenti
         enum {
                 WORD = 16,              /* bytes that a lane loads at a time */
                 KEY_LANES = 8,          /* lanes that share a key */
-                OF_WORD = 8,            /* instructions for a word of keys: to load it, multiply it and store it */
+                OF_WORD = 8,            /* instructions for a word of keys: to load it, multiply it
+                                         * and store it */
                 OF_ITERATION = 6,       /* instructions of an iteration besides */
-                OF_SCORES = 110,        /* instructions to make shares of the scores of a lane's keys, each of the `times` */
+                OF_SCORES = 110,        /* instructions to make shares of the scores of a lane's
+                                         * keys, each of the `times` */
                 OF_KEY = 2,             /* instructions of a warp for a key's values, and */
                 OF_VALUE = 2,           /* for each vector of their channels */
-                OF_COPY = 5,            /* instructions to copy a word into the cache of keys and values */
-                OF_BLOCK = 150,         /* instructions to begin, and to combine what the warps have */
-                STEPS = 5               /* values that are handed on through shared memory, one after the other */
+                OF_COPY = 5,            /* instructions to copy a word into the cache of keys and
+                                         * values */
+                OF_BLOCK = 150,         /* instructions to begin, and to combine what the warps have
+                                         */
+                STEPS = 5               /* values that are handed on through shared memory, one
+                                         * after the other */
         };
         const struct gpu *g = target_gpu(t);
-        const double lanes = of->warps * LANES, bytes = of->keys * (of->depth + of->width) * 4, pace = warps_pace(t, of->warps);
-        const double copies = larger(bytes / rate_grid_port(t), bytes * of->blocks * g->clock / g->l2_rate);
-        const double scores = of->iterations * (OF_ITERATION + of->depth * 4 / WORD / KEY_LANES * OF_WORD) + of->times * OF_SCORES;
-        const double values = of->keys / of->warps * (OF_KEY + ceil(of->width / LANES) * OF_VALUE) + of->keys * of->width * 4 / WORD / lanes * OF_COPY;
-        const double others = of->parts > 1 ? rate_grid_cluster(t) + rate_grid_cluster_leave(t) + (of->width + 2) * 4 * of->parts * g->clock / (g->cluster_rate / g->multiprocessors) : 0;
+        const double lanes = of->warps * LANES, bytes = of->keys * (of->depth + of->width) * 4,
+                     pace = warps_pace(t, of->warps);
+        const double copies =
+                larger(bytes / rate_grid_port(t), bytes * of->blocks * g->clock / g->l2_rate);
+        const double scores =
+                of->iterations * (OF_ITERATION + of->depth * 4 / WORD / KEY_LANES * OF_WORD) +
+                of->times * OF_SCORES;
+        const double values = of->keys / of->warps * (OF_KEY + ceil(of->width / LANES) * OF_VALUE) +
+                              of->keys * of->width * 4 / WORD / lanes * OF_COPY;
+        const double others = of->parts > 1 ? rate_grid_cluster(t) + rate_grid_cluster_leave(t) +
+                                                      (of->width + 2) * 4 * of->parts * g->clock /
+                                                              (g->cluster_rate / g->multiprocessors)
+                                            : 0;
         const double arrival = rate_grid_arrival_memory(t) + (of->times - 1) * rate_grid_arrival(t);
-        return arrival + copies + (scores + values + OF_BLOCK) * pace + (STEPS + of->times - 1) * rate_grid_handed_on(t) + others;
+        return arrival + copies + (scores + values + OF_BLOCK) * pace +
+               (STEPS + of->times - 1) * rate_grid_handed_on(t) + others;
 }
 
-double warps_window_cost(const struct target *t, const struct multiply *m, const struct window_products *w)
+double warps_window_cost(const struct target *t, const struct multiply *m,
+                         const struct window_products *w)
 {
         enum { TILE = 32, PANEL = 64, WARPS = 4, DEPTH = 64, STAGES = 4 };
         const struct gpu *g = target_gpu(t);
         const int64_t depth = w->channels < DEPTH ? w->channels : DEPTH;
         const double bytes = element_info[m->x.memory].bytes, words = (double)depth / m->channels;
         const struct warp_work work = {
-                .blocks = (double)(divide_up(w->positions, TILE) * divide_up(w->outputs, PANEL)), .iterations = (double)w->taps * (double)divide_up(w->channels, depth),
-                .multiplies = (double)TILE / m->positions * PANEL / m->outputs * (double)depth / multiply_row(m),
-                .copied = (TILE + PANEL) * (double)depth * bytes, .copied_w = PANEL * (double)depth * bytes, .read = 2 * (TILE + PANEL) * (double)depth * bytes,
-                .x_copies = ceil(TILE * words / (WARPS * LANES)), .w_copies = ceil(PANEL * words / (WARPS * LANES)), .windows = w->taps > 1, .rows = TILE,
-                .operands = (w->inputs + (double)(w->outputs * w->taps * w->channels)) * bytes, .results = (double)(w->positions * w->outputs) * bytes,
-                .stages = STAGES, .warps = WARPS, .registers = 64, .shared = STAGES * (int64_t)((TILE + PANEL) * (double)depth * bytes)
+                .blocks = (double)(divide_up(w->positions, TILE) * divide_up(w->outputs, PANEL)),
+                .iterations = (double)w->taps * (double)divide_up(w->channels, depth),
+                .multiplies = (double)TILE / m->positions * PANEL / m->outputs * (double)depth /
+                              multiply_row(m),
+                .copied = (TILE + PANEL) * (double)depth * bytes,
+                .copied_w = PANEL * (double)depth * bytes,
+                .read = 2 * (TILE + PANEL) * (double)depth * bytes,
+                .x_copies = ceil(TILE * words / (WARPS * LANES)),
+                .w_copies = ceil(PANEL * words / (WARPS * LANES)),
+                .windows = w->taps > 1,
+                .rows = TILE,
+                .operands = (w->inputs + (double)(w->outputs * w->taps * w->channels)) * bytes,
+                .results = (double)(w->positions * w->outputs) * bytes,
+                .stages = STAGES,
+                .warps = WARPS,
+                .registers = 64,
+                .shared = STAGES * (int64_t)((TILE + PANEL) * (double)depth * bytes)
         };
-        const int times = w->copies ? 3 : 1;        /* a concatenation is sliced, put together, and brought to channels last */
-        return warps_cost(t, m, &work) + (w->copies ? w->copies + 2 : 0) * g->launch + times * w->inputs * rate_grid_moved(t) / (g->clock * g->multiprocessors);
+        const int times = w->copies ? 3 : 1;        /* a concatenation is sliced, put together, and
+                                                     * brought to channels last */
+        return warps_cost(t, m, &work) + (w->copies ? w->copies + 2 : 0) * g->launch +
+               times * w->inputs * rate_grid_moved(t) / (g->clock * g->multiprocessors);
 }
 
 double row_warps_cost(const struct target *t, int iterations, double bytes)

@@ -13,23 +13,35 @@
 struct warp_work {
         double blocks;                  /* of the launch */
         double iterations;              /* iterations of a block */
-        double multiplies;              /* MMA instructions of a block in an iteration, as the target's multiply counts them */
-        double copied, read;            /* bytes of operands in an iteration: copied into shared memory; read from it by the block's warps */
+        double multiplies;              /* MMA instructions of a block in an iteration, as the
+                                         * target's multiply counts them */
+        double copied, read;            /* bytes of operands in an iteration: copied into shared
+                                         * memory; read from it by the block's warps */
         double copied_w;                /* bytes of weights among the copied ones */
-        double x_copies, w_copies;      /* copies of 16 bytes that a lane starts in an iteration, of x and of weights */
-        double instructions;            /* that a warp issues in an iteration besides MMA and copies */
-        bool windows;                   /* where a position's row begins depends on offsets of a window, and on a border */
+        double x_copies, w_copies;      /* copies of 16 bytes that a lane starts in an iteration, of
+                                         * x and of weights */
+        double instructions;            /* that a warp issues in an iteration besides MMA and copies
+                                         */
+        bool windows;                   /* where a position's row begins depends on offsets of a
+                                         * window, and on a border */
         double rows;                    /* positions whose sums a warp has */
         double tile;                    /* positions of a block, if it goes on with whole rows */
         double operands, results;       /* bytes of the launch, each counted once */
-        double partial;                 /* bytes of partial sums that are added up behind the blocks (split-K); 0: there are none */
-        int cluster;                    /* blocks of a cluster that keeps the sums in distributed shared memory; 0: no cluster */
-        int across;                     /* blocks of the cluster that lie side by side and have whole rows, which warps go on with; 0: none */
-        double length;                  /* elements of a row of the results, which the blocks across have */
-        double fused_pool;              /* positions that a lane reduces over, so that results are not stored; 0: it stores them */
+        double partial;                 /* bytes of partial sums that are added up behind the blocks
+                                         * (split-K); 0: there are none */
+        int cluster;                    /* blocks of a cluster that keeps the sums in distributed
+                                         * shared memory; 0: no cluster */
+        int across;                     /* blocks of the cluster that lie side by side and have
+                                         * whole rows, which warps go on with; 0: none */
+        double length;                  /* elements of a row of the results, which the blocks across
+                                         * have */
+        double fused_pool;              /* positions that a lane reduces over, so that results are
+                                         * not stored; 0: it stores them */
         double columns;                 /* outputs of a block that lanes reduce so */
-        bool cold;                      /* operands come from memory, not from L2 (warps_are_cold) */
-        int stages;                     /* iterations whose operands lie in shared memory at a time */
+        bool cold;                      /* operands come from memory, not from L2 (warps_are_cold)
+                                         */
+        int stages;                     /* iterations whose operands lie in shared memory at a time
+                                         */
         int warps, registers;           /* warps of a block; registers of a lane */
         int64_t shared;                 /* bytes of shared memory of a block */
 };
@@ -60,13 +72,17 @@ double warps_waves(const struct gpu *g, const struct warp_work *work);
 double warps_pace(const struct target *t, double warps);
 /* Attention (engines/grid/attention_warps.c). */
 struct attention_work {
-        struct warp_work of;            /* an iteration goes over a block of keys; its instructions are all but loads of operands and MMA */
+        struct warp_work of;            /* an iteration goes over a block of keys; its instructions
+                                         * are all but loads of operands and MMA */
         double once;                    /* instructions of a warp outside of the iterations */
-        double first;                   /* bytes that a block waits for before its first iteration */
-        double scores;                  /* share of an iteration's MMA that makes scores, from 0 to 1 */
+        double first;                   /* bytes that a block waits for before its first iteration
+                                         */
+        double scores;                  /* share of an iteration's MMA that makes scores, from 0 to
+                                         * 1 */
 };
 /* Seconds of the launch. */
-double warps_attention_cost(const struct target *t, const struct multiply *m, const struct attention_work *work);
+double warps_attention_cost(const struct target *t, const struct multiply *m,
+                            const struct attention_work *work);
 /* Registers of a lane whose warp has `rows` rows of scores, `keys` keys in an iteration, and
  * `width` channels of values. */
 int warps_attention_registers(const struct multiply *m, int rows, int keys, int width);
@@ -76,7 +92,8 @@ struct row_attention {
         double keys;                    /* of a row that a block has */
         double depth, width;            /* channels of keys; channels of values */
         double iterations;              /* iterations of a block's warps over its keys */
-        double times;                   /* how often the block does all of these, for one part of its keys after the other */
+        double times;                   /* how often the block does all of these, for one part of
+                                         * its keys after the other */
         int warps;                      /* of a block */
         int parts;                      /* blocks of a cluster that share a row; 1: no cluster */
 };
@@ -85,16 +102,18 @@ double warps_row_attention_cost(const struct target *t, const struct row_attenti
 /* Seconds of a convolution, with a tile like those that are chosen once its weights are packed, and
  * of the launches that bring its input to the form that it reads: one, or, if the input is a
  * concatenation of w->copies copies, one for each and two more. */
-double warps_window_cost(const struct target *t, const struct multiply *m, const struct window_products *w);
+double warps_window_cost(const struct target *t, const struct multiply *m,
+                         const struct window_products *w);
 /* Seconds of a launch whose multiprocessors are busy for `cycles`: at least the time of memory for
  * all bytes; with the launch that adds up partial sums, if there is one. */
 double warps_launch_cost(const struct gpu *g, const struct warp_work *work, double cycles);
 /* The figure by which schedules are compared: predicted seconds, more where a second launch
  * follows, whose costs in the graph the model does not see. behind: seconds of a launch that
  * reduces rows of the results; 0: there is none. */
-double warps_judged(const struct target *t, const struct warp_work *work, double seconds, double behind);
-/* Seconds of a product of few rows (engines/grid/row_warps.c): `iterations` iterations, each of which
- * waits for a load, and `bytes` bytes of weights in all, which come from memory. */
+double warps_judged(const struct target *t, const struct warp_work *work, double seconds,
+                    double behind);
+/* Seconds of a product of few rows (engines/grid/row_warps.c): `iterations` iterations, each of
+ * which waits for a load, and `bytes` bytes of weights in all, which come from memory. */
 double row_warps_cost(const struct target *t, int iterations, double bytes);
 /* Seconds of a product by fragments of warps; 0: no block fits on a multiprocessor. */
 double warps_cost(const struct target *t, const struct multiply *m, const struct warp_work *work);

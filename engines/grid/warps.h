@@ -9,7 +9,8 @@
 #include "kernels/kernel_state.h"
 
 struct warps {
-        struct kernel_state s;                 /* first, because its functions get a pointer to it */
+        struct kernel_state s;                 /* first, because its functions get a pointer to it
+                                                */
         struct warp_tile tile;
         int64_t groups;                 /* of the convolution */
         int64_t blocks;                 /* of channels of x in a group */
@@ -20,14 +21,20 @@ struct warps {
         int64_t panel_size;             /* elements of a panel of w */
         int64_t iterations;             /* iterations over all channels and offsets of the window */
         struct loop_variable *sums;     /* of each warp, in fragments */
-        struct loop_buffer *xs, *ws, *out;        /* in shared memory: stages of x and of w; sums that leave the fragments */
+        struct loop_buffer *xs, *ws, *out;        /* in shared memory: stages of x and of w; sums
+                                                   * that leave the fragments */
         struct loop_buffer *added;      /* in shared memory: the residual; or NULL */
-        struct loop_expr *group, *position, *panel;       /* of the block: its group, its first position, its first panel in the group */
+        struct loop_expr *group, *position, *panel;       /* of the block: its group, its first
+                                                           * position, its first panel in the group
+                                                           */
         struct loop_expr *part;         /* of the block: which part of the iterations it does */
         struct loop_expr *number;       /* of the block in its cluster */
-        struct loop_buffer *partial;    /* partial sums of all parts, [parts, groups, positions, outputs] in whole tiles; of a cluster, or if
-                                         * a block pools, those of its tile, [blocks across, parts, panels, positions, outputs] */
-        struct emit_place kept;         /* the results in `partial` of an output that a lane pools */
+        struct loop_buffer
+                *partial; /* partial sums of all parts, [parts, groups, positions, outputs] in whole
+                           * tiles; of a cluster, or if a block pools, those of its tile, [blocks
+                           * across, parts, panels, positions, outputs] */
+        struct emit_place kept;         /* the results in `partial` of an output that a lane pools
+                                         */
 };
 
 /* ---- contract_warps.c ---- */
@@ -55,12 +62,15 @@ static inline struct loop_expr *warps_less(struct warps *w, struct loop_expr *a,
 bool warps_move_values_in(struct loop_block *body);
 /* Splits position p of all images into its coordinates along each dimension of its image, and the
  * number of that image. */
-void warps_split_position(struct warps *w, struct loop_expr *p, struct loop_expr **along, struct loop_expr **image);
+void warps_split_position(struct warps *w, struct loop_expr *p, struct loop_expr **along,
+                          struct loop_expr **image);
 /* Allocates shared memory of the block. */
-struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element element, int64_t extent);
+struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element element,
+                                 int64_t extent);
 struct loop_stmt *warps_add(struct warps *w, enum loop_stmt_kind kind, int code);
 /* The MMA of an iteration, by one warp; warp NULL: by all warps, as warp-group MMA. */
-struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp, struct loop_expr *iteration);
+struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp,
+                                    struct loop_expr *iteration);
 /* The number among all iterations of iteration i of the block. */
 struct loop_expr *warps_iteration(struct warps *w, struct loop_expr *i);
 
@@ -88,13 +98,16 @@ void warps_run_w(struct warps *w, struct loop_expr *iteration);
 /* ---- warps_results.c ---- */
 
 /* Splits output o of the group into its block of channels of the result, and its place in that. */
-void warps_split_output(struct warps *w, struct loop_expr *o, struct loop_expr **block, struct loop_expr **in_block);
+void warps_split_output(struct warps *w, struct loop_expr *o, struct loop_expr **block,
+                        struct loop_expr **in_block);
 /* Computes the epilogue of `sum`, of output o of the group at position p, and stores the result. */
-void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p, struct loop_expr *sum);
+void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p,
+                        struct loop_expr *sum);
 /* Stores results of a warp's fragment number `part`, whose sums are at sums_at, in vector accesses:
  * `width` outputs from `column` of the panel on, a lane several neighbours. False: such rows are
  * not side by side in memory. */
-bool warps_write_words(struct warps *w, struct loop_expr *warp, struct loop_expr *sums_at, int part, int column, int width);
+bool warps_write_words(struct warps *w, struct loop_expr *warp, struct loop_expr *sums_at, int part,
+                       int column, int width);
 /* Brings the sums of a block out of their fragments; lanes compute the epilogue and store the
  * results. */
 void warps_write_results(struct warps *w);

@@ -11,7 +11,9 @@ static struct loop_expr *both(struct warps *w, struct loop_expr *a, struct loop_
 
 /* Where x is at a position in an iteration: the image, the position and the window's offset along
  * each dimension, the iteration's first channel in its block of channels, and that block. */
-struct place_in_x { struct loop_expr *image, *position[RANK_MAX], *offset[RANK_MAX], *channel, *block; };
+struct place_in_x {
+        struct loop_expr *image, *position[RANK_MAX], *offset[RANK_MAX], *channel, *block;
+};
 
 static void split_iteration(struct warps *w, struct loop_expr *t, struct place_in_x *place)
 {
@@ -79,15 +81,18 @@ static struct loop_expr *place_in_x(struct warps *w, const struct place_in_x *pl
 
 /* Does x have the word that begins at channel k of the iteration, rather than the border? NULL: x
  * has it always. */
-static struct loop_expr *is_in_x(struct warps *w, const struct place_in_x *place, struct loop_expr *k)
+static struct loop_expr *is_in_x(struct warps *w, const struct place_in_x *place,
+                                 struct loop_expr *k)
 {
         struct emit *e = w->s.e;
         struct loop_expr *there = NULL;
         int64_t lows[RANK_MAX];
         if (!w->s.border || !relation_surrounds(w->s.border, lows))
                 return NULL;
-        const int64_t *strides = op_ints(w->s.op, "strides", NULL), *dilations = op_ints(w->s.op, "dilations", NULL);
-        const struct type *x = op_operand(w->s.border, 0)->type, *around = op_result(w->s.border)->type;
+        const int64_t *strides = op_ints(w->s.op, "strides", NULL),
+                      *dilations = op_ints(w->s.op, "dilations", NULL);
+        const struct type *x = op_operand(w->s.border, 0)->type,
+                          *around = op_result(w->s.border)->type;
         const int last = x->rank - 1;
         if (type_extent(x, last) < type_extent(around, last))
                 there = warps_less(w, plus(e, place->channel, k), type_extent(x, last));
@@ -110,7 +115,9 @@ static struct loop_expr *own_of(struct warps *w, struct loop_expr *warp)
 {
         struct emit *e = w->s.e;
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
-        return warps_count(w) == 1 ? lane : emit_let(e, "thread", plus(e, times(e, warp, GRID_LANES), lane));
+        return warps_count(w) == 1
+                       ? lane
+                       : emit_let(e, "thread", plus(e, times(e, warp, GRID_LANES), lane));
 }
 
 /* A word of 16 bytes that a lane copies: its number among the words of the block, its unit (a row
@@ -119,16 +126,22 @@ static struct loop_expr *own_of(struct warps *w, struct loop_expr *warp)
 struct shared_word { struct loop_expr *number, *unit, *within; };
 
 static void share_words(struct warps *w, struct loop_expr *warp, int64_t count, int64_t unit,
-                        void (*each)(struct warps *w, const struct shared_word *word, struct loop_expr *iteration),
+                        void (*each)(struct warps *w, const struct shared_word *word,
+                                     struct loop_expr *iteration),
                         struct loop_expr *iteration)
 {
         struct emit *e = w->s.e;
         const int64_t all = warps_count(w) * GRID_LANES;
         struct loop_expr *own = own_of(w, warp);
-        struct loop_expr *first = all % unit ? NULL : emit_let(e, "first_unit", emit_op_int(e, LOOP_DIV, own, unit)),
-                         *within = all % unit ? NULL : emit_let(e, "within", emit_op_int(e, LOOP_REM, own, unit));
+        struct loop_expr *first = all % unit ? NULL
+                                             : emit_let(e, "first_unit",
+                                                        emit_op_int(e, LOOP_DIV, own, unit)),
+                         *within = all % unit ? NULL
+                                              : emit_let(e, "within",
+                                                         emit_op_int(e, LOOP_REM, own, unit));
         struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(count, all)));
-        struct shared_word word = { .number = emit_let(e, "word", plus(e, times(e, i, all), own)), .within = within };
+        struct shared_word word = { .number = emit_let(e, "word", plus(e, times(e, i, all), own)),
+                                    .within = within };
         if (all % unit == 0) {
                 word.unit = plus(e, times(e, i, all / unit), first);
         } else if (unit % all == 0) {
@@ -160,32 +173,42 @@ static struct loop_expr *place_in_line(struct warps *w, struct loop_expr *n, str
  * does). */
 struct row { struct loop_expr *p, *from, *to, *there; };
 
-static struct row row_of(struct warps *w, struct loop_expr *row, struct loop_expr *n, struct loop_expr *iteration)
+static struct row row_of(struct warps *w, struct loop_expr *row, struct loop_expr *n,
+                         struct loop_expr *iteration)
 {
         struct emit *e = w->s.e;
-        struct loop_expr *k = emit_let(e, "k", times(e, n, w->tile.group)), *p = emit_let(e, "p", plus(e, w->position, row));
+        struct loop_expr *k = emit_let(e, "k", times(e, n, w->tile.group)),
+                         *p = emit_let(e, "p", plus(e, w->position, row));
         struct place_in_x place;
         place_position(w, p, &place);
         struct loop_expr *image = plus(e, w->s.x_start,
                                        plus(e, times(e, place.image, w->s.x.stride[0]),
                                             times(e, w->group, w->blocks * w->s.x.stride[1])));
         split_iteration(w, iteration, &place);
-        return (struct row){ .p = p, .from = plus(e, plus(e, image, k), place_in_x(w, &place)),
-                             .to = plus(e, plus(e, warps_stage(w, iteration, warps_x_stage(&w->tile)), times(e, row, warp_tile_row(&w->tile))),
+        return (struct row){ .p = p,
+                             .from = plus(e, plus(e, image, k), place_in_x(w, &place)),
+                             .to = plus(e,
+                                        plus(e, warps_stage(w, iteration, warps_x_stage(&w->tile)),
+                                             times(e, row, warp_tile_row(&w->tile))),
                                         place_in_line(w, n, row)),
                              .there = is_in_x(w, &place, k) };
 }
 
-static void copy_word(struct warps *w, const struct row *r, struct loop_expr *p, struct loop_expr *to, struct loop_expr *from)
+static void copy_word(struct warps *w, const struct row *r, struct loop_expr *p,
+                      struct loop_expr *to, struct loop_expr *from)
 {
         struct emit *e = w->s.e;
-        struct loop_expr *there = w->positions % w->tile.positions ? both(w, r->there, warps_less(w, p, w->positions)) : r->there;
-        emit_copy(e, w->xs, to, w->s.xs, from, there ? emit_let(e, "there", there) : NULL, w->tile.group);
+        struct loop_expr *there = w->positions % w->tile.positions
+                                          ? both(w, r->there, warps_less(w, p, w->positions))
+                                          : r->there;
+        emit_copy(e, w->xs, to, w->s.xs, from, there ? emit_let(e, "there", there) : NULL,
+                  w->tile.group);
 }
 
 static void copy_x(struct warps *w, const struct shared_word *word, struct loop_expr *iteration)
 {
-        const struct row r = row_of(w, emit_let(w->s.e, "row", word->unit), word->within, iteration);
+        const struct row r =
+                row_of(w, emit_let(w->s.e, "row", word->unit), word->within, iteration);
         copy_word(w, &r, r.p, r.to, r.from);
 }
 
@@ -198,9 +221,12 @@ static void copy_rows(struct warps *w, struct loop_expr *warp, struct loop_expr 
         const int rows = warps_count(w) * GRID_LANES / t->words;
         struct loop_expr *own = own_of(w, warp);
         struct loop_expr *row = emit_let(e, "row", emit_op_int(e, LOOP_DIV, own, t->words));
-        const struct row r = row_of(w, row, emit_let(e, "n", emit_op_int(e, LOOP_REM, own, t->words)), iteration);
+        const struct row r = row_of(
+                w, row, emit_let(e, "n", emit_op_int(e, LOOP_REM, own, t->words)), iteration);
         struct loop_expr *to = emit_let(e, "to", r.to), *from = emit_let(e, "from", r.from);
-        struct loop_expr *i = emit_for(e, "i", number(e, 0), number(e, divide_up(t->positions, rows))), *more = times(e, i, rows);
+        struct loop_expr *i = emit_for(e, "i", number(e, 0),
+                                       number(e, divide_up(t->positions, rows))),
+                         *more = times(e, i, rows);
         const bool guard = t->positions % rows;
         if (guard)
                 emit_if(e, warps_less(w, plus(e, row, more), t->positions));
@@ -211,24 +237,28 @@ static void copy_rows(struct warps *w, struct loop_expr *warp, struct loop_expr 
 }
 
 /* The place in w of a panel's first word in an iteration. */
-static struct loop_expr *place_in_w(struct warps *w, struct loop_expr *panel, struct loop_expr *iteration)
+static struct loop_expr *place_in_w(struct warps *w, struct loop_expr *panel,
+                                    struct loop_expr *iteration)
 {
         struct emit *e = w->s.e;
         struct loop_expr *of_all = plus(e, times(e, w->group, w->s.panels), panel);
-        return plus(e, times(e, of_all, w->panel_size), times(e, iteration, warps_w_panel(&w->tile)));
+        return plus(e, times(e, of_all, w->panel_size),
+                    times(e, iteration, warps_w_panel(&w->tile)));
 }
 
 static void copy_w(struct warps *w, const struct shared_word *word, struct loop_expr *iteration)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
-        struct loop_expr *number_in = t->panels == 1 ? number(e, 0) : emit_let(e, "panel", word->unit),
+        struct loop_expr *number_in =
+                                 t->panels == 1 ? number(e, 0) : emit_let(e, "panel", word->unit),
                          *k = times(e, t->panels == 1 ? word->number : word->within, t->group);
         struct loop_expr *panel = emit_let(e, "from_panel", plus(e, w->panel, number_in));
         struct loop_expr *from = plus(e, place_in_w(w, panel, iteration), k);
         struct loop_expr *to = times(e, word->number, t->group);
         if (t->warp_group && !op_int(w->s.op, "crossed"))       /* a unit is a swizzle line */
-                to = plus(e, times(e, word->unit, warp_tile_row(t)), place_in_line(w, word->within, word->unit));
+                to = plus(e, times(e, word->unit, warp_tile_row(t)),
+                          place_in_line(w, word->within, word->unit));
         emit_copy(e, w->ws, plus(e, warps_stage(w, iteration, warps_w_stage(t)), to), w->s.ws, from,
                   w->s.panels % t->panels ? warps_less(w, panel, w->s.panels) : NULL, t->group);
 }
@@ -245,7 +275,8 @@ void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *ite
 void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *iteration)
 {
         const struct warp_tile *t = &w->tile;
-        share_words(w, warp, warps_w_stage(t) / t->group, t->warp_group ? t->words : warps_w_panel(t) / t->group, copy_w, iteration);
+        share_words(w, warp, warps_w_stage(t) / t->group,
+                    t->warp_group ? t->words : warps_w_panel(t) / t->group, copy_w, iteration);
 }
 
 static void copy_added(struct warps *w, const struct shared_word *word, struct loop_expr *iteration)
@@ -257,21 +288,29 @@ static void copy_added(struct warps *w, const struct shared_word *word, struct l
         const int each = COPY_BYTES / t->added, width = t->vectors * t->lanes;
         const int64_t block = op_int(w->s.op, "block"),
                       blocks = type_extent(added->type, 1) / w->groups;
-        struct loop_expr *row = emit_let(e, "row", word->unit), *column = emit_let(e, "column", times(e, word->within, each)),
-                         *p = emit_let(e, "p", plus(e, w->position, row)), *o = emit_let(e, "o", plus(e, times(e, w->panel, width), column)), *there = NULL;
+        struct loop_expr *row = emit_let(e, "row", word->unit),
+                         *column = emit_let(e, "column", times(e, word->within, each)),
+                         *p = emit_let(e, "p", plus(e, w->position, row)),
+                         *o = emit_let(e, "o", plus(e, times(e, w->panel, width), column)),
+                         *there = NULL;
         if (w->positions % t->positions)
                 there = warps_less(w, p, w->positions);
         if (w->outputs % ((int64_t)width * t->panels))
                 there = both(w, there, warps_less(w, o, w->outputs));
         struct loop_expr *line = p;
         if (type_extent(added->type, 1) > 1) {
-                struct loop_expr *image = w->images > 1 ? emit_op_int(e, LOOP_DIV, p, w->of_image) : number(e, 0);
-                struct loop_expr *number_of = plus(e, times(e, plus(e, times(e, image, w->groups), w->group), blocks), emit_op_int(e, LOOP_DIV, o, block));
-                line = plus(e, times(e, number_of, w->of_image), w->images > 1 ? emit_op_int(e, LOOP_REM, p, w->of_image) : p);
+                struct loop_expr *image =
+                        w->images > 1 ? emit_op_int(e, LOOP_DIV, p, w->of_image) : number(e, 0);
+                struct loop_expr *number_of =
+                        plus(e, times(e, plus(e, times(e, image, w->groups), w->group), blocks),
+                             emit_op_int(e, LOOP_DIV, o, block));
+                line = plus(e, times(e, number_of, w->of_image),
+                            w->images > 1 ? emit_op_int(e, LOOP_REM, p, w->of_image) : p);
         }
-        struct loop_expr *from = plus(e, times(e, line, block), blocks > 1 ? emit_op_int(e, LOOP_REM, o, block) : o);
-        emit_copy(e, w->added, plus(e, times(e, row, warp_tile_added_row(t)), column), emit_parameter(e, added), from,
-                  there ? emit_let(e, "there", there) : NULL, each);
+        struct loop_expr *from =
+                plus(e, times(e, line, block), blocks > 1 ? emit_op_int(e, LOOP_REM, o, block) : o);
+        emit_copy(e, w->added, plus(e, times(e, row, warp_tile_added_row(t)), column),
+                  emit_parameter(e, added), from, there ? emit_let(e, "there", there) : NULL, each);
 }
 
 void warps_copy_added(struct warps *w, struct loop_expr *warp)
@@ -286,7 +325,9 @@ void warps_run_w(struct warps *w, struct loop_expr *iteration)
         struct emit *e = w->s.e;
         const int64_t size = warps_w_panel(&w->tile);
         struct loop_expr *k = emit_for(e, "panel", number(e, 0), number(e, w->tile.panels));
-        struct loop_expr *to = plus(e, warps_stage(w, iteration, warps_w_stage(&w->tile)), times(e, k, size));
-        emit_copy(e, w->ws, to, w->s.ws, place_in_w(w, plus(e, w->panel, k), iteration), NULL, (int)size);
+        struct loop_expr *to =
+                plus(e, warps_stage(w, iteration, warps_w_stage(&w->tile)), times(e, k, size));
+        emit_copy(e, w->ws, to, w->s.ws, place_in_w(w, plus(e, w->panel, k), iteration), NULL,
+                  (int)size);
         emit_end(e);
 }

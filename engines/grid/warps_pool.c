@@ -31,7 +31,8 @@ bool warps_pools(const struct op *op, const struct op *pool)
         unsigned positions = 0, along;
         for (int d = 2; d + 1 < y->rank; d++)
                 positions |= (unsigned)(type_extent(y, d) > 1) << d;
-        return positions && pool->code == OP_reduce && rows_reduce(pool, y, &along) && along == positions;
+        return positions && pool->code == OP_reduce && rows_reduce(pool, y, &along) &&
+               along == positions;
 }
 
 int64_t warp_tile_images(const struct op *op, const struct warp_tile *t)
@@ -42,7 +43,10 @@ int64_t warp_tile_images(const struct op *op, const struct warp_tile *t)
         return of_image && t->positions % of_image == 0 ? t->positions / of_image : 0;
 }
 
-int warp_tile_pool_outputs(const struct warp_tile *t) { return t->panels * t->vectors * t->lanes / t->parts; }
+int warp_tile_pool_outputs(const struct warp_tile *t)
+{
+        return t->panels * t->vectors * t->lanes / t->parts;
+}
 
 /* ---- the kernel ---- */
 
@@ -56,9 +60,14 @@ static void place_results(struct warps *w, struct loop_expr *image, struct loop_
         const int panel = t->vectors * t->lanes;
         struct loop_expr *first = times(e, image, w->of_image);
         if (t->panels > 1)
-                first = plus(e, times(e, emit_op_int(e, LOOP_DIV, column, panel), t->positions), first);
-        first = plus(e, times(e, first, warp_tile_part_row(t)), t->panels > 1 ? emit_op_int(e, LOOP_REM, column, panel) : column);
-        w->kept = (struct emit_place){ w->partial, plus(e, times(e, w->number, warp_tile_part(t)), emit_let(e, "results_at", first)), { 0 } };
+                first = plus(e, times(e, emit_op_int(e, LOOP_DIV, column, panel), t->positions),
+                             first);
+        first = plus(e, times(e, first, warp_tile_part_row(t)),
+                     t->panels > 1 ? emit_op_int(e, LOOP_REM, column, panel) : column);
+        w->kept = (struct emit_place){ w->partial,
+                                       plus(e, times(e, w->number, warp_tile_part(t)),
+                                            emit_let(e, "results_at", first)),
+                                       { 0 } };
         int64_t step = warp_tile_part_row(t);
         for (int d = s->spatial_count - 1; d >= 0; d--) {
                 w->kept.stride[s->rank - 1 - s->spatial_count + d] = step;
@@ -94,25 +103,36 @@ void warps_write_pool(struct warps *w)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
-        const int panel = t->vectors * t->lanes, width = warp_tile_pool_outputs(t), at_once = warps_count(w) * GRID_LANES;
+        const int panel = t->vectors * t->lanes, width = warp_tile_pool_outputs(t),
+                  at_once = warps_count(w) * GRID_LANES;
         const int64_t images = warp_tile_images(w->s.op, t), all = images * width;
-        const bool few = w->outputs % (panel * t->panels) != 0, some = w->positions % t->positions != 0 && w->images > 1;
+        const bool few = w->outputs % (panel * t->panels) != 0,
+                   some = w->positions % t->positions != 0 && w->images > 1;
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
-        struct loop_expr *iteration = emit_for(e, "iteration", number(e, 0), number(e, divide_up(all, at_once)));
+        struct loop_expr *iteration =
+                emit_for(e, "iteration", number(e, 0), number(e, divide_up(all, at_once)));
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES);
-        struct loop_expr *at = plus(e, times(e, iteration, at_once), plus(e, times(e, warp, GRID_LANES), lane)), *image = number(e, 0);
+        struct loop_expr *at = plus(e, times(e, iteration, at_once),
+                                    plus(e, times(e, warp, GRID_LANES), lane)),
+                         *image = number(e, 0);
         at = emit_let(e, "at", at);
         if (all % at_once)
                 emit_if(e, warps_less(w, at, all));
-        struct loop_expr *column = emit_let(e, "column", plus(e, times(e, w->part, width), emit_op_int(e, LOOP_REM, at, width)));
+        struct loop_expr *column =
+                emit_let(e, "column",
+                         plus(e, times(e, w->part, width), emit_op_int(e, LOOP_REM, at, width)));
         struct loop_expr *o = emit_let(e, "o", plus(e, times(e, w->panel, panel), column));
         if (few)
                 emit_if(e, warps_less(w, o, w->outputs));
         if (images > 1)
-                image = emit_let(e, "in_tile", minimum(e, emit_op_int(e, LOOP_DIV, at, width), number(e, images - 1)));
+                image = emit_let(
+                        e, "in_tile",
+                        minimum(e, emit_op_int(e, LOOP_DIV, at, width), number(e, images - 1)));
         place_results(w, image, column);
         if (w->images > 1)
-                image = emit_let(e, "image", plus(e, emit_op_int(e, LOOP_DIV, w->position, w->of_image), image));
+                image = emit_let(
+                        e, "image",
+                        plus(e, emit_op_int(e, LOOP_DIV, w->position, w->of_image), image));
         if (some)
                 emit_if(e, warps_less(w, image, w->images));
         write_pool(w, image, o);

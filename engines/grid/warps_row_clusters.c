@@ -17,7 +17,8 @@ bool warps_have_rows(const struct warps *w)
 {
         const struct kernel_state *s = &w->s;
         int64_t step = w->outputs;
-        if (s->ys->element != s->multiply->sum || s->sums->type->element != s->multiply->sum || s->y.offset || s->between)
+        if (s->ys->element != s->multiply->sum || s->sums->type->element != s->multiply->sum ||
+            s->y.offset || s->between)
                 return false;
         for (int d = s->spatial_count - 1; d >= 0; d--) {
                 if (s->spatial[d].extent > 1 && s->spatial[d].y_step != step)
@@ -28,24 +29,38 @@ bool warps_have_rows(const struct warps *w)
 }
 
 /* The place in distributed shared memory of the column that is number k of a lane's in the row. */
-static struct loop_expr *place_of(struct warps *w, struct loop_expr *row, struct loop_expr *k, struct loop_expr *lane)
+static struct loop_expr *place_of(struct warps *w, struct loop_expr *row, struct loop_expr *k,
+                                  struct loop_expr *lane)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
         const int of_panel = t->vectors * t->lanes / GRID_LANES;
-        struct loop_expr *block = times(e, emit_op_int(e, LOOP_DIV, k, of_panel * t->panels), t->parts * warp_tile_part(t));
+        struct loop_expr *block = times(e, emit_op_int(e, LOOP_DIV, k, of_panel * t->panels),
+                                        t->parts * warp_tile_part(t));
         if (t->parts > 1)
-                block = plus(e, block, times(e, emit_op_int(e, LOOP_DIV, row, t->positions / t->parts), warp_tile_part(t)));
-        struct loop_expr *panel = emit_op_int(e, LOOP_REM, emit_op_int(e, LOOP_DIV, k, of_panel), t->panels);
-        struct loop_expr *in_panel = plus(e, times(e, emit_op_int(e, LOOP_REM, k, of_panel), GRID_LANES), lane);
-        return plus(e, block, plus(e, times(e, plus(e, times(e, panel, t->positions), row), warp_tile_part_row(t)), in_panel));
+                block = plus(e, block,
+                             times(e, emit_op_int(e, LOOP_DIV, row, t->positions / t->parts),
+                                   warp_tile_part(t)));
+        struct loop_expr *panel =
+                emit_op_int(e, LOOP_REM, emit_op_int(e, LOOP_DIV, k, of_panel), t->panels);
+        struct loop_expr *in_panel =
+                plus(e, times(e, emit_op_int(e, LOOP_REM, k, of_panel), GRID_LANES), lane);
+        return plus(
+                e, block,
+                plus(e,
+                     times(e, plus(e, times(e, panel, t->positions), row), warp_tile_part_row(t)),
+                     in_panel));
 }
 
 static struct loop_buffer *alloc(struct warps *w, const char *name, int64_t extent)
 {
         struct loop_buffer *b = ARENA_NEW(w->s.arena, struct loop_buffer);
-        *b = (struct loop_buffer){ .name = emit_name(w->s.e, name), .element = w->s.multiply->sum, .extent = extent,
-                                   .space = SPACE_STACK, .offset = -1, .access = ACCESS_INOUT };
+        *b = (struct loop_buffer){ .name = emit_name(w->s.e, name),
+                                   .element = w->s.multiply->sum,
+                                   .extent = extent,
+                                   .space = SPACE_STACK,
+                                   .offset = -1,
+                                   .access = ACCESS_INOUT };
         loop_append(w->s.arena, w->s.e->scope->block, STMT_ALLOC)->buffer = b;
         return b;
 }
@@ -69,7 +84,8 @@ static void take_row(struct warps *w, struct loop_buffer *taken, struct loop_exp
         emit_store(e, values, k, loop_load(e->arena, w->partial, place_of(w, row, k, lane)));
         emit_end(e);
         k = open_columns(w, count);
-        emit_store(e, taken, plus(e, times(e, k, GRID_LANES), lane), loop_load(e->arena, values, k));
+        emit_store(e, taken, plus(e, times(e, k, GRID_LANES), lane),
+                   loop_load(e->arena, values, k));
         emit_end(e);
         emit_end(e);
 }
@@ -84,7 +100,8 @@ static void store_row(struct warps *w, struct loop_buffer *taken, struct loop_ex
         const bool some = length % GRID_LANES != 0;
         if (some)
                 emit_if(e, warps_less(w, column, length));
-        emit_store(e, w->s.ys, plus(e, times(e, line, length), column), loop_load(e->arena, taken, column));
+        emit_store(e, w->s.ys, plus(e, times(e, line, length), column),
+                   loop_load(e->arena, taken, column));
         for (int closes = 2 + some; closes > 0; closes--)
                 emit_end(e);
 }
@@ -96,8 +113,11 @@ void warps_write_rows(struct warps *w)
         const int members = warp_tile_members(t), at_once = warps_count(w) * members;
         const bool some = w->positions % t->positions != 0, uneven = t->positions % at_once != 0;
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
-        struct loop_expr *iteration = emit_for(e, "iteration", number(e, 0), number(e, divide_up(t->positions, at_once)));
-        struct loop_expr *row = plus(e, times(e, plus(e, times(e, iteration, warps_count(w)), warp), members), w->number);
+        struct loop_expr *iteration =
+                emit_for(e, "iteration", number(e, 0), number(e, divide_up(t->positions, at_once)));
+        struct loop_expr *row =
+                plus(e, times(e, plus(e, times(e, iteration, warps_count(w)), warp), members),
+                     w->number);
         row = emit_let(e, "row", row);
         if (uneven) {
                 emit_if(e, warps_less(w, row, t->positions));

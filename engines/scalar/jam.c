@@ -17,9 +17,9 @@
  *                                                         ... 3 more
  *
  * While one sum waits for its products, others are added up, and what several read is loaded once.
- * Where columns (here: %i) are neighbours in memory, and enough of them, strips of them are computed
- * by loops that C compilers make vectors of (jam_strip.c). Each sum is added up as it was, so every
- * bit stays.
+ * Where columns (here: %i) are neighbours in memory, and enough of them, strips of them are
+ * computed by loops that C compilers make vectors of (jam_strip.c). Each sum is added up as it was,
+ * so every bit stays.
  *
  * Nothing is copied or padded: the workspace stays as it is. */
 #include "ir/loop/loop_vector.h"
@@ -309,7 +309,8 @@ static struct loop_block *jam_nests(struct loop_program *p, struct loop_bounds *
 int pass_jam(struct loop_program *p, struct pass_context *context)
 {
         int count = 0;
-        for (struct loop_function *f = p->kernels; f && !target_engine(context->target)->vectors && !target_gpu(context->target);
+        for (struct loop_function *f = p->kernels;
+             f && !target_engine(context->target)->vectors && !target_gpu(context->target);
              f = f->next) {
                 if (f->kind == FUNCTION_STREAM)
                         continue;

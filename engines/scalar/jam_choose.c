@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* jam, the choice: which loops, how many iterations at a time, and which columns in strips. Times are
- * cost/scalars.c's. */
+/* jam, the choice: which loops, how many iterations at a time, and which columns in strips.
+ * Times are cost/scalars.c's. */
 #include "passes/vectorize/jam.h"
 
 #include "cost/scalars.h"
@@ -75,7 +75,8 @@ bool jam_step(const struct jam_nest *nest, const struct loop_expr *e,
         if (e->op == LOOP_VARIABLE)
                 return true;
         if (e->op == LOOP_MUL && loop_is_int(e->args[1], &factor))
-                return jam_step(nest, e->args[0], v, &a) && !__builtin_mul_overflow(a, factor, step);
+                return jam_step(nest, e->args[0], v, &a) &&
+                       !__builtin_mul_overflow(a, factor, step);
         if ((e->op != LOOP_ADD && e->op != LOOP_SUB) || !jam_step(nest, e->args[0], v, &a) ||
             !jam_step(nest, e->args[1], v, &b))
                 return false;
@@ -132,7 +133,8 @@ static void take_sum(struct loop_stmt *stmt, void *context)
         s->narrow = is_product && jam_is_narrow(sum->args[1]);
 }
 
-static bool survey_nest(struct survey *s, const struct target *target, const struct loop_bounds *bounds, const struct jam_nest *nest)
+static bool survey_nest(struct survey *s, const struct target *target,
+                        const struct loop_bounds *bounds, const struct jam_nest *nest)
 {
         *s = (struct survey){ .nest = nest,
                               .target = target,
@@ -194,8 +196,8 @@ static double loads_of(const struct survey *s, const struct jam *jam, bool by_co
         return loads;
 }
 
-/* Are the products of one sum many whole numbers of what lies side by side? Compilers add up vectors
- * of them. */
+/* Are the products of one sum many whole numbers of what lies side by side? Compilers add up
+ * vectors of them. */
 static bool is_reduction(const struct survey *s, const struct jam *jam)
 {
         int64_t step;

@@ -22,9 +22,10 @@
  *                                                     for %e = 0 to 1 { column 196, as it was }
  *
  * C compilers make vectors of such loops from -O2 on, and of those a machine has: their numbers of
- * iterations are known and even. Columns at edges, where windows reach over the border, and what no strip
- * takes are computed as before. A product of 8 bits by 8 or 9 says that 16 bits hold it: of these a
- * vector has twice as many. Several rows are jam.c's matter: %line is the row's number. */
+ * iterations are known and even. Columns at edges, where windows reach over the border, and what
+ * no strip takes are computed as before. A product of 8 bits by 8 or 9 says that 16 bits hold
+ * it: of these a vector has twice as many. Several rows are jam.c's matter: %line is the row's
+ * number. */
 #include "ir/loop/loop_vector.h"
 #include "passes/vectorize/jam.h"
 
@@ -173,7 +174,8 @@ struct strip {
         int64_t wide; /* sums of a row */
         const struct loop_variable **alone;
         int alone_count;
-        struct loop_block *moved; /* values in front of inner loops that differ from column to column */
+        struct loop_block *moved;       /* values in front of inner loops that differ from column to
+                                         * column */
         bool failed;
 };
 
@@ -236,7 +238,8 @@ static struct loop_expr *end_of(struct strip *s, struct loop_expr *e)
         return loop_index(s->arena, value);
 }
 
-/* Iterations of the innermost loop: values that are the same for all columns, then a loop over columns. */
+/* Iterations of the innermost loop: values that are the same for all columns, then a loop over
+ * columns. */
 static void write_iterations(struct strip *s, const struct loop_stmt *loop, struct loop_block *out)
 {
         int steps = s->jam->steps;

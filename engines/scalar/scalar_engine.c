@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The scalar engine: canonical nests, in which the pass jam computes several results side by side. */
+/* The scalar engine: canonical nests, in which the pass jam computes several results side by
+ * side. */
 #include "ir/target/engine.h"
 #include "ir/target/target.h"
 

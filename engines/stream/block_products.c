@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a kernel adds to the sums of a convolution as products: bytes times a number by a block with a diagonal, numbers of its outputs by
- * pieces of 8 bits times one fixed element. */
+/* What a kernel adds to the sums of a convolution as products: bytes times a number by a block
+ * with a diagonal, numbers of its outputs by pieces of 8 bits times one fixed element. */
 #include <math.h>
 
 #include "engines/stream/offload.h"
@@ -43,7 +43,8 @@ const struct type *offload_weights(struct offloading *o, const struct type *x)
 }
 
 /* each block of x by its own of w */
-struct value *offload_products(struct offloading *o, struct builder *b, struct value *x, struct value *w, int limit)
+struct value *offload_products(struct offloading *o, struct builder *b, struct value *x,
+                               struct value *w, int limit)
 {
         struct attr *attrs = attrs_new(o->m, OP_convolve_packed);
         attr_set(attrs, OP_convolve_packed, "groups", type_extent(x->type, 1));
@@ -52,7 +53,9 @@ struct value *offload_products(struct offloading *o, struct builder *b, struct v
         attr_set(attrs, OP_convolve_packed, "block", o->lanes);
         attr_set(attrs, OP_convolve_packed, "limit", limit);
         attr_set(attrs, OP_convolve_packed, "accumulator", E_I32);
-        return x && w ? value_build(b, OP_convolve_packed, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
+        return x && w ? value_build(b, OP_convolve_packed, (struct value *[]){ x, w }, 2, attrs,
+                                    NULL)
+                      : NULL;
 }
 
 /* ---- bytes ---- */
@@ -62,8 +65,9 @@ struct value *offload_multiplied(const struct op *mul, double *number)
 {
         for (int i = 0; i < 2; i++) {
                 const struct value *x = op_operand(mul, i);
-                if (op_is(x, OP_cast) && value_is_splat(op_operand(mul, 1 - i), number) && rint(*number) == *number &&
-                    fabs(*number) <= INT8_MAX && op_operand(x->op, 0)->type->element == E_I8)
+                if (op_is(x, OP_cast) && value_is_splat(op_operand(mul, 1 - i), number) &&
+                    rint(*number) == *number && fabs(*number) <= INT8_MAX &&
+                    op_operand(x->op, 0)->type->element == E_I8)
                         return op_operand(x->op, 0);
         }
         return NULL;
@@ -80,8 +84,10 @@ static bool join_bytes(struct offloading *o, struct op *mul)
         struct builder b = builder_before(mul, o->context->diag);
         struct value *block = offload_diagonal(o, (int)number);
         struct op *user = old->uses->user;
-        return replace_operand(o, user, op_operand(user, 0) == old ? 0 : 1,
-                               offload_products(o, &b, x, offload_spread(&b, offload_weights(o, x->type), block), (int)fabs(number)));
+        return replace_operand(
+                o, user, op_operand(user, 0) == old ? 0 : 1,
+                offload_products(o, &b, x, offload_spread(&b, offload_weights(o, x->type), block),
+                                 (int)fabs(number)));
 }
 
 /* ---- numbers ---- */
@@ -95,7 +101,8 @@ static const struct constant *added(const struct op *op, int *at, bool *splat)
                 if (*splat)
                         return v->constant;
                 const struct value *x = op_is(v, OP_broadcast) ? op_operand(v->op, 0) : v;
-                if (value_is_constant(x) && x->constant->kind == CONSTANT_DENSE && x->type->element == E_I32)
+                if (value_is_constant(x) && x->constant->kind == CONSTANT_DENSE &&
+                    x->type->element == E_I32)
                         return x->constant;
         }
         return NULL;
@@ -107,7 +114,9 @@ static int64_t pieces_of(int64_t number, int lanes, int8_t *pieces)
         int64_t rest = number % PIECE_MOST, times = number / PIECE_MOST;
         pieces[0] = (int8_t)rest;
         for (int k = 1; k < lanes; k++) {
-                const int64_t some = times > PIECE_MOST ? PIECE_MOST : times < -PIECE_MOST ? -PIECE_MOST : times;
+                const int64_t some = times > PIECE_MOST    ? PIECE_MOST
+                                     : times < -PIECE_MOST ? -PIECE_MOST
+                                                           : times;
                 pieces[k] = (int8_t)some;
                 times -= some;
         }
@@ -115,7 +124,8 @@ static int64_t pieces_of(int64_t number, int lanes, int8_t *pieces)
 }
 
 /* an element for all positions, by pieces of numbers for each output, of which they are the less */
-static struct value *fixed_products(struct offloading *o, struct builder *b, const struct type *y, int64_t *numbers)
+static struct value *fixed_products(struct offloading *o, struct builder *b, const struct type *y,
+                                    int64_t *numbers)
 {
         const int64_t outputs = type_extent(y, 1) * o->lanes, size = (int64_t)o->lanes * o->lanes;
         int8_t *pieces = arena_array(o->m->arena, (size_t)(type_extent(y, 1) * size), 1),
@@ -127,8 +137,10 @@ static struct value *fixed_products(struct offloading *o, struct builder *b, con
         const int64_t lanes = o->lanes;
         struct value *one =
                 constant_dense(o->m, type_static(o->m, E_I8, 1, &lanes), element, "one");
-        struct value *x = build_broadcast(b, one, type_with_element(o->m, y, E_I8), (int64_t[]){ y->rank - 1 });
-        return offload_products(o, b, x, constant_dense(o->m, offload_weights(o, y), pieces, "bias"), PIECE_MOST);
+        struct value *x = build_broadcast(b, one, type_with_element(o->m, y, E_I8),
+                                          (int64_t[]){ y->rank - 1 });
+        return offload_products(
+                o, b, x, constant_dense(o->m, offload_weights(o, y), pieces, "bias"), PIECE_MOST);
 }
 
 /* How many such products make all numbers. */
@@ -145,7 +157,8 @@ static int64_t products_of(const int64_t *numbers, int64_t count, int lanes)
 
 static bool join_numbers(struct offloading *o, struct op *op)
 {
-        enum { IMMEDIATE = 32767, TENSOR_MOST = 2, SPLAT_MOST = 6 };  /* what an operation adds in a cycle; and in two */
+        /* what an operation adds in a cycle; and in two */
+        enum { IMMEDIATE = 32767, TENSOR_MOST = 2, SPLAT_MOST = 6 };
         int at;
         bool splat;
         const struct constant *c = added(op, &at, &splat);
@@ -161,19 +174,22 @@ static bool join_numbers(struct offloading *o, struct op *op)
         for (int64_t i = 0; i < outputs; i++)
                 numbers[i] = constant_element(c, splat ? 0 : i).i;
         const int64_t times = products_of(numbers, outputs, o->lanes);
-        if (times > (splat ? SPLAT_MOST : TENSOR_MOST) || (splat && numbers[0] <= IMMEDIATE && numbers[0] >= -IMMEDIATE) ||
+        if (times > (splat ? SPLAT_MOST : TENSOR_MOST) ||
+            (splat && numbers[0] <= IMMEDIATE && numbers[0] >= -IMMEDIATE) ||
             o->count + times > REWRITES)
                 return false;
         struct builder b = builder_before(op, o->context->diag);
         for (int64_t k = 1; k < times; k++) {
-                struct value *sums = op_operand(op, 1 - at), *more = fixed_products(o, &b, y, numbers);
+                struct value *sums = op_operand(op, 1 - at),
+                             *more = fixed_products(o, &b, y, numbers);
                 if (!more || !replace_operand(o, op, 1 - at, build_binary(&b, OP_add, sums, more)))
                         return false;
         }
         return replace_operand(o, op, at, fixed_products(o, &b, y, numbers));
 }
 
-/* A constant as large as op's result, of few positions, that is the same at each: numbers for each output. */
+/* A constant as large as op's result, of few positions, that is the same at each: numbers for
+ * each output. */
 static void spread_constant(struct offloading *o, struct op *op, int at)
 {
         const struct value *v = op_operand(op, at);
@@ -251,11 +267,16 @@ static bool is_for_machine(const struct op *convolve, const struct pass_context 
 int offload_sums(struct region *region, struct op *convolve, struct pass_context *context)
 {
         struct module *m = region->function->module;
-        struct offloading o = { .m = m, .context = context, .convolve = convolve, .lanes = target_accelerator(context->target)->block_in };
+        struct offloading o = { .m = m,
+                                .context = context,
+                                .convolve = convolve,
+                                .lanes = target_accelerator(context->target)->block_in };
         join_blocks(&o);
-        for (struct op *op = convolve->next, *next; op && o.count < REWRITES && !context->diag->code; op = next) {
+        for (struct op *op = convolve->next, *next;
+             op && o.count < REWRITES && !context->diag->code; op = next) {
                 next = op->next;
-                for (int i = 0; i < op->operand_count && op_info[op->code].traits & TRAIT_ELEMENTWISE; i++)
+                for (int i = 0;
+                     i < op->operand_count && op_info[op->code].traits & TRAIT_ELEMENTWISE; i++)
                         spread_constant(&o, op, i);
                 if (op->code == OP_mul)
                         join_bytes(&o, op);
@@ -265,7 +286,8 @@ int offload_sums(struct region *region, struct op *convolve, struct pass_context
         int count = o.count;
         if (count && !context->diag->code && !is_for_machine(convolve, context)) {
                 while (o.count--)
-                        op_set_operand(o.rewrites[o.count].op, o.rewrites[o.count].at, o.rewrites[o.count].old);
+                        op_set_operand(o.rewrites[o.count].op, o.rewrites[o.count].at,
+                                       o.rewrites[o.count].old);
                 count = 0;
         }
         return count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* flatten: loops of a stream run, as machines have none: what is left are transfers and nests of loops around one step, at places in
- * whole memories.
+/* flatten: loops of a stream run, as machines have none: what is left are transfers and nests of
+ * loops around one step, at places in whole memories.
  *
  *     for %r = 0 to 2 {                                       alloc %acc : i32[32768] in acc at 0
  *       alloc %s : i32[6272] in acc at 0, 392         ->      for %n0 = 0 to 392 { reset %acc[%n0 * 16] }
@@ -8,7 +8,8 @@
  *       transfer %y[%r * 6272] = %s[0] ..                     for %n0 = 0 to 392 { reset %acc[%n0 * 16 + 6272] }
  *     }                                                       transfer %y[6272] = %acc[6272] rows 14 by 28 step 448
  *
- * A nest stays one where its bounds and places are affine in its variables. What has no place yet gets one (overlap gives several). */
+ * A nest stays one where its bounds and places are affine in its variables. What has no place
+ * yet gets one (overlap gives several). */
 #include "engines/stream/stream_passes.h"
 
 enum { STATEMENTS_MOST = 1 << 20 };
@@ -40,7 +41,9 @@ static void put(struct flattening *f, struct flat_step *step)
         }
         step->loop_count = kept;
         if (step->s->kind == STMT_TRANSFER && (step->rows <= 0 || step->columns <= 0) &&
-            (step->rows + step->pad[0] + step->pad[1]) * (step->columns + step->pad[2] + step->pad[3]) <= 0)
+            (step->rows + step->pad[0] + step->pad[1]) *
+                            (step->columns + step->pad[2] + step->pad[3]) <=
+                    0)
                 return;
         flat_step_write(&f->to, step);
 }
@@ -100,7 +103,10 @@ static void flatten_block(struct flattening *f, const struct loop_block *block)
                 flatten_statement(f, s);
 }
 
-static void count_buffers(struct loop_stmt *s, void *count) { *(int *)count += s->kind == STMT_ALLOC; }
+static void count_buffers(struct loop_stmt *s, void *count)
+{
+        *(int *)count += s->kind == STMT_ALLOC;
+}
 
 static void declare_memory(struct loop_stmt *s, void *context)
 {
@@ -109,7 +115,8 @@ static void declare_memory(struct loop_stmt *s, void *context)
                 return;
         int k = s->buffer->memory;
         const struct machine_memory *memory = &f->m->memories[k];
-        struct loop_buffer *b = loop_memory_alloc(f->to.arena, f->to.out, memory->name, f->m, k, machine_depth(memory));
+        struct loop_buffer *b = loop_memory_alloc(f->to.arena, f->to.out, memory->name, f->m, k,
+                                                  machine_depth(memory));
         b->place_count = 1;
         b->places = arena_array(f->to.arena, 1, sizeof *b->places);
         f->to.memories[k] = b;
@@ -117,8 +124,12 @@ static void declare_memory(struct loop_stmt *s, void *context)
 
 static bool flatten(struct loop_program *p, struct loop_function *stream, struct diag *diag)
 {
-        struct flattening f = { .m = stream->machine, .left = STATEMENTS_MOST,
-                                .to = { .arena = p->arena, .f = stream, .out = loop_block_new(p->arena), .letter = 'n' } };
+        struct flattening f = { .m = stream->machine,
+                                .left = STATEMENTS_MOST,
+                                .to = { .arena = p->arena,
+                                        .f = stream,
+                                        .out = loop_block_new(p->arena),
+                                        .letter = 'n' } };
         int variables = loop_number_variables(stream), buffers = stream->buffer_count;
         struct arena *scratch = arena_new();
         loop_block_walk(stream->body, count_buffers, NULL, &buffers);
@@ -139,9 +150,11 @@ int pass_flatten(struct loop_program *p, struct pass_context *context)
         int count = 0;
         for (struct loop_function *f = p->kernels; f; f = f->next) {
                 struct loop_buffer *memories[MACHINE_MEMORIES];
-                if (f->kind != FUNCTION_STREAM || (stream_is_placed(f) && flat_memories(f, memories)))
+                if (f->kind != FUNCTION_STREAM ||
+                    (stream_is_placed(f) && flat_memories(f, memories)))
                         continue;
-                if ((!stream_is_placed(f) && stream_place(p->arena, f, 1, context->diag) < 0) || !flatten(p, f, context->diag))
+                if ((!stream_is_placed(f) && stream_place(p->arena, f, 1, context->diag) < 0) ||
+                    !flatten(p, f, context->diag))
                         return -1;
                 count++;
         }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* join: streams that main calls one behind the other become one, so that a machine is started once, and loads of the next overlap what
- * the one before computes.
+/* join: streams that main calls one behind the other become one, so that a machine is started once,
+ * and loads of the next overlap what the one before computes.
  *
  *     call @conv1(@x, @w1, @t)                     call @conv1_joined(@x, @w1, @t, @w2, @y)
  *     call @conv2(@t, @w2, @y)            ->
  *
- * Where the machine's memory holds activations, what only one stream reads and writes stays there (resident.c).
+ * Where the machine's memory holds activations, what only one stream reads and writes stays there
+ * (resident.c).
  *
- * Parameters are whole buffers of the program, each once: what views and offsets say goes into places. Before `plan`, which lets
- * buffers that are not in use at a time lie in one place: those of one launch are. Exact. */
+ * Parameters are whole buffers of the program, each once: what views and offsets say goes into
+ * places. Before `plan`, which lets buffers that are not in use at a time lie in one place:
+ * those of one launch are. Exact. */
 #include "ir/loop/loop_vector.h"
 #include "engines/stream/stream_passes.h"
 
@@ -17,7 +19,8 @@ struct joining {
         struct loop_program *p;
         struct loop_function *to;
         struct loop_buffer **roots;     /* of each parameter of it */
-        struct loop_buffer **own;       /* of the call that is copied: by number of a buffer of its stream, what it is now */
+        struct loop_buffer **own;       /* of the call that is copied: by number of a buffer of its
+                                         * stream, what it is now */
         int64_t *moved;                 /* ... and numbers that lie before it */
         struct loop_variable **variables;         /* ... by number of a variable */
 };
@@ -34,11 +37,13 @@ static struct loop_expr *copy_expr(struct joining *j, const struct loop_expr *e)
         return to;
 }
 
-static struct loop_expr *copy_place(struct joining *j, const struct loop_buffer *b, const struct loop_expr *at)
+static struct loop_expr *copy_place(struct joining *j, const struct loop_buffer *b,
+                                    const struct loop_expr *at)
 {
         struct loop_expr *to = copy_expr(j, at);
         int64_t moved = b ? j->moved[b->number] : 0;
-        return moved ? loop_op(j->p->arena, LOOP_ADD, to, loop_index(j->p->arena, moved), NULL) : to;
+        return moved ? loop_op(j->p->arena, LOOP_ADD, to, loop_index(j->p->arena, moved), NULL)
+                     : to;
 }
 
 static struct loop_transfer *copy_transfer(struct joining *j, const struct loop_transfer *t)
@@ -69,10 +74,12 @@ static void copy_statement(struct joining *j, const struct loop_stmt *s, struct 
         to->a = s->a ? copy_place(j, s->buffer, s->a) : NULL;
         to->b = s->b ? copy_place(j, s->source, s->b) : NULL;
         to->c = s->c ? copy_place(j, s->weights, s->c) : NULL;
-        to->activation = s->activation ? arena_copy(arena, s->activation, sizeof *s->activation) : NULL;
+        to->activation =
+                s->activation ? arena_copy(arena, s->activation, sizeof *s->activation) : NULL;
         to->transfer = s->transfer ? copy_transfer(j, s->transfer) : NULL;
         if (s->variable)
-                to->variable = j->variables[s->variable->number] = arena_copy(arena, s->variable, sizeof *s->variable);
+                to->variable = j->variables[s->variable->number] =
+                        arena_copy(arena, s->variable, sizeof *s->variable);
         if (s->kind == STMT_ALLOC)
                 j->own[s->buffer->number] = arena_copy(arena, s->buffer, sizeof *s->buffer);
         to->buffer = s->buffer ? j->own[s->buffer->number] : NULL;
@@ -90,7 +97,8 @@ static void copy_block(struct joining *j, const struct loop_block *block, struct
 
 /* ---- parameters ---- */
 
-static struct loop_buffer *parameter_of(struct joining *j, struct loop_buffer *root, enum loop_access access)
+static struct loop_buffer *parameter_of(struct joining *j, struct loop_buffer *root,
+                                        enum loop_access access)
 {
         struct loop_function *f = j->to;
         for (int k = 0; k < f->buffer_count; k++)
@@ -103,7 +111,10 @@ static struct loop_buffer *parameter_of(struct joining *j, struct loop_buffer *r
         return loop_parameter_add(j->p->arena, f, root->name, root->element, root->extent, access);
 }
 
-static void count_buffers(struct loop_stmt *s, void *count) { *(int *)count += s->kind == STMT_ALLOC; }
+static void count_buffers(struct loop_stmt *s, void *count)
+{
+        *(int *)count += s->kind == STMT_ALLOC;
+}
 
 static void add_call(struct joining *j, const struct loop_stmt *call)
 {
@@ -136,7 +147,8 @@ static bool can_join(const struct loop_stmt *s)
 {
         struct loop_buffer *memories[MACHINE_MEMORIES];
         int64_t offset;
-        if (s->kind != STMT_CALL || s->function->kind != FUNCTION_STREAM || flat_memories(s->function, memories))
+        if (s->kind != STMT_CALL || s->function->kind != FUNCTION_STREAM ||
+            flat_memories(s->function, memories))
                 return false;
         for (int k = 0; s->offsets && k < s->function->buffer_count; k++)
                 if (s->offsets[k] && !loop_is_int(s->offsets[k], &offset))
@@ -152,7 +164,10 @@ static void join_calls(struct loop_program *p, struct loop_stmt *first, const st
         for (const struct loop_stmt *s = first; s != end; s = s->next) {
                 const char *location = loop_call_location(s), *before = j.to->location;
                 j.to->flops += s->function->flops;
-                j.to->location = before && location ? arena_printf(p->arena, "%s, %s", before, location) : location ? location : before;
+                j.to->location = before && location
+                                         ? arena_printf(p->arena, "%s, %s", before, location)
+                                 : location ? location
+                                            : before;
                 add_call(&j, s);
         }
         loop_function_rename(p->arena, j.to);
@@ -175,7 +190,8 @@ static int join_block(struct loop_program *p, struct loop_block *block)
                         count += join_block(p, s->other);
                 if (!can_join(s))
                         continue;
-                for (; end && can_join(end) && end->function->machine == s->function->machine; end = end->next)
+                for (; end && can_join(end) && end->function->machine == s->function->machine;
+                     end = end->next)
                         count++;
                 if (end != s->next)
                         join_calls(p, s, end);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The least for all kernels so far, with the last one on either side, is what the next one needs to know. */
+/* The least for all kernels so far, with the last one on either side, is what the next one needs
+ * to know. */
 #include "engines/stream/launch_partition.h"
 
 #include <math.h>
@@ -11,10 +12,12 @@ struct state {
         enum side before[SIDES];        /* where the one before it is then */
 };
 
-static struct state next(struct state before, const struct launch_times *last, const struct launch_times *t)
+static struct state next(struct state before, const struct launch_times *last,
+                         const struct launch_times *t)
 {
         const double cycles[SIDES] = { t->processor, t->machine };
-        const double change[SIDES] = { before.least[MACHINE] + (last ? last->leave : 0), before.least[PROCESSOR] + t->enter };
+        const double change[SIDES] = { before.least[MACHINE] + (last ? last->leave : 0),
+                                       before.least[PROCESSOR] + t->enter };
         struct state s;
         for (enum side side = PROCESSOR; side < SIDES; side++) {
                 s.before[side] = before.least[side] <= change[side] ? side : (enum side)(1 - side);
@@ -23,13 +26,17 @@ static struct state next(struct state before, const struct launch_times *last, c
         return s;
 }
 
-double launches_choose(const struct launch_times *times, int count, struct arena *arena, bool *machine)
+double launches_choose(const struct launch_times *times, int count, struct arena *arena,
+                       bool *machine)
 {
         struct state *states = arena_array(arena, (size_t)count + 1, sizeof *states);
-        states[0] = (struct state){ .least = { 0, INFINITY } };         /* nothing runs before the first */
+        /* nothing runs before the first */
+        states[0] = (struct state){ .least = { 0, INFINITY } };
         for (int k = 0; k < count; k++)
                 states[k + 1] = next(states[k], k ? &times[k - 1] : NULL, &times[k]);
-        const double on_machine = states[count].least[MACHINE] + (count ? times[count - 1].leave : 0), on_processor = states[count].least[PROCESSOR];
+        const double on_machine =
+                             states[count].least[MACHINE] + (count ? times[count - 1].leave : 0),
+                     on_processor = states[count].least[PROCESSOR];
         enum side side = on_machine < on_processor ? MACHINE : PROCESSOR;
         for (int k = count; k; side = states[k--].before[side])
                 machine[k - 1] = side == MACHINE;

@@ -7,11 +7,13 @@
 
 #include "base/memory.h"
 
-/* Cycles of a kernel on either side, INFINITY where it cannot be there; of a launch that begins with it, of one that ends with it. */
+/* Cycles of a kernel on either side, INFINITY where it cannot be there; of a launch that begins
+ * with it, of one that ends with it. */
 struct launch_times { double processor, machine, enter, leave; };
 
-/* machine[k]: kernel k, in the order in which they run, is the machine's, so that the sum of all is least; on the processor where both are
- * equal. The sum. */
-double launches_choose(const struct launch_times *times, int count, struct arena *arena, bool *machine);
+/* machine[k]: kernel k, in the order in which they run, is the machine's, so that the sum of all
+ * is least; on the processor where both are equal. The sum. */
+double launches_choose(const struct launch_times *times, int count, struct arena *arena,
+                       bool *machine);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* offload: what a kernel adds to the sums of a convolution becomes products: all that a machine can add bytes by, and the cheapest
- * that it can add numbers of its outputs by.
+/* offload: what a kernel adds to the sums of a convolution becomes products: all that a machine can
+ * add bytes by, and the cheapest that it can add numbers of its outputs by.
  *
  *   fusion {                                            fusion {
  *     %2 = convolve_packed %0, @w                         %2 = convolve_packed %0, @w
@@ -9,11 +9,14 @@
  *     %5 = add(%4, broadcast(@bias))                      %5 = convolve_packed broadcast(@[1, 127, 127, ..]), @pieces of bias
  *                                                         %6 = add(%4, %5)
  *
- * A number is pieces of 8 bits: r + 127 * (q1 + q2 + ..), as many as there are lanes. Blocks of weights that are all equal (averages)
- * are one. A pool joins the kernel that makes what it reads, or becomes products by 1 and a pool of these. Bytes that are only scaled are
- * products; where a kernel rounds a branch to bytes on the way, or goes on from its bytes in floats, it is cut there. Exact to the bit.
- * Only where the machine can then do all of the kernel (engines/stream/streams.h), and where it had better (partition.c): all is done for all
- * kernels, and once more from the beginning where some of them are faster in the processor's own form. */
+ * A number is pieces of 8 bits: r + 127 * (q1 + q2 + ..), as many as there are lanes. Blocks of
+ * weights that are all equal (averages) are one. A pool joins the kernel that makes what it
+ * reads, or becomes products by 1 and a pool of these. Bytes that are only scaled are products;
+ * where a kernel rounds a branch to bytes on the way, or goes on from its bytes in floats, it is
+ * cut there. Exact to the bit. Only where the machine can then do all of the kernel
+ * (engines/stream/streams.h), and where it had better (partition.c): all is done for all
+ * kernels, and once more from the beginning where some of them are faster in the processor's own
+ * form. */
 #include "engines/stream/stream_memo.h"
 #include "engines/stream/offload.h"
 
@@ -31,20 +34,24 @@ bool offload_fits(const struct op *kernel, struct pass_context *context, struct 
         struct stream_work work;
         struct schedule_stream s;
         return convolve && stream_work_of(convolve, context->target, &work) &&
-               stream_tiles_best(&work, target_accelerator(context->target), kernel->region->function->module->arena, &context->memo, &s, cost);
+               stream_tiles_best(&work, target_accelerator(context->target),
+                                 kernel->region->function->module->arena, &context->memo, &s, cost);
 }
 
 static int offload_all(struct function *f, const struct partition *p)
 {
         int count = 0;
-        for (struct op *kernel = region_walk(&f->body, NULL); kernel && !p->context->diag->code; kernel = region_walk(&f->body, kernel)) {
+        for (struct op *kernel = region_walk(&f->body, NULL); kernel && !p->context->diag->code;
+             kernel = region_walk(&f->body, kernel)) {
                 struct op *convolve = offload_convolve(kernel);
                 if (!convolve) {
                         count += offload_elements(kernel, p);
                         continue;
                 }
                 count += offload_branches(kernel, convolve, p);
-                count += partition_stays(p, kernel) ? 0 : offload_sums(kernel->regions[0], convolve, p->context);
+                count += partition_stays(p, kernel)
+                                 ? 0
+                                 : offload_sums(kernel->regions[0], convolve, p->context);
                 offload_erase_unused(kernel->regions[0]);
                 count += offload_first(kernel, convolve, p);
         }
@@ -86,7 +93,8 @@ static int offload_partly(struct function *f, struct partition *p, struct arena 
 int pass_offload(struct function *f, struct pass_context *context)
 {
         struct partition p = { .context = context };
-        struct arena *arena = target_accelerator(context->target) && !context->exact ? arena_new() : NULL;
+        struct arena *arena =
+                target_accelerator(context->target) && !context->exact ? arena_new() : NULL;
         const int count = arena ? offload_partly(f, &p, arena) : 0;
         arena_free(arena);
         return context->diag->code ? -1 : count;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What runs on the machine, and what on the processor: kernels in the order of main, each either way, and a launch for each run of them
- * that the machine computes, so that the sum of predicted times is least.
+/* What runs on the machine, and what on the processor: kernels in the order of main, each either
+ * way, and a launch for each run of them that the machine computes, so that the sum of predicted
+ * times is least.
  *
  *     machine     cycles of the best tile, memory read and written among them; lines that the processor cleans of its caches for it
  *     a launch    before the first of a run; and what a machine that holds activations reads for it, and writes behind the last
@@ -16,7 +17,8 @@
 void partition_number(struct function *f)
 {
         int number = 0;
-        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op), number += PARTS)
+        for (struct op *op = region_walk(&f->body, NULL); op;
+             op = region_walk(&f->body, op), number += PARTS)
                 op->number = number;
 }
 
@@ -52,16 +54,22 @@ static struct launch_times times_of(const struct partition *p, const struct op *
         const struct target *target = p->context->target;
         const struct machine *m = target_accelerator(target);
         const double processor = m->cycles.processor;   /* 0: nobody has said how fast it is */
-        struct launch_times t = { .processor = processor ? processor_cycles(kernel, target) / processor : 0, .machine = INFINITY };
+        struct launch_times t = {
+                .processor = processor ? processor_cycles(kernel, target) / processor : 0,
+                .machine = INFINITY
+        };
         const struct op *convolve = offload_convolve(kernel);
         struct stream_cost cost;
-        const struct schedule_stream *given = convolve && p->context->book
-                                               ? schedule_stream(schedule_book_find(p->context->book, kernel->region->function->module, convolve))
-                                               : NULL;
+        const struct schedule_stream *given =
+                convolve && p->context->book
+                        ? schedule_stream(schedule_book_find(
+                                  p->context->book, kernel->region->function->module, convolve))
+                        : NULL;
         if (partition_stays(p, kernel) || !offload_fits(kernel, p->context, &cost))
                 return t;
         const double read = bytes_of(kernel, false), written = bytes_of(kernel, true);
-        t.machine = (double)cost.cycles + (m->cycles.clean_bytes ? (read + written) / m->cycles.clean_bytes : 0);
+        t.machine = (double)cost.cycles +
+                    (m->cycles.clean_bytes ? (read + written) / m->cycles.clean_bytes : 0);
         t.enter = m->cycles.launch + (m->activates ? read / m->cycles.beat_bytes : 0);
         t.leave = m->activates ? written / m->cycles.beat_bytes : 0;
         if (given && given->processor)
@@ -73,7 +81,8 @@ static struct launch_times times_of(const struct partition *p, const struct op *
 
 /* ---- the choice ---- */
 
-/* the operations of a region; those that hold others are the processor's, and what they hold is by itself */
+/* the operations of a region; those that hold others are the processor's, and what they hold is
+ * by itself */
 static int choose_in(struct partition *p, struct region *region, struct arena *arena)
 {
         struct launch_times *times = NULL;
@@ -114,7 +123,10 @@ void partition_mark(const struct partition *p, struct function *f)
         s.why = "with the launch, it is faster there than on the machine";
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
                 const bool whole = op->code == OP_fusion && op->number % PARTS == PART_WHOLE;
-                struct op *convolve = whole && (partition_stays(p, op) || p->stays[op->number + PART_FIRST]) ? offload_convolve(op) : NULL;
+                struct op *convolve =
+                        whole && (partition_stays(p, op) || p->stays[op->number + PART_FIRST])
+                                ? offload_convolve(op)
+                                : NULL;
                 if (convolve)
                         convolve->schedule = schedule_keep(f->module->arena, s);
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels that a machine can do a part of: such as multiply bytes by numbers alone, such as go on from the bytes that sums become, such as
- * round a branch to bytes on the way. */
+/* Kernels that a machine can do a part of: such as multiply bytes by numbers alone, such as go
+ * on from the bytes that sums become, such as round a branch to bytes on the way. */
 #include <math.h>
 
 #include "engines/stream/offload.h"
@@ -11,30 +11,37 @@ int offload_elements(struct op *kernel, const struct partition *p)
 {
         struct pass_context *context = p->context;
         const int lanes = target_accelerator(context->target)->block_in;
-        struct region *region = kernel->code == OP_fusion && kernel->result_count == 1 ? kernel->regions[0] : NULL;
+        struct region *region =
+                kernel->code == OP_fusion && kernel->result_count == 1 ? kernel->regions[0] : NULL;
         struct stream_work work;
         struct stream_cost cost;
         double number;
         if (partition_stays(p, kernel))
                 return 0;
         for (struct op *op = region ? region->first : NULL; op; op = op->next)
-                if (op_info[op->code].traits & TRAIT_CONTRACTION || op->code == OP_reduce || op->code == OP_reduce_window)
+                if (op_info[op->code].traits & TRAIT_CONTRACTION || op->code == OP_reduce ||
+                    op->code == OP_reduce_window)
                         return 0;
         for (struct op *op = region ? region->first : NULL; op; op = op->next) {
-                struct value *x = op->code == OP_mul ? offload_multiplied(op, &number) : NULL, *old = x ? op_result(op) : NULL;
+                struct value *x = op->code == OP_mul ? offload_multiplied(op, &number) : NULL,
+                             *old = x ? op_result(op) : NULL;
                 if (!x || old->type->element != E_I32 || x->type->rank < 4 ||
                     !dim_is(x->type->dims[0], 1) ||
                     !dim_is(x->type->dims[x->type->rank - 1], lanes))
                         continue;
-                struct offloading o = { .m = region->function->module, .context = context, .lanes = lanes };
+                struct offloading o = { .m = region->function->module,
+                                        .context = context,
+                                        .lanes = lanes };
                 struct builder b = builder_before(op, context->diag);
-                struct value *w = offload_spread(&b, offload_weights(&o, x->type), offload_diagonal(&o, (int)number)),
+                struct value *w = offload_spread(&b, offload_weights(&o, x->type),
+                                                 offload_diagonal(&o, (int)number)),
                              *sums = offload_products(&o, &b, x, w, (int)fabs(number));
                 if (!sums)
                         return 0;
                 value_replace(old, sums);
                 const int count = offload_sums(region, sums->op, context);
-                if (stream_work_of(sums->op, context->target, &work) && offload_fits(kernel, context, &cost))
+                if (stream_work_of(sums->op, context->target, &work) &&
+                    offload_fits(kernel, context, &cost))
                         return offload_erase_unused(region), count + 1;
                 value_replace(sums, old);
                 offload_erase_unused(region);
@@ -45,11 +52,13 @@ int offload_elements(struct op *kernel, const struct partition *p)
 
 /* ---- what follows on bytes ---- */
 
-/* the bytes that sums become on their way through the kernel, where more is made of them; or NULL */
+/* the bytes that sums become on their way through the kernel, where more is made of them; or
+ * NULL */
 static struct op *bytes_of(const struct op *convolve)
 {
         const struct value *at = op_result(convolve);
-        while (value_has_one_use(at) && at->uses->user->code != OP_yield && at->uses->user->result_count == 1) {
+        while (value_has_one_use(at) && at->uses->user->code != OP_yield &&
+               at->uses->user->result_count == 1) {
                 struct op *op = at->uses->user;
                 at = op_result(op);
                 if (op->code != OP_cast || at->type->element != E_I8)
@@ -74,16 +83,20 @@ static struct value *copy_value(struct builder *b, const struct region *region, 
 }
 
 /* A kernel in front of this one of what `bytes` are made of. */
-static struct op *cut_off(struct op *kernel, struct op *bytes, int part, struct pass_context *context)
+static struct op *cut_off(struct op *kernel, struct op *bytes, int part,
+                          struct pass_context *context)
 {
         struct region *region = kernel->regions[0];
         struct builder b = builder_before(kernel, context->diag);
         b.location = bytes->location;
-        struct op *first = op_build_results(&b, OP_fusion, NULL, 0, NULL, &op_result(bytes)->type, 1, 1);
+        struct op *first =
+                op_build_results(&b, OP_fusion, NULL, 0, NULL, &op_result(bytes)->type, 1, 1);
         if (!first)
                 return NULL;
         first->number = kernel->number + part;
-        struct builder inside = { .m = b.m, .region = op_add_region(first, 0), .diag = context->diag };
+        struct builder inside = { .m = b.m,
+                                  .region = op_add_region(first, 0),
+                                  .diag = context->diag };
         struct value *result = copy_value(&inside, region, op_result(bytes));
         build_yield(&inside, &result, 1);
         for (struct op *op = region->first; op; op = op->next)
@@ -104,7 +117,8 @@ int offload_first(struct op *kernel, struct op *convolve, const struct partition
         struct pass_context *context = p->context;
         struct op *bytes = bytes_of(convolve);
         struct stream_work work;
-        struct op *first = bytes && !p->stays[kernel->number + PART_FIRST] && !stream_work_of(convolve, context->target, &work)
+        struct op *first = bytes && !p->stays[kernel->number + PART_FIRST] &&
+                                           !stream_work_of(convolve, context->target, &work)
                                    ? cut_off(kernel, bytes, PART_FIRST, context)
                                    : NULL;
         if (!first)
@@ -143,10 +157,11 @@ int offload_branches(struct op *kernel, struct op *convolve, const struct partit
         int count = 0;
         struct arena *arena = arena_new();
         const bool *follow = followers(arena, convolve);
-        for (struct op *op = kernel->regions[0]->first, *next; op && !context->diag->code; op = next) {
+        for (struct op *op = kernel->regions[0]->first, *next; op && !context->diag->code;
+             op = next) {
                 next = op->next;
-                if (op->code != OP_cast || op_result(op)->type->element != E_I8 || op_operand(op, 0)->type->element != E_I32 ||
-                    follow[op->number])
+                if (op->code != OP_cast || op_result(op)->type->element != E_I8 ||
+                    op_operand(op, 0)->type->element != E_I32 || follow[op->number])
                         continue;
                 struct op *first = cut_off(kernel, op, PART_BRANCH, context);
                 if (first && !offload_elements(first, p)) {

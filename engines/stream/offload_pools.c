@@ -40,12 +40,15 @@ static bool offload_pool(struct op *kernel, const struct partition *p)
                 return false;
         struct value *x = op_operand(pool, 0);
         struct op *from = x->kind == VALUE_RESULT && x->op->region == kernel->region ? x->op : NULL;
-        if (from && value_has_one_use(x) && offload_convolve(from) && join_kernels((struct op *[]){ from, kernel }, 2, context))
+        if (from && value_has_one_use(x) && offload_convolve(from) &&
+            join_kernels((struct op *[]){ from, kernel }, 2, context))
                 return true;
         struct builder b = builder_before(kernel, context->diag);
         struct offloading o = { .m = b.m, .context = context, .lanes = lanes };
-        struct value *block = offload_diagonal(&o, 1), *w = offload_spread(&b, offload_weights(&o, x->type), block),
-                     *sums = offload_products(&o, &b, x, w, 1), *bytes = sums ? build_cast(&b, sums, E_I8) : NULL;
+        struct value *block = offload_diagonal(&o, 1),
+                     *w = offload_spread(&b, offload_weights(&o, x->type), block),
+                     *sums = offload_products(&o, &b, x, w, 1),
+                     *bytes = sums ? build_cast(&b, sums, E_I8) : NULL;
         if (!bytes)
                 return false;
         op_set_operand(pool, 0, bytes);

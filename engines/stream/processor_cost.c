@@ -5,11 +5,15 @@
 #include "ir/lower/lower_emit.h"
 #include "ir/target/rates.h"
 
-/* of a product and its sum, in tiles of 2 x 2 as `jam` makes them; floats wait for each other elsewhere */
+/* of a product and its sum, in tiles of 2 x 2 as `jam` makes them; floats wait for each other
+ * elsewhere */
 static double product_cycles(bool floats, const struct target *t)
 {
         enum { SIDE = 2 };
-        const struct scalar_step step = { .sums = SIDE * SIDE, .loads = 2 * SIDE, .held = SIDE * SIDE + 2 * SIDE, .floats = floats };
+        const struct scalar_step step = { .sums = SIDE * SIDE,
+                                          .loads = 2 * SIDE,
+                                          .held = SIDE * SIDE + 2 * SIDE,
+                                          .floats = floats };
         return scalars_step_cost(&step, t) / (SIDE * SIDE);
 }
 
@@ -17,7 +21,8 @@ static double elements(const struct value *v) { return (double)type_elements(v->
 
 static bool is_constant(const struct value *v)
 {
-        return value_is_constant(v) || (op_is(v, OP_broadcast) && value_is_constant(op_operand(v->op, 0)));
+        return value_is_constant(v) ||
+               (op_is(v, OP_broadcast) && value_is_constant(op_operand(v->op, 0)));
 }
 
 /* elements times a number, or numbers of outputs: by one block for all, or one element of x */
@@ -39,7 +44,8 @@ static double op_cycles(const struct op *op, const struct target *t)
         const struct op_info *info = &op_info[op->code];
         const struct value *y = op->result_count ? op_result(op) : NULL;
         const double operation = rate_code_operation(t);
-        if (!y || !op->operand_count || is_constant(y) || op->code == OP_reshape || op->code == OP_broadcast || !type_is_static(y->type))
+        if (!y || !op->operand_count || is_constant(y) || op->code == OP_reshape ||
+            op->code == OP_broadcast || !type_is_static(y->type))
                 return 0;
         const bool floats = element_is_float(op_operand(op, 0)->type->element);
         if (is_for_elements(op))
@@ -56,19 +62,23 @@ static double op_cycles(const struct op *op, const struct target *t)
         }
         if (info->traits & TRAIT_REDUCTION)
                 return elements(op_operand(op, 0)) * 2 * operation;
-        const double one = op->code == OP_div                                                              ? rate_code_divide(t)
-                           : op->code == OP_min || op->code == OP_max                                     ? rate_code_extreme(t)
-                           : info->traits & TRAIT_ELEMENTWISE && element_is_float(y->type->element) ? operation * rate_code_float(t)
-                                                                                                           : operation;
+        const double one = op->code == OP_div                         ? rate_code_divide(t)
+                           : op->code == OP_min || op->code == OP_max ? rate_code_extreme(t)
+                           : info->traits & TRAIT_ELEMENTWISE && element_is_float(y->type->element)
+                                   ? operation * rate_code_float(t)
+                                   : operation;
         return one * elements(y);
 }
 
 double processor_cycles(const struct op *kernel, const struct target *target)
 {
-        const double moved = 2 * rate_code_operation(target);   /* a load and a store of each result */
+        /* a load and a store of each result */
+        const double moved = 2 * rate_code_operation(target);
         double cycles = 0;
         for (int k = 0; k < kernel->result_count; k++)
-                cycles += type_is_static(kernel->results[k].type) ? moved * elements(&kernel->results[k]) : 0;
+                cycles += type_is_static(kernel->results[k].type)
+                                  ? moved * elements(&kernel->results[k])
+                                  : 0;
         if (kernel->code != OP_fusion)
                 return cycles + op_cycles(kernel, target);
         for (const struct op *op = kernel->regions[0]->first; op; op = op->next)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* resident (part of join): a value that one stream writes and reads, and nobody else, stays in the machine.
+/* resident (part of join): a value that one stream writes and reads, and nobody else, stays in the
+ * machine.
  *
  *     alloc %y1 : i8[65536] in ub                           alloc %v : i8[65536] in ub at 0
  *     ..                                                    ..            ; stored in %v
@@ -8,10 +9,11 @@
  *     transfer %x2[0] = %t[0] rows 1 by 256 step 0
  *     product .. * %x2[..]                                  product .. * %v[..]
  *
- * Values lie in the memory as they lie outside, whole (engines/stream/streams_whole.c), so each buffer outside has one inside, and what was
- * loaded once, or made, is not loaded again. Inside they are placed by the planner of workspaces (passes/memory/place.h), each from the layer
- * that first touches it to the last. Where they do not fit together, that which takes most room for the longest goes outside between
- * layers. Exact. */
+ * Values lie in the memory as they lie outside, whole (engines/stream/streams_whole.c), so each
+ * buffer outside has one inside, and what was loaded once, or made, is not loaded again. Inside
+ * they are placed by the planner of workspaces (passes/memory/place.h), each from the layer that
+ * first touches it to the last. Where they do not fit together, that which takes most room for
+ * the longest goes outside between layers. Exact. */
 #include <string.h>
 
 #include "passes/memory/place.h"
@@ -73,7 +75,8 @@ static void find_allocs(struct loop_stmt *s, void *context)
 }
 
 /* the outside and the inside of a transfer of a whole alloc; false: it is another one */
-static bool is_whole(struct residing *r, const struct loop_stmt *s, struct resident **inside, struct loop_buffer **outside, int64_t *at)
+static bool is_whole(struct residing *r, const struct loop_stmt *s, struct resident **inside,
+                     struct loop_buffer **outside, int64_t *at)
 {
         if (s->kind != STMT_TRANSFER)
                 return false;
@@ -81,8 +84,10 @@ static bool is_whole(struct residing *r, const struct loop_stmt *s, struct resid
         int64_t from, rows, columns;
         *inside = resident_of(r, loads ? s->buffer : s->source);
         *outside = loads ? s->source : s->buffer;
-        return *inside && loop_is_int(loads ? s->a : s->b, &from) && !from && loop_is_int(loads ? s->b : s->a, at) && *at % r->numbers == 0 &&
-               loop_is_int(s->transfer->rows, &rows) && rows == 1 && loop_is_int(s->transfer->columns, &columns) &&
+        return *inside && loop_is_int(loads ? s->a : s->b, &from) && !from &&
+               loop_is_int(loads ? s->b : s->a, at) && *at % r->numbers == 0 &&
+               loop_is_int(s->transfer->rows, &rows) && rows == 1 &&
+               loop_is_int(s->transfer->columns, &columns) &&
                columns * r->numbers == (*inside)->buffer->extent;
 }
 
@@ -113,8 +118,9 @@ static void find_parts(struct loop_stmt *s, void *context)
         inside->at = at;
 }
 
-/* Is the stream such as kernels write it: transfers of the inputs' memory are of whole allocs, each by one, a load of what nothing else
- * writes or a store behind all that does, and none under a condition or in a loop? */
+/* Is the stream such as kernels write it: transfers of the inputs' memory are of whole allocs,
+ * each by one, a load of what nothing else writes or a store behind all that does, and none
+ * under a condition or in a loop? */
 struct plainness { struct residing *r; struct map *moved; bool plain; };
 
 static void check_step(struct plainness *c, const struct loop_stmt *s, bool nested)
@@ -131,7 +137,8 @@ static void check_step(struct plainness *c, const struct loop_stmt *s, bool nest
                 c->plain = false;
         if (s->kind != STMT_TRANSFER || (!to && !from))
                 return;
-        c->plain &= !nested && is_whole(r, s, &inside, &outside, &at) && !map_get(c->moved, (const char *)&inside, sizeof inside);
+        c->plain &= !nested && is_whole(r, s, &inside, &outside, &at) &&
+                    !map_get(c->moved, (const char *)&inside, sizeof inside);
         if (c->plain)
                 map_set(c->moved, (const char *)&inside, sizeof inside, inside);
 }
@@ -140,7 +147,8 @@ static void check_block(struct plainness *c, const struct loop_block *block, boo
 {
         for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
                 check_step(c, s, nested);
-                const bool deeper = nested || s->kind != STMT_IF || s->a->op != LOOP_LITERAL || !s->a->literal.i;
+                const bool deeper = nested || s->kind != STMT_IF || s->a->op != LOOP_LITERAL ||
+                                    !s->a->literal.i;
                 check_block(c, s->body, deeper);
                 check_block(c, s->other, true);
         }
@@ -205,12 +213,18 @@ static int64_t live_peak(const struct item *items, int count, int layers, int *w
 }
 
 /* in units of STORAGE_ALIGN an element, as the planner's bytes are multiples of that */
-static void add_item(struct residing *r, struct item *items, int *count, int64_t extent, int first, int last)
+static void add_item(struct residing *r, struct item *items, int *count, int64_t extent, int first,
+                     int last)
 {
         struct span *span = arena_array(r->arena, 1, sizeof *span);
         const int64_t bytes = extent / r->numbers * STORAGE_ALIGN;
         *span = (struct span){ 0, bytes, first, last };
-        items[*count] = (struct item){ .spans = span, .span_count = 1, .number = *count, .bytes = bytes, .first = first, .last = last };
+        items[*count] = (struct item){ .spans = span,
+                                       .span_count = 1,
+                                       .number = *count,
+                                       .bytes = bytes,
+                                       .first = first,
+                                       .last = last };
         (*count)++;
 }
 
@@ -218,7 +232,8 @@ static void add_item(struct residing *r, struct item *items, int *count, int64_t
 static bool is_touched(const struct residing *r, const struct image *i, int layer)
 {
         for (int k = 0; k < r->resident_count; k++)
-                if (r->residents[k].image == i && layer >= r->residents[k].first && layer <= r->residents[k].last)
+                if (r->residents[k].image == i && layer >= r->residents[k].first &&
+                    layer <= r->residents[k].last)
                         return true;
         return false;
 }
@@ -231,7 +246,8 @@ static struct image *costliest(struct residing *r, int layer)
         for (int k = 0; k < r->image_count; k++) {
                 struct image *i = &r->images[k];
                 const int64_t own = (i->outside->extent / r->numbers) * (i->last - i->first);
-                if (i->spilled || layer < i->first || layer > i->last || own <= worth || is_touched(r, i, layer))
+                if (i->spilled || layer < i->first || layer > i->last || own <= worth ||
+                    is_touched(r, i, layer))
                         continue;
                 best = i;
                 worth = own;
@@ -242,34 +258,44 @@ static struct image *costliest(struct residing *r, int layer)
 static bool place(struct residing *r, struct diag *diag)
 {
         const int64_t room = machine_depth(&r->m->memories[r->m->inputs]) * STORAGE_ALIGN;
-        struct item *items = arena_array(r->arena, (size_t)(r->image_count + r->resident_count) + 1, sizeof *items);
-        struct loop_buffer **placed = arena_array(r->arena, (size_t)(r->image_count + r->resident_count) + 1, sizeof *placed);
+        struct item *items = arena_array(r->arena, (size_t)(r->image_count + r->resident_count) + 1,
+                                         sizeof *items);
+        struct loop_buffer **placed = arena_array(
+                r->arena, (size_t)(r->image_count + r->resident_count) + 1, sizeof *placed);
         for (;;) {
                 int count = 0, where = 0;
                 bool proved;
                 for (int k = 0; k < r->image_count; k++)
                         if (!r->images[k].spilled) {
                                 placed[count] = r->images[k].inside;
-                                add_item(r, items, &count, r->images[k].inside->extent, r->images[k].first, r->images[k].last);
+                                add_item(r, items, &count, r->images[k].inside->extent,
+                                         r->images[k].first, r->images[k].last);
                         }
                 for (int k = 0; k < r->resident_count; k++)
-                        if ((!r->residents[k].image || r->residents[k].image->spilled) && r->residents[k].first >= 0) {
+                        if ((!r->residents[k].image || r->residents[k].image->spilled) &&
+                            r->residents[k].first >= 0) {
                                 placed[count] = r->residents[k].buffer;
-                                add_item(r, items, &count, r->residents[k].buffer->extent, r->residents[k].first, r->residents[k].last);
+                                add_item(r, items, &count, r->residents[k].buffer->extent,
+                                         r->residents[k].first, r->residents[k].last);
                         }
                 const int64_t peak = live_peak(items, count, r->layer, &where);
                 if (peak <= room && place_items(items, count, peak, PLACE_WELL, &proved) <= room) {
                         for (int k = 0; k < count; k++) {
                                 placed[k]->place_count = 1;
-                                placed[k]->places = arena_array(r->p->arena, 1, sizeof *placed[k]->places);
+                                placed[k]->places =
+                                        arena_array(r->p->arena, 1, sizeof *placed[k]->places);
                                 placed[k]->places[0] = items[k].offset / STORAGE_ALIGN;
                         }
                         return true;
                 }
                 struct image *spilled = costliest(r, where);
                 if (!spilled) {
-                        diag_error(diag, EXIT_UNSUPPORTED, "stream %s needs %lld elements of %s at a time, and there are %lld", r->f->name,
-                                   (long long)(peak / STORAGE_ALIGN), r->m->memories[r->m->inputs].name, (long long)(room / STORAGE_ALIGN));
+                        diag_error(
+                                diag, EXIT_UNSUPPORTED,
+                                "stream %s needs %lld elements of %s at a time, and there are %lld",
+                                r->f->name, (long long)(peak / STORAGE_ALIGN),
+                                r->m->memories[r->m->inputs].name,
+                                (long long)(room / STORAGE_ALIGN));
                         return false;
                 }
                 spilled->spilled = true;
@@ -284,7 +310,8 @@ static void move_place(struct residing *r, struct loop_buffer **b, struct loop_e
         if (!x || !x->image || x->image->spilled)
                 return;
         *b = x->image->inside;
-        *at = x->at ? loop_op(r->p->arena, LOOP_ADD, *at, loop_index(r->p->arena, x->at), NULL) : *at;
+        *at = x->at ? loop_op(r->p->arena, LOOP_ADD, *at, loop_index(r->p->arena, x->at), NULL)
+                    : *at;
 }
 
 /* all elements were there; then they are */
@@ -409,7 +436,8 @@ static void drop_values(struct loop_program *p)
         loop_walk_mains(p, mark_used, mark_load, NULL);
         p->buffers_end = &p->buffers;
         for (struct loop_buffer *b = p->buffers; b; b = b->next)
-                if (b->number || loop_buffer_root(b, NULL)->number || loop_buffer_root(b, NULL)->space != SPACE_WORKSPACE) {
+                if (b->number || loop_buffer_root(b, NULL)->number ||
+                    loop_buffer_root(b, NULL)->space != SPACE_WORKSPACE) {
                         *p->buffers_end = b;
                         p->buffers_end = &b->next;
                 }
@@ -427,7 +455,8 @@ static void find_other_use(struct loop_stmt *s, void *context)
                 return;
         for (int k = 0; s->kind == STMT_CALL && k < s->function->buffer_count; k++)
                 o->found |= loop_buffer_root(s->buffers[k], NULL) == o->root;
-        o->found |= (s->buffer && loop_buffer_root(s->buffer, NULL) == o->root) || (s->source && loop_buffer_root(s->source, NULL) == o->root);
+        o->found |= (s->buffer && loop_buffer_root(s->buffer, NULL) == o->root) ||
+                    (s->source && loop_buffer_root(s->source, NULL) == o->root);
 }
 
 static void find_other_load(struct loop_expr *e, void *context)
@@ -436,7 +465,8 @@ static void find_other_load(struct loop_expr *e, void *context)
         o->found |= e->op == LOOP_LOAD && loop_buffer_root(e->buffer, NULL) == o->root;
 }
 
-static bool is_needed(struct residing *r, const struct loop_stmt *call, const struct loop_buffer *parameter)
+static bool is_needed(struct residing *r, const struct loop_stmt *call,
+                      const struct loop_buffer *parameter)
 {
         struct others o = { .call = call };
         for (int k = 0; k < r->f->buffer_count; k++)
@@ -447,11 +477,16 @@ static bool is_needed(struct residing *r, const struct loop_stmt *call, const st
 }
 
 /* shared: other calls have other values for its parameters */
-static bool reside(struct loop_program *p, struct loop_stmt *call, bool shared, struct diag *diag, int *count)
+static bool reside(struct loop_program *p, struct loop_stmt *call, bool shared, struct diag *diag,
+                   int *count)
 {
         struct loop_function *f = call->function;
-        struct residing r = { .p = p, .f = f, .m = f->machine, .arena = arena_new(),
-                              .numbers = machine_element_numbers(&f->machine->memories[f->machine->inputs]) };
+        struct residing r = { .p = p,
+                              .f = f,
+                              .m = f->machine,
+                              .arena = arena_new(),
+                              .numbers = machine_element_numbers(
+                                      &f->machine->memories[f->machine->inputs]) };
         loop_block_walk(f->body, find_allocs, NULL, &r);
         if (!is_plain(&r)) {
                 arena_free(r.arena);
@@ -463,10 +498,17 @@ static bool reside(struct loop_program *p, struct loop_stmt *call, bool shared, 
         for (int k = 0; k < r.image_count; k++) {
                 struct image *i = &r.images[k];
                 i->inside = ARENA_NEW(p->arena, struct loop_buffer);
-                *i->inside = (struct loop_buffer){ .name = arena_printf(p->arena, "%s_inside", i->outside->name), .element = i->outside->element,
-                                                   .extent = round_up(i->outside->extent, r.numbers), .space = SPACE_MEMORY,
-                                                   .access = ACCESS_INOUT, .memory = r.m->inputs, .offset = -1 };
-                i->there = arena_array(r.arena, (size_t)(i->inside->extent / r.numbers) + 1, sizeof *i->there);
+                *i->inside =
+                        (struct loop_buffer){ .name = arena_printf(p->arena, "%s_inside",
+                                                                   i->outside->name),
+                                              .element = i->outside->element,
+                                              .extent = round_up(i->outside->extent, r.numbers),
+                                              .space = SPACE_MEMORY,
+                                              .access = ACCESS_INOUT,
+                                              .memory = r.m->inputs,
+                                              .offset = -1 };
+                i->there = arena_array(r.arena, (size_t)(i->inside->extent / r.numbers) + 1,
+                                       sizeof *i->there);
                 i->needed = shared || is_needed(&r, call, i->outside);
         }
         const bool fine = place(&r, diag);
@@ -487,7 +529,10 @@ static void find_call(struct loop_stmt *s, void *context)
         o->found |= s != o->call && s->kind == STMT_CALL && s->function == o->call->function;
 }
 
-static void find_placed(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_ALLOC && s->buffer->place_count; }
+static void find_placed(struct loop_stmt *s, void *found)
+{
+        *(bool *)found |= s->kind == STMT_ALLOC && s->buffer->place_count;
+}
 
 int stream_reside(struct loop_program *p, struct diag *diag)
 {
@@ -495,7 +540,8 @@ int stream_reside(struct loop_program *p, struct diag *diag)
         for (struct loop_stmt *s = loop_main(p)->body->first; s; s = s->next) {
                 struct others o = { .call = s };
                 bool placed = false;
-                if (s->kind != STMT_CALL || s->function->kind != FUNCTION_STREAM || !s->function->machine->activates)
+                if (s->kind != STMT_CALL || s->function->kind != FUNCTION_STREAM ||
+                    !s->function->machine->activates)
                         continue;
                 loop_block_walk(s->function->body, find_placed, NULL, &placed);
                 loop_walk_mains(p, find_call, NULL, &o);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* select_instructions: a nest around a step becomes an instruction. As many of its loops as the
- * instruction has counters are run by these; the others become a list of places, as short as possible.
- * Two steps that touch one element of sums, one of them writing, are at least as far apart as the
- * machine's pipeline is long (limits.apart).
+ * instruction has counters are run by these; the others become a list of places, as short as
+ * possible. Two steps that touch one element of sums, one of them writing, are at least as far
+ * apart as the machine's pipeline is long (limits.apart).
  *
  *     for %o = 0 to 4 {                                       for %y = 0 to 14 count {
  *       for %y = 0 to 14 {                                      for %x = 0 to 14 count {
  *         for %x = 0 to 14 {                           ->         for %k = 0 to 9 list {
  *           for %k = 0 to 9 { product .. }                          for %o = 0 to 4 list { product .. }
  *
- * Sums wrap, so products may come in any order; so may operations, unless they read sums that others of them write. Loops that go on
- * where another one ends are one. Where no order keeps steps apart, or a loop is too long for a counter and a list, a loop is run:
- * the nest becomes several. Exact. */
+ * Sums wrap, so products may come in any order; so may operations, unless they read sums that
+ * others of them write. Loops that go on where another one ends are one. Where no order keeps
+ * steps apart, or a loop is too long for a counter and a list, a loop is run: the nest becomes
+ * several. Exact. */
 #include "engines/stream/stream_passes.h"
 
 #include <string.h>
@@ -52,7 +53,8 @@ static bool is_in_place(const struct flat_step *n)
 static bool reads_sums(const struct flat_step *n)
 {
         return (n->s->kind == STMT_APPLY && n->s->source) ||
-               (n->s->kind == STMT_ACTIVATE && n->s->buffer->memory == n->s->source->memory && !is_in_place(n));
+               (n->s->kind == STMT_ACTIVATE && n->s->buffer->memory == n->s->source->memory &&
+                !is_in_place(n));
 }
 
 /* comes back to sums that it replaces */
@@ -95,7 +97,8 @@ static bool join_one(struct flat_step *n, bool any)
 {
         for (int o = 0; o < n->loop_count; o++)
                 for (int i = 0; i < n->loop_count; i++)
-                        if (i != o && (any || i == o + 1) && continues(&n->loops[o], &n->loops[i])) {
+                        if (i != o && (any || i == o + 1) &&
+                            continues(&n->loops[o], &n->loops[i])) {
                                 n->loops[i].count *= n->loops[o].count;
                                 drop_loop(n, o);
                                 return true;
@@ -120,7 +123,8 @@ static bool can_count(const struct folding *f, const struct flat_step *n, int k)
                 return false;
         for (int i = 0; i < OPERANDS; i++) {
                 const struct loop_buffer *b = flat_operand(n->s, i);
-                if (b && (n->loops[k].add[i] < 0 || n->loops[k].add[i] >= machine_depth(&f->m->memories[b->memory])))
+                if (b && (n->loops[k].add[i] < 0 ||
+                          n->loops[k].add[i] >= machine_depth(&f->m->memories[b->memory])))
                         return false;
         }
         return true;
@@ -140,7 +144,8 @@ static int64_t list_length(const struct flat_step *n, const struct arrangement *
 enum { APART_MOST = 8 };
 
 /* walks the steps in their order */
-static bool is_apart(const struct folding *f, const struct flat_step *n, const struct arrangement *a)
+static bool is_apart(const struct folding *f, const struct flat_step *n,
+                     const struct arrangement *a)
 {
         int64_t before[APART_MOST], index[NEST_MAX] = { 0 }, at[2] = { n->at[0], n->at[1] };
         int apart = f->m->limits.apart < APART_MOST ? f->m->limits.apart - 1 : APART_MOST, held = 0;
@@ -180,17 +185,20 @@ static void order_list(const struct flat_step *n, struct arrangement *a)
                                 a->order[next++] = k;
 }
 
-static void try_arrangement(const struct folding *f, const struct flat_step *n, const struct arrangement *a, struct arrangement *best)
+static void try_arrangement(const struct folding *f, const struct flat_step *n,
+                            const struct arrangement *a, struct arrangement *best)
 {
         int64_t length = list_length(n, a);
-        if (length <= f->m->limits.list && (!best->found || length < list_length(n, best)) && is_apart(f, n, a)) {
+        if (length <= f->m->limits.list && (!best->found || length < list_length(n, best)) &&
+            is_apart(f, n, a)) {
                 *best = *a;
                 best->found = true;
         }
 }
 
 /* all choices of counted loops, by a counter more each time */
-static void try_counters(const struct folding *f, const struct flat_step *n, struct arrangement *a, struct arrangement *best)
+static void try_counters(const struct folding *f, const struct flat_step *n, struct arrangement *a,
+                         struct arrangement *best)
 {
         if (a->counted == f->m->limits.counters || a->counted == n->loop_count) {
                 struct arrangement whole = *a;
@@ -244,7 +252,8 @@ static struct arrangement arrange_once(struct folding *f, const struct flat_step
                 for (int i = 0; i < OPERANDS; i++)
                         key[length++] = n->loops[k].add[i];
         }
-        struct arrangement *known = map_get(f->known, (const char *)key, (size_t)length * sizeof *key);
+        struct arrangement *known =
+                map_get(f->known, (const char *)key, (size_t)length * sizeof *key);
         if (!known) {
                 known = ARENA_NEW(f->arena, struct arrangement);
                 *known = arrange(f, n);
@@ -257,7 +266,8 @@ static struct arrangement arrange_once(struct folding *f, const struct flat_step
 
 static void fold(struct folding *f, struct flat_step n);
 
-/* the loop to run: one that comes back to the same sums, else the shortest; the outermost where order matters */
+/* the loop to run: one that comes back to the same sums, else the shortest; the outermost where
+ * order matters */
 static int loop_to_run(const struct flat_step *n)
 {
         int best = 0;
@@ -305,10 +315,15 @@ static void take_over(struct loop_block *to, struct loop_stmt *s)
         to->end = &s->next;
 }
 
-static int fold_stream(struct loop_program *p, struct loop_function *stream, struct loop_buffer *const *memories)
+static int fold_stream(struct loop_program *p, struct loop_function *stream,
+                       struct loop_buffer *const *memories)
 {
-        struct folding f = { .arena = arena_new(), .m = stream->machine,
-                             .to = { .arena = p->arena, .f = stream, .out = loop_block_new(p->arena), .letter = 'u' } };
+        struct folding f = { .arena = arena_new(),
+                             .m = stream->machine,
+                             .to = { .arena = p->arena,
+                                     .f = stream,
+                                     .out = loop_block_new(p->arena),
+                                     .letter = 'u' } };
         f.known = map_new(f.arena);
         memcpy(f.to.memories, memories, sizeof f.to.memories);
         for (struct loop_stmt *s = stream->body->first, *next; s; s = next) {
@@ -338,7 +353,10 @@ int pass_select_instructions(struct loop_program *p, struct pass_context *contex
                 if (f->kind != FUNCTION_STREAM)
                         continue;
                 if (!flat_memories(f, memories)) {
-                        diag_error(context->diag, EXIT_USAGE, "stream %s still has loops: flatten comes before select_instructions", f->name);
+                        diag_error(context->diag, EXIT_USAGE,
+                                   "stream %s still has loops: flatten comes before "
+                                   "select_instructions",
+                                   f->name);
                         return -1;
                 }
                 count += fold_stream(p, f, memories);

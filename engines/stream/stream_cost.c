@@ -9,10 +9,22 @@
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-static const struct machine_memory *inputs_of(const struct machine *m) { return &m->memories[m->inputs]; }
-static const struct machine_memory *weights_of(const struct machine *m) { return &m->memories[m->weights]; }
-static const struct machine_memory *sums_of(const struct machine *m) { return &m->memories[m->sums]; }
-static const struct machine_memory *stored_of(const struct machine *m) { return &m->memories[m->stored]; }
+static const struct machine_memory *inputs_of(const struct machine *m)
+{
+        return &m->memories[m->inputs];
+}
+static const struct machine_memory *weights_of(const struct machine *m)
+{
+        return &m->memories[m->weights];
+}
+static const struct machine_memory *sums_of(const struct machine *m)
+{
+        return &m->memories[m->sums];
+}
+static const struct machine_memory *stored_of(const struct machine *m)
+{
+        return &m->memories[m->stored];
+}
 
 /* ---- what a tile has ---- */
 
@@ -26,26 +38,35 @@ int64_t stream_sums_of(const struct stream_work *w, int d, int64_t results)
 /* of x, for so many rows (d 0) or columns of results */
 static int64_t reads(const struct stream_work *w, int d, int64_t results)
 {
-        return (stream_sums_of(w, d, results) - 1) * w->strides[d] + (w->window[d] - 1) * w->dilations[d] + 1;
+        return (stream_sums_of(w, d, results) - 1) * w->strides[d] +
+               (w->window[d] - 1) * w->dilations[d] + 1;
 }
 
-static int64_t inputs_for(const struct stream_work *w, int64_t outputs) { return w->apart ? outputs : w->inputs; }
+static int64_t inputs_for(const struct stream_work *w, int64_t outputs)
+{
+        return w->apart ? outputs : w->inputs;
+}
 
 /* elements, for so many blocks of inputs, or outputs by inputs */
-static int64_t inputs_place(const struct stream_work *w, const struct schedule_stream *s, int64_t inputs)
+static int64_t inputs_place(const struct stream_work *w, const struct schedule_stream *s,
+                            int64_t inputs)
 {
         return inputs * reads(w, 0, s->tile_rows) * reads(w, 1, s->tile_columns) + w->fixed;
 }
 static int64_t taps_of_weights(const struct stream_work *w) { return w->single ? 0 : taps_of(w); }
-static int64_t weights_place(const struct stream_work *w, const struct schedule_stream *s, int64_t inputs)
+static int64_t weights_place(const struct stream_work *w, const struct schedule_stream *s,
+                             int64_t inputs)
 {
-        return s->tile_outputs * taps_of_weights(w) * (w->apart ? 1 : inputs) + w->single + w->joined_blocks * s->tile_outputs +
-               (w->joined - w->joined_blocks) + w->fixed * (s->positions_first ? w->outputs : s->tile_outputs);
+        return s->tile_outputs * taps_of_weights(w) * (w->apart ? 1 : inputs) + w->single +
+               w->joined_blocks * s->tile_outputs + (w->joined - w->joined_blocks) +
+               w->fixed * (s->positions_first ? w->outputs : s->tile_outputs);
 }
 static int64_t sums_place(const struct stream_work *w, const struct schedule_stream *s)
 {
         const int64_t results = w->pool ? s->tile_rows * s->tile_columns : 0;
-        return s->tile_outputs * (stream_sums_of(w, 0, s->tile_rows) * stream_sums_of(w, 1, s->tile_columns) + results) +
+        return s->tile_outputs *
+                       (stream_sums_of(w, 0, s->tile_rows) * stream_sums_of(w, 1, s->tile_columns) +
+                        results) +
                w->added * s->tile_outputs + w->around;
 }
 static int64_t joined_place(const struct stream_work *w, const struct schedule_stream *s)
@@ -54,37 +75,49 @@ static int64_t joined_place(const struct stream_work *w, const struct schedule_s
 }
 
 /* blocks of inputs that a step loads */
-static int64_t at_a_time(const struct stream_work *w, const struct schedule_stream *s) { return w->apart ? s->tile_outputs : s->tile_inputs; }
+static int64_t at_a_time(const struct stream_work *w, const struct schedule_stream *s)
+{
+        return w->apart ? s->tile_outputs : s->tile_inputs;
+}
 
-bool stream_keeps_weights(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m)
+bool stream_keeps_weights(const struct stream_work *w, const struct schedule_stream *s,
+                          const struct machine *m)
 {
         return !s->positions_first &&
                weights_place(w, s, w->inputs) <= machine_depth(weights_of(m)) / s->contexts;
 }
 
-bool stream_keeps_inputs(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m)
+bool stream_keeps_inputs(const struct stream_work *w, const struct schedule_stream *s,
+                         const struct machine *m)
 {
         return s->positions_first && !w->apart &&
-               inputs_place(w, s, w->inputs) + joined_place(w, s) <= machine_depth(inputs_of(m)) / s->contexts;
+               inputs_place(w, s, w->inputs) + joined_place(w, s) <=
+                       machine_depth(inputs_of(m)) / s->contexts;
 }
 
-/* the list of the longest product: an entry for each tap, input and output, and more where these are few */
-static int64_t places_of(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m)
+/* the list of the longest product: an entry for each tap, input and output, and more where these
+ * are few */
+static int64_t places_of(const struct stream_work *w, const struct schedule_stream *s,
+                         const struct machine *m)
 {
         const int64_t outputs = s->tile_outputs, around = divide_up(m->limits.apart, outputs);
-        return taps_of(w) * (w->apart ? 1 : s->tile_inputs) * outputs * (outputs < m->limits.apart ? least(around, s->tile_columns) : 1);
+        return taps_of(w) * (w->apart ? 1 : s->tile_inputs) * outputs *
+               (outputs < m->limits.apart ? least(around, s->tile_columns) : 1);
 }
 
-bool stream_fits(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m)
+bool stream_fits(const struct stream_work *w, const struct schedule_stream *s,
+                 const struct machine *m)
 {
         const int c = s->contexts;
         if (m->activates)
                 return stream_whole_fits(w, s, m);
-        return inputs_place(w, s, stream_keeps_inputs(w, s, m) ? w->inputs : at_a_time(w, s)) + joined_place(w, s) <=
+        return inputs_place(w, s, stream_keeps_inputs(w, s, m) ? w->inputs : at_a_time(w, s)) +
+                               joined_place(w, s) <=
                        machine_depth(inputs_of(m)) / c &&
                weights_place(w, s, stream_keeps_weights(w, s, m) ? w->inputs : s->tile_inputs) <=
                        machine_depth(weights_of(m)) / c &&
-               sums_place(w, s) <= least(machine_depth(sums_of(m)), machine_depth(stored_of(m))) / c &&
+               sums_place(w, s) <=
+                       least(machine_depth(sums_of(m)), machine_depth(stored_of(m))) / c &&
                places_of(w, s, m) * c <= m->limits.list / 2;
 }
 
@@ -104,12 +137,15 @@ static int64_t fetch(const struct stages *t, int64_t number)
 }
 
 /* rows that lie apart, of elements of a memory, into a stage; padding: elements that are cleared */
-static void load(struct stages *t, int64_t *stage, int64_t ready, const struct machine_memory *memory, int64_t rows, int64_t columns,
+static void load(struct stages *t, int64_t *stage, int64_t ready,
+                 const struct machine_memory *memory, int64_t rows, int64_t columns,
                  int64_t padding)
 {
         const struct machine_cycles *c = &t->m->cycles;
-        const int64_t bytes = columns * machine_element_bytes(memory), beats = rows * divide_up(bytes, c->beat_bytes),
-                      bursts = rows * divide_up(bytes, (int64_t)c->burst_beats * c->beat_bytes), busy = beats + c->load_burst * bursts;
+        const int64_t bytes = columns * machine_element_bytes(memory),
+                      beats = rows * divide_up(bytes, c->beat_bytes),
+                      bursts = rows * divide_up(bytes, (int64_t)c->burst_beats * c->beat_bytes),
+                      busy = beats + c->load_burst * bursts;
         const int64_t start = most(most(*stage, ready), fetch(t, t->fetched++));
         t->channel = most(start + c->load_latency, t->channel) + busy;
         *stage = most(t->channel, start + padding + beats);
@@ -126,8 +162,10 @@ static void store(struct stages *t, int64_t ready, int64_t rows, int64_t columns
 {
         const struct machine_cycles *c = &t->m->cycles;
         const int64_t bytes = columns * machine_element_bytes(stored_of(t->m));
-        const int64_t busy = c->store_latency + rows * (c->store_burst * divide_up(bytes, (int64_t)c->burst_beats * c->beat_bytes) +
-                                                        divide_up(bytes, c->beat_bytes) + columns);
+        const int64_t busy =
+                c->store_latency +
+                rows * (c->store_burst * divide_up(bytes, (int64_t)c->burst_beats * c->beat_bytes) +
+                        divide_up(bytes, c->beat_bytes) + columns);
         t->store = most(most(t->store, ready), fetch(t, t->fetched++)) + busy;
         t->cost.stores += busy;
         t->cost.written += rows * bytes;
@@ -155,7 +193,8 @@ static void limit(const struct stream_work *w, const struct schedule_stream *s, 
         p->last = w->apart || p->input + p->inputs >= w->inputs;
 }
 
-static void next(const struct stream_work *w, const struct schedule_stream *s, bool weights_stay, bool inputs_stay, struct place *p)
+static void next(const struct stream_work *w, const struct schedule_stream *s, bool weights_stay,
+                 bool inputs_stay, struct place *p)
 {
         p->step++;
         p->input += s->tile_inputs;
@@ -188,26 +227,32 @@ static void next(const struct stream_work *w, const struct schedule_stream *s, b
 }
 
 /* its inputs: rows and columns of x, those within it, the rest is cleared */
-static void load_inputs(struct stages *t, const struct stream_work *w, const struct place *p, int64_t blocks, int64_t ready)
+static void load_inputs(struct stages *t, const struct stream_work *w, const struct place *p,
+                        int64_t blocks, int64_t ready)
 {
         int64_t whole[2], within[2];
         const int64_t from[2] = { p->row, p->column }, results[2] = { p->rows, p->columns };
         for (int d = 0; d < 2; d++) {
-                const int64_t sum = w->pool ? from[d] * w->pool_strides[d] - w->pool_pads[d] : from[d];
+                const int64_t sum =
+                        w->pool ? from[d] * w->pool_strides[d] - w->pool_pads[d] : from[d];
                 const int64_t begin = sum * w->strides[d] - w->pad[d];
                 whole[d] = reads(w, d, results[d]);
                 within[d] = most(0, least(begin + whole[d], w->read[d]) - most(begin, 0));
         }
-        const bool joined = within[1] == w->read[1] && whole[1] == within[1];   /* rows lie behind each other */
+        /* rows lie behind each other */
+        const bool joined = within[1] == w->read[1] && whole[1] == within[1];
         const int64_t padding = whole[0] * whole[1] - within[0] * within[1];
         for (int64_t b = 0; b < blocks; b++)
-                load(t, &t->load, ready, inputs_of(t->m), joined ? 1 : within[0], within[1] * (joined ? within[0] : 1), padding);
+                load(t, &t->load, ready, inputs_of(t->m), joined ? 1 : within[0],
+                     within[1] * (joined ? within[0] : 1), padding);
 }
 
-struct stream_cost stream_cost(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m)
+struct stream_cost stream_cost(const struct stream_work *w, const struct schedule_stream *s,
+                               const struct machine *m)
 {
         enum { CONTEXTS = 2 };
-        const bool weights_stay = stream_keeps_weights(w, s, m), inputs_stay = stream_keeps_inputs(w, s, m);
+        const bool weights_stay = stream_keeps_weights(w, s, m),
+                   inputs_stay = stream_keeps_inputs(w, s, m);
         struct stages t = { .m = m };
         int64_t filled[CONTEXTS] = { 0 }, freed[CONTEXTS] = { 0 }, stored[CONTEXTS] = { 0 };
         struct place ahead = { .new_weights = true, .new_inputs = true, .new_outputs = true };
@@ -222,7 +267,8 @@ struct stream_cost stream_cost(const struct stream_work *w, const struct schedul
         }
         struct place p = ahead;
         for (int64_t begun = 0; !p.done;) {
-                while (!ahead.done && begun < p.step + s->contexts) {   /* loads run ahead by as many steps as there are parts */
+                /* loads run ahead by as many steps as there are parts */
+                while (!ahead.done && begun < p.step + s->contexts) {
                         const int64_t ready = freed[begun % s->contexts];
                         if (ahead.new_inputs)
                                 load_inputs(&t, w, &ahead, ahead.inputs, ready);
@@ -231,18 +277,23 @@ struct stream_cost stream_cost(const struct stream_work *w, const struct schedul
                                      taps_of(w) * (w->apart ? 1 : ahead.inputs), 0);
                         if (ahead.first && ahead.new_outputs && !s->positions_first)
                                 for (int64_t k = 0; k < w->fixed; k++)
-                                        load(&t, &t.load, ready, weights_of(m), 1, ahead.outputs, 0);
+                                        load(&t, &t.load, ready, weights_of(m), 1, ahead.outputs,
+                                             0);
                         if (ahead.last) {
                                 for (int64_t k = 0; k < w->joined * ahead.outputs; k++)
-                                        load(&t, &t.load, ready, inputs_of(m), ahead.rows, ahead.columns, 0);
+                                        load(&t, &t.load, ready, inputs_of(m), ahead.rows,
+                                             ahead.columns, 0);
                                 for (int64_t k = 0; k < w->joined_blocks; k++)
-                                        load(&t, &t.load, ready, weights_of(m), 1, ahead.outputs, 0);
+                                        load(&t, &t.load, ready, weights_of(m), 1, ahead.outputs,
+                                             0);
                         }
                         filled[begun++ % s->contexts] = t.load;
                         next(w, s, weights_stay, inputs_stay, &ahead);
                 }
-                const int64_t elements = p.outputs * p.rows * p.columns, part = p.tile % s->contexts,
-                              sums = p.outputs * stream_sums_of(w, 0, p.rows) * stream_sums_of(w, 1, p.columns);
+                const int64_t elements = p.outputs * p.rows * p.columns,
+                              part = p.tile % s->contexts,
+                              sums = p.outputs * stream_sums_of(w, 0, p.rows) *
+                                     stream_sums_of(w, 1, p.columns);
                 if (p.first) {
                         compute(&t, stored[part], sums, m->cycles.product_fill);
                         t.cost.operations += sums;
@@ -253,9 +304,11 @@ struct stream_cost stream_cost(const struct stream_work *w, const struct schedul
                 compute(&t, filled[p.step % s->contexts], steps, m->cycles.product_fill);
                 t.cost.steps += steps;
                 if (w->pool && p.last) {
-                        const int64_t along = p.outputs * stream_sums_of(w, 0, p.rows) * p.columns * (w->pool_window[1] - 1),
+                        const int64_t along = p.outputs * stream_sums_of(w, 0, p.rows) * p.columns *
+                                              (w->pool_window[1] - 1),
                                       down = elements * w->pool_window[0];
-                        compute(&t, 0, elements + 2 * (along + down), (along != 0) + 1 + m->cycles.product_fill);
+                        compute(&t, 0, elements + 2 * (along + down),
+                                (along != 0) + 1 + m->cycles.product_fill);
                         t.cost.operations += elements + 2 * (along + down);
                 }
                 for (int64_t k = 0; k < w->joined + w->fixed && p.last; k++) {
@@ -265,7 +318,8 @@ struct stream_cost stream_cost(const struct stream_work *w, const struct schedul
                 freed[p.step % s->contexts] = t.compute;
                 if (p.last) {
                         for (int64_t k = 0; k < w->immediates + w->tensors; k++)
-                                compute(&t, 0, elements * (k < w->tensors ? 2 : 1), m->cycles.operation_fill);
+                                compute(&t, 0, elements * (k < w->tensors ? 2 : 1),
+                                        m->cycles.operation_fill);
                         t.cost.operations += (w->immediates + 2 * w->tensors) * elements;
                         for (int64_t b = 0; b < p.outputs; b++)
                                 store(&t, t.compute, p.columns == w->extent[1] ? 1 : p.rows,
@@ -295,26 +349,39 @@ const char *stream_bound(const struct stream_cost *c)
 
 /* ---- the choice ---- */
 
-/* what is compared: a cycle is worth so many bytes, which take energy, and the bus from others; an instruction is to be fetched */
+/* what is compared: a cycle is worth so many bytes, which take energy, and the bus from others;
+ * an instruction is to be fetched */
 enum { BYTES_OF_CYCLE = 32, CYCLES_OF_INSTRUCTION = 4 };
-static int64_t price(const struct stream_cost *c) { return c->cycles + c->read / BYTES_OF_CYCLE + CYCLES_OF_INSTRUCTION * c->instructions; }
+static int64_t price(const struct stream_cost *c)
+{
+        return c->cycles + c->read / BYTES_OF_CYCLE + CYCLES_OF_INSTRUCTION * c->instructions;
+}
 
-/* No stream with this tile has a smaller price: the array and the operations, or what is read; and the instructions of its tiles. */
-static int64_t at_least(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m)
+/* No stream with this tile has a smaller price: the array and the operations, or what is read;
+ * and the instructions of its tiles. */
+static int64_t at_least(const struct stream_work *w, const struct schedule_stream *s,
+                        const struct machine *m)
 {
         enum { INSTRUCTIONS = 4 };      /* of a tile: a load, products, a reset, a store */
         const int64_t elements = w->outputs * w->extent[0] * w->extent[1];
-        const int64_t across = divide_up(w->outputs, s->tile_outputs), down = divide_up(w->extent[0], s->tile_rows),
-                      along = divide_up(w->extent[1], s->tile_columns), tiles = across * down * along;
+        const int64_t across = divide_up(w->outputs, s->tile_outputs),
+                      down = divide_up(w->extent[0], s->tile_rows),
+                      along = divide_up(w->extent[1], s->tile_columns),
+                      tiles = across * down * along;
         const int64_t taps = taps_of(w) * (w->pool ? w->pool_strides[0] * w->pool_strides[1] : 1);
-        const int64_t compute = elements * (taps * (w->apart ? 1 : w->inputs) + w->joined + w->fixed + 1 + w->immediates + 2 * w->tensors) +
-                                tiles * (2 * m->cycles.product_fill + (w->immediates + w->tensors) * m->cycles.operation_fill);
-        const int64_t weights = w->outputs * taps_of_weights(w) * (w->apart ? 1 : w->inputs) * machine_element_bytes(weights_of(m)) *
+        const int64_t compute = elements * (taps * (w->apart ? 1 : w->inputs) + w->joined +
+                                            w->fixed + 1 + w->immediates + 2 * w->tensors) +
+                                tiles * (2 * m->cycles.product_fill +
+                                         (w->immediates + w->tensors) * m->cycles.operation_fill);
+        const int64_t weights = w->outputs * taps_of_weights(w) * (w->apart ? 1 : w->inputs) *
+                                machine_element_bytes(weights_of(m)) *
                                 (stream_keeps_weights(w, s, m) ? 1 : down * along);
-        const int64_t inputs = inputs_for(w, w->outputs) * w->read[0] * w->read[1] * machine_element_bytes(inputs_of(m)) *
+        const int64_t inputs = inputs_for(w, w->outputs) * w->read[0] * w->read[1] *
+                               machine_element_bytes(inputs_of(m)) *
                                (stream_keeps_inputs(w, s, m) || w->apart ? 1 : across);
         const int64_t bytes = weights + (w->strides[0] > w->window[0] ? 0 : inputs);
-        return most(compute, bytes / m->cycles.beat_bytes) + bytes / BYTES_OF_CYCLE + CYCLES_OF_INSTRUCTION * INSTRUCTIONS * tiles;
+        return most(compute, bytes / m->cycles.beat_bytes) + bytes / BYTES_OF_CYCLE +
+               CYCLES_OF_INSTRUCTION * INSTRUCTIONS * tiles;
 }
 
 /* extents to try, largest first: shares of the whole that are as equal as can be */
@@ -322,7 +389,8 @@ enum { SHARES = 24 };
 static int shares(int64_t whole, int64_t largest, int64_t out[SHARES])
 {
         int count = 0;
-        for (int64_t parts = divide_up(whole, least(whole, largest)); parts <= whole && count < SHARES; parts++) {
+        for (int64_t parts = divide_up(whole, least(whole, largest));
+             parts <= whole && count < SHARES; parts++) {
                 const int64_t size = divide_up(whole, parts);
                 if (!count || out[count - 1] != size)
                         out[count++] = size;
@@ -330,17 +398,21 @@ static int shares(int64_t whole, int64_t largest, int64_t out[SHARES])
         return count;
 }
 
-/* tiles that fit, in the order in which they are tried: the least price may come first, and ends it soon */
+/* tiles that fit, in the order in which they are tried: the least price may come first, and ends
+ * it soon */
 struct trial { struct schedule_stream s; int64_t least, number; };
 
 static int by_price(const void *a, const void *b)
 {
         const struct trial *x = a, *y = b;
-        return x->least != y->least ? (x->least < y->least ? -1 : 1) : x->number < y->number ? -1 : x->number > y->number;
+        return x->least != y->least    ? (x->least < y->least ? -1 : 1)
+               : x->number < y->number ? -1
+                                       : x->number > y->number;
 }
 
-static void add_trial(const struct stream_work *w, const struct machine *m, const struct schedule_stream *s, struct arena *arena,
-                      struct trial **trials, int *count)
+static void add_trial(const struct stream_work *w, const struct machine *m,
+                      const struct schedule_stream *s, struct arena *arena, struct trial **trials,
+                      int *count)
 {
         if (!stream_fits(w, s, m))
                 return;
@@ -349,14 +421,17 @@ static void add_trial(const struct stream_work *w, const struct machine *m, cons
         ++*count;
 }
 
-static void add_trials(const struct stream_work *w, const struct machine *m, struct schedule_stream t, struct arena *arena, struct trial **trials,
+static void add_trials(const struct stream_work *w, const struct machine *m,
+                       struct schedule_stream t, struct arena *arena, struct trial **trials,
                        int *count)
 {
         int64_t outputs[SHARES], inputs[SHARES], rows[SHARES], columns[SHARES];
         const int64_t room = machine_depth(sums_of(m)) / t.contexts;
-        const int output_count = shares(w->outputs, room, outputs), row_count = shares(w->extent[0], room, rows),
+        const int output_count = shares(w->outputs, room, outputs),
+                  row_count = shares(w->extent[0], room, rows),
                   column_count = shares(w->extent[1], room, columns),
-                  input_count = w->apart ? 1 : shares(w->inputs, machine_depth(weights_of(m)), inputs);
+                  input_count =
+                          w->apart ? 1 : shares(w->inputs, machine_depth(weights_of(m)), inputs);
         for (int c = 0; c < column_count; c++)
                 for (int r = 0; r < row_count; r++)
                         for (int o = 0; o < output_count; o++)
@@ -371,7 +446,8 @@ static void add_trials(const struct stream_work *w, const struct machine *m, str
                                         }
 }
 
-bool stream_tiles(const struct stream_work *w, const struct machine *m, int contexts, struct schedule_stream *s, struct stream_cost *cost)
+bool stream_tiles(const struct stream_work *w, const struct machine *m, int contexts,
+                  struct schedule_stream *s, struct stream_cost *cost)
 {
         if (m->activates)
                 return stream_whole_tiles(w, m, contexts, s, cost);

@@ -15,9 +15,10 @@ struct stream_memo {
         bool fits;
 };
 
-/* The tile of least predicted cycles (stream_tiles), by halves of the memories where one fits them so. False: none fits. memo: those
- * found so far, where it is looked up, or added in arena. */
-bool stream_tiles_best(const struct stream_work *w, const struct machine *m, struct arena *arena, const struct stream_memo **memo,
-                       struct schedule_stream *s, struct stream_cost *cost);
+/* The tile of least predicted cycles (stream_tiles), by halves of the memories where one fits
+ * them so. False: none fits. memo: those found so far, where it is looked up, or added in arena. */
+bool stream_tiles_best(const struct stream_work *w, const struct machine *m, struct arena *arena,
+                       const struct stream_memo **memo, struct schedule_stream *s,
+                       struct stream_cost *cost);
 
 #endif

@@ -8,8 +8,8 @@
 
 /* ---- place.c ---- */
 
-/* Each alloc gets its places, up to `contexts` where it is executed several times; the number that got more than one. -1 after an
- * EXIT_UNSUPPORTED error: it does not fit. */
+/* Each alloc gets its places, up to `contexts` where it is executed several times; the number
+ * that got more than one. -1 after an EXIT_UNSUPPORTED error: it does not fit. */
 int stream_place(struct arena *arena, struct loop_function *f, int contexts, struct diag *diag);
 bool stream_is_placed(const struct loop_function *f);
 
@@ -20,8 +20,9 @@ int stream_await(struct arena *arena, struct loop_function *f);
 
 /* ---- resident.c ---- */
 
-/* Whole activations that only one stream of a machine that activates writes and reads stay in its memory; they and what else is in
- * that memory get their places. How many; -1 after an EXIT_UNSUPPORTED error: a layer by itself does not fit. */
+/* Whole activations that only one stream of a machine that activates writes and reads stay in
+ * its memory; they and what else is in that memory get their places. How many; -1 after an
+ * EXIT_UNSUPPORTED error: a layer by itself does not fit. */
 int stream_reside(struct loop_program *p, struct diag *diag);
 
 #endif

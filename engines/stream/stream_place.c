@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Places for what a stream allocates: one behind the other in its memory, for as long as the block runs, and next to each other for
- * `contexts` executions in turn where the block is a loop's. A memory that is too small for that has fewer contexts. */
+/* Places for what a stream allocates: one behind the other in its memory, for as long as the
+ * block runs, and next to each other for `contexts` executions in turn where the block is a
+ * loop's. A memory that is too small for that has fewer contexts. */
 #include "engines/stream/stream_passes.h"
 
 struct placing {
@@ -31,7 +32,8 @@ static void place_alloc(struct placing *p, struct loop_buffer *b, int64_t *tops,
                 p->most[b->memory] = tops[b->memory];
 }
 
-static void place_block(struct placing *p, struct loop_block *block, const int64_t *outer, bool repeats)
+static void place_block(struct placing *p, struct loop_block *block, const int64_t *outer,
+                        bool repeats)
 {
         int64_t tops[MACHINE_MEMORIES];
         for (int k = 0; k < MACHINE_MEMORIES; k++)
@@ -46,7 +48,10 @@ static void place_block(struct placing *p, struct loop_block *block, const int64
         }
 }
 
-static void find_unplaced(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_ALLOC && !s->buffer->place_count; }
+static void find_unplaced(struct loop_stmt *s, void *found)
+{
+        *(bool *)found |= s->kind == STMT_ALLOC && !s->buffer->place_count;
+}
 
 bool stream_is_placed(const struct loop_function *f)
 {
@@ -71,8 +76,11 @@ int stream_place(struct arena *arena, struct loop_function *f, int contexts, str
                                 continue;
                         fits = false;
                         if (--p.contexts[k] < 1) {
-                                diag_error(diag, EXIT_UNSUPPORTED, "stream %s needs %lld elements of %s at a time, and there are %lld", f->name,
-                                           (long long)p.most[k], p.m->memories[k].name, (long long)machine_depth(&p.m->memories[k]));
+                                diag_error(diag, EXIT_UNSUPPORTED,
+                                           "stream %s needs %lld elements of %s at a time, and "
+                                           "there are %lld",
+                                           f->name, (long long)p.most[k], p.m->memories[k].name,
+                                           (long long)machine_depth(&p.m->memories[k]));
                                 return -1;
                         }
                 }

@@ -6,17 +6,20 @@
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-bool stream_whole_fits(const struct stream_work *w, const struct schedule_stream *s, const struct machine *m)
+bool stream_whole_fits(const struct stream_work *w, const struct schedule_stream *s,
+                       const struct machine *m)
 {
         return w->held <= machine_depth(&m->memories[m->inputs]) &&
-               (int64_t)s->tile_rows * s->tile_columns * s->contexts <= machine_depth(&m->memories[m->sums]) && s->tile_rows <= w->extent[0] &&
-               s->tile_columns <= w->extent[1];
+               (int64_t)s->tile_rows * s->tile_columns * s->contexts <=
+                       machine_depth(&m->memories[m->sums]) &&
+               s->tile_rows <= w->extent[0] && s->tile_columns <= w->extent[1];
 }
 
 enum { BLOCKS_MOST = 16, CONTEXTS = 2 };
 struct pipeline {
         const struct machine *m;
-        int64_t read, shifted, begun, free;     /* the weights' memory; the last block in the array; its products' start; the array */
+        int64_t read, shifted, begun, free;     /* the weights' memory; the last block in the array;
+                                                 * its products' start; the array */
         int64_t taken[BLOCKS_MOST], blocks;     /* when each of the last blocks left the FIFO */
         int64_t activate;
         struct stream_cost cost;
@@ -27,7 +30,8 @@ static int64_t multiply(struct pipeline *p, int64_t ready, int64_t rows)
 {
         const struct machine_memory *fifo = &p->m->memories[p->m->weights];
         const struct machine_cycles *c = &p->m->cycles;
-        const int64_t depth = least(machine_depth(fifo), BLOCKS_MOST), busy = divide_up(machine_element_bytes(fifo), c->weight_bytes);
+        const int64_t depth = least(machine_depth(fifo), BLOCKS_MOST),
+                      busy = divide_up(machine_element_bytes(fifo), c->weight_bytes);
         int64_t *taken = &p->taken[p->blocks++ % depth];
         p->read = most(p->read, *taken) + busy;
         *taken = p->shifted = most(p->read, most(p->shifted, p->begun)) + c->change;
@@ -59,7 +63,8 @@ static int64_t tile(struct pipeline *p, const struct stream_work *w, int64_t rea
         return activate(p, done, rows);
 }
 
-static struct stream_cost stream_whole_cost(const struct stream_work *w, const struct schedule_stream *s,
+static struct stream_cost stream_whole_cost(const struct stream_work *w,
+                                            const struct schedule_stream *s,
                                             const struct machine *m)
 {
         struct pipeline p = { .m = m };
@@ -68,14 +73,17 @@ static struct stream_cost stream_whole_cost(const struct stream_work *w, const s
                 for (int64_t row = 0; row < w->extent[0]; row += s->tile_rows)
                         for (int64_t column = 0; column < w->extent[1]; column += s->tile_columns) {
                                 int64_t *free = &freed[tiles++ % s->contexts];
-                                *free = tile(&p, w, *free, least(s->tile_rows, w->extent[0] - row) * least(s->tile_columns, w->extent[1] - column));
+                                *free = tile(&p, w, *free,
+                                             least(s->tile_rows, w->extent[0] - row) *
+                                                     least(s->tile_columns, w->extent[1] - column));
                                 p.cost.cycles = most(p.cost.cycles, *free);
                         }
         p.cost.array = p.cost.steps;
         return p.cost;
 }
 
-bool stream_whole_tiles(const struct stream_work *w, const struct machine *m, int contexts, struct schedule_stream *s, struct stream_cost *cost)
+bool stream_whole_tiles(const struct stream_work *w, const struct machine *m, int contexts,
+                        struct schedule_stream *s, struct stream_cost *cost)
 {
         enum { PARTS = 16 };
         bool found = false;

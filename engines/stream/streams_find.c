@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams: what a convolution of bytes and the rest of its fusion are to the target's machine, operation by operation. */
+/* Streams: what a convolution of bytes and the rest of its fusion are to the target's machine,
+ * operation by operation. */
 #include <math.h>
 
 #include "engines/stream/streams_whole.h"
@@ -12,7 +13,8 @@ static bool refuse(struct layer *l, const char *why, const struct op *at)
         return false;
 }
 
-enum { AROUND_MOST = 64 };              /* elements that are stored around a result, again and again */
+enum { AROUND_MOST = 64 };              /* elements that are stored around a result, again and again
+                                         */
 #define OUTSIDE (double)(1 << 29)       /* sums outside of an image are less than any (streams_pool.c) */
 
 /* Numbers along the outputs, [blocks, lanes], spread over the positions, or of one position. */
@@ -24,14 +26,16 @@ static const struct value *along_outputs(const struct layer *l, const struct val
         const int64_t *dims = spread ? op_ints(v->op, "dims", &count) : NULL;
         const bool placed = spread ? count == 2 && dims[0] == 1 && dims[1] == v->type->rank - 1
                                    : dim_is(v->type->dims[1], l->work.outputs);
-        return placed && type_elements(x->type) == l->work.outputs * l->lanes_out && x->type->element == E_I32 && value_is_constant(x) &&
+        return placed && type_elements(x->type) == l->work.outputs * l->lanes_out &&
+                               x->type->element == E_I32 && value_is_constant(x) &&
                                x->constant->kind == CONSTANT_DENSE
                        ? x
                        : NULL;
 }
 
 /* `count` blocks of weights of their own, or one for all */
-static bool find_blocks(const struct layer *l, const struct value *w, int64_t count, struct blocks *blocks)
+static bool find_blocks(const struct layer *l, const struct value *w, int64_t count,
+                        struct blocks *blocks)
 {
         *blocks = (struct blocks){ .value = w };
         if (w->type->element != E_I8 || !dim_is(w->type->dims[w->type->rank - 1], l->weight) ||
@@ -41,18 +45,21 @@ static bool find_blocks(const struct layer *l, const struct value *w, int64_t co
                 blocks->value = op_operand(w->op, 0);
                 blocks->single = true;
         }
-        return value_is_constant(blocks->value) && (!blocks->single || type_elements(blocks->value->type) == l->weight);
+        return value_is_constant(blocks->value) &&
+               (!blocks->single || type_elements(blocks->value->type) == l->weight);
 }
 
-/* Amounts that the machine can shift by: one for a block, or where it activates one for each number. The lanes behind the last output hold sums
- * of zeros, which no amount changes. */
+/* Amounts that the machine can shift by: one for a block, or where it activates one for each
+ * number. The lanes behind the last output hold sums of zeros, which no amount changes. */
 static bool amounts_fit(const struct layer *l, const struct value *v)
 {
         const int32_t *n = v->constant->data;
-        const int64_t all = l->work.outputs * l->lanes_out, own = op_int(l->op, "groups") == 1 ? op_int(l->op, "outputs") : all;
+        const int64_t all = l->work.outputs * l->lanes_out,
+                      own = op_int(l->op, "groups") == 1 ? op_int(l->op, "outputs") : all;
         for (int64_t i = 0; i < all; i++) {
                 const bool behind = i >= own && i % l->lanes_out;
-                if ((n[i] != n[i / l->lanes_out * l->lanes_out] && !behind && !l->m->activates) || n[i] < 0 || n[i] > 31)
+                if ((n[i] != n[i / l->lanes_out * l->lanes_out] && !behind && !l->m->activates) ||
+                    n[i] < 0 || n[i] > 31)
                         return false;
         }
         return true;
@@ -61,13 +68,15 @@ static bool amounts_fit(const struct layer *l, const struct value *v)
 /* of [N, blocks, rows, columns, lanes], or without rows */
 static bool is_dense(const struct access *a, int rank, int64_t lanes)
 {
-        bool whole = a->stride[rank - 1] == 1 && a->stride[rank - 2] == lanes && a->offset % lanes == 0;
+        bool whole =
+                a->stride[rank - 1] == 1 && a->stride[rank - 2] == lanes && a->offset % lanes == 0;
         for (int d = 0; d < rank - 1; d++)
                 whole &= a->stride[d] >= 0 && a->stride[d] % lanes == 0;
         return whole;
 }
 
-/* Other bytes of the same shape, block by block, or an element of them, times weights of their own. */
+/* Other bytes of the same shape, block by block, or an element of them, times weights of their
+ * own. */
 static bool read_joined(struct layer *l, const struct region *region, const struct value *v)
 {
         const struct op *op = v->op;
@@ -81,7 +90,8 @@ static bool read_joined(struct layer *l, const struct region *region, const stru
             op_result(op)->type->rank != op_result(l->op)->type->rank ||
             !find_blocks(l, op_operand(op, 1), l->work.outputs, &s->weights))
                 return false;
-        if (op_is(from, OP_broadcast) && value_is_constant(op_operand(from->op, 0)) && op_operand(from->op, 0)->type->rank == 1) {
+        if (op_is(from, OP_broadcast) && value_is_constant(op_operand(from->op, 0)) &&
+            op_operand(from->op, 0)->type->rank == 1) {
                 s->fixed = true;
                 s->x.value = op_operand(from->op, 0);
                 l->work.fixed++;
@@ -89,14 +99,17 @@ static bool read_joined(struct layer *l, const struct region *region, const stru
         }
         l->work.joined++;
         l->work.joined_blocks += !s->weights.single;
-        return access_read(region, (struct value *)(uintptr_t)from, &s->x) && is_dense(&s->x, x->rank, l->lanes_in);
+        return access_read(region, (struct value *)(uintptr_t)from, &s->x) &&
+               is_dense(&s->x, x->rank, l->lanes_in);
 }
 
 /* no sum is larger in magnitude */
 static double largest(const struct layer *l)
 {
-        const double products = (double)(l->work.window[0] * l->work.window[1] * (l->work.apart ? 1 : l->work.inputs) * l->lanes_in);
-        double most = products * 128 * (double)(op_int(l->op, "limit") ? op_int(l->op, "limit") : 128);
+        const double products = (double)(l->work.window[0] * l->work.window[1] *
+                                         (l->work.apart ? 1 : l->work.inputs) * l->lanes_in);
+        double most =
+                products * 128 * (double)(op_int(l->op, "limit") ? op_int(l->op, "limit") : 128);
         for (int i = 0; i < l->step_count; i++) {
                 const struct step *s = &l->steps[i];
                 double added = fabs((double)s->immediate);
@@ -111,11 +124,14 @@ static double largest(const struct layer *l)
 int64_t stream_beyond(const struct layer *l, int64_t immediate)
 {
         const int64_t most = (INT64_C(1) << (l->m->limits.immediate_bits - 1)) - 1;
-        return immediate > most ? immediate - most : immediate < -most - 1 ? immediate + most + 1 : 0;
+        return immediate > most        ? immediate - most
+               : immediate < -most - 1 ? immediate + most + 1
+                                       : 0;
 }
 
 /* the operation on sums that op is, its other operand being a constant */
-static bool read_step(struct layer *l, const struct region *region, const struct op *op, int operand)
+static bool read_step(struct layer *l, const struct region *region, const struct op *op,
+                      int operand)
 {
         const struct value *other = op_operand(op, 1 - operand);
         struct step *s = &l->steps[l->step_count++];
@@ -132,34 +148,45 @@ static bool read_step(struct layer *l, const struct region *region, const struct
         if (ordered && operand)
                 return refuse(l, "its sums stand on the right", op);
         if (op->code == OP_add && op_is(other, OP_convolve_packed))
-                return read_joined(l, region, other) || refuse(l, "what is added to its sums is no product of bytes by one block for each of outputs", op);
+                return read_joined(l, region, other) ||
+                       refuse(l,
+                              "what is added to its sums is no product of bytes by one block for "
+                              "each of outputs",
+                              op);
         const bool splat = value_is_splat(other, &number);
         if (splat) {
                 s->immediate = op->code == OP_sub ? -(int64_t)number : (int64_t)number;
                 const int64_t more = stream_beyond(l, s->immediate);
                 if (op->code == OP_shr ? number >= 0 && number <= 31
-                                       : !more || (s->op != LOOP_ADD && !stream_beyond(l, more) && largest(l) + fabs((double)more) < INT32_MAX))
+                                       : !more || (s->op != LOOP_ADD && !stream_beyond(l, more) &&
+                                                   largest(l) + fabs((double)more) < INT32_MAX))
                         return true;
                 s->immediate = 0;
         }
         const struct value *numbers = along_outputs(l, other);
         if (!numbers || op->code == OP_sub)
-                return refuse(l, "the other operand is neither one number that an instruction holds nor one for each output", op);
+                return refuse(l,
+                              "the other operand is neither one number that an instruction holds "
+                              "nor one for each output",
+                              op);
         if (op->code == OP_shr) {
                 s->shifts = numbers;
-                return amounts_fit(l, numbers) || refuse(l, "sums of a block of outputs are shifted by several amounts", op);
+                return amounts_fit(l, numbers) ||
+                       refuse(l, "sums of a block of outputs are shifted by several amounts", op);
         }
         s->added = numbers;
         l->added_count++;
         return true;
 }
 
-/* The largest of windows of bytes. What is done to sums first keeps their order, so that it may come behind. */
+/* The largest of windows of bytes. What is done to sums first keeps their order, so that it may
+ * come behind. */
 static bool read_pool(struct layer *l, const struct op *op)
 {
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
         const int rank = x->rank, spatial = rank - 3;
-        const int64_t *window = op_ints(op, "window", NULL), *strides = op_ints(op, "strides", NULL), *pads = op_ints(op, "pads", NULL);
+        const int64_t *window = op_ints(op, "window", NULL),
+                      *strides = op_ints(op, "strides", NULL), *pads = op_ints(op, "pads", NULL);
         struct stream_work *work = &l->work;
         if (op_int(op, "kind") != REDUCE_max || !op_all_ones(op, "dilations"))
                 return false;
@@ -189,7 +216,8 @@ static bool is_identity(const struct layer *l)
 {
         const struct constant *c = l->w.value->constant;
         const int8_t *numbers = c->data;
-        bool identity = l->w.single && (l->work.apart || l->work.inputs == 1) && l->lanes_in == l->lanes_out && c->kind == CONSTANT_DENSE;
+        bool identity = l->w.single && (l->work.apart || l->work.inputs == 1) &&
+                        l->lanes_in == l->lanes_out && c->kind == CONSTANT_DENSE;
         for (int64_t k = 0; k < l->weight && identity; k++)
                 identity = numbers[k] == (k % (l->lanes_in + 1) == 0);
         return identity && l->work.window[0] * l->work.window[1] == 1;
@@ -204,19 +232,27 @@ static bool read_epilogue(struct layer *l, const struct region *region, const st
                         return refuse(l, "its sums are read more than once", l->op);
                 const struct op *op = at->uses->user;
                 if (l->step_count + 2 > STREAM_STEPS || op->result_count != 1)
-                        return refuse(l, "its sums go through more operations than a program has room for", op);
+                        return refuse(
+                                l,
+                                "its sums go through more operations than a program has room for",
+                                op);
                 if (op->code == OP_cast) {      /* the low bits of what is within bounds */
                         at = op_result(op);
                         if (at->type->element != E_I8)
                                 return refuse(l, "its sums do not become bytes with a sign", op);
-                        if (at != v && value_has_one_use(at) && at->uses->user->code == OP_reduce_window && read_pool(l, at->uses->user))
+                        if (at != v && value_has_one_use(at) &&
+                            at->uses->user->code == OP_reduce_window &&
+                            read_pool(l, at->uses->user))
                                 at = op_result(l->pool);
                         if (at != v)
-                                return refuse(l, "more is done with the bytes that its sums have become", at->uses ? at->uses->user : op);
+                                return refuse(
+                                        l, "more is done with the bytes that its sums have become",
+                                        at->uses ? at->uses->user : op);
                         continue;
                 }
                 if (op->operand_count != 2)
-                        return refuse(l, "its sums go through an operation that the machine lacks", op);
+                        return refuse(l, "its sums go through an operation that the machine lacks",
+                                      op);
                 if (!read_step(l, region, op, op_operand(op, 0) == at ? 0 : 1))
                         return false;
                 at = op_result(op);
@@ -224,12 +260,16 @@ static bool read_epilogue(struct layer *l, const struct region *region, const st
         /* what is stored is what an operation wrote last, and within bounds */
         const int n = l->step_count;
         if (l->pool && !(largest(l) < OUTSIDE && !l->work.joined))
-                return refuse(l, "its sums are too large for a pool, or have others added to them", l->pool);
+                return refuse(l, "its sums are too large for a pool, or have others added to them",
+                              l->pool);
         if (l->pool && !n)
-                return is_identity(l) || refuse(l, "what the pool reads is not within bounds", l->pool);
-        const bool bounded = v->type->element == E_I8 && n >= 2 && l->steps[n - 1].op != l->steps[n - 2].op && !l->steps[n - 1].added &&
-               !l->steps[n - 2].added && (l->steps[n - 1].op == LOOP_MIN || l->steps[n - 1].op == LOOP_MAX) &&
-               (l->steps[n - 2].op == LOOP_MIN || l->steps[n - 2].op == LOOP_MAX);
+                return is_identity(l) ||
+                       refuse(l, "what the pool reads is not within bounds", l->pool);
+        const bool bounded = v->type->element == E_I8 && n >= 2 &&
+                             l->steps[n - 1].op != l->steps[n - 2].op && !l->steps[n - 1].added &&
+                             !l->steps[n - 2].added &&
+                             (l->steps[n - 1].op == LOOP_MIN || l->steps[n - 1].op == LOOP_MAX) &&
+                             (l->steps[n - 2].op == LOOP_MIN || l->steps[n - 2].op == LOOP_MAX);
         return bounded || refuse(l, "what is stored is not bytes between two bounds", NULL);
 }
 
@@ -238,13 +278,16 @@ static bool read_layer(struct layer *l, const struct op *op, const struct target
         *l = (struct layer){ .op = op, .m = target_accelerator(target) };
         if (!l->m || op->code != OP_convolve_packed)
                 return false;
-        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type, *y = op_result(op)->type;
-        const int64_t *strides = op_ints(op, "strides", NULL), *dilations = op_ints(op, "dilations", NULL), groups = op_int(op, "groups");
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type,
+                          *y = op_result(op)->type;
+        const int64_t *strides = op_ints(op, "strides", NULL),
+                      *dilations = op_ints(op, "dilations", NULL), groups = op_int(op, "groups");
         const int rank = x->rank, spatial = rank - 3;
         if (x->element != E_I8 || w->element != E_I8 || y->element != E_I32)
                 return refuse(l, "its products are not of bytes with a sign", op);
         if (spatial < 1 || spatial > 2 || !dim_is(x->dims[0], 1) || w->rank != rank + 2)
-                return refuse(l, "it is of more than one image, or has more than two dimensions", op);
+                return refuse(l, "it is of more than one image, or has more than two dimensions",
+                              op);
         l->lanes_in = l->m->block_in;
         l->lanes_out = l->m->block_out;
         l->weight = l->lanes_in * l->lanes_out;
@@ -290,27 +333,36 @@ static bool activations(struct layer *l)
         l->work.activations = 0;
         for (int k = 0; k < count; k++) {
                 l->work.activations += !parts[k].joined;
-                l->work.held += parts[k].joined ? type_elements(parts[k].joined->x.value->type) / l->lanes_in : 0;
+                l->work.held += parts[k].joined ? type_elements(parts[k].joined->x.value->type) /
+                                                          l->lanes_in
+                                                : 0;
         }
-        return (count > 0 && !l->pool) || refuse(l, l->pool ? "the machine has no pools" : "the machine has no such activation", l->pool);
+        return (count > 0 && !l->pool) ||
+               refuse(l,
+                      l->pool ? "the machine has no pools" : "the machine has no such activation",
+                      l->pool);
 }
 
-bool stream_find(struct layer *l, const struct region *region, const struct op *op, struct value *result, const struct target *target)
+bool stream_find(struct layer *l, const struct region *region, const struct op *op,
+                 struct value *result, const struct target *target)
 {
         struct value *v;
         const int rank = op_result(op)->type->rank;
         if (!read_layer(l, op, target))
                 return false;
-        if (!region || !access_read(region, op_operand(op, 0), &l->x) || !access_store(region, result, &v, &l->y, &l->pad) ||
+        if (!region || !access_read(region, op_operand(op, 0), &l->x) ||
+            !access_store(region, result, &v, &l->y, &l->pad) ||
             !is_dense(&l->x, rank, l->lanes_in) || !is_dense(&l->y, rank, l->lanes_out))
-                return refuse(l, "what it reads is computed in its kernel, or lies across blocks", op);
+                return refuse(l, "what it reads is computed in its kernel, or lies across blocks",
+                              op);
         if (!read_epilogue(l, region, v))
                 return false;
         if (l->pad) {
                 double number;
                 const struct type *from = v->type, *to = result->type;
                 if (to->rank != rank || !value_is_splat(op_operand(l->pad, 1), &number))
-                        return refuse(l, "more than one number is stored around its result", l->pad);
+                        return refuse(l, "more than one number is stored around its result",
+                                      l->pad);
                 for (int d = 0; d < rank; d++)
                         if (!dim_equal(from->dims[d], to->dims[d]) && (d < 2 || d == rank - 1))
                                 return refuse(l, "channels are stored around its result", l->pad);
@@ -322,7 +374,8 @@ bool stream_find(struct layer *l, const struct region *region, const struct op *
         }
         for (int i = 0; i < l->step_count; i++) {
                 const struct step *s = &l->steps[i];
-                const bool far = s->op == LOOP_SHR && (s->shifts || s->immediate > l->m->limits.shift);
+                const bool far =
+                        s->op == LOOP_SHR && (s->shifts || s->immediate > l->m->limits.shift);
                 const int64_t more = s->op == LOOP_SHR ? 0 : stream_beyond(l, s->immediate);
                 l->work.immediates += s->added || s->joined ? 0 : 1 + far + 2 * (more != 0);
                 l->work.tensors += s->added != NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Layers of machines that activate: inputs and results lie in the machine's memory whole, as they lie in memory outside, so that one that
- * the next layer reads need never leave (engines/stream/resident.c).
+/* Layers of machines that activate: inputs and results lie in the machine's memory whole, as they
+ * lie in memory outside, so that one that the next layer reads need never leave
+ * (engines/stream/resident.c).
  *
  *     load x (and what is added) where it is not there yet
  *     for each block of outputs:  load its parameters
@@ -8,28 +9,34 @@
  *                     for each block of inputs, each tap:  read the block of weights; sums = or += inputs * weights
  *                     bytes = activate(sums)
  *     store y where somebody else wants it
- */
+ * */
 #include "engines/stream/streams_whole.h"
 
 /* ---- what is done to sums ---- */
 
 static struct stream_part *open_part(struct stream_part *parts, int *count)
 {
-        parts[*count] = (struct stream_part){ .activation = { .low = INT32_MIN, .high = INT32_MAX } };
+        parts[*count] =
+                (struct stream_part){ .activation = { .low = INT32_MIN, .high = INT32_MAX } };
         return &parts[(*count)++];
 }
 
 /* how far an activation is: it adds, then shifts, then bounds */
 enum phase { ADDS, SHIFTS, BOUNDS, OVER };
 
-static int64_t clamp(int64_t x, int64_t low, int64_t high) { return x < low ? low : x > high ? high : x; }
+static int64_t clamp(int64_t x, int64_t low, int64_t high)
+{
+        return x < low ? low : x > high ? high : x;
+}
 
 int stream_parts(const struct layer *l, struct stream_part parts[STREAM_STEPS])
 {
         int count = 0;
         enum phase phase = OVER;
         for (const struct step *s = l->steps; s < l->steps + l->step_count; s++) {
-                const enum phase wants = s->op == LOOP_ADD ? ADDS : s->op == LOOP_SHR ? SHIFTS : BOUNDS;
+                const enum phase wants = s->op == LOOP_ADD   ? ADDS
+                                         : s->op == LOOP_SHR ? SHIFTS
+                                                             : BOUNDS;
                 if (s->fixed)
                         return 0;
                 if (s->joined) {
@@ -38,7 +45,8 @@ int stream_parts(const struct layer *l, struct stream_part parts[STREAM_STEPS])
                         continue;
                 }
                 struct stream_part *p = phase == OVER ? NULL : &parts[count - 1];
-                const bool again = p && ((wants == ADDS && s->added && p->added) || (wants == SHIFTS && phase == SHIFTS));
+                const bool again = p && ((wants == ADDS && s->added && p->added) ||
+                                         (wants == SHIFTS && phase == SHIFTS));
                 if (!p || wants < phase || again)
                         p = open_part(parts, &count);
                 phase = wants;
@@ -65,38 +73,46 @@ int stream_parts(const struct layer *l, struct stream_part parts[STREAM_STEPS])
                 }
         }
         const struct loop_activation *last = count ? &parts[count - 1].activation : NULL;
-        return last && !parts[count - 1].joined && last->low >= INT8_MIN && last->high <= INT8_MAX ? count : 0;
+        return last && !parts[count - 1].joined && last->low >= INT8_MIN && last->high <= INT8_MAX
+                       ? count
+                       : 0;
 }
 
 /* ---- shorthands ---- */
 
 /* a loop over tiles; *count: what is left behind *at, up to `most` */
-static struct loop_expr *tiles(struct layer *l, const char *name, int64_t extent, int64_t most, struct loop_expr **count)
+static struct loop_expr *tiles(struct layer *l, const char *name, int64_t extent, int64_t most,
+                               struct loop_expr **count)
 {
-        struct loop_expr *at = emit_for(l->e, name, number(l, 0), number(l, extent <= most ? 1 : extent));
+        struct loop_expr *at =
+                emit_for(l->e, name, number(l, 0), number(l, extent <= most ? 1 : extent));
         if (extent > most)
                 emit_loop(l->e, most, false);
         *count = extent <= most ? number(l, extent)
-                                : emit_let(l->e, name, emit_op(l->e, LOOP_MIN, number(l, most), emit_op(l->e, LOOP_SUB, number(l, extent), at)));
+                                : emit_let(l->e, name,
+                                           emit_op(l->e, LOOP_MIN, number(l, most),
+                                                   emit_op(l->e, LOOP_SUB, number(l, extent), at)));
         return at;
 }
 
 /* ---- values ---- */
 
 /* all of a parameter, in the inputs' memory */
-static struct loop_buffer *whole(struct layer *l, const char *name, const struct loop_buffer *b, bool loads)
+static struct loop_buffer *whole(struct layer *l, const char *name, const struct loop_buffer *b,
+                                 bool loads)
 {
         const int64_t elements = b->extent / l->lanes_in;
         struct loop_buffer *in = memory(l, name, l->m->inputs, elements);
         if (loads)
-                loop_transfer(l->e->arena, here(l), place(in, number(l, 0)), place((struct loop_buffer *)(uintptr_t)b, number(l, 0)), number(l, 1),
+                loop_transfer(l->e->arena, here(l), place(in, number(l, 0)),
+                              place((struct loop_buffer *)(uintptr_t)b, number(l, 0)), number(l, 1),
                               number(l, elements), 0);
         return in;
 }
 
 /* block, row and column of a value, in numbers */
-static struct loop_expr *value_at(struct layer *l, const struct access *a, struct loop_expr *block, struct loop_expr *row,
-                                  struct loop_expr *column)
+static struct loop_expr *value_at(struct layer *l, const struct access *a, struct loop_expr *block,
+                                  struct loop_expr *row, struct loop_expr *column)
 {
         const int rank = op_result(l->op)->type->rank;
         struct loop_expr *at = plus(l, number(l, a->offset), times(l, block, a->stride[1]));
@@ -113,23 +129,28 @@ static struct loop_expr *sum_at(struct layer *l, struct loop_expr *row, struct l
 }
 
 /* the block of that number comes next */
-static struct loop_buffer *next_weights(struct layer *l, const struct blocks *from, struct loop_expr *block)
+static struct loop_buffer *next_weights(struct layer *l, const struct blocks *from,
+                                        struct loop_expr *block)
 {
         struct loop_buffer *w = memory(l, "w", l->m->weights, 1);
         struct loop_expr *at = from->single ? number(l, 0) : times(l, block, l->weight);
-        loop_transfer(l->e->arena, here(l), place(w, number(l, 0)), place(from->buffer, at), number(l, 1), number(l, 1), 0);
+        loop_transfer(l->e->arena, here(l), place(w, number(l, 0)), place(from->buffer, at),
+                      number(l, 1), number(l, 1), 0);
         return w;
 }
 
 /* sums, of each position, = or += a block of inputs by one of weights; down, along: the tap */
-static void multiply(struct layer *l, const struct access *x, struct loop_buffer *inputs, struct loop_expr *block, struct loop_expr *down,
-                     struct loop_expr *along, const int64_t steps[2], struct loop_buffer *weights, bool replaces)
+static void multiply(struct layer *l, const struct access *x, struct loop_buffer *inputs,
+                     struct loop_expr *block, struct loop_expr *down, struct loop_expr *along,
+                     const int64_t steps[2], struct loop_buffer *weights, bool replaces)
 {
         struct loop_expr *row = loop(l, "row", l->rows), *column = loop(l, "column", l->columns);
         struct loop_expr *x_row = plus(l, times(l, plus(l, l->row, row), steps[0]), down),
                          *x_column = plus(l, times(l, plus(l, l->column, column), steps[1]), along);
-        struct loop_stmt *s = loop_product(l->e->arena, here(l), place(l->sums, sum_at(l, row, column)),
-                                           place(inputs, value_at(l, x, block, x_row, x_column)), place(weights, number(l, 0)));
+        struct loop_stmt *s =
+                loop_product(l->e->arena, here(l), place(l->sums, sum_at(l, row, column)),
+                             place(inputs, value_at(l, x, block, x_row, x_column)),
+                             place(weights, number(l, 0)));
         s->code = replaces;
         close_loops(l, 2);
 }
@@ -140,12 +161,16 @@ static void write_products(struct layer *l)
         const int64_t inputs = w->apart ? 1 : w->inputs;
         /* one block for all stays in the array */
         struct loop_buffer *single = l->w.single ? next_weights(l, &l->w, NULL) : NULL;
-        struct loop_expr *input = loop(l, "input", number(l, inputs)), *down = loop(l, "window_row", number(l, w->window[0])),
+        struct loop_expr *input = loop(l, "input", number(l, inputs)),
+                         *down = loop(l, "window_row", number(l, w->window[0])),
                          *along = loop(l, "window_column", number(l, w->window[1]));
-        struct loop_expr *tap = plus(l, times(l, plus(l, times(l, input, w->window[0]), down), w->window[1]), along);
-        struct loop_expr *block = plus(l, times(l, l->output, inputs * w->window[0] * w->window[1]), tap);
+        struct loop_expr *tap = plus(
+                l, times(l, plus(l, times(l, input, w->window[0]), down), w->window[1]), along);
+        struct loop_expr *block =
+                plus(l, times(l, l->output, inputs * w->window[0] * w->window[1]), tap);
         struct loop_buffer *weights = single ? single : next_weights(l, &l->w, block);
-        struct loop_expr *read = w->apart ? l->output : input, *y = times(l, down, w->dilations[0]), *x = times(l, along, w->dilations[1]);
+        struct loop_expr *read = w->apart ? l->output : input, *y = times(l, down, w->dilations[0]),
+                         *x = times(l, along, w->dilations[1]);
         emit_if(l->e, emit_op(l->e, LOOP_EQ, tap, number(l, 0)));
         multiply(l, &l->x, l->inputs, read, y, x, w->strides, weights, true);
         close_loops(l, 1);
@@ -167,12 +192,15 @@ struct whole {
 static void activate(struct layer *l, const struct whole *a, int k)
 {
         const struct stream_part *p = &a->parts[k];
-        struct loop_expr *row = loop(l, "row", l->rows), *column = loop(l, "column", l->columns), *at = sum_at(l, row, column);
+        struct loop_expr *row = loop(l, "row", l->rows), *column = loop(l, "column", l->columns),
+                         *at = sum_at(l, row, column);
         struct loop_place to = place(l->sums, at), none = { NULL, NULL };
         if (k == a->count - 1)
-                to = place(a->y, value_at(l, &l->y, l->output, plus(l, l->row, row), plus(l, l->column, column)));
+                to = place(a->y, value_at(l, &l->y, l->output, plus(l, l->row, row),
+                                          plus(l, l->column, column)));
         loop_activate(l->e->arena, here(l), to, place(l->sums, at),
-                      p->added ? place(a->parameters, number(l, a->rows[k] * l->lanes_out)) : none, &p->activation);
+                      p->added ? place(a->parameters, number(l, a->rows[k] * l->lanes_out)) : none,
+                      &p->activation);
         close_loops(l, 2);
 }
 
@@ -181,7 +209,8 @@ static void join(struct layer *l, const struct whole *a, int k)
         static const int64_t ones[2] = { 1, 1 };
         emit_if(l->e, loop_int(l->e->arena, E_BOOL, 1));
         struct loop_buffer *w = next_weights(l, &a->parts[k].joined->weights, l->output);
-        multiply(l, &a->parts[k].joined->x, a->others[k], l->output, number(l, 0), number(l, 0), ones, w, false);
+        multiply(l, &a->parts[k].joined->x, a->others[k], l->output, number(l, 0), number(l, 0),
+                 ones, w, false);
         close_loops(l, 1);
 }
 
@@ -194,8 +223,11 @@ static void load_parameters(struct layer *l, struct whole *a)
                 struct loop_buffer *const rows[] = { a->added[k], a->shifts[k] };
                 for (int i = 0; i < 2; i++)
                         if (rows[i])
-                                loop_transfer(l->e->arena, here(l), place(a->parameters, number(l, (a->rows[k] + i) * l->lanes_out)),
-                                              place(rows[i], times(l, l->output, l->lanes_out)), number(l, 1), number(l, 1), 0);
+                                loop_transfer(l->e->arena, here(l),
+                                              place(a->parameters,
+                                                    number(l, (a->rows[k] + i) * l->lanes_out)),
+                                              place(rows[i], times(l, l->output, l->lanes_out)),
+                                              number(l, 1), number(l, 1), 0);
         }
 }
 
@@ -215,9 +247,10 @@ static void write_tiles(struct layer *l, struct whole *a)
 
 /* ---- around the result ---- */
 
-/* `rows` by `columns` of the pad's number, from row and column of the padded result on, in every block: an activation between equal bounds,
- * whatever the sums are */
-static void fill(struct layer *l, const struct whole *a, int64_t row, int64_t column, int64_t rows, int64_t columns, int64_t value)
+/* `rows` by `columns` of the pad's number, from row and column of the padded result on, in every
+ * block: an activation between equal bounds, whatever the sums are */
+static void fill(struct layer *l, const struct whole *a, int64_t row, int64_t column, int64_t rows,
+                 int64_t columns, int64_t value)
 {
         const struct type *t = op_result(l->pad)->type;
         const int64_t width = type_extent(t, t->rank - 2),
@@ -228,9 +261,11 @@ static void fill(struct layer *l, const struct whole *a, int64_t row, int64_t co
         struct loop_expr *block = loop(l, "block", number(l, type_extent(t, 1))),
                          *y = loop(l, "row", number(l, rows)),
                          *x = loop(l, "column", number(l, columns));
-        struct loop_expr *at = plus(l, times(l, block, height * width * lanes), times(l, y, width * lanes));
+        struct loop_expr *at =
+                plus(l, times(l, block, height * width * lanes), times(l, y, width * lanes));
         at = plus(l, plus(l, at, times(l, x, lanes)), number(l, (row * width + column) * lanes));
-        loop_activate(l->e->arena, here(l), place(a->y, at), place(sums, number(l, 0)), (struct loop_place){ NULL, NULL },
+        loop_activate(l->e->arena, here(l), place(a->y, at), place(sums, number(l, 0)),
+                      (struct loop_place){ NULL, NULL },
                       &(struct loop_activation){ .low = value, .high = value });
         close_loops(l, 3);
 }
@@ -246,7 +281,8 @@ static void write_around(struct layer *l, const struct whole *a)
                       top = start / width, first = start % width;
         double value;
         value_is_splat(op_operand(l->pad, 1), &value);
-        emit_if(l->e, loop_int(l->e->arena, E_BOOL, 1));        /* a block of its own: its memory is free behind it */
+        /* a block of its own: its memory is free behind it */
+        emit_if(l->e, loop_int(l->e->arena, E_BOOL, 1));
         fill(l, a, 0, 0, top, width, (int64_t)value);
         fill(l, a, top + rows, 0, height - top - rows, width, (int64_t)value);
         fill(l, a, top, 0, rows, first, (int64_t)value);
@@ -262,8 +298,10 @@ void stream_write_whole(struct layer *l)
                 const struct stream_part *p = &a.parts[k];
                 a.rows[k] = a.row_count;
                 a.row_count += (p->added != NULL) + (p->shifts != NULL);
-                a.added[k] = p->added ? emit_parameter(l->e, (struct value *)(uintptr_t)p->added) : NULL;
-                a.shifts[k] = p->shifts ? emit_parameter(l->e, (struct value *)(uintptr_t)p->shifts) : NULL;
+                a.added[k] =
+                        p->added ? emit_parameter(l->e, (struct value *)(uintptr_t)p->added) : NULL;
+                a.shifts[k] = p->shifts ? emit_parameter(l->e, (struct value *)(uintptr_t)p->shifts)
+                                        : NULL;
         }
         l->inputs = whole(l, "x", l->xs, true);
         for (int k = 0; k < a.count; k++)
@@ -275,6 +313,6 @@ void stream_write_whole(struct layer *l)
         if (l->pad)
                 write_around(l, &a);
         write_tiles(l, &a);
-        loop_transfer(l->e->arena, here(l), place(l->ys, number(l, 0)), place(a.y, number(l, 0)), number(l, 1),
-                      number(l, l->ys->extent / l->lanes_out), 0);
+        loop_transfer(l->e->arena, here(l), place(l->ys, number(l, 0)), place(a.y, number(l, 0)),
+                      number(l, 1), number(l, l->ys->extent / l->lanes_out), 0);
 }

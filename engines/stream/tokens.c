@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* tokens: the least pushes and pops that keep a flat stream's stages to the order in which it stands.
+/* tokens: the least pushes and pops that keep a flat stream's stages to the order in which it
+ * stands.
  *
  *     transfer %inp[0] = %x[0] ..                     transfer %inp[0] = %x[0] ..
  *                                                     push load to compute
  *                                             ->      pop load to compute
  *     product %acc[0] += %inp[0] * ..                 product %acc[0] += %inp[0] * ..
  *
- * A stage knows up to which statement each other stage is done: by the tokens that it popped, each of which carries what its sender knew
- * (vector clocks, as in Lamport, 1978). A statement asks, of each other stage, for the last that touches what it touches, one of the two
- * writing; if its stage does not know that yet, that statement pushes a token and this one pops it. What lies between stages that
- * are no neighbours, outside of the machine, goes through the one between them, by a statement of it that knows, or by a push right
- * behind a pop. The end of the stream is one more statement of compute that asks for all. Tokens are popped in the order in which they
- * were pushed, as what a stage asks of another only moves on. No queue gets more than it holds. */
+ * A stage knows up to which statement each other stage is done: by the tokens that it popped,
+ * each of which carries what its sender knew (vector clocks, as in Lamport, 1978). A statement
+ * asks, of each other stage, for the last that touches what it touches, one of the two writing;
+ * if its stage does not know that yet, that statement pushes a token and this one pops it. What
+ * lies between stages that are no neighbours, outside of the machine, goes through the one
+ * between them, by a statement of it that knows, or by a push right behind a pop. The end of the
+ * stream is one more statement of compute that asks for all. Tokens are popped in the order in
+ * which they were pushed, as what a stage asks of another only moves on. No queue gets more than
+ * it holds. */
 #include "ir/loop/stream_order.h"
 #include "engines/stream/stream_passes.h"
 
@@ -21,7 +25,8 @@
 struct item {
         struct loop_stmt *s;            /* NULL: only tokens */
         int stage;
-        int64_t known[MACHINE_STAGES];  /* when it is done: items of each stage before this number are */
+        int64_t known[MACHINE_STAGES];  /* when it is done: items of each stage before this number
+                                         * are */
         bool pops[2], pushes[2];        /* from and to the stage before, behind */
 };
 
@@ -57,7 +62,8 @@ static void learn(struct ordering *o, int stage, const struct item *from)
                         o->known[stage][s] = from->known[s];
 }
 
-/* a token of an item, for the item that is placed next at a neighbouring stage; the popping side is set in pops[] */
+/* a token of an item, for the item that is placed next at a neighbouring stage; the popping side
+ * is set in pops[] */
 static void take(struct ordering *o, int item, int stage, bool pops[2])
 {
         struct item *from = &o->items[item];
@@ -74,7 +80,8 @@ static void finish(struct ordering *o, struct item *i, const bool pops[2])
         memcpy(i->known, o->known[i->stage], sizeof i->known);
 }
 
-/* the first item of a stage behind number `wanted` of another one that knows it to be done; -1: none does */
+/* the first item of a stage behind number `wanted` of another one that knows it to be done; -1:
+ * none does */
 static int who_knows(const struct ordering *o, int stage, int other, int64_t wanted)
 {
         int found = -1;
@@ -88,7 +95,8 @@ static int who_knows(const struct ordering *o, int stage, int other, int64_t wan
         return found;
 }
 
-/* What a stage that is no neighbour must have done, the one between them has to know: wanted of that, so that one token says both. */
+/* What a stage that is no neighbour must have done, the one between them has to know: wanted of
+ * that, so that one token says both. */
 static void want_between(struct ordering *o, int stage, int other)
 {
         int between = (stage + other) / 2, knows;
@@ -146,19 +154,23 @@ static void place_end(struct ordering *o)
 static int next_of(const struct ordering *o, int k, int stage, int side, bool pops)
 {
         for (k++; k < o->count; k++)
-                if (o->items[k].stage == stage && (pops ? o->items[k].pops : o->items[k].pushes)[side])
+                if (o->items[k].stage == stage &&
+                    (pops ? o->items[k].pops : o->items[k].pushes)[side])
                         break;
         return k;
 }
 
-/* A queue that is full takes its newest token back, and the one that would be too many goes to whoever waits for that: of one stage a
- * later token says more, and who waits for it stands behind its sender. `popped`: room for o->count numbers. */
+/* A queue that is full takes its newest token back, and the one that would be too many goes to
+ * whoever waits for that: of one stage a later token says more, and who waits for it stands
+ * behind its sender. `popped`: room for o->count numbers. */
 static void bound_queue(struct ordering *o, int from, int to, int *popped)
 {
         const int side = to > from, back = from > to;
-        int kept = 0, gone = 0, newest = -1;      /* pairs; how many of them are over; who pushed the last */
+        int kept = 0, gone = 0, newest = -1;      /* pairs; how many of them are over; who pushed
+                                                   * the last */
         int push = next_of(o, -1, from, side, false), pop = next_of(o, -1, to, back, true);
-        for (; push < o->count && pop < o->count; push = next_of(o, push, from, side, false), pop = next_of(o, pop, to, back, true)) {
+        for (; push < o->count && pop < o->count;
+             push = next_of(o, push, from, side, false), pop = next_of(o, pop, to, back, true)) {
                 while (gone < kept && popped[gone] < push)
                         gone++;
                 if (kept - gone < o->m->limits.tokens) {
@@ -184,12 +196,14 @@ static void bound_queues(struct ordering *o)
 
 /* ---- writing ---- */
 
-static void write_tokens(const struct ordering *o, struct loop_block *out, const struct item *i, enum loop_stmt_kind kind)
+static void write_tokens(const struct ordering *o, struct loop_block *out, const struct item *i,
+                         enum loop_stmt_kind kind)
 {
         const bool *set = kind == STMT_POP ? i->pops : i->pushes;
         for (int k = 0; k < 2; k++) {
                 int other = i->stage + (k ? 1 : -1);
-                struct loop_queue queue = kind == STMT_POP ? (struct loop_queue){ other, i->stage } : (struct loop_queue){ i->stage, other };
+                struct loop_queue queue = kind == STMT_POP ? (struct loop_queue){ other, i->stage }
+                                                           : (struct loop_queue){ i->stage, other };
                 if (set[k])
                         loop_token(o->arena, out, kind, queue);
         }
@@ -211,7 +225,9 @@ static struct loop_block *write_items(const struct ordering *o, struct loop_bloc
 
 static int order_stream(struct loop_program *p, struct loop_function *f)
 {
-        struct ordering o = { .arena = p->arena, .m = f->machine, .grounds = stream_grounds_new(f) };
+        struct ordering o = { .arena = p->arena,
+                              .m = f->machine,
+                              .grounds = stream_grounds_new(f) };
         struct loop_block *out = loop_block_new(p->arena);
         for (struct loop_stmt *s = f->body->first, *next; s; s = next) {
                 next = s->next;
@@ -230,7 +246,10 @@ static int order_stream(struct loop_program *p, struct loop_function *f)
         return o.tokens;
 }
 
-static void find_token(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_PUSH || s->kind == STMT_POP || s->kind == STMT_AWAIT; }
+static void find_token(struct loop_stmt *s, void *found)
+{
+        *(bool *)found |= s->kind == STMT_PUSH || s->kind == STMT_POP || s->kind == STMT_AWAIT;
+}
 
 int pass_tokens(struct loop_program *p, struct pass_context *context)
 {
@@ -244,7 +263,9 @@ int pass_tokens(struct loop_program *p, struct pass_context *context)
                 if (ordered)
                         continue;
                 if (!flat_memories(f, memories)) {
-                        diag_error(context->diag, EXIT_USAGE, "stream %s still has loops: flatten comes before tokens", f->name);
+                        diag_error(context->diag, EXIT_USAGE,
+                                   "stream %s still has loops: flatten comes before tokens",
+                                   f->name);
                         return -1;
                 }
                 count += f->machine->awaits ? stream_await(p->arena, f) : order_stream(p, f);

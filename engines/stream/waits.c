@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* tokens, for machines whose stages wait for a number of statements of another one: the least awaits that keep a flat stream's stages to
- * the order in which it stands.
+/* tokens, for machines whose stages wait for a number of statements of another one: the least
+ * awaits that keep a flat stream's stages to the order in which it stands.
  *
  *     transfer %ub[0] = %x[0] ..                      transfer %ub[0] = %x[0] ..
  *     product %acc[0] = %ub[0] * ..           ->      await host 1 in multiply
  *                                                     product %acc[0] = %ub[0] * ..
  *
- * A stage knows up to which statement each other one is done, by what it waited for, and by what that had waited for. A statement asks, of
- * each other stage, for the last that touches what it touches, one of the two writing. What it asks for last is waited for first: that
- * often knows the rest. */
+ * A stage knows up to which statement each other one is done, by what it waited for, and by what
+ * that had waited for. A statement asks, of each other stage, for the last that touches what it
+ * touches, one of the two writing. What it asks for last is waited for first: that often knows
+ * the rest. */
 #include "ir/loop/stream_order.h"
 #include "engines/stream/stream_passes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct done { int64_t known[MACHINE_STAGES], turn; int stage; };        /* turn: it is number so and so of its stage */
+/* turn: it is number so and so of its stage */
+struct done { int64_t known[MACHINE_STAGES], turn; int stage; };
 struct waiting {
         struct arena *arena;
         const struct machine *m;
@@ -36,7 +38,8 @@ static void await(struct waiting *w, int stage, const struct done *d)
 }
 
 /* the latest statement that the stage wants and does not know to be done; 0: none */
-static int64_t latest_unknown(const struct waiting *w, int stage, const int64_t wanted[MACHINE_STAGES])
+static int64_t latest_unknown(const struct waiting *w, int stage,
+                              const int64_t wanted[MACHINE_STAGES])
 {
         int64_t latest = 0;
         for (int s = 0; s < w->m->stage_count; s++)

@@ -5,9 +5,9 @@
  *     var %acc : f32x16tile[28][2]                                   .. in 0 to 4
  *     multiply %acc += %x[%i] * %w[%k] by add_product rows 14 ..     .. x 4 to 6 w 6 to 8
  *
- * Sums have the first tiles; behind them each tile of positions has one of its own, where one is left
- * for weights, or they take turns, and so do weights in what is left. A product needs its shapes to
- * agree, so that tiles in turn must be of one shape.
+ * Sums have the first tiles; behind them each tile of positions has one of its own, where one is
+ * left for weights, or they take turns, and so do weights in what is left. A product needs its
+ * shapes to agree, so that tiles in turn must be of one shape.
  *
  * A processor is told the shapes of all tiles at once (`tiles`), so that there is one variable with
  * sums at a time, of the shape said last. Exact to the bit. */
@@ -35,7 +35,8 @@ static void assign(struct assignment *a, struct loop_tiles *t)
 {
         const int tiles = (int)divide_up(t->positions, t->rows), sums = tiles * t->vectors;
         const int left = multiply_registers(a->context->target) - sums;
-        const int x = left > tiles ? tiles : left - 1, w = left - x < t->vectors ? left - x : t->vectors;
+        const int x = left > tiles ? tiles : left - 1,
+                  w = left - x < t->vectors ? left - x : t->vectors;
         if (x < 1 || w < 1 || (x < tiles && t->positions % t->rows)) {
                 fail(a, "sums of that many positions and outputs do not fit");
                 return;

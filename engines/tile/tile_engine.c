@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tile engine: the vector engine, where some products are hardware tiles' (AMX), or tiles of vector registers'
- * (i8mm). */
+/* The tile engine: the vector engine, where some products are hardware tiles' (AMX), or tiles of
+ * vector registers' (i8mm). */
 #include "engines/tile/tile_engine.h"
 #include "ir/target/engine.h"
 #include "ir/target/target.h"
@@ -9,7 +9,10 @@
 #include "kernels/kernels.h"
 #include "schedule/choose.h"
 
-static bool has_tiles(const struct op *op, const struct target *target) { return contract_multiply(op, target, true); }
+static bool has_tiles(const struct op *op, const struct target *target)
+{
+        return contract_multiply(op, target, true);
+}
 
 static const struct lowering lowerings[] = {
         { .code = OP_convolve_packed,
@@ -20,7 +23,10 @@ static const struct lowering lowerings[] = {
         { .reads = 0 }
 };
 
-static bool fits(const struct target *target) { return engine_vector.fits(target) && multiply_registers(target); }
+static bool fits(const struct target *target)
+{
+        return engine_vector.fits(target) && multiply_registers(target);
+}
 
 const struct engine engine_tile = {
         .name = "tile",

@@ -5,7 +5,9 @@
 
 #include "schedule/choose.h"
 
-/* convolve_packed in hardware tiles: the block of positions that takes least time (choose_tiles.c) */
-struct schedule tiles_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena);
+/* convolve_packed in hardware tiles: the block of positions that takes least time
+ * (choose_tiles.c) */
+struct schedule tiles_choose(const struct op *op, const struct schedule_machine *machine,
+                             struct arena *arena);
 
 #endif

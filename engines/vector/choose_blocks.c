@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Which schedule for dot_blocks (engines/vector/dot_blocks.c): the tile of rows that is predicted to take
- * least time. Sums and totals of a tile, weights and a word of x stay in registers. */
+/* Which schedule for dot_blocks (engines/vector/dot_blocks.c): the tile of rows that is
+ * predicted to take least time. Sums and totals of a tile, weights and a word of x stay in
+ * registers. */
 #include "engines/vector/vector_engine.h"
 #include "engines/vector/dot_blocks_cost.h"
 #include "cost/core.h"
 #include "schedule/choose.h"
 
-struct schedule blocks_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena)
+struct schedule blocks_choose(const struct op *op, const struct schedule_machine *machine,
+                              struct arena *arena)
 {
         (void)arena;
         const struct target *target = machine->target;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which schedule for convolve_lanes (engines/vector/convolve_lanes.c): the register tile that is predicted to take
- * least time, with the tasks that share it. */
+/* Which schedule for convolve_lanes (engines/vector/convolve_lanes.c): the register tile that is
+ * predicted to take least time, with the tasks that share it. */
 #include "engines/vector/vector_engine.h"
 #include "engines/vector/lanes_cost.h"
 #include "schedule/choose.h"
@@ -13,8 +13,10 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type,
                           *w = op_operand(op, 1)->type;
         const int64_t *strides = op_ints(op, "strides", NULL);
-        const struct multiply *m = multiply_for(machine->target, E_F32, E_F32, false);  /* sums are floats */
-        int k = y->rank - 3, registers = target_vector_registers(machine->target) - 2 - (m ? m->spare : 0),
+        /* sums are floats */
+        const struct multiply *m = multiply_for(machine->target, E_F32, E_F32, false);
+        int k = y->rank - 3,
+            registers = target_vector_registers(machine->target) - 2 - (m ? m->spare : 0),
             lanes = target_lanes(machine->target, E_F32);
         bool two = k > 1;
         const struct lanes_shape sh = { .rows = two ? type_extent(y, k) : 1,

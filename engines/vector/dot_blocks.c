@@ -9,10 +9,10 @@
  *      sum{p, j}     i32, of one block
  *      total{p, j}   f32: each sum times the steps of the block in x and in w
  *
- * A tile is of `columns` rows by `vectors` of outputs. Its sums begin with what the zero points take
- * away, which is one number for a row where all weights have the same. Numbers are unpacked once
- * for all rows of a tile; totals are added up in the order of blocks, as the canonical lowering
- * does. */
+ * A tile is of `columns` rows by `vectors` of outputs. Its sums begin with what the zero points
+ * take away, which is one number for a row where all weights have the same. Numbers are unpacked
+ * once for all rows of a tile; totals are added up in the order of blocks, as the canonical
+ * lowering does. */
 #include "engines/vector/vector_engine.h"
 #include "ir/tensor/block_weights.h"
 #include "ir/tensor/packed_multiply.h"
@@ -59,9 +59,11 @@ static struct loop_expr *unpacked(struct blocks *b, struct loop_expr *w, int k)
                 mask.u |= ((UINT64_C(1) << bits) - 1) << (i * each);
         const struct loop_type type = LOOP_TYPE(as->word);
         if (k)
-                w = loop_op(s->arena, LOOP_SHR, w, loop_splat(s->arena, s->lanes, loop_literal(s->arena, type, shift)),
+                w = loop_op(s->arena, LOOP_SHR, w,
+                            loop_splat(s->arena, s->lanes, loop_literal(s->arena, type, shift)),
                             NULL);
-        w = loop_op(s->arena, LOOP_AND, w, loop_splat(s->arena, s->lanes, loop_literal(s->arena, type, mask)), NULL);
+        w = loop_op(s->arena, LOOP_AND, w,
+                    loop_splat(s->arena, s->lanes, loop_literal(s->arena, type, mask)), NULL);
         return emit_let(s->e, "n", w);
 }
 
@@ -75,7 +77,9 @@ static void add_word(struct tile *t, struct loop_expr *x_at, struct loop_expr *w
         struct loop_expr *w[TILE_MAX];
         for (int j = 0; j < t->vectors; j++) {
                 int64_t at = (word * b->width + j * s->lanes) * group;
-                w[j] = emit_let(e, "w", state_words(s, s->ws, plus(e, w_at, number(e, at)), s->multiply->w.word, s->lanes));
+                w[j] = emit_let(e, "w",
+                                state_words(s, s->ws, plus(e, w_at, number(e, at)),
+                                            s->multiply->w.word, s->lanes));
         }
         for (int k = 0; k < 8 / b->bits.bits; k++) {
                 struct loop_expr *n[TILE_MAX];
@@ -83,7 +87,8 @@ static void add_word(struct tile *t, struct loop_expr *x_at, struct loop_expr *w
                         n[j] = unpacked(b, w[j], k);
                 for (int i = 0; i < t->positions; i++) {
                         int64_t at = i * row_step(b) + k * b->bits.bytes + word * group;
-                        struct loop_expr *x = state_words(s, s->xs, plus(e, x_at, number(e, at)), s->multiply->x.word, 1);
+                        struct loop_expr *x = state_words(s, s->xs, plus(e, x_at, number(e, at)),
+                                                          s->multiply->x.word, 1);
                         x = emit_let(e, "a", loop_splat(s->arena, s->lanes, x));
                         for (int j = 0; j < t->vectors; j++)
                                 state_add(s, t->sums, i, j, x, n[j]);
@@ -101,7 +106,8 @@ static void add_words(struct tile *t, struct loop_expr *x_at, struct loop_expr *
                 iteration--;
         struct loop_expr *k = emit_for(e, "k", number(e, 0), number(e, words / iteration));
         x_at = emit_let(e, "xk", plus(e, x_at, times(e, k, iteration * b->s.multiply->channels)));
-        w_at = emit_let(e, "wk", plus(e, w_at, times(e, k, iteration * b->s.multiply->channels * b->width)));
+        w_at = emit_let(e, "wk",
+                        plus(e, w_at, times(e, k, iteration * b->s.multiply->channels * b->width)));
         for (int word = 0; word < iteration; word++)
                 add_word(t, x_at, w_at, word);
         emit_end(e);
@@ -109,7 +115,8 @@ static void add_words(struct tile *t, struct loop_expr *x_at, struct loop_expr *
 
 /* ---- sums and totals ---- */
 
-static struct loop_expr *of_row(struct tile *t, struct loop_buffer *buffer, struct loop_expr *block, int i)
+static struct loop_expr *of_row(struct tile *t, struct loop_buffer *buffer, struct loop_expr *block,
+                                int i)
 {
         struct emit *e = t->b->s.e;
         struct loop_expr *at = plus(e, t->row_at, number(e, i * t->b->bits.blocks));
@@ -122,8 +129,8 @@ static void begin_sums(struct tile *t, struct loop_expr *block)
         struct kernel_state *s = &b->s;
         t->sums = state_sums(s, t->positions, t->vectors);
         for (int i = 0; i < t->positions && !b->zeros && b->zero; i++) {
-                struct loop_expr *start =
-                        emit_op(s->e, LOOP_MUL, of_row(t, b->sums, block, i), emit_number(s->e, E_I32, -b->zero));
+                struct loop_expr *start = emit_op(s->e, LOOP_MUL, of_row(t, b->sums, block, i),
+                                                  emit_number(s->e, E_I32, -b->zero));
                 start = emit_let(s->e, "start", loop_splat(s->arena, s->lanes, start));
                 for (int j = 0; j < t->vectors; j++)
                         state_set(s, t->sums, i, j, start);
@@ -140,14 +147,17 @@ static void add_sums(struct tile *t, struct loop_expr *block, struct loop_expr *
         for (int j = 0; j < t->vectors; j++) {
                 scales[j] = state_load(s, "scale", b->scales, at, j * s->lanes, s->lanes);
                 if (b->zeros)
-                        zeros[j] = state_load_as(s, E_I32, "zero", b->zeros, at, j * s->lanes, s->lanes);
+                        zeros[j] = state_load_as(s, E_I32, "zero", b->zeros, at, j * s->lanes,
+                                                 s->lanes);
         }
         for (int i = 0; i < t->positions; i++) {
-                struct loop_expr *step =
-                        emit_let(e, "step", loop_splat(s->arena, s->lanes, of_row(t, b->steps, block, i)));
-                struct loop_expr *row =
-                        b->zeros ? emit_let(e, "row", loop_splat(s->arena, s->lanes, of_row(t, b->sums, block, i)))
-                                 : NULL;
+                struct loop_expr *step = emit_let(
+                        e, "step", loop_splat(s->arena, s->lanes, of_row(t, b->steps, block, i)));
+                struct loop_expr *row = b->zeros
+                                                ? emit_let(e, "row",
+                                                           loop_splat(s->arena, s->lanes,
+                                                                      of_row(t, b->sums, block, i)))
+                                                : NULL;
                 for (int j = 0; j < t->vectors; j++) {
                         struct loop_expr *sum = loop_tile_entry(s->arena, t->sums, i, j),
                                          *total = loop_tile_entry(s->arena, t->totals, i, j);
@@ -167,14 +177,16 @@ static bool store(struct tile *t)
         struct blocks *b = t->b;
         struct kernel_state *s = &b->s;
         struct emit *e = s->e;
-        struct loop_expr *first = plus(e, times(e, b->panel, b->width), times(e, b->part, s->lanes));
+        struct loop_expr *first =
+                plus(e, times(e, b->panel, b->width), times(e, b->part, s->lanes));
         first = loop_use(s->arena, emit_var(e, "first", LOOP_TYPE(E_INDEX), first));
         for (int i = 0; i < t->positions; i++)
                 for (int j = 0; j < t->vectors; j++) {
                         struct loop_expr *index[RANK_MAX];
                         state_index(s, 0, i, index);
                         if (!state_store(s, loop_tile_entry(s->arena, t->totals, i, j), index,
-                                         plus(e, first, number(e, j * s->lanes)), b->live - j * s->lanes))
+                                         plus(e, first, number(e, j * s->lanes)),
+                                         b->live - j * s->lanes))
                                 return false;
                 }
         return true;
@@ -193,10 +205,11 @@ static bool write_tile(struct kernel_state *s, int rows, int columns)
         t.totals = emit_var(e, "total", LOOP_VECTOR(E_F32, s->lanes), NULL);
         t.totals->rows = columns;
         t.totals->columns = t.vectors;
-        struct loop_expr *w =
-                plus(e, times(e, b->panel, b->panel_size), times(e, b->part, s->lanes * s->multiply->channels));
+        struct loop_expr *w = plus(e, times(e, b->panel, b->panel_size),
+                                   times(e, b->part, s->lanes * s->multiply->channels));
         w = emit_let(e, "w_at", w);
-        struct loop_expr *scale = plus(e, times(e, b->panel, b->width * b->bits.blocks), times(e, b->part, s->lanes));
+        struct loop_expr *scale =
+                plus(e, times(e, b->panel, b->width * b->bits.blocks), times(e, b->part, s->lanes));
         scale = emit_let(e, "scale_at", scale);
         struct loop_expr *block = emit_for(e, "block", number(e, 0), number(e, b->bits.blocks));
         begin_sums(&t, block);
@@ -210,7 +223,8 @@ static bool write_tile(struct kernel_state *s, int rows, int columns)
 /* ---- panels ---- */
 
 /* so many outputs of a panel, a tile's width at a time; the last may be narrower */
-static bool write_panel(struct blocks *b, struct loop_expr *from, struct loop_expr *to, int64_t outputs)
+static bool write_panel(struct blocks *b, struct loop_expr *from, struct loop_expr *to,
+                        int64_t outputs)
 {
         struct emit *e = b->s.e;
         int vectors = b->s.schedule.vectors;
@@ -227,8 +241,8 @@ static bool write_panel(struct blocks *b, struct loop_expr *from, struct loop_ex
         return good && (!b->live || state_each_tile(&b->s, from, to, write_tile));
 }
 
-static bool write_panels(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to, struct loop_expr *first,
-                         struct loop_expr *end)
+static bool write_panels(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
+                         struct loop_expr *first, struct loop_expr *end)
 {
         struct blocks *b = (struct blocks *)s;
         struct emit *e = s->e;
@@ -240,7 +254,8 @@ static bool write_panels(struct kernel_state *s, struct loop_expr *from, struct 
         if (op_operand(s->op, ZEROS))
                 b->zeros = emit_parameter(e, op_operand(s->op, ZEROS));
         if (whole) {
-                struct loop_expr *stop = whole < s->panels ? minimum(e, end, number(e, whole)) : end;
+                struct loop_expr *stop =
+                        whole < s->panels ? minimum(e, end, number(e, whole)) : end;
                 b->panel = emit_for(e, "panel", first, stop);
                 good = write_panel(b, from, to, b->width);
                 emit_end(e);

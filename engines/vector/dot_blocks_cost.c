@@ -19,18 +19,21 @@ double blocks_weights(const struct op *op)
         for (int i = 0; i < op->operand_count; i++) {
                 const struct value *v = op_operand(op, i);
                 if (v && value_is_constant(v))
-                        bytes += (double)(type_elements(v->type) * element_info[v->type->element].bytes);
+                        bytes += (double)(type_elements(v->type) *
+                                          element_info[v->type->element].bytes);
         }
         return bytes;
 }
 
-double blocks_tile_cost(const struct op *op, int64_t positions, int64_t vectors, const struct target *target)
+double blocks_tile_cost(const struct op *op, int64_t positions, int64_t vectors,
+                        const struct target *target)
 {
         enum { TO_FLOAT = 3, UNPACK = 2 }; /* convert, multiply, multiply-add; shift, mask */
         const struct packed_bits p = packed_bits_of(op);
         const struct multiply *m = packed_bits_multiply(op, target);
-        double words = (double)(p.bytes / p.group), planes = 8 / p.bits, sums = (double)(positions * vectors),
-               issue = rate_issue(target), operation = rate_code_operation(target);
+        double words = (double)(p.bytes / p.group), planes = 8 / p.bits,
+               sums = (double)(positions * vectors), issue = rate_issue(target),
+               operation = rate_code_operation(target);
         double adds = words * planes * sums * rate_multiply(target, m),
                loads = words * (planes * (double)positions + (double)vectors) / issue,
                unpacked = p.bits < 8 ? words * planes * (double)vectors * UNPACK * operation : 0,

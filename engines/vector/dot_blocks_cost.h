@@ -7,7 +7,8 @@
 #include "ir/tensor/tensor.h"
 
 /* of a tile of so many positions by so many vectors of outputs: all its blocks, and its results */
-double blocks_tile_cost(const struct op *op, int64_t positions, int64_t vectors, const struct target *target);
+double blocks_tile_cost(const struct op *op, int64_t positions, int64_t vectors,
+                        const struct target *target);
 /* bytes of constants: weights, and what belongs to them */
 double blocks_weights(const struct op *op);
 

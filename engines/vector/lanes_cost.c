@@ -7,8 +7,8 @@
  *      tile       what each costs before it begins
  *
  * Fitted to the 14 depthwise layers of the zoo: those chosen are 1 to 4 % slower than the best in
- * the mean, 4 to 13 % at worst (docs/measurements/schedules.md). Pools: an element of each lane in a
- * cycle, which only serves to decide how threads share them. */
+ * the mean, 4 to 13 % at worst (docs/measurements/schedules.md). Pools: an element of each lane
+ * in a cycle, which only serves to decide how threads share them. */
 #include "engines/vector/lanes_cost.h"
 
 #include "ir/target/rates.h"

@@ -20,7 +20,8 @@ struct index_uses {
         struct loop_buffer *buffer;
         int uses;                       /* of the variable, of any kind */
         int places;                     /* uses as a subscript, or a number behind */
-        bool own;                       /* the element at the index itself is accessed for certain */
+        bool own;                       /* the element at the index itself is accessed for certain
+                                         */
         bool several;                   /* buffers */
 };
 
@@ -36,9 +37,13 @@ static struct loop_variable *split_subscript(const struct loop_expr *at, int64_t
         return index->variable;
 }
 
-static struct index_uses *uses_of(const struct finding *f, const struct loop_variable *v) { return map_get(f->found, (const char *)&v, sizeof v); }
+static struct index_uses *uses_of(const struct finding *f, const struct loop_variable *v)
+{
+        return map_get(f->found, (const char *)&v, sizeof v);
+}
 
-static void note_place(const struct finding *f, struct loop_buffer *b, const struct loop_expr *at, bool certain)
+static void note_place(const struct finding *f, struct loop_buffer *b, const struct loop_expr *at,
+                       bool certain)
 {
         int64_t number;
         struct loop_variable *v = split_subscript(at, &number);
@@ -69,14 +74,16 @@ static void note_uses(const struct finding *f, const struct loop_expr *e, bool c
 static bool is_straight(const struct loop_block *b)
 {
         for (const struct loop_stmt *s = b->first; s; s = s->next)
-                if (s->kind != STMT_LET && s->kind != STMT_VAR && s->kind != STMT_SET && s->kind != STMT_STORE && s->kind != STMT_PREFETCH)
+                if (s->kind != STMT_LET && s->kind != STMT_VAR && s->kind != STMT_SET &&
+                    s->kind != STMT_STORE && s->kind != STMT_PREFETCH)
                         return false;
         return true;
 }
 
 static bool is_index(const struct loop_stmt *s)
 {
-        const struct loop_type t = s->kind == STMT_LET ? s->variable->type : (struct loop_type){ 0 };
+        const struct loop_type t =
+                s->kind == STMT_LET ? s->variable->type : (struct loop_type){ 0 };
         return s->kind == STMT_LET && t.element == E_INDEX && t.lanes == 1 && !s->variable->rows;
 }
 
@@ -85,7 +92,8 @@ static void find_in(struct finding *f, const struct loop_block *b)
         f->found = map_new(f->scratch);
         for (const struct loop_stmt *s = b->first; s; s = s->next) {
                 if (is_index(s))
-                        map_set(f->found, (const char *)&s->variable, sizeof s->variable, ARENA_NEW(f->scratch, struct index_uses));
+                        map_set(f->found, (const char *)&s->variable, sizeof s->variable,
+                                ARENA_NEW(f->scratch, struct index_uses));
                 struct loop_expr *const exprs[] = { s->a, s->b, s->c };
                 for (int i = 0; i < 3; i++)
                         if (exprs[i])

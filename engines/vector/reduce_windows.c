@@ -42,7 +42,8 @@ static bool is_clipped(const struct windows *w, int64_t from, int64_t to)
 /* first column of a tile */
 static int64_t tile_start(const struct tiling *tiling, int64_t tile)
 {
-        return tile <= tiling->large ? tile * tiling->size : tiling->large + tile * (tiling->size - 1);
+        return tile <= tiling->large ? tile * tiling->size
+                                     : tiling->large + tile * (tiling->size - 1);
 }
 
 /* ---- a tile ---- */
@@ -121,10 +122,11 @@ static bool write_columns(struct windows *w)
         const struct tiling *tiling = &s->column;
         bool good = true;
         for (int64_t tile = 0, end; tile < tiling->count && good; tile = end) {
-                bool clipped = is_clipped(w, tile_start(tiling, tile), tile_start(tiling, tile + 1)),
+                bool clipped =
+                             is_clipped(w, tile_start(tiling, tile), tile_start(tiling, tile + 1)),
                      large = tile < tiling->large;
-                for (end = tile + 1; end < tiling->count && !clipped && (end < tiling->large) == large;
-                     end++)
+                for (end = tile + 1;
+                     end < tiling->count && !clipped && (end < tiling->large) == large; end++)
                         if (is_clipped(w, tile_start(tiling, end), tile_start(tiling, end + 1)))
                                 break;
                 struct loop_expr *column =
@@ -134,7 +136,8 @@ static bool write_columns(struct windows *w)
                 column = times(s->e, column, tiling_size(tiling, large));
                 s->position[s->spatial_count - 1] =
                         plus(s->e, column, number(s->e, large ? 0 : tiling->large));
-                good = state_vectors(s, w->depth, &w->part, 1, tiling_size(tiling, large), write_vectors);
+                good = state_vectors(s, w->depth, &w->part, 1, tiling_size(tiling, large),
+                                     write_vectors);
                 emit_end(s->e);
         }
         return good;
@@ -186,8 +189,8 @@ struct kernel_state *windows_prepare(const struct kernel_state *common)
         struct kernel_state *s = &w->s;
         *s = *common;
         const struct type *y = op_result(s->op)->type;
-        if (s->rank < 4 || op_accumulator(s->op) != s->multiply->sum || s->x.stride[s->rank - 1] != 1 ||
-            !type_elements(y) || !find_taps(w))
+        if (s->rank < 4 || op_accumulator(s->op) != s->multiply->sum ||
+            s->x.stride[s->rank - 1] != 1 || !type_elements(y) || !find_taps(w))
                 return NULL;
         w->kind = (enum reducer)op_int(s->op, "kind");
         w->depth = type_extent(y, s->rank - 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The vector engine: contractions in register tiles of vectors, by schedules; all else by the pass vectorize. */
+/* The vector engine: contractions in register tiles of vectors, by schedules; all else by the
+ * pass vectorize. */
 #include "engines/vector/vector_engine.h"
 #include "ir/target/engine.h"
 #include "ir/target/target.h"
@@ -31,7 +32,10 @@ static const struct lowering lowerings[] = {
         { .reads = 0 }
 };
 
-static bool fits(const struct target *target) { return target_vector_bytes(target) > 0 && target_vector_registers(target) > 0; }
+static bool fits(const struct target *target)
+{
+        return target_vector_bytes(target) > 0 && target_vector_registers(target) > 0;
+}
 
 const struct engine engine_vector = {
         .name = "vector",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the row of the vector engine (vector_engine.c) is made of, each in a file of its operation: the lowering, and the choice
- * of its schedule. */
+/* What the row of the vector engine (vector_engine.c) is made of, each in a file of its
+ * operation: the lowering, and the choice of its schedule. */
 #ifndef ENGINES_VECTOR_VECTOR_ENGINE_H
 #define ENGINES_VECTOR_VECTOR_ENGINE_H
 
@@ -12,8 +12,11 @@ struct kernel_state *winograd_prepare(const struct kernel_state *common);
 struct kernel_state *windows_prepare(const struct kernel_state *common);
 struct kernel_state *blocks_prepare(const struct kernel_state *common);
 
-struct schedule lanes_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena);
-struct schedule windows_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena);
-struct schedule blocks_choose(const struct op *op, const struct schedule_machine *machine, struct arena *arena);
+struct schedule lanes_choose(const struct op *op, const struct schedule_machine *machine,
+                             struct arena *arena);
+struct schedule windows_choose(const struct op *op, const struct schedule_machine *machine,
+                               struct arena *arena);
+struct schedule blocks_choose(const struct op *op, const struct schedule_machine *machine,
+                              struct arena *arena);
 
 #endif

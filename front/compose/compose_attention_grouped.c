@@ -23,7 +23,8 @@ struct grouped {
 static struct value *by_heads(struct compose *c, const struct grouped *g, struct value *x,
                               int64_t heads)
 {
-        const dim_t dims[4] = { dim_of(g->batch), dim_of(g->steps), dim_of(heads), dim_of(g->size) };
+        const dim_t dims[4] = { dim_of(g->batch), dim_of(g->steps), dim_of(heads),
+                                dim_of(g->size) };
         x = compose_reshape(c, x, 4, dims);
         return x ? build_transpose(c->b, x, (const int64_t[]){ 0, 2, 1, 3 }) : NULL;
 }
@@ -32,7 +33,8 @@ static struct value *by_heads(struct compose *c, const struct grouped *g, struct
 static bool operands_split(struct compose *c, const struct compose_grouped_attention *in,
                            struct grouped *g, struct value *parts[3])
 {
-        const int64_t all = value_extent(in->q, 2), heads = in->heads + (in->k ? 0 : 2 * in->groups);
+        const int64_t all = value_extent(in->q, 2),
+                      heads = in->heads + (in->k ? 0 : 2 * in->groups);
 
         if (in->heads % in->groups || all % heads || all < heads || !in->k != !in->v)
                 return compose_invalid(c, "queries %s for %lld heads of %lld groups",
@@ -123,7 +125,8 @@ static struct value *cached(struct compose *c, const struct grouped *g, struct v
 
         if (!t)
                 return NULL;
-        struct value *room = past ? compose_fitted(c, past, 2, g->keys) : constant_number(c->m, t, 0);
+        struct value *room =
+                past ? compose_fitted(c, past, 2, g->keys) : constant_number(c->m, t, 0);
         return room ? compose_cache_update(c, room, x, g->held, 2, false) : NULL;
 }
 
@@ -133,7 +136,8 @@ static bool mask_make(struct compose *c, const struct grouped *g, struct value *
 {
         const enum element e = value_element(g->in->q);
         const dim_t dims[4] = { dim_of(g->batch), dim_of(1), dim_of(g->steps), dim_of(g->keys) };
-        const struct type *t = type_tensor(c->m, E_I64, 4, dims), *f = type_tensor(c->m, e, 4, dims);
+        const struct type *t = type_tensor(c->m, E_I64, 4, dims),
+                          *f = type_tensor(c->m, e, 4, dims);
         struct value *bias = g->in->bias;
 
         *mask = bias;
@@ -147,7 +151,8 @@ static bool mask_make(struct compose *c, const struct grouped *g, struct value *
         struct value *before = compose_binary(c, OP_lt, build_iota(c->b, t, 3), first);
         struct value *hidden = compose_select(c, before, constant_number(c->m, f, -INFINITY),
                                               constant_number(c->m, f, 0));
-        if (bias && hidden) {           /* of fewer keys than the cache has: 0 for the rest, which no query sees */
+        if (bias && hidden) {           /* of fewer keys than the cache has: 0 for the rest, which
+                                         * no query sees */
                 struct value *both[2] = { hidden, compose_fitted(c, bias, 3, g->keys) };
                 if (!both[1] || !compose_broadcast(c, both, 2))
                         return false;

@@ -12,8 +12,8 @@ struct value *compose_softmax(struct compose *c, struct value *x, const int64_t 
 struct value *compose_masked_softmax(struct compose *c, struct value *x, const int64_t *axes,
                                      int count);
 
-/* The shares of x [.., heads, rows, keys] in its rows beside a further element of each row, which is
- * sink[head], of any float type. */
+/* The shares of x [.., heads, rows, keys] in its rows beside a further element of each row,
+ * which is sink[head], of any float type. */
 struct value *compose_softmax_with_sink(struct compose *c, struct value *x, struct value *sink);
 
 /* 1 at the first maximum along the axis, else 0 */

@@ -254,8 +254,8 @@ bool onnx_import_hyper_pre_mix(struct onnx_import *im, struct onnx_node *n)
         const int64_t along[1] = { value_rank(x) - 2 };
         struct value *sum =
                 compose_reduce(im->c, REDUCE_sum, mul(im->c, x, factors), along, 1, E_COMPUTE);
-        return onnx_output(n, 0,
-                           compose_cast(im->c, times(im->c, sum, scale), value_element(n->inputs[0])));
+        return onnx_output(
+                n, 0, compose_cast(im->c, times(im->c, sum, scale), value_element(n->inputs[0])));
 }
 
 /* Operands streams, block_output, post_mix, stream_mix: the streams, mixed by a matrix, and what a
@@ -333,7 +333,8 @@ bool onnx_import_engram_gate(struct onnx_import *im, struct onnx_node *n)
         const dim_t *d = key->type->dims, row[3] = { d[0], d[1], d[3] };
         if (query->type != key->type || value->type != type_tensor(im->m, e, 3, row))
                 return onnx_invalid(im, n, "keys %s, queries %s and values %s do not fit",
-                                    compose_text(im->c, key->type), compose_text(im->c, query->type),
+                                    compose_text(im->c, key->type),
+                                    compose_text(im->c, query->type),
                                     compose_text(im->c, value->type));
         key = scaled_rms(im, n, compose_wide(im->c, key), n->inputs[3], epsilon);
         query = key ? scaled_rms(im, n, compose_wide(im->c, query), n->inputs[4], epsilon) : NULL;
@@ -347,7 +348,8 @@ bool onnx_import_engram_gate(struct onnx_import *im, struct onnx_node *n)
         struct value *sign = compose_unary(im->c, OP_sign, dot);
         struct value *gate = mul(im->c, sign, compose_unary(im->c, OP_sqrt, size));
         gate = compose_unreduce(im->c, compose_unary(im->c, OP_sigmoid, gate), all, along, 1);
-        value = compose_spread(im->c, compose_wide(im->c, value), all, (const int64_t[]){ 0, 1, 3 });
+        value = compose_spread(im->c, compose_wide(im->c, value), all,
+                               (const int64_t[]){ 0, 1, 3 });
         struct value *y = gate && value ? mul(im->c, gate, value) : NULL;
         if (!onnx_output(n, 0, compose_cast(im->c, y, e)))
                 return false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* com.microsoft.nchwc: what onnxruntime saves for convolutions whose images have blocks of channels
  * side by side, [N, C / block, rows, columns, block], C being filled up with zeros to whole blocks.
- * Shapes say [N, C, rows, columns], and so images are read: the blocks are only those of weights. */
+ * Shapes say [N, C, rows, columns], and so images are read: the blocks are only those of
+ * weights. */
 #include "base/size.h"
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_move.h"

@@ -279,7 +279,8 @@ bool onnx_import_group_query_attention(struct onnx_import *im, struct onnx_node 
                 return onnx_invalid(im, n, "head_sink is %s for %lld heads",
                                     type_text(im->arena, im->m, a.sink->type), (long long)a.heads);
         if (smooth && !a.sink)
-                a.sink = constant_number(im->m, type_tensor(im->m, value_element(a.q), 1, heads), 0);
+                a.sink =
+                        constant_number(im->m, type_tensor(im->m, value_element(a.q), 1, heads), 0);
         if (a.cosine && (value_rank(a.cosine) != 2 || value_rank(a.sine) != 2))
                 return onnx_invalid(im, n, "cos_cache is %s",
                                     type_text(im->arena, im->m, a.cosine->type));

@@ -18,16 +18,18 @@ struct interp;
  * max_bytes, 0 = no limit). */
 struct interp *interp_new(const struct loop_program *p, bool as_double, uint64_t max_bytes,
                           struct diag *diag);
-struct interp *interp_new_entry(const struct loop_program *p, int entry, bool as_double, uint64_t max_bytes,
-                                struct diag *diag);       /* of a program of several */
+struct interp *interp_new_entry(const struct loop_program *p, int entry, bool as_double,
+                                uint64_t max_bytes,
+                                struct diag *diag); /* of a program of several */
 void interp_free(struct interp *interp);
 
 /* negative: the code of a FAIL. OUT_OF_RANGE: a subscript outside its buffer, a bug of whoever made
  * the program. */
 enum { INTERP_OK = 0, INTERP_OUT_OF_STEPS = 1, INTERP_OUT_OF_RANGE = 2 };
 
-/* inputs[], outputs[]: the entry's, in the program's buffer order, dense, aligned. max_steps bounds executed
- * instructions (0 = no limit). *steps, if not NULL, receives how many were executed. */
+/* inputs[], outputs[]: the entry's, in the program's buffer order, dense, aligned. max_steps
+ * bounds executed instructions (0 = no limit). *steps, if not NULL, receives how many were
+ * executed. */
 int interp_run(struct interp *interp, const void *const *inputs, void *const *outputs,
                uint64_t max_steps, uint64_t *steps);
 

@@ -85,7 +85,8 @@ struct interp_options {
         bool as_double;
         bool plain;                     /* nothing hoisted, shared or fused: for comparison in
                                          * tests */
-        bool late;                      /* asynchronous copies arrive as late as may be, not at once */
+        bool late;                      /* asynchronous copies arrive as late as may be, not at once
+                                         */
         int strip;                      /* iterations per strip; 0: STRIP_LANES */
         uint64_t max_bytes;
 };

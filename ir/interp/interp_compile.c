@@ -76,7 +76,9 @@ static void compile_set(struct compiler *c, const struct loop_stmt *s)
 /* the same slots, as vectors */
 static struct loop_variable *sums_of(struct compiler *c, const struct loop_variable *tile)
 {
-        struct loop_variable *sums = loop_variable_new(c->p->arena, "sums", LOOP_VECTOR(tile->type.element, tile->type.lanes), VARIABLE_VAR);
+        struct loop_variable *sums =
+                loop_variable_new(c->p->arena, "sums",
+                                  LOOP_VECTOR(tile->type.element, tile->type.lanes), VARIABLE_VAR);
         sums->rows = tile->rows;
         sums->columns = tile->columns;
         bind_variable(c, sums, bound_of(c, tile)->value, -1);
@@ -86,7 +88,8 @@ static struct loop_variable *sums_of(struct compiler *c, const struct loop_varia
 static void compile_tiles(struct compiler *c, const struct loop_stmt *s)
 {
         const struct loop_variable *x = loop_multiplied(s);
-        compile_block(c, loop_tiles_expand(c->p->arena, s, sums_of(c, s->variable), x ? sums_of(c, x) : NULL));
+        compile_block(c, loop_tiles_expand(c->p->arena, s, sums_of(c, s->variable),
+                                           x ? sums_of(c, x) : NULL));
 }
 
 static void compile_stream(struct compiler *c, const struct loop_stmt *s)
@@ -320,7 +323,9 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
                 break;
         case STMT_COPY:
         case STMT_COMMIT: case STMT_WAIT: compile_copies(c, s); break;
-        case STMT_SETTLE: compile_block(c, loop_products_expand(c->late_products, c->p->arena, s)); break;
+        case STMT_SETTLE:
+                compile_block(c, loop_products_expand(c->late_products, c->p->arena, s));
+                break;
         case STMT_MULTIPLY:
                 if (s->tiles.warp_group) {
                         compile_block(c, loop_products_expand(c->late_products, c->p->arena, s));

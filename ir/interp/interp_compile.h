@@ -76,7 +76,8 @@ struct compiler {
                                          * being compiled */
 
         const struct loop_copies *late; /* of the kernel being compiled: its copies arrive late */
-        const struct loop_products *late_products;        /* and products of warp groups are done late */
+        const struct loop_products *late_products;        /* and products of warp groups are done
+                                                           * late */
         struct warp_variable *warp_variables;     /* in scope, the innermost first */
         int depth;                      /* of the recursion over expressions, blocks and inlined
                                          * functions */

@@ -233,7 +233,9 @@ static void cast_path(enum element from, enum element to, struct path *path)
 {
         if (element_is_small(from) && from != to) {
                 static const uint16_t widen[ELEMENT_COUNT][2] = {
-                        [E_F16] = { I_F16_F32, I_F16_F64 }, [E_BF16] = { I_BF16_F32, I_BF16_F64 }, [E_TF32] = { I_TF32_F32, I_TF32_F64 },
+                        [E_F16] = { I_F16_F32, I_F16_F64 },
+                        [E_BF16] = { I_BF16_F32, I_BF16_F64 },
+                        [E_TF32] = { I_TF32_F32, I_TF32_F64 },
                 };
                 bool wide = to == E_F64;
                 path_add(path, widen[from][wide]);
@@ -455,8 +457,9 @@ static bool product_sum(struct compiler *c, const struct loop_expr *e, enum slot
         const struct loop_expr *m = e->args[product];
         struct cell x = compile_expr(c, m->args[0], -1), y = compile_expr(c, m->args[1], -1);
         struct cell z = compile_expr(c, e->args[1 - product], -1);
-        *sum = compute(c, (struct instruction){ .code = kind == KIND_F32 ? I_MUL_ADD_F32 : I_MUL_ADD_F64 }, 0, into, &x,
-                       &y, &z);
+        *sum = compute(
+                c, (struct instruction){ .code = kind == KIND_F32 ? I_MUL_ADD_F32 : I_MUL_ADD_F64 },
+                0, into, &x, &y, &z);
         return true;
 }
 

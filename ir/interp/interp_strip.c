@@ -53,8 +53,8 @@ bool function_is_straight(const struct compiler *c, const struct loop_function *
 static bool straight(struct body *b, const struct loop_expr *e)
 {
         if (e->type.lanes != 1 || e->op == LOOP_TILE_ENTRY ||
-            (e->op >= LOOP_RAMP && e->op < LOOP_CAST) || (e->op == LOOP_LOAD && (e->args[1] || e->group)) ||
-            b->depth > CHECK_DEPTH_MAX)
+            (e->op >= LOOP_RAMP && e->op < LOOP_CAST) ||
+            (e->op == LOOP_LOAD && (e->args[1] || e->group)) || b->depth > CHECK_DEPTH_MAX)
                 return false;
         b->depth++;
         bool good = e->op != LOOP_CALL || straight_function(b, called_function(b->c, e));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The interpreter's compiler: variables that each warp of a block has its own of. They lie in memory,
- * all warps' side by side, and an iteration of a loop over warps that touches them loads its own and
- * stores them back. */
+/* The interpreter's compiler: variables that each warp of a block has its own of. They lie in
+ * memory, all warps' side by side, and an iteration of a loop over warps that touches them loads
+ * its own and stores them back. */
 #include "ir/interp/interp_compile.h"
 
 struct warp_variable {
@@ -82,7 +82,8 @@ static void find_entry(struct loop_expr *e, void *context)
 void compile_warp_body(struct compiler *c, const struct loop_stmt *loop)
 {
         struct loop_expr *warp = loop_use(c->p->arena, loop->variable);
-        struct loop_block *before = loop_block_new(c->p->arena), *after = loop_block_new(c->p->arena);
+        struct loop_block *before = loop_block_new(c->p->arena),
+                          *after = loop_block_new(c->p->arena);
         for (const struct warp_variable *w = c->warp_variables; w; w = w->outer) {
                 struct search search = { w->variable, false };
                 loop_block_walk(loop->body, find_stmt, find_entry, &search);

@@ -88,7 +88,10 @@ struct loop_library *loop_library_new(struct arena *arena, struct diag *diag)
         return diag->errors == errors ? library : NULL;
 }
 
-void loop_library_machines(struct loop_library *library, const struct machine *const *machines) { library->machines = machines; }
+void loop_library_machines(struct loop_library *library, const struct machine *const *machines)
+{
+        library->machines = machines;
+}
 
 struct loop_function *loop_library_find(const struct loop_library *library, const char *name,
                                         enum element e)

@@ -6,8 +6,8 @@
 static bool matches(const struct capability *row, const struct capability *want)
 {
         return row->op == want->op && row->element == want->element && row->to == want->to &&
-               row->level == want->level && row->lanes == want->lanes && row->lane == want->lane && row->loaded == want->loaded &&
-               row->scalar == want->scalar &&
+               row->level == want->level && row->lanes == want->lanes && row->lane == want->lane &&
+               row->loaded == want->loaded && row->scalar == want->scalar &&
                (row->op != LOOP_CALL || !strcmp(row->function, want->function));
 }
 
@@ -30,7 +30,8 @@ static const struct capability *find(const struct target *t, struct capability w
         for (t = target_widest(t); t; t = t->base) {
                 if (lanes > 1 && target_lanes(t, E_F32) != lanes)
                         continue;
-                for (const struct capability *row = capability_first(t); row; row = capability_next(t, row))
+                for (const struct capability *row = capability_first(t); row;
+                     row = capability_next(t, row))
                         if (matches(row, &want))
                                 return row;
         }
@@ -39,7 +40,8 @@ static const struct capability *find(const struct target *t, struct capability w
 
 static const struct capability *find_plain(const struct target *t, int op, struct loop_type type)
 {
-        return find(t, (struct capability){ .op = (uint8_t)op, .element = type.element }, type.lanes);
+        return find(t, (struct capability){ .op = (uint8_t)op, .element = type.element },
+                    type.lanes);
 }
 
 const struct capability *capability_of_type(const struct target *t, struct loop_type type)
@@ -63,7 +65,8 @@ const struct capability *capability_of_tiles(const struct target *t, enum capabi
         return find(t, (struct capability){ .op = (uint8_t)op, .element = E_F32 }, 0);
 }
 
-const struct capability *capability_of_products(const struct target *t, enum element x, enum element w)
+const struct capability *capability_of_products(const struct target *t, enum element x,
+                                                enum element w)
 {
         return find(t,
                     (struct capability){ .op = CAN_TILE_MULTIPLY,
@@ -141,8 +144,8 @@ static bool is_negation(const struct loop_expr *e) { return e->op == LOOP_NEG; }
 /* 1 + n for lane n of a vector of MULTIPLY_LANES in all lanes, else 0 */
 static int lane_in_all(const struct loop_expr *e)
 {
-        bool lane =
-                e->op == LOOP_SPLAT && e->args[0]->op == LOOP_LANE && e->args[0]->args[0]->type.lanes == MULTIPLY_LANES;
+        bool lane = e->op == LOOP_SPLAT && e->args[0]->op == LOOP_LANE &&
+                    e->args[0]->args[0]->type.lanes == MULTIPLY_LANES;
         return lane ? 1 + (int)e->args[0]->args[1]->literal.u : 0;
 }
 
@@ -154,7 +157,8 @@ static bool is_whole_load(const struct loop_expr *e)
 }
 
 /* the row for e whose operand is a lane of a vector; NULL: it has no such operand, or row */
-static const struct capability *find_lane(const struct target *t, struct capability want, const struct loop_expr *operand, int lanes)
+static const struct capability *find_lane(const struct target *t, struct capability want,
+                                          const struct loop_expr *operand, int lanes)
 {
         const struct capability *row = NULL;
         want.lane = (uint8_t)lane_in_all(operand);
@@ -179,8 +183,9 @@ static bool has_scalar(const struct loop_expr *e)
 struct loop_expr *capability_operand(const struct capability *row, const struct loop_expr *e, int k)
 {
         struct loop_expr *operand = e->args[k];
-        bool negated = row->op == CAN_FMA_LESS ? k == 2
-                                                 : row->op == CAN_FMA_FROM && k == (is_negation(e->args[0]) ? 0 : 1);
+        bool negated = row->op == CAN_FMA_LESS
+                               ? k == 2
+                               : row->op == CAN_FMA_FROM && k == (is_negation(e->args[0]) ? 0 : 1);
         if (negated || (row->op == CAN_CAST_ROUNDED && loop_is_round(operand)))
                 return operand->args[0];
         if (row->scalar && k == scalar_operand(row->op))
@@ -188,10 +193,14 @@ struct loop_expr *capability_operand(const struct capability *row, const struct 
         return row->lane && k == (row->op == LOOP_CALL) ? operand->args[0]->args[0] : operand;
 }
 
-static const struct capability *capability_of_call(const struct target *t, const struct loop_expr *e)
+static const struct capability *capability_of_call(const struct target *t,
+                                                   const struct loop_expr *e)
 {
-        struct capability want = { .op = LOOP_CALL, .element = e->type.element, .function = e->function->name };
-        const struct capability *row = e->arity > 1 ? find_lane(t, want, e->args[1], e->type.lanes) : NULL;
+        struct capability want = { .op = LOOP_CALL,
+                                   .element = e->type.element,
+                                   .function = e->function->name };
+        const struct capability *row =
+                e->arity > 1 ? find_lane(t, want, e->args[1], e->type.lanes) : NULL;
         want.scalar = !row && has_scalar(e);
         if (want.scalar)
                 row = find(t, want, e->type.lanes);
@@ -206,19 +215,28 @@ static const struct capability *capability_of_fma(const struct target *t, const 
         int op = less == from ? (int)LOOP_FMA : less ? CAN_FMA_LESS : CAN_FMA_FROM;
         const struct capability *row = NULL;
         if (op == LOOP_FMA)
-                row = find_lane(t, (struct capability){ .op = LOOP_FMA, .element = e->type.element }, e->args[0], e->type.lanes);
+                row = find_lane(t,
+                                (struct capability){ .op = LOOP_FMA, .element = e->type.element },
+                                e->args[0], e->type.lanes);
         if (!row && op == LOOP_FMA && has_scalar(e))
-                row = find(t, (struct capability){ .op = LOOP_FMA, .element = e->type.element, .scalar = true }, e->type.lanes);
+                row = find(t,
+                           (struct capability){
+                                   .op = LOOP_FMA, .element = e->type.element, .scalar = true },
+                           e->type.lanes);
         if (!row)
                 row = find_plain(t, op, e->type);
         return row || op == LOOP_FMA ? row : find_plain(t, LOOP_FMA, e->type);
 }
 
-static const struct capability *capability_of_cast(const struct target *t, const struct loop_expr *e)
+static const struct capability *capability_of_cast(const struct target *t,
+                                                   const struct loop_expr *e)
 {
-        struct capability want = { .op = (uint8_t)e->op, .element = e->args[0]->type.element, .to = e->type.element };
+        struct capability want = { .op = (uint8_t)e->op,
+                                   .element = e->args[0]->type.element,
+                                   .to = e->type.element };
         const struct capability *row = NULL;
-        if (e->op == LOOP_CAST && element_is_float(e->args[0]->type.element) && loop_is_rounded(e->args[0])) {
+        if (e->op == LOOP_CAST && element_is_float(e->args[0]->type.element) &&
+            loop_is_rounded(e->args[0])) {
                 want.op = CAN_CAST_ROUNDED;
                 row = find(t, want, e->type.lanes);
                 row = row && row->calls && !loop_is_round(e->args[0]) ? NULL : row;
@@ -227,7 +245,8 @@ static const struct capability *capability_of_cast(const struct target *t, const
         return row ? row : find(t, want, e->type.lanes);
 }
 
-static const struct capability *capability_of_load(const struct target *t, const struct loop_expr *e)
+static const struct capability *capability_of_load(const struct target *t,
+                                                   const struct loop_expr *e)
 {
         bool gather = e->args[0]->type.lanes > 1;
         if (e->group)

@@ -299,7 +299,8 @@ bool loop_expr_same(const struct loop_expr *a, const struct loop_expr *b)
                 return true;
         if (a->op != b->op || !loop_type_same(a->type, b->type) || a->arity != b->arity ||
             a->variable != b->variable || a->buffer != b->buffer || a->function != b->function ||
-            a->column != b->column || a->group != b->group || a->literal.u != b->literal.u)    /* bits: 0.0 is not -0.0 */
+            a->column != b->column || a->group != b->group ||
+            a->literal.u != b->literal.u) /* bits: 0.0 is not -0.0 */
                 return false;
         for (int i = 0; i < a->arity; i++)
                 if (!a->args[i] != !b->args[i] ||
@@ -317,9 +318,11 @@ void loop_expr_walk(struct loop_expr *e, void (*visit)(struct loop_expr *e, void
                         loop_expr_walk(e->args[i], visit, context);
 }
 
-static void walk_transfer(const struct loop_transfer *t, void (*visit)(struct loop_expr *e, void *context), void *context)
+static void walk_transfer(const struct loop_transfer *t,
+                          void (*visit)(struct loop_expr *e, void *context), void *context)
 {
-        struct loop_expr *const exprs[] = { t->rows, t->columns, t->pad[0], t->pad[1], t->pad[2], t->pad[3] };
+        struct loop_expr *const exprs[] = { t->rows,   t->columns, t->pad[0],
+                                            t->pad[1], t->pad[2],  t->pad[3] };
         for (int i = 0; i < 6; i++)
                 if (exprs[i])
                         loop_expr_walk(exprs[i], visit, context);

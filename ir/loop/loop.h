@@ -48,14 +48,14 @@
  * Vectors: %x<8>[i] loads eight elements, %x<8>[i, mask] where the mask says so (0 elsewhere),
  * %x[ramp<8>(i, 2)] gathers; store %y[i] = v mask m streaming. Register tiles: var %acc :
  * f32x8[6][2], set %acc{1, 0} = ... Words: %x<16 u32 of 4>[i] loads 16 words of four elements each,
- * the first in the lowest bits; of 8 bits they fill a u32, of fewer bits in all they are extended by
- * their signs. Calls with scalars: call @k(@a, @b; 3, 4). An argument may
- * begin behind its buffer's first element: call @k(@a + %t * 256, @b). What `outline` makes of the
- * loop above: task @conv1_task(%x: in f32[784], %w: in f32[200], %y: out f32[6272], %m: index) { ...
- * and launch @conv1_task(%x, %w, %y; 0 to 8) in the kernel. Behind a kernel's parameters
- * stand its flops, and which of them are computed again; behind the brace its location and summary:
- * they are read back. ; opens any other comment. main reads a buffer as @flag[0].
- */
+ * the first in the lowest bits; of 8 bits they fill a u32, of fewer bits in all they are extended
+ * by their signs. Calls with scalars: call @k(@a, @b; 3, 4). An argument may begin behind its
+ * buffer's first element: call @k(@a + %t * 256, @b). What `outline` makes of the loop above: task
+ * @conv1_task(%x: in f32[784], %w: in f32[200], %y: out f32[6272], %m: index) { ... and launch
+ * @conv1_task(%x, %w, %y; 0 to 8) in the kernel. Behind a kernel's parameters stand its flops, and
+ * which of them are computed again; behind the brace its location and summary: they are read back.
+ * ; opens any other comment. main reads a buffer as @flag[0].
+ * */
 #ifndef IR_LOOP_H
 #define IR_LOOP_H
 
@@ -82,7 +82,8 @@ static inline bool loop_type_same(struct loop_type a, struct loop_type b)
 static inline bool loop_is_compute(enum element e) { return element_info[e].compute == e; }
 
 /* Expressions and blocks nest no deeper than this (verified): whoever walks them may recurse. */
-enum { EXPR_DEPTH_MAX = 1000, BLOCK_DEPTH_MAX = 200, TILE_MAX = 64 };     /* TILE_MAX: rows, columns */
+/* TILE_MAX: rows, columns */
+enum { EXPR_DEPTH_MAX = 1000, BLOCK_DEPTH_MAX = 200, TILE_MAX = 64 };
 enum { LOOP_VERSION = 5 };              /* of the text form, the newest */
 #define EXTENT_MAX (INT64_C(1) << 59)             /* elements of a buffer; bytes fit int64_t */
 
@@ -94,7 +95,8 @@ enum loop_space {
         SPACE_WORKSPACE,                /* in `region` at `offset` once planned */
         SPACE_VIEW,                     /* part of another buffer, from view_offset elements on */
         SPACE_PARAMETER,                /* of a kernel */
-        SPACE_STACK, SPACE_SHARED,      /* from an alloc statement; shared: by the warps of a gpu_block */
+        SPACE_STACK, SPACE_SHARED,      /* from an alloc statement; shared: by the warps of a
+                                         * gpu_block */
         SPACE_CLUSTER,                  /* likewise, by the blocks of a gpu_cluster */
         SPACE_LANES,                    /* likewise; lanes of a warp have a part each */
         SPACE_MEMORY                    /* likewise, in a memory of the stream's machine */
@@ -106,7 +108,8 @@ struct loop_buffer {
         enum element element;
         int64_t extent;                 /* elements (upper bound) */
         enum loop_space space;
-        /* inputs, outputs and workspace: which of the program's entries they belong to; constants are those of all */
+        /* inputs, outputs and workspace: which of the program's entries they belong to;
+         * constants are those of all */
         int entry;
         /* inputs and outputs */
         const char *port;               /* the model's own name */
@@ -124,8 +127,9 @@ struct loop_buffer {
         int64_t view_offset;            /* elements */
         /* memories of machines */
         int memory;                     /* which (ir/target/machine.h) */
-        int place_count;                /* where it begins there, in elements: each execution of its alloc takes the next of
-                                         * these places, and the first after the last; 0: nobody has said yet */
+        int place_count; /* where it begins there, in elements: each execution of its alloc takes
+                          * the next of these places, and the first after the last; 0: nobody has
+                          * said yet */
         int64_t *places;
         /* parameters */
         enum loop_access access;
@@ -171,9 +175,9 @@ struct loop_variable {
                                          * coordinates */
         struct tile_range registers;    /* its hardware tiles */
         int warps;                      /* so many warps have their own; 0: it is one */
-        struct loop_buffer *base;       /* of a let that is an index: C computes &base[index] in its
-                                         * place, for it is used as a subscript of base alone; NULL: an
-                                         * index as any other */
+        struct loop_buffer *base; /* of a let that is an index: C computes &base[index] in its
+                                   * place, for it is used as a subscript of base alone; NULL: an
+                                   * index as any other */
         enum { VARIABLE_LOOP, VARIABLE_LET, VARIABLE_VAR, VARIABLE_PARAMETER } kind;
         int number;                     /* scratch */
 };
@@ -195,52 +199,68 @@ struct loop_expr {
 /* ---- statements ---- */
 
 enum loop_stmt_kind {
-        STMT_FOR,                       /* for variable = a to b step `step` { body }; a, b
-                                         * evaluated once, end exclusive */
-        STMT_WHILE,                     /* while a { body } */
-        STMT_IF,                        /* if a { body } else { other } */
-        STMT_LET, STMT_VAR,             /* variable = a; a NULL in VAR: zero */
-        STMT_SET,                       /* variable = a; tile entries: {row, column} = a */
-        STMT_STORE,                     /* buffer[a] = b, mask c or NULL */
-        STMT_CALL,                      /* function(buffers..., scalars...): a kernel, from main */
-        STMT_LAUNCH,                    /* function(buffers..., scalars..., i): a task, from a
-                                         * kernel, for each i from a to b in steps of `step` */
-        STMT_FAIL,                      /* leave the program with code */
-        STMT_RETURN,                    /* a: last statement of a library function */
-        STMT_ALLOC,                     /* buffer lives until the end of this block */
-        STMT_PREFETCH,                  /* `step` elements of buffer from a on; `code`, a hint without
-                                         * meaning: 0 to L1, 1 to L2, 2 non-temporal, and in grid form
-                                         * 3: a warp's lanes load weights of a product into registers */
-        STMT_KEEP,                      /* variable, a vector or an index, has a register up to here,
-                                         * and an index is not looked through: a hint to C
-                                         * compilers, no meaning */
-        STMT_TILES,                     /* from here on, hardware tiles are for sums of this shape;
-                                         * all 0: there are none */
-        STMT_MULTIPLY,                  /* variable += buffer[a..] times weights[b..], by function; buffer NULL: sums a times .. */
-        STMT_UNLOAD,                    /* buffer[a..] = variable, row by row */
-        STMT_SCALE,                     /* variable = variable times buffer[a..], a factor for each position */
+        STMT_FOR, /* for variable = a to b step `step` { body }; a, b
+                   * evaluated once, end exclusive */
+        STMT_WHILE, /* while a { body } */
+        STMT_IF, /* if a { body } else { other } */
+        STMT_LET,
+        STMT_VAR, /* variable = a; a NULL in VAR: zero */
+        STMT_SET, /* variable = a; tile entries: {row, column} = a */
+        STMT_STORE, /* buffer[a] = b, mask c or NULL */
+        STMT_CALL, /* function(buffers..., scalars...): a kernel, from main */
+        STMT_LAUNCH, /* function(buffers..., scalars..., i): a task, from a
+                      * kernel, for each i from a to b in steps of `step` */
+        STMT_FAIL, /* leave the program with code */
+        STMT_RETURN, /* a: last statement of a library function */
+        STMT_ALLOC, /* buffer lives until the end of this block */
+        STMT_PREFETCH, /* `step` elements of buffer from a on; `code`, a hint without
+                        * meaning: 0 to L1, 1 to L2, 2 non-temporal, and in grid form
+                        * 3: a warp's lanes load weights of a product into registers */
+        STMT_KEEP, /* variable, a vector or an index, has a register up to here,
+                    * and an index is not looked through: a hint to C
+                    * compilers, no meaning */
+        STMT_TILES, /* from here on, hardware tiles are for sums of this shape;
+                     * all 0: there are none */
+        STMT_MULTIPLY, /* variable += buffer[a..] times weights[b..], by function;
+                        * buffer NULL: sums a times .. */
+        STMT_UNLOAD, /* buffer[a..] = variable, row by row */
+        STMT_SCALE, /* variable = variable times buffer[a..], a factor for each
+                     * position */
         /* of kernels in grid form alone, up to LAUNCH_DEPENDENTS: ir/loop/loop_grid.h */
-        STMT_TAKE, STMT_GIVE,           /* buffer, a lane's, = what lane a has of variable; and back */
-        STMT_COPY,                      /* buffer[a..] = source[b..], `code` elements a lane, or zeros where
-                                         * the mask c, or NULL, does not say so */
-        STMT_COMMIT,                    /* what was copied since the last one is a group */
-        STMT_WAIT,                      /* for all but the last `code` groups */
-        STMT_SETTLE,                    /* all but the last `code` products of warp groups are done */
-        STMT_LAUNCH_WAIT,               /* until the launch before this one has ended and its stores are seen */
-        STMT_LAUNCH_DEPENDENTS,         /* the launch behind this one may begin */
+        STMT_TAKE,
+        STMT_GIVE, /* buffer, a lane's, = what lane a has of variable; and back
+                    */
+        STMT_COPY, /* buffer[a..] = source[b..], `code` elements a lane, or zeros where
+                    * the mask c, or NULL, does not say so */
+        STMT_COMMIT, /* what was copied since the last one is a group */
+        STMT_WAIT, /* for all but the last `code` groups */
+        STMT_SETTLE, /* all but the last `code` products of warp groups are done
+                      */
+        STMT_LAUNCH_WAIT, /* until the launch before this one has ended and its stores
+                           * are seen */
+        STMT_LAUNCH_DEPENDENTS, /* the launch behind this one may begin */
         /* of streams alone: ir/loop/stream.h */
-        STMT_TRANSFER,                  /* buffer[a..] = source[b..], row by row: `transfer`; one of the two is memory of the machine */
-        STMT_RESET,                     /* buffer[a..] = 0: an element of sums */
-        STMT_PRODUCT,                   /* buffer[a..] += source[b..] times weights[c..]; code 1: = */
-        STMT_APPLY,                     /* buffer[a..] = buffer[a..] `code` source[b..], or b where source is NULL */
-        STMT_ACTIVATE,                  /* buffer[a..] = what `activation` makes of source[b..], with weights[c..] or NULL */
-        STMT_PUSH, STMT_POP,            /* a token in `queue`: push stands in the stage it is from, pop where it goes to */
-        STMT_AWAIT                      /* stage queue.to waits until `step` statements of stage queue.from are done */
+        STMT_TRANSFER, /* buffer[a..] = source[b..], row by row: `transfer`; one of
+                        * the two is memory of the machine */
+        STMT_RESET, /* buffer[a..] = 0: an element of sums */
+        STMT_PRODUCT, /* buffer[a..] += source[b..] times weights[c..]; code 1: =
+                       */
+        STMT_APPLY, /* buffer[a..] = buffer[a..] `code` source[b..], or b where
+                     * source is NULL */
+        STMT_ACTIVATE, /* buffer[a..] = what `activation` makes of source[b..],
+                        * with weights[c..] or NULL */
+        STMT_PUSH,
+        STMT_POP, /* a token in `queue`: push stands in the stage it is from,
+                   * pop where it goes to */
+        STMT_AWAIT /* stage queue.to waits until `step` statements of stage
+                    * queue.from are done */
 };
-/* Of a transfer, what is not where. All index expressions; columns and padding in elements of the memory, step in the buffer's. */
+/* Of a transfer, what is not where. All index expressions; columns and padding in elements of
+ * the memory, step in the buffer's. */
 struct loop_transfer {
         struct loop_expr *rows, *columns;
-        struct loop_expr *pad[4];       /* zeros above, below, left, right of what is loaded; NULL: none */
+        struct loop_expr *pad[4];       /* zeros above, below, left, right of what is loaded; NULL:
+                                         * none */
         int64_t step;                   /* from row to row, outside of the machine's memory */
 };
 /* Of an activation; lanes: each number has an amount of its own to shift by. */
@@ -251,14 +271,27 @@ struct loop_queue { int from, to; };    /* stages of the machine; of tokens, nei
  * stand around it); sets no variable and reads no register tile from outside, and holds no fail.
  * That no iteration reads or writes what another one writes is for who makes such a loop to know.
  *
- * COUNT: by a counter of a machine's instruction; LIST: its iterations are places of a list that the instruction goes through
- * (ir/loop/stream.h). GPU_CLUSTER, BLOCK, WARP, LANE: of kernels in grid form (ir/loop/loop_grid.h). */
-enum loop_for_kind { FOR_SERIAL, FOR_UNROLL, FOR_PARALLEL, FOR_COUNT, FOR_LIST, FOR_GPU_CLUSTER, FOR_GPU_BLOCK, FOR_GPU_WARP, FOR_GPU_LANE };
+ * COUNT: by a counter of a machine's instruction; LIST: its iterations are places of a list that
+ * the instruction goes through (ir/loop/stream.h). GPU_CLUSTER, BLOCK, WARP, LANE: of kernels in
+ * grid form (ir/loop/loop_grid.h). */
+enum loop_for_kind {
+        FOR_SERIAL,
+        FOR_UNROLL,
+        FOR_PARALLEL,
+        FOR_COUNT,
+        FOR_LIST,
+        FOR_GPU_CLUSTER,
+        FOR_GPU_BLOCK,
+        FOR_GPU_WARP,
+        FOR_GPU_LANE
+};
 
 /* What stands behind a GPU_WARP or GPU_LANE loop of a kernel in grid form (ir/loop/loop_grid.h). */
 enum loop_barrier {
-        BARRIER_WHOLE,                  /* all that ran the loop wait: the block's warps, or the warp's lanes */
-        BARRIER_WARP,                   /* behind a GPU_WARP loop: each warp's lanes wait for each other alone */
+        BARRIER_WHOLE,                  /* all that ran the loop wait: the block's warps, or the
+                                         * warp's lanes */
+        BARRIER_WARP,                   /* behind a GPU_WARP loop: each warp's lanes wait for each
+                                         * other alone */
         BARRIER_NONE                    /* nobody waits */
 };
 
@@ -266,7 +299,8 @@ struct loop_stmt {
         enum loop_stmt_kind kind;
         struct loop_stmt *next;
         struct loop_variable *variable;
-        struct loop_buffer *buffer, *weights, *source;    /* MULTIPLY; COPY, TRANSFER, PRODUCT, APPLY */
+        struct loop_buffer *buffer, *weights, *source;    /* MULTIPLY; COPY, TRANSFER, PRODUCT,
+                                                           * APPLY */
         struct loop_tiles tiles;        /* TILES, MULTIPLY, UNLOAD, SCALE, TAKE, GIVE: all of it */
         struct loop_transfer *transfer; /* TRANSFER */
         struct loop_activation *activation;       /* ACTIVATE */
@@ -277,18 +311,19 @@ struct loop_stmt {
         enum loop_barrier barrier;      /* FOR of warps or lanes */
         int row, column;                /* SET of a tile entry */
         bool streaming;                 /* STORE: past the caches, no meaning */
-        int vector;                     /* STORE of a lane: this one and the vector - 1 statements behind it
-                                         * are one access; 0: it is by itself */
-        int code;                       /* FAIL, PREFETCH, COPY, WAIT; APPLY: LOOP_MIN, MAX, ADD, SHR or SHL; PRODUCT */
+        int vector; /* STORE of a lane: this one and the vector - 1 statements behind it
+                     * are one access; 0: it is by itself */
+        int code;                       /* FAIL, PREFETCH, COPY, WAIT; APPLY: LOOP_MIN, MAX, ADD,
+                                         * SHR or SHL; PRODUCT */
         struct loop_block *body, *other;
         struct loop_function *function; /* CALL, LAUNCH; MULTIPLY: of the library */
-        const char *location;           /* CALL: nodes of the model it computes, where its kernel was
-                                         * written for others; safe text, or NULL */
+        const char *location; /* CALL: nodes of the model it computes, where its kernel was
+                               * written for others; safe text, or NULL */
         struct loop_buffer **buffers;   /* CALL, LAUNCH: one per buffer parameter */
         struct loop_expr **offsets;     /* CALL: elements of its buffer that lie before each
                                          * argument; NULL, or NULL entries: 0 */
-        struct loop_expr **scalars;     /* CALL: one per scalar parameter; LAUNCH: variables, one per
-                                         * scalar parameter but the last: loop_scalar_count */
+        struct loop_expr **scalars; /* CALL: one per scalar parameter; LAUNCH: variables, one per
+                                     * scalar parameter but the last: loop_scalar_count */
 };
 struct loop_block { struct loop_stmt *first, **end; };
 
@@ -296,7 +331,13 @@ struct loop_block { struct loop_stmt *first, **end; };
 
 /* TASK: its calls may run in any order and at the same time, as iterations of a PARALLEL loop, and
  * it holds no fail and no launch. */
-enum loop_function_kind { FUNCTION_KERNEL, FUNCTION_TASK, FUNCTION_LIBRARY, FUNCTION_MAIN, FUNCTION_STREAM };
+enum loop_function_kind {
+        FUNCTION_KERNEL,
+        FUNCTION_TASK,
+        FUNCTION_LIBRARY,
+        FUNCTION_MAIN,
+        FUNCTION_STREAM
+};
 struct machine;
 struct loop_function {
         enum loop_function_kind kind;
@@ -343,14 +384,16 @@ struct loop_region {
 };
 
 struct loop_library;
-/* What a program is called by: a main, whose ports are the buffers of spaces INPUT and OUTPUT with its number in `entry`, in
- * their order, and whose own part of the plan begins at the workspace's begin, because one entry runs at a time. */
+/* What a program is called by: a main, whose ports are the buffers of spaces INPUT and OUTPUT
+ * with its number in `entry`, in their order, and whose own part of the plan begins at the
+ * workspace's begin, because one entry runs at a time. */
 struct loop_entry {
         const char *name;               /* unique among entries: an identifier, or "main" */
         struct loop_function *main;
         /* filled in by planning, bytes */
         int64_t workspace_size;
-        int64_t live_peak;              /* largest sum of live bytes over main: no plan is below it */
+        int64_t live_peak;              /* largest sum of live bytes over main: no plan is below it
+                                         */
 };
 
 struct loop_program {
@@ -358,8 +401,10 @@ struct loop_program {
         const char *name;
         char source[65];
         const char *command;            /* options that shaped it so far, safe text, or "" */
-        const char *within;             /* as its module's: what is done to stay within --max-ram, or "" */
-        const char *passes_done;        /* comma list of the passes it and its module went through, or "" */
+        const char *within;             /* as its module's: what is done to stay within --max-ram,
+                                         * or "" */
+        const char *passes_done;        /* comma list of the passes it and its module went through,
+                                         * or "" */
         struct loop_buffer *buffers, **buffers_end;
         struct loop_function *kernels, **kernels_end;     /* tasks stand before who launches them */
         struct loop_entry *entries;     /* at least one */
@@ -379,7 +424,8 @@ struct loop_program *loop_program_new(struct arena *arena, const char *name,
                                       const struct loop_library *library);
 /* A new program has one entry, main; a further one, with an empty main. */
 struct loop_entry *loop_entry_add(struct loop_program *p, const char *name);
-/* The only entry, for what does not know several yet: it ends the compiler where there are more. And its main. */
+/* The only entry, for what does not know several yet: it ends the compiler where there are more.
+ * And its main. */
 struct loop_entry *loop_only_entry(const struct loop_program *p);
 struct loop_function *loop_main(const struct loop_program *p);
 /* of the entry that needs most */
@@ -389,7 +435,8 @@ struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, en
                                     int64_t extent, enum loop_space space); /* name made unique */
 struct loop_function *loop_function_new(struct arena *arena, enum loop_function_kind kind,
                                         const char *name);
-/* The names of f's parameters, variables and buffers, so that text_identifier finds new ones. In the arena. */
+/* The names of f's parameters, variables and buffers, so that text_identifier finds new ones. In
+ * the arena. */
 struct names *loop_names_of(struct arena *arena, const struct loop_function *f);
 /* name made unique */
 void loop_kernel_add(struct loop_program *p, struct loop_function *kernel);
@@ -462,8 +509,10 @@ struct loop_expr *loop_call(struct arena *arena, struct loop_function *f,
                             struct loop_expr *const *args);
 int loop_call_lanes(const struct loop_function *f, const struct loop_expr *first);
 bool loop_is_int(const struct loop_expr *e, int64_t *value);      /* an integer or index literal */
-bool loop_is_round(const struct loop_expr *e);                    /* a call of the library's round */
-bool loop_is_rounded(const struct loop_expr *e);                  /* that, and perhaps moved by a whole number: whole itself, NaN or infinite */
+/* a call of the library's round */
+bool loop_is_round(const struct loop_expr *e);
+/* that, and perhaps moved by a whole number: whole itself, NaN or infinite */
+bool loop_is_rounded(const struct loop_expr *e);
 /* structurally equal */
 bool loop_expr_same(const struct loop_expr *a, const struct loop_expr *b);
 void loop_expr_walk(struct loop_expr *e, void (*visit)(struct loop_expr *e, void *context),
@@ -476,7 +525,10 @@ void loop_walk_mains(const struct loop_program *p, void (*stmt)(struct loop_stmt
                      void (*expr)(struct loop_expr *e, void *context), void *context);
 
 /* a statement on sums in hardware tiles, TILES apart */
-static inline bool loop_is_of_tiles(const struct loop_stmt *s) { return s->kind >= STMT_MULTIPLY && s->kind <= STMT_GIVE; }
+static inline bool loop_is_of_tiles(const struct loop_stmt *s)
+{
+        return s->kind >= STMT_MULTIPLY && s->kind <= STMT_GIVE;
+}
 /* sums that a MULTIPLY multiplies; NULL: it reads a buffer */
 static inline struct loop_variable *loop_multiplied(const struct loop_stmt *s)
 {
@@ -487,8 +539,8 @@ static inline enum element loop_multiplied_element(const struct loop_stmt *s)
 {
         return s->buffer ? s->buffer->element : s->weights->element;
 }
-/* Such a one as statements on vectors, `sums` being its variable as f32x16, x likewise what it multiplies, or NULL
- * (loop_tiles.c) */
+/* Such a one as statements on vectors, `sums` being its variable as f32x16, x likewise what it
+ * multiplies, or NULL (loop_tiles.c) */
 struct loop_block *loop_tiles_expand(struct arena *arena, const struct loop_stmt *s,
                                      struct loop_variable *sums, struct loop_variable *x);
 

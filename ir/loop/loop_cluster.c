@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Places in memory of a cluster: which block has it, and where among its own. A place is a sum; terms that are multiples of what a block has
- * say which block, and the others are within that, as their bounds prove. */
+/* Places in memory of a cluster: which block has it, and where among its own. A place is a sum;
+ * terms that are multiples of what a block has say which block, and the others are within that,
+ * as their bounds prove. */
 #include "ir/loop/loop_bounds.h"
 #include "ir/loop/loop_grid.h"
 
@@ -31,13 +32,16 @@ static void add_term(struct place *p, struct loop_expr *e, int depth)
                 add(p, &p->block, loop_index(p->arena, value / p->part));
                 add(p, &p->within, loop_index(p->arena, value % p->part));
         } else if (e->op == LOOP_MUL && loop_is_int(e->args[1], &value) && value % p->part == 0) {
-                add(p, &p->block, loop_op(p->arena, LOOP_MUL, e->args[0], loop_index(p->arena, value / p->part), NULL));
+                add(p, &p->block,
+                    loop_op(p->arena, LOOP_MUL, e->args[0], loop_index(p->arena, value / p->part),
+                            NULL));
         } else {
                 add(p, &p->within, e);
         }
 }
 
-bool loop_cluster_place(struct arena *arena, const struct loop_bounds *bounds, const struct loop_expr *index, int64_t part, int64_t span,
+bool loop_cluster_place(struct arena *arena, const struct loop_bounds *bounds,
+                        const struct loop_expr *index, int64_t part, int64_t span,
                         struct loop_expr **block, struct loop_expr **within)
 {
         struct place p = { .arena = arena, .part = part };

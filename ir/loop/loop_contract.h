@@ -7,9 +7,9 @@
 
 #include "ir/loop/loop.h"
 
-/* A copy of e, on vectors, in which sums of products are fma, and calls those of twins. rounded: e is to
- * become a whole number; such sums stay what they are, there and below `round`. *count grows by how
- * many. */
+/* A copy of e, on vectors, in which sums of products are fma, and calls those of twins. rounded:
+ * e is to become a whole number; such sums stay what they are, there and below `round`. *count
+ * grows by how many. */
 struct loop_expr *loop_contract(struct arena *arena, const struct loop_library *library,
                                 const struct loop_expr *e, bool rounded, int *count);
 

@@ -134,7 +134,8 @@ static void add_wait(const struct loop_copies *c, struct loop_block *block, int 
                         continue;
                 struct loop_stmt *loop = each_element(arena, block, l->buffer);
                 struct loop_expr *e = loop_use(arena, loop->variable);
-                struct loop_expr *group = let(arena, loop->body, "g", loop_load(arena, l->group, e));
+                struct loop_expr *group =
+                        let(arena, loop->body, "g", loop_load(arena, l->group, e));
                 struct loop_expr *last = loop_op(arena, LOOP_SUB, loop_use(arena, c->groups),
                                                  loop_int(arena, E_I32, n), NULL);
                 struct loop_expr *zero = loop_int(arena, E_I32, 0);
@@ -165,7 +166,8 @@ static void add_copy(const struct loop_copies *c, struct arena *arena, struct lo
 {
         const struct late *l = late_of(c, s->buffer);
         int lanes = s->a->type.lanes;
-        struct loop_expr *to = let(arena, block, "to", s->a), *from = let(arena, block, "from", s->b),
+        struct loop_expr *to = let(arena, block, "to", s->a),
+                         *from = let(arena, block, "from", s->b),
                          *mask = s->c ? let(arena, block, "there", s->c) : NULL;
         for (int k = 0; k < s->code; k++) {
                 struct loop_expr *at = plus(arena, to, k);

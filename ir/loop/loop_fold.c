@@ -405,13 +405,16 @@ bool loop_is_round(const struct loop_expr *e)
 bool loop_is_rounded(const struct loop_expr *e)
 {
         if (e->op == LOOP_ADD) {
-                const struct loop_expr *by = e->args[1]->op == LOOP_SPLAT ? e->args[1]->args[0] : e->args[1];
-                return by->op == LOOP_LITERAL && by->literal.f == trunc(by->literal.f) && loop_is_rounded(e->args[0]);
+                const struct loop_expr *by =
+                        e->args[1]->op == LOOP_SPLAT ? e->args[1]->args[0] : e->args[1];
+                return by->op == LOOP_LITERAL && by->literal.f == trunc(by->literal.f) &&
+                       loop_is_rounded(e->args[0]);
         }
         return loop_is_round(e);
 }
 
-/* f32(i32(u8(e)) - k), e rounded: min(max(e, 0), 255) - k; e that is NaN is 0. NULL: a is no such */
+/* f32(i32(u8(e)) - k), e rounded: min(max(e, 0), 255) - k; e that is NaN is 0. NULL: a is no
+ * such */
 static struct loop_expr *restored(struct arena *arena, enum element to, struct loop_expr *a)
 {
         int64_t less = 0;

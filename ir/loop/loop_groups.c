@@ -2,13 +2,19 @@
 /* What products of warp groups mean, in plain statements: each warp multiplies its own positions,
  * either at once, or as late as may be. A kernel that settles as it must computes the same in both.
  *
- * Late: places of operands are put aside in a circular buffer until a settle, or until it is full, so that what
- * lies there then is multiplied. `made` counts products, `done` those of them that are done. */
+ * Late: places of operands are put aside in a circular buffer until a settle, or until it is
+ * full, so that what lies there then is multiplied. `made` counts products, `done` those of them
+ * that are done. */
 #include "ir/loop/loop_grid.h"
 
 /* sums that are declared where a statement stands */
 struct scope { const struct loop_variable *sums; const struct scope *outer; };
-struct product { const struct loop_stmt *multiply; const struct scope *scope; int number; struct product *next; };
+struct product {
+        const struct loop_stmt *multiply;
+        const struct scope *scope;
+        int number;
+        struct product *next;
+};
 struct settle { const struct loop_stmt *stmt; const struct scope *scope; struct settle *next; };
 
 struct loop_products {
@@ -22,7 +28,10 @@ struct loop_products {
 
 /* ---- at once ---- */
 
-static struct loop_expr *expr(const struct loop_expr *e) { return (struct loop_expr *)(uintptr_t)e; }
+static struct loop_expr *expr(const struct loop_expr *e)
+{
+        return (struct loop_expr *)(uintptr_t)e;
+}
 
 /* with operands at a and b */
 static void multiply(struct arena *arena, struct loop_block *block, const struct loop_stmt *s,
@@ -34,13 +43,18 @@ static void multiply(struct arena *arena, struct loop_block *block, const struct
         loop->a = loop_index(arena, 0);
         loop->b = loop_index(arena, s->variable->warps);
         const struct loop_tiles *t = &s->tiles;
-        const int64_t own = !s->buffer ? 0 : t->positions % t->rows ? t->positions * t->step : t->positions / t->rows * t->jump;
+        const int64_t own = !s->buffer               ? 0
+                            : t->positions % t->rows ? t->positions * t->step
+                                                     : t->positions / t->rows * t->jump;
         struct loop_stmt *each = loop_append(arena, loop->body, STMT_MULTIPLY), *next = each->next;
         *each = *s;
         each->next = next;
         each->tiles.warp_group = false;
         if (own)
-                each->a = loop_op(arena, LOOP_ADD, a, loop_op(arena, LOOP_MUL, loop_use(arena, loop->variable), loop_index(arena, own), NULL), NULL);
+                each->a = loop_op(arena, LOOP_ADD, a,
+                                  loop_op(arena, LOOP_MUL, loop_use(arena, loop->variable),
+                                          loop_index(arena, own), NULL),
+                                  NULL);
         each->b = b;
 }
 
@@ -111,7 +125,8 @@ struct loop_block *loop_products_begin(const struct loop_products *l)
 
 static struct loop_expr *slot(const struct loop_products *l, struct loop_variable *count)
 {
-        return loop_op(l->arena, LOOP_REM, loop_use(l->arena, count), loop_index(l->arena, PRODUCTS_MAX), NULL);
+        return loop_op(l->arena, LOOP_REM, loop_use(l->arena, count),
+                       loop_index(l->arena, PRODUCTS_MAX), NULL);
 }
 
 static void count(const struct loop_products *l, struct loop_block *block, struct loop_variable *v)
@@ -140,11 +155,13 @@ static struct loop_expr *kept(const struct loop_products *l, struct loop_block *
 }
 
 /* all but the last n; scope: where */
-static void settle(const struct loop_products *l, struct loop_block *block, const struct scope *scope, int n)
+static void settle(const struct loop_products *l, struct loop_block *block,
+                   const struct scope *scope, int n)
 {
         struct arena *arena = l->arena;
         struct loop_stmt *loop = loop_append(arena, block, STMT_WHILE);
-        struct loop_expr *due = loop_op(arena, LOOP_ADD, loop_use(arena, l->done), loop_index(arena, n), NULL);
+        struct loop_expr *due =
+                loop_op(arena, LOOP_ADD, loop_use(arena, l->done), loop_index(arena, n), NULL);
         loop->a = loop_op(arena, LOOP_LT, due, loop_use(arena, l->made), NULL);
         struct loop_expr *x = kept(l, loop->body, l->x), *w = kept(l, loop->body, l->w),
                          *which = kept(l, loop->body, l->which);

@@ -460,8 +460,12 @@ static bool parse_region(struct loop_parser *p)
 
 static bool accept_kind(struct loop_parser *p, enum loop_function_kind *kind)
 {
-        *kind = loop_lex_is(p, "task") ? FUNCTION_TASK : loop_lex_is(p, "stream") ? FUNCTION_STREAM : FUNCTION_KERNEL;
-        return loop_lex_accept(p, *kind == FUNCTION_TASK ? "task" : *kind == FUNCTION_STREAM ? "stream" : "kernel");
+        *kind = loop_lex_is(p, "task")     ? FUNCTION_TASK
+                : loop_lex_is(p, "stream") ? FUNCTION_STREAM
+                                           : FUNCTION_KERNEL;
+        return loop_lex_accept(p, *kind == FUNCTION_TASK     ? "task"
+                                  : *kind == FUNCTION_STREAM ? "stream"
+                                                             : "kernel");
 }
 
 static bool parse_program(struct program_reader *r)

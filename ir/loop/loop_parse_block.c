@@ -186,7 +186,8 @@ bool loop_parse_place(struct loop_parser *p, struct loop_buffer **buffer, struct
         return b && loop_parse_place_in(p, b, buffer, at);
 }
 
-bool loop_parse_place_in(struct loop_parser *p, const struct loop_binding *b, struct loop_buffer **buffer, struct loop_expr **at)
+bool loop_parse_place_in(struct loop_parser *p, const struct loop_binding *b,
+                         struct loop_buffer **buffer, struct loop_expr **at)
 {
         if (!b->buffer)
                 return loop_lex_error(p, "want a buffer before '['");
@@ -195,7 +196,10 @@ bool loop_parse_place_in(struct loop_parser *p, const struct loop_binding *b, st
                loop_lex_expect(p, "]");
 }
 
-static bool parse_place(struct loop_parser *p, struct loop_stmt *s) { return loop_parse_place(p, &s->buffer, &s->a); }
+static bool parse_place(struct loop_parser *p, struct loop_stmt *s)
+{
+        return loop_parse_place(p, &s->buffer, &s->a);
+}
 
 static bool parse_store(struct loop_parser *p, struct loop_stmt *s)
 {
@@ -262,7 +266,8 @@ static bool parse_callee(struct loop_parser *p, struct loop_stmt *s, enum loop_f
                 return false;
         const struct loop_token word = p->token;
         s->function = word.kind == TOKEN_WORD ? map_get(p->kernels, word.start, word.length) : NULL;
-        bool called = s->function && kind == FUNCTION_KERNEL && s->function->kind == FUNCTION_STREAM;
+        bool called =
+                s->function && kind == FUNCTION_KERNEL && s->function->kind == FUNCTION_STREAM;
         if (!s->function || (s->function->kind != kind && !called))
                 return loop_lex_error(p, "no %s is called %s",
                                       kind == FUNCTION_TASK ? "task" : "kernel", loop_lex_shown(p));
@@ -351,7 +356,8 @@ static bool parse_alloc(struct loop_parser *p, struct loop_stmt *s)
         else if (loop_lex_accept(p, "lanes"))
                 b->space = SPACE_LANES;
         else
-                return loop_lex_error(p, "want stack, shared, cluster or lanes, found %s", loop_lex_shown(p));
+                return loop_lex_error(p, "want stack, shared, cluster or lanes, found %s",
+                                      loop_lex_shown(p));
         s->buffer = b;
         return loop_declare(p, b->name, NULL, b);
 }

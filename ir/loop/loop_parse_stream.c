@@ -8,7 +8,8 @@ enum { PLACES_MOST = 16 };
 /* " on NAME" behind a stream's parameters */
 bool loop_parse_machine(struct loop_parser *p)
 {
-        const struct machine *const *all = p->program->library ? p->program->library->machines : NULL;
+        const struct machine *const *all =
+                p->program->library ? p->program->library->machines : NULL;
         if (!loop_lex_expect(p, "on"))
                 return false;
         for (; all && *all; all++)
@@ -19,12 +20,16 @@ bool loop_parse_machine(struct loop_parser *p)
         return loop_lex_error(p, "there is no machine called %s", loop_lex_shown(p));
 }
 
-static bool parse_name_of(struct loop_parser *p, int (*find)(const struct machine *m, const char *name, size_t length), const char *what,
-                          int *number)
+static bool parse_name_of(struct loop_parser *p,
+                          int (*find)(const struct machine *m, const char *name, size_t length),
+                          const char *what, int *number)
 {
-        *number = p->token.kind == TOKEN_WORD ? find(p->function->machine, p->token.start, p->token.length) : -1;
+        *number = p->token.kind == TOKEN_WORD
+                          ? find(p->function->machine, p->token.start, p->token.length)
+                          : -1;
         if (*number < 0)
-                return loop_lex_error(p, "%s has no %s called %s", p->function->machine->name, what, loop_lex_shown(p));
+                return loop_lex_error(p, "%s has no %s called %s", p->function->machine->name, what,
+                                      loop_lex_shown(p));
         loop_lex_next(p);
         return !p->failed;
 }
@@ -36,7 +41,8 @@ bool loop_parse_memory(struct loop_parser *p, struct loop_buffer *b)
         if (!p->function->machine)
                 return loop_lex_error(p, "only a stream has memories of a machine");
         b->space = SPACE_MEMORY;
-        if (!parse_name_of(p, machine_memory_find, "memory", &b->memory) || !loop_lex_accept(p, "at"))
+        if (!parse_name_of(p, machine_memory_find, "memory", &b->memory) ||
+            !loop_lex_accept(p, "at"))
                 return !p->failed;
         do {
                 if (b->place_count == PLACES_MOST)
@@ -48,14 +54,19 @@ bool loop_parse_memory(struct loop_parser *p, struct loop_buffer *b)
         return true;
 }
 
-static struct loop_expr *parse_index(struct loop_parser *p) { return loop_parse_expr(p, LOOP_TYPE(E_INDEX)); }
+static struct loop_expr *parse_index(struct loop_parser *p)
+{
+        return loop_parse_expr(p, LOOP_TYPE(E_INDEX));
+}
 
 bool loop_parse_transfer(struct loop_parser *p, struct loop_stmt *s)
 {
         struct loop_transfer *t = s->transfer = ARENA_NEW(p->arena, struct loop_transfer);
-        if (!loop_parse_place(p, &s->buffer, &s->a) || !loop_lex_expect(p, "=") || !loop_parse_place(p, &s->source, &s->b) ||
-            !loop_lex_expect(p, "rows") || !(t->rows = parse_index(p)) || !loop_lex_expect(p, "by") || !(t->columns = parse_index(p)) ||
-            !loop_lex_expect(p, "step") || !loop_lex_int(p, "a step", 0, EXTENT_MAX, &t->step))
+        if (!loop_parse_place(p, &s->buffer, &s->a) || !loop_lex_expect(p, "=") ||
+            !loop_parse_place(p, &s->source, &s->b) || !loop_lex_expect(p, "rows") ||
+            !(t->rows = parse_index(p)) || !loop_lex_expect(p, "by") ||
+            !(t->columns = parse_index(p)) || !loop_lex_expect(p, "step") ||
+            !loop_lex_int(p, "a step", 0, EXTENT_MAX, &t->step))
                 return false;
         if (!loop_lex_accept(p, "pad"))
                 return !p->failed;
@@ -65,15 +76,18 @@ bool loop_parse_transfer(struct loop_parser *p, struct loop_stmt *s)
         return true;
 }
 
-bool loop_parse_reset(struct loop_parser *p, struct loop_stmt *s) { return loop_parse_place(p, &s->buffer, &s->a); }
+bool loop_parse_reset(struct loop_parser *p, struct loop_stmt *s)
+{
+        return loop_parse_place(p, &s->buffer, &s->a);
+}
 
 bool loop_parse_product(struct loop_parser *p, struct loop_stmt *s)
 {
         if (!loop_parse_place(p, &s->buffer, &s->a))
                 return false;
         s->code = !loop_lex_accept(p, "+");
-        return loop_lex_expect(p, "=") &&
-               loop_parse_place(p, &s->source, &s->b) && loop_lex_expect(p, "*") && loop_parse_place(p, &s->weights, &s->c);
+        return loop_lex_expect(p, "=") && loop_parse_place(p, &s->source, &s->b) &&
+               loop_lex_expect(p, "*") && loop_parse_place(p, &s->weights, &s->c);
 }
 
 bool loop_parse_apply(struct loop_parser *p, struct loop_stmt *s)
@@ -85,7 +99,8 @@ bool loop_parse_apply(struct loop_parser *p, struct loop_stmt *s)
         while (k < sizeof codes / sizeof *codes && !loop_lex_accept(p, loop_apply_word(codes[k])))
                 k++;
         if (k == sizeof codes / sizeof *codes)
-                return loop_lex_error(p, "want min, max, add, shr or shl, found %s", loop_lex_shown(p));
+                return loop_lex_error(p, "want min, max, add, shr or shl, found %s",
+                                      loop_lex_shown(p));
         s->code = codes[k];
         if (loop_lex_is(p, "%"))
                 return loop_parse_place(p, &s->source, &s->b);
@@ -95,13 +110,18 @@ bool loop_parse_apply(struct loop_parser *p, struct loop_stmt *s)
 bool loop_parse_activate(struct loop_parser *p, struct loop_stmt *s)
 {
         struct loop_activation *a = s->activation = ARENA_NEW(p->arena, struct loop_activation);
-        if (!loop_parse_place(p, &s->buffer, &s->a) || !loop_lex_expect(p, "=") || !loop_parse_place(p, &s->source, &s->b) ||
+        if (!loop_parse_place(p, &s->buffer, &s->a) || !loop_lex_expect(p, "=") ||
+            !loop_parse_place(p, &s->source, &s->b) ||
             (loop_lex_accept(p, "by") && !loop_parse_place(p, &s->weights, &s->c)) ||
-            (loop_lex_accept(p, "add") && !loop_lex_int(p, "a number", INT32_MIN, INT32_MAX, &a->add)))
+            (loop_lex_accept(p, "add") &&
+             !loop_lex_int(p, "a number", INT32_MIN, INT32_MAX, &a->add)))
                 return false;
-        if (loop_lex_accept(p, "shr") && !(a->lanes = loop_lex_accept(p, "lanes")) && !loop_lex_int(p, "an amount", 0, 31, &a->shift))
+        if (loop_lex_accept(p, "shr") && !(a->lanes = loop_lex_accept(p, "lanes")) &&
+            !loop_lex_int(p, "an amount", 0, 31, &a->shift))
                 return false;
-        return loop_lex_expect(p, "within") && loop_lex_int(p, "a bound", INT32_MIN, INT32_MAX, &a->low) && loop_lex_expect(p, ",") &&
+        return loop_lex_expect(p, "within") &&
+               loop_lex_int(p, "a bound", INT32_MIN, INT32_MAX, &a->low) &&
+               loop_lex_expect(p, ",") &&
                loop_lex_int(p, "a bound", INT32_MIN, INT32_MAX, &a->high);
 }
 
@@ -109,13 +129,15 @@ bool loop_parse_activate(struct loop_parser *p, struct loop_stmt *s)
 bool loop_parse_await(struct loop_parser *p, struct loop_stmt *s)
 {
         return parse_name_of(p, machine_stage_find, "stage", &s->queue.from) &&
-               loop_lex_int(p, "a number of statements", 1, INT32_MAX, &s->step) && loop_lex_expect(p, "in") &&
+               loop_lex_int(p, "a number of statements", 1, INT32_MAX, &s->step) &&
+               loop_lex_expect(p, "in") &&
                parse_name_of(p, machine_stage_find, "stage", &s->queue.to);
 }
 
 /* "load to compute" */
 bool loop_parse_queue(struct loop_parser *p, struct loop_stmt *s)
 {
-        return parse_name_of(p, machine_stage_find, "stage", &s->queue.from) && loop_lex_expect(p, "to") &&
+        return parse_name_of(p, machine_stage_find, "stage", &s->queue.from) &&
+               loop_lex_expect(p, "to") &&
                parse_name_of(p, machine_stage_find, "stage", &s->queue.to);
 }

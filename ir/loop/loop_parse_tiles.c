@@ -50,7 +50,8 @@ static bool parse_part(struct loop_parser *p, struct loop_stmt *s)
 static bool parse_swizzle(struct loop_parser *p, struct loop_stmt *s)
 {
         int64_t words = 0;
-        if (loop_lex_accept(p, "swizzle") && !loop_lex_int(p, "words of a swizzle line", 1, TILE_MAX, &words))
+        if (loop_lex_accept(p, "swizzle") &&
+            !loop_lex_int(p, "words of a swizzle line", 1, TILE_MAX, &words))
                 return false;
         s->tiles.swizzle = (int)words;
         s->tiles.warp_group = loop_lex_accept(p, "warp_group");
@@ -80,7 +81,8 @@ bool loop_parse_tiles(struct loop_parser *p, struct loop_stmt *s)
                 return false;
         s->tiles.transposed = multiplies && loop_lex_accept(p, "transposed");
         s->tiles.prefetched = multiplies && loop_lex_accept(p, "prefetched");
-        if (deep && (!loop_parse_registers(p, "x", &s->tiles.x) || !loop_parse_registers(p, "w", &s->tiles.w)))
+        if (deep && (!loop_parse_registers(p, "x", &s->tiles.x) ||
+                     !loop_parse_registers(p, "w", &s->tiles.w)))
                 return false;
         s->tiles.positions = shape ? (int)positions : s->variable->rows;
         if (s->kind == STMT_UNLOAD && !parse_part(p, s))
@@ -133,13 +135,14 @@ bool loop_parse_multiply(struct loop_parser *p, struct loop_stmt *s)
         if (!parse_sums(p, s) || !loop_lex_expect(p, "+") || !loop_lex_expect(p, "=") ||
             !parse_multiplied(p, s) || !loop_lex_expect(p, "*"))
                 return false;
-        return loop_parse_place(p, &s->weights, &s->b) && parse_product(p, s) && loop_parse_tiles(p, s);
+        return loop_parse_place(p, &s->weights, &s->b) && parse_product(p, s) &&
+               loop_parse_tiles(p, s);
 }
 
 bool loop_parse_unload(struct loop_parser *p, struct loop_stmt *s)
 {
-        return loop_parse_place(p, &s->buffer, &s->a) && loop_lex_expect(p, "=") && parse_sums(p, s) &&
-               loop_parse_tiles(p, s);
+        return loop_parse_place(p, &s->buffer, &s->a) && loop_lex_expect(p, "=") &&
+               parse_sums(p, s) && loop_parse_tiles(p, s);
 }
 
 static bool parse_own(struct loop_parser *p, struct loop_stmt *s)
@@ -155,22 +158,25 @@ static bool parse_own(struct loop_parser *p, struct loop_stmt *s)
 bool loop_parse_own(struct loop_parser *p, struct loop_stmt *s)
 {
         const bool takes = s->kind == STMT_TAKE;
-        return (takes ? parse_own : parse_sums)(p, s) && loop_lex_expect(p, "=") && (takes ? parse_sums : parse_own)(p, s) && loop_lex_expect(p, "lane") &&
+        return (takes ? parse_own : parse_sums)(p, s) && loop_lex_expect(p, "=") &&
+               (takes ? parse_sums : parse_own)(p, s) && loop_lex_expect(p, "lane") &&
                (s->a = loop_parse_expr(p, LOOP_TYPE(E_INDEX))) && loop_parse_tiles(p, s);
 }
 
 /* "%sums by %factors[place]" */
 bool loop_parse_scale(struct loop_parser *p, struct loop_stmt *s)
 {
-        return parse_sums(p, s) && loop_lex_expect(p, "by") && loop_parse_place(p, &s->buffer, &s->a) && loop_parse_tiles(p, s);
+        return parse_sums(p, s) && loop_lex_expect(p, "by") &&
+               loop_parse_place(p, &s->buffer, &s->a) && loop_parse_tiles(p, s);
 }
 
 /* "%to[places] = %from[places] of N mask m" */
 bool loop_parse_copy(struct loop_parser *p, struct loop_stmt *s)
 {
         int64_t elements;
-        if (!loop_parse_place(p, &s->buffer, &s->a) || !loop_lex_expect(p, "=") || !loop_parse_place(p, &s->source, &s->b) ||
-            !loop_lex_expect(p, "of") || !loop_lex_int(p, "elements", 1, GRID_SHARED_MAX, &elements))
+        if (!loop_parse_place(p, &s->buffer, &s->a) || !loop_lex_expect(p, "=") ||
+            !loop_parse_place(p, &s->source, &s->b) || !loop_lex_expect(p, "of") ||
+            !loop_lex_int(p, "elements", 1, GRID_SHARED_MAX, &elements))
                 return false;
         s->code = (int)elements;
         return !loop_lex_accept(p, "mask") ||

@@ -76,7 +76,8 @@ char *loop_lex_word(struct loop_parser *p, const char *what);
 char *loop_lex_string(struct loop_parser *p, const char *what);
 bool loop_lex_int(struct loop_parser *p, const char *what, int64_t low, int64_t high,
                   int64_t *value);
-/* A name in quotes that is safe text, like the program's: it stands there as it is. NULL after an error. */
+/* A name in quotes that is safe text, like the program's: it stands there as it is. NULL after
+ * an error. */
 char *loop_lex_name(struct loop_parser *p);
 /* The comment right behind the current token: "; "location" remark". */
 char *loop_lex_remark(struct loop_parser *p, char **location);
@@ -101,15 +102,18 @@ bool loop_declare(struct loop_parser *p, const char *name, struct loop_variable 
                   struct loop_buffer *buffer);
 void loop_parse_function_start(struct loop_parser *p, struct loop_function *f);
 bool loop_parse_block(struct loop_parser *p, struct loop_block *block);   /* "{ ... }" */
-bool loop_parse_place(struct loop_parser *p, struct loop_buffer **buffer, struct loop_expr **at); /* "%buffer[index]" */
+/* "%buffer[index]" */
+bool loop_parse_place(struct loop_parser *p, struct loop_buffer **buffer, struct loop_expr **at);
 /* ... whose name was read before */
-bool loop_parse_place_in(struct loop_parser *p, const struct loop_binding *b, struct loop_buffer **buffer, struct loop_expr **at);
+bool loop_parse_place_in(struct loop_parser *p, const struct loop_binding *b,
+                         struct loop_buffer **buffer, struct loop_expr **at);
 /* Library functions, all of the text; each is entered into p->overloads. */
 struct loop_function *loop_parse_functions(struct loop_parser *p);
 
 /* ---- loop_parse_tiles.c: what is behind the statement's word ---- */
 
-bool loop_parse_registers(struct loop_parser *p, const char *word, struct tile_range *r);         /* "word A to B", or nothing */
+/* "word A to B", or nothing */
+bool loop_parse_registers(struct loop_parser *p, const char *word, struct tile_range *r);
 bool loop_parse_tiles(struct loop_parser *p, struct loop_stmt *s);
 bool loop_parse_multiply(struct loop_parser *p, struct loop_stmt *s);
 bool loop_parse_unload(struct loop_parser *p, struct loop_stmt *s);
@@ -122,9 +126,12 @@ bool loop_parse_settle(struct loop_parser *p, struct loop_stmt *s);
 
 /* ---- loop_parse_stream.c ---- */
 
-bool loop_parse_machine(struct loop_parser *p);           /* "on NAME": of the function being read */
-bool loop_parse_memory(struct loop_parser *p, struct loop_buffer *b);     /* "NAME at 0, 8" behind "in" */
-bool loop_parse_transfer(struct loop_parser *p, struct loop_stmt *s);     /* what is behind the statement's word */
+bool loop_parse_machine(struct loop_parser *p);           /* "on NAME": of the function being read
+                                                           */
+/* "NAME at 0, 8" behind "in" */
+bool loop_parse_memory(struct loop_parser *p, struct loop_buffer *b);
+/* what is behind the statement's word */
+bool loop_parse_transfer(struct loop_parser *p, struct loop_stmt *s);
 bool loop_parse_reset(struct loop_parser *p, struct loop_stmt *s);
 bool loop_parse_product(struct loop_parser *p, struct loop_stmt *s);
 bool loop_parse_apply(struct loop_parser *p, struct loop_stmt *s);

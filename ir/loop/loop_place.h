@@ -17,7 +17,8 @@ struct loop_place {
 };
 
 struct loop_place loop_place_of(const struct loop_expr *index);
-/* Is b the place of the element `distance` behind a? False where bounds of the form above do not say so. */
+/* Is b the place of the element `distance` behind a? False where bounds of the form above do not
+ * say so. */
 bool loop_place_follows(const struct loop_place *a, const struct loop_place *b, int64_t distance);
 
 #endif

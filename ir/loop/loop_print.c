@@ -159,7 +159,8 @@ static void print_alloc(struct loop_printer *p, const struct loop_buffer *b)
 {
         static const char *const words[] = { "stack", "shared", "cluster", "lanes" };
         bool memory = b->space == SPACE_MEMORY;
-        text_add(p->out, "alloc %%%s : %s[%lld] ", b->name, element_info[b->element].text, (long long)b->extent);
+        text_add(p->out, "alloc %%%s : %s[%lld] ", b->name, element_info[b->element].text,
+                 (long long)b->extent);
         if (memory)
                 text_add(p->out, "in %s", p->machine ? p->machine->memories[b->memory].name : "?");
         else
@@ -233,7 +234,8 @@ static void print_own(struct loop_printer *p, const struct loop_stmt *s)
 {
         const char *own = s->buffer->name, *sums = s->variable->name;
         const bool takes = s->kind == STMT_TAKE;
-        text_add(p->out, "%s %%%s = %%%s lane ", takes ? "take" : "give", takes ? own : sums, takes ? sums : own);
+        text_add(p->out, "%s %%%s = %%%s lane ", takes ? "take" : "give", takes ? own : sums,
+                 takes ? sums : own);
         print_expression(p, s->a, true);
         print_tiles(p, s);
 }
@@ -253,7 +255,9 @@ static void print_copy(struct loop_printer *p, const struct loop_stmt *s)
 
 static const char *stage_name(const struct loop_printer *p, int stage)
 {
-        return p->machine && stage >= 0 && stage < p->machine->stage_count ? p->machine->stages[stage] : "?";
+        return p->machine && stage >= 0 && stage < p->machine->stage_count
+                       ? p->machine->stages[stage]
+                       : "?";
 }
 
 /* " word a" */
@@ -279,7 +283,8 @@ static void print_transfer(struct loop_printer *p, const struct loop_transfer *t
         }
 }
 
-static void print_place(struct loop_printer *p, const char *before, const struct loop_buffer *b, const struct loop_expr *at)
+static void print_place(struct loop_printer *p, const char *before, const struct loop_buffer *b,
+                        const struct loop_expr *at)
 {
         text_add(p->out, "%s%%%s[", before, b->name);
         print_expression(p, at, true);
@@ -354,12 +359,18 @@ static void print_head(struct loop_printer *p, const struct loop_stmt *s)
         case STMT_SETTLE: text_add(p->out, "settle %d", s->code); break;
         case STMT_LAUNCH_WAIT: text_add(p->out, "launch_wait"); break;
         case STMT_LAUNCH_DEPENDENTS: text_add(p->out, "launch_dependents"); break;
-        case STMT_TRANSFER: case STMT_RESET: case STMT_PRODUCT: case STMT_APPLY: case STMT_ACTIVATE: print_step(p, s); break;
+        case STMT_TRANSFER:
+        case STMT_RESET:
+        case STMT_PRODUCT:
+        case STMT_APPLY:
+        case STMT_ACTIVATE: print_step(p, s); break;
         case STMT_AWAIT:
-                text_add(p->out, "await %s %lld in %s", stage_name(p, s->queue.from), (long long)s->step, stage_name(p, s->queue.to));
+                text_add(p->out, "await %s %lld in %s", stage_name(p, s->queue.from),
+                         (long long)s->step, stage_name(p, s->queue.to));
                 break;
         case STMT_PUSH: case STMT_POP:
-                text_add(p->out, "%s %s to %s", s->kind == STMT_PUSH ? "push" : "pop", stage_name(p, s->queue.from), stage_name(p, s->queue.to));
+                text_add(p->out, "%s %s to %s", s->kind == STMT_PUSH ? "push" : "pop",
+                         stage_name(p, s->queue.from), stage_name(p, s->queue.to));
                 break;
         }
 }
@@ -418,7 +429,11 @@ static void print_kernel_head(struct loop_printer *p, const struct loop_function
         static const char *const access[] = {
                 [ACCESS_IN] = "in", [ACCESS_OUT] = "out", [ACCESS_INOUT] = "inout"
         };
-        text_add(p->out, "%s @%s(", f->kind == FUNCTION_TASK ? "task" : f->machine ? "stream" : "kernel", f->name);
+        text_add(p->out, "%s @%s(",
+                 f->kind == FUNCTION_TASK ? "task"
+                 : f->machine             ? "stream"
+                                          : "kernel",
+                 f->name);
         for (int i = 0; i < f->buffer_count; i++) {
                 const struct loop_buffer *b = f->buffers[i];
                 text_add(p->out, "%s%%%s: %s %s[%lld]", i ? ", " : "", b->name, access[b->access],

@@ -201,7 +201,8 @@ static void print_expr(struct loop_printer *p, const struct loop_expr *e, enum k
                 text_add(p->out, "%%%s{%lld, %d}", e->variable->name, e->literal.i, e->column);
                 break;
         case LOOP_LOAD:
-                print_place(p, e->buffer, e->type.lanes, e->group ? e : NULL, e->args[0], e->args[1]);
+                print_place(p, e->buffer, e->type.lanes, e->group ? e : NULL, e->args[0],
+                            e->args[1]);
                 break;
         case LOOP_CALL:
                 print_call(p, e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What sums in hardware tiles mean, in statements on vectors: the function of the multiply, and from
- * the geometry which sums, positions, words and channels it is called for. The interpreter runs
- * this, and targets without tiles do. */
+/* What sums in hardware tiles mean, in statements on vectors: the function of the multiply, and
+ * from the geometry which sums, positions, words and channels it is called for. The interpreter
+ * runs this, and targets without tiles do. */
 #include "ir/loop/loop_grid.h"
 #include "ir/target/multiply.h"
 
@@ -34,21 +34,32 @@ static void set(struct arena *arena, struct loop_block *block, struct loop_varia
 struct positions { int first, count; };
 
 /* of each lane, where its word of that number lies in its line */
-static struct loop_expr *words_of_line(struct arena *arena, struct loop_expr *number, int lanes, int group)
+static struct loop_expr *words_of_line(struct arena *arena, struct loop_expr *number, int lanes,
+                                       int group)
 {
-        struct loop_expr *lane = loop_ramp(arena, lanes, loop_index(arena, 0), loop_index(arena, 1));
-        struct loop_expr *word = loop_op(arena, LOOP_XOR, loop_splat(arena, lanes, number), lane, NULL);
-        return loop_op(arena, LOOP_MUL, word, loop_splat(arena, lanes, loop_index(arena, group)), NULL);
+        struct loop_expr *lane =
+                loop_ramp(arena, lanes, loop_index(arena, 0), loop_index(arena, 1));
+        struct loop_expr *word =
+                loop_op(arena, LOOP_XOR, loop_splat(arena, lanes, number), lane, NULL);
+        return loop_op(arena, LOOP_MUL, word, loop_splat(arena, lanes, loop_index(arena, group)),
+                       NULL);
 }
 
-/* of a lane's output, vector j, channel i of that group: lines of transposed words, of all channels, those of the first outputs in front */
-static struct loop_expr *across_lines(struct arena *arena, const struct loop_stmt *s, struct loop_expr *number, int lanes, int i, int j)
+/* of a lane's output, vector j, channel i of that group: lines of transposed words, of all
+ * channels, those of the first outputs in front */
+static struct loop_expr *across_lines(struct arena *arena, const struct loop_stmt *s,
+                                      struct loop_expr *number, int lanes, int i, int j)
 {
         const struct loop_tiles *t = &s->tiles;
         const int64_t line = (int64_t)t->swizzle * lanes;
-        struct loop_expr *channel = plus(arena, loop_op(arena, LOOP_MUL, number, loop_index(arena, t->group), NULL), i);
-        struct loop_expr *at = loop_op(arena, LOOP_ADD, s->b, loop_op(arena, LOOP_MUL, channel, loop_index(arena, line), NULL), NULL);
-        at = plus(arena, at, j / t->swizzle * t->depth * t->group * line + (j % t->swizzle ^ i % t->swizzle) * lanes);
+        struct loop_expr *channel =
+                plus(arena, loop_op(arena, LOOP_MUL, number, loop_index(arena, t->group), NULL), i);
+        struct loop_expr *at =
+                loop_op(arena, LOOP_ADD, s->b,
+                        loop_op(arena, LOOP_MUL, channel, loop_index(arena, line), NULL), NULL);
+        at = plus(arena, at,
+                  j / t->swizzle * t->depth * t->group * line +
+                          (j % t->swizzle ^ i % t->swizzle) * lanes);
         return loop_ramp(arena, lanes, at, loop_index(arena, 1));
 }
 
@@ -61,20 +72,23 @@ static void load_weights(struct arena *arena, struct loop_block *block, const st
         const struct loop_tiles *t = &s->tiles;
         const int group = t->group, lanes = type.lanes;
         const int64_t line = t->swizzle ? t->swizzle : 1;
-        struct loop_expr *k =
-                loop_op(arena, LOOP_MUL, number,
-                        loop_index(arena, t->swizzle ? 0 : (int64_t)group * lanes * t->vectors), NULL);
+        struct loop_expr *k = loop_op(
+                arena, LOOP_MUL, number,
+                loop_index(arena, t->swizzle ? 0 : (int64_t)group * lanes * t->vectors), NULL);
         struct loop_expr *from = loop_op(arena, LOOP_ADD, s->b, k, NULL);
         for (int i = 0; i < group; i++)
                 for (int j = 0; j < t->vectors; j++) {
                         struct loop_expr *first =
-                                plus(arena, from, line * group * lanes * j + (t->transposed ? i * lanes : i));
+                                plus(arena, from,
+                                     line * group * lanes * j + (t->transposed ? i * lanes : i));
                         struct loop_expr *every =
-                                loop_ramp(arena, lanes, first, loop_index(arena, t->transposed ? 1 : line * group));
+                                loop_ramp(arena, lanes, first,
+                                          loop_index(arena, t->transposed ? 1 : line * group));
                         if (t->swizzle && t->transposed)
                                 every = across_lines(arena, s, number, lanes, i, j);
                         else if (t->swizzle)
-                                every = loop_op(arena, LOOP_ADD, every, words_of_line(arena, number, lanes, group), NULL);
+                                every = loop_op(arena, LOOP_ADD, every,
+                                                words_of_line(arena, number, lanes, group), NULL);
                         struct loop_expr *value =
                                 loop_cast(arena, type.element,
                                           loop_load(arena, s->weights, every));
@@ -96,8 +110,10 @@ static void add_group(struct arena *arena, struct loop_block *block, const struc
                 int position = p.first + k / group, i = k % group;
                 struct loop_expr *word = number;
                 if (t->swizzle && !t->transposed)
-                        word = loop_op(arena, LOOP_XOR, number, loop_index(arena, position % t->swizzle), NULL);
-                struct loop_expr *c = loop_op(arena, LOOP_MUL, word, loop_index(arena, group), NULL);
+                        word = loop_op(arena, LOOP_XOR, number,
+                                       loop_index(arena, position % t->swizzle), NULL);
+                struct loop_expr *c =
+                        loop_op(arena, LOOP_MUL, word, loop_index(arena, group), NULL);
                 struct loop_expr *start = loop_op(arena, LOOP_ADD, s->a, c, NULL);
                 int64_t offset = position / t->rows * t->jump + position % t->rows * t->step;
                 struct loop_expr *at = plus(arena, start, offset + i);
@@ -164,7 +180,8 @@ static void unload(struct arena *arena, struct loop_block *block, const struct l
                 struct loop_stmt *store = loop_append(arena, block, STMT_STORE);
                 store->buffer = s->buffer;
                 store->a = plus(arena, s->a, i / vectors * step + i % vectors * lanes);
-                store->b = loop_tile_entry(arena, sums, t->first + i / vectors, t->column + i % vectors);
+                store->b = loop_tile_entry(arena, sums, t->first + i / vectors,
+                                           t->column + i % vectors);
         }
 }
 
@@ -175,33 +192,42 @@ static void scale(struct arena *arena, struct loop_block *block, const struct lo
                 struct loop_expr *factor = loop_load(arena, s->buffer, plus(arena, s->a, p));
                 struct loop_variable *f = declare(arena, block, "factor", factor->type, factor);
                 for (int j = 0; j < s->tiles.vectors; j++) {
-                        struct loop_expr *all = loop_splat(arena, sums->type.lanes, loop_use(arena, f));
+                        struct loop_expr *all =
+                                loop_splat(arena, sums->type.lanes, loop_use(arena, f));
                         set(arena, block, sums, p, j,
-                            loop_op(arena, LOOP_MUL, loop_tile_entry(arena, sums, p, j), all, NULL));
+                            loop_op(arena, LOOP_MUL, loop_tile_entry(arena, sums, p, j), all,
+                                    NULL));
                 }
         }
 }
 
 /* ---- sums in memory, row by row ---- */
 
-static struct loop_buffer *in_memory(struct arena *arena, struct loop_block *block, struct loop_variable *sums, enum element element)
+static struct loop_buffer *in_memory(struct arena *arena, struct loop_block *block,
+                                     struct loop_variable *sums, enum element element)
 {
         const int lanes = sums->type.lanes;
         struct loop_buffer *b = ARENA_NEW(arena, struct loop_buffer);
-        *b = (struct loop_buffer){ .name = "rows", .element = element, .extent = (int64_t)sums->rows * sums->columns * lanes,
-                                   .space = SPACE_STACK, .offset = -1, .access = ACCESS_INOUT };
+        *b = (struct loop_buffer){ .name = "rows",
+                                   .element = element,
+                                   .extent = (int64_t)sums->rows * sums->columns * lanes,
+                                   .space = SPACE_STACK,
+                                   .offset = -1,
+                                   .access = ACCESS_INOUT };
         loop_append(arena, block, STMT_ALLOC)->buffer = b;
         for (int i = 0; i < sums->rows * sums->columns; i++) {
                 struct loop_stmt *store = loop_append(arena, block, STMT_STORE);
                 store->buffer = b;
                 store->a = loop_index(arena, (int64_t)i * lanes);
-                store->b = loop_cast(arena, element, loop_tile_entry(arena, sums, i / sums->columns, i % sums->columns));
+                store->b = loop_cast(
+                        arena, element,
+                        loop_tile_entry(arena, sums, i / sums->columns, i % sums->columns));
         }
         return b;
 }
 
-static void multiply_sums(struct arena *arena, struct loop_block *block, const struct loop_stmt *s, struct loop_variable *sums,
-                          struct loop_variable *x)
+static void multiply_sums(struct arena *arena, struct loop_block *block, const struct loop_stmt *s,
+                          struct loop_variable *sums, struct loop_variable *x)
 {
         struct loop_stmt of = *s;
         of.buffer = in_memory(arena, block, x, s->weights->element);
@@ -212,17 +238,24 @@ static void multiply_sums(struct arena *arena, struct loop_block *block, const s
 }
 
 /* entry number i of what a lane has, in memory */
-static struct loop_expr *own_place(struct arena *arena, const struct loop_stmt *s, const struct loop_variable *sums, int i)
+static struct loop_expr *own_place(struct arena *arena, const struct loop_stmt *s,
+                                   const struct loop_variable *sums, int i)
 {
-        const int64_t width = (int64_t)sums->columns * TILE_OWN_LANES, vector = i / TILE_OWN, half = i / 2 % 2;
-        struct loop_expr *of_row = loop_index(arena, TILE_ROW_LANES), *row = loop_op(arena, LOOP_DIV, s->a, of_row, NULL),
+        const int64_t width = (int64_t)sums->columns * TILE_OWN_LANES, vector = i / TILE_OWN,
+                      half = i / 2 % 2;
+        struct loop_expr *of_row = loop_index(arena, TILE_ROW_LANES),
+                         *row = loop_op(arena, LOOP_DIV, s->a, of_row, NULL),
                          *pair = loop_op(arena, LOOP_REM, s->a, of_row, NULL);
-        struct loop_expr *own = loop_op(arena, LOOP_ADD, loop_op(arena, LOOP_MUL, row, loop_index(arena, width), NULL),
-                                        loop_op(arena, LOOP_MUL, pair, loop_index(arena, 2), NULL), NULL);
-        return plus(arena, own, (vector / sums->columns * 2 + half) * (TILE_OWN_ROWS / 2) * width + vector % sums->columns * TILE_OWN_LANES + i % 2);
+        struct loop_expr *own = loop_op(
+                arena, LOOP_ADD, loop_op(arena, LOOP_MUL, row, loop_index(arena, width), NULL),
+                loop_op(arena, LOOP_MUL, pair, loop_index(arena, 2), NULL), NULL);
+        return plus(arena, own,
+                    (vector / sums->columns * 2 + half) * (TILE_OWN_ROWS / 2) * width +
+                            vector % sums->columns * TILE_OWN_LANES + i % 2);
 }
 
-static void take_or_give(struct arena *arena, struct loop_block *block, const struct loop_stmt *s, struct loop_variable *sums)
+static void take_or_give(struct arena *arena, struct loop_block *block, const struct loop_stmt *s,
+                         struct loop_variable *sums)
 {
         struct loop_buffer *rows = in_memory(arena, block, sums, sums->type.element);
         for (int i = 0; i < sums->rows / TILE_OWN_ROWS * sums->columns * TILE_OWN; i++) {
@@ -235,7 +268,8 @@ static void take_or_give(struct arena *arena, struct loop_block *block, const st
         }
         for (int i = 0; s->kind == STMT_GIVE && i < sums->rows * sums->columns; i++)
                 set(arena, block, sums, i / sums->columns, i % sums->columns,
-                    loop_load_vector(arena, rows, loop_index(arena, (int64_t)i * sums->type.lanes), sums->type.lanes, NULL));
+                    loop_load_vector(arena, rows, loop_index(arena, (int64_t)i * sums->type.lanes),
+                                     sums->type.lanes, NULL));
 }
 
 struct loop_block *loop_tiles_expand(struct arena *arena, const struct loop_stmt *s,
@@ -261,6 +295,9 @@ const struct multiply *loop_tile_multiply(const struct loop_stmt *s, const struc
         const struct loop_tiles *t = &s->tiles;
         const enum element x = loop_multiplied_element(s), w = s->weights->element;
         const int lanes = s->variable->type.lanes;
-        const struct multiply *row = t->rows == 1 ? multiply_find_rows(target, x, w, lanes, t->group) : NULL;
-        return row ? row : multiply_find(target, x, w, true, lanes, t->group * (t->warp_group ? t->swizzle : 1), 0);
+        const struct multiply *row =
+                t->rows == 1 ? multiply_find_rows(target, x, w, lanes, t->group) : NULL;
+        return row ? row
+                   : multiply_find(target, x, w, true, lanes,
+                                   t->group * (t->warp_group ? t->swizzle : 1), 0);
 }

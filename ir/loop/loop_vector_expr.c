@@ -101,7 +101,9 @@ static bool divide(struct vectorizer *v, enum loop_opcode op, struct lane_value 
         struct loop_range all = range_of_lanes(v, a);
         if (all.low / n == all.high / n) {
                 struct loop_expr *q = loop_index(v->arena, all.low / n * (op == LOOP_DIV ? 1 : n));
-                *result = op == LOOP_DIV ? scalar(q, 0) : scalar(loop_op(v->arena, LOOP_SUB, a.e, q, NULL), a.step);
+                *result = op == LOOP_DIV
+                                  ? scalar(q, 0)
+                                  : scalar(loop_op(v->arena, LOOP_SUB, a.e, q, NULL), a.step);
                 return true;
         }
         bool whole = a.step % n == 0;
@@ -180,7 +182,8 @@ static bool compute_narrow(struct vectorizer *v, const struct loop_expr *e,
         if (!fits)
                 return false;
         struct loop_expr *computed = loop_op(v->arena, e->op, operands[0], operands[1], NULL);
-        *result = scalar(element_of(e) == E_INDEX ? loop_cast(v->arena, E_INDEX, computed) : computed, 0);
+        *result = scalar(
+                element_of(e) == E_INDEX ? loop_cast(v->arena, E_INDEX, computed) : computed, 0);
         return true;
 }
 
@@ -213,7 +216,8 @@ static bool compare(struct vectorizer *v, enum loop_opcode op, struct lane_value
                                loop_expr_copy(v->arena, b.e), NULL),
                        a.step - b.step);
         if (is_decided(op, range_of_lanes(v, difference), &value)) {
-                *result = scalar(loop_literal(v->arena, LOOP_TYPE(E_BOOL), (union scalar){ .u = value }), 0);
+                *result = scalar(
+                        loop_literal(v->arena, LOOP_TYPE(E_BOOL), (union scalar){ .u = value }), 0);
                 return true;
         }
         if (b.step) {

@@ -34,7 +34,9 @@ struct vectorizer {
 
 /* ---- loop_vector.c ---- */
 
-struct lane_binding *lane_binding_of(const struct vectorizer *v, const struct loop_variable *variable);  /* or NULL */
+/* or NULL */
+struct lane_binding *lane_binding_of(const struct vectorizer *v,
+                                     const struct loop_variable *variable);
 
 /* ---- loop_vector_expr.c ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The verifier of Loop IR: names, buffers, and what may stand where. What it passes, printers and the
- * interpreter may trust. */
+/* The verifier of Loop IR: names, buffers, and what may stand where. What it passes, printers
+ * and the interpreter may trust. */
 #include "ir/loop/loop_verify.h"
 #include "ir/loop/stream.h"
 
@@ -82,7 +82,10 @@ static bool is_own(struct verifier *v, const struct loop_variable *x, int more)
 }
 
 bool verify_own(struct verifier *v, const struct loop_variable *x) { return is_own(v, x, 0); }
-bool verify_own_of_lanes(struct verifier *v, const struct loop_variable *x) { return is_own(v, x, 1); }
+bool verify_own_of_lanes(struct verifier *v, const struct loop_variable *x)
+{
+        return is_own(v, x, 1);
+}
 
 bool verify_sound(struct loop_type type)
 {
@@ -135,7 +138,8 @@ static bool check_for(struct verifier *v, const struct loop_stmt *s, int depth)
                 return verify_error(v, "the loop variable is not an index");
         if ((int)s->for_kind < FOR_SERIAL || s->for_kind > FOR_GPU_LANE)
                 return verify_error(v, "a bad kind of loop");
-        bool stream = v->function->kind == FUNCTION_STREAM, instruction = s->for_kind == FOR_COUNT || s->for_kind == FOR_LIST;
+        bool stream = v->function->kind == FUNCTION_STREAM,
+             instruction = s->for_kind == FOR_COUNT || s->for_kind == FOR_LIST;
         if (s->for_kind != FOR_SERIAL && stream != instruction && (stream || instruction))
                 return verify_error(v, "a loop of a kind that this function has not");
         bool warp = s->for_kind == FOR_GPU_WARP,
@@ -143,7 +147,8 @@ static bool check_for(struct verifier *v, const struct loop_stmt *s, int depth)
         if (s->for_kind == FOR_PARALLEL && (v->function->kind != FUNCTION_KERNEL || v->loops))
                 return verify_error(v, "a parallel loop stands outermost in a kernel");
         if (s->barrier < BARRIER_WHOLE || s->barrier > BARRIER_NONE ||
-            (s->barrier && !warp && s->for_kind != FOR_GPU_LANE) || (s->barrier == BARRIER_WARP && !warp))
+            (s->barrier && !warp && s->for_kind != FOR_GPU_LANE) ||
+            (s->barrier == BARRIER_WARP && !warp))
                 return verify_error(v, "a loop has no such barrier");
         v->parallel += parallel;
         v->warp |= warp;
@@ -169,9 +174,11 @@ static bool check_declaration(struct verifier *v, const struct loop_stmt *s, int
         if ((x->rows && (s->a || s->kind == STMT_LET)) || (!s->a && s->kind == STMT_LET))
                 return verify_error(v, "%%%s: tiles begin as zero, a let with a value", x->name);
         if (x->warps < 0 || (x->warps && (!x->rows || v->warp)))
-                return verify_error(v, "%%%s: warps have their own of register tiles of their block", x->name);
-        if (x->base && (s->kind != STMT_LET || !in_kernel(v) || !loop_type_same(x->type, LOOP_TYPE(E_INDEX)) ||
-                        !verify_live(v, x->base->name, x->base)))
+                return verify_error(
+                        v, "%%%s: warps have their own of register tiles of their block", x->name);
+        if (x->base &&
+            (s->kind != STMT_LET || !in_kernel(v) || !loop_type_same(x->type, LOOP_TYPE(E_INDEX)) ||
+             !verify_live(v, x->base->name, x->base)))
                 return verify_error(v, "%%%s is no index of a buffer in scope", x->name);
         return (!s->a || verify_expr(v, s->a, x->type, "the value")) && declare(v, x->name, x) &&
                verify_take_tiles(v, x, depth);
@@ -203,7 +210,8 @@ static bool check_alloc(struct verifier *v, const struct loop_stmt *s)
 {
         const struct loop_buffer *b = s->buffer;
         if (b && v->function->kind == FUNCTION_STREAM)
-                return b->space == SPACE_MEMORY ? verify_memory(v, b) && declare(v, b->name, b) : verify_error(v, "a bad alloc");
+                return b->space == SPACE_MEMORY ? verify_memory(v, b) && declare(v, b->name, b)
+                                                : verify_error(v, "a bad alloc");
         bool space = b && loop_space_is_kernels(b->space);
         if (!space || !element_is_stored(b->element) || b->extent < 0 || b->extent > EXTENT_MAX)
                 return verify_error(v, "a bad alloc");
@@ -269,8 +277,8 @@ static bool check_fail(struct verifier *v, const struct loop_stmt *s)
 
 static bool check_prefetch(struct verifier *v, const struct loop_stmt *s)
 {
-        if (!s->buffer || !verify_live(v, s->buffer->name, s->buffer) || s->code < 0 || s->code > 3 ||
-            s->step < 1 || (s->code == 3 && !v->warp))
+        if (!s->buffer || !verify_live(v, s->buffer->name, s->buffer) || s->code < 0 ||
+            s->code > 3 || s->step < 1 || (s->code == 3 && !v->warp))
                 return verify_error(v, "a bad prefetch");
         return verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a subscript");
 }
@@ -297,7 +305,8 @@ static bool check_return(struct verifier *v, const struct loop_stmt *s, int dept
 static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
 {
         enum loop_function_kind kind = v->function->kind;
-        bool stream = kind == FUNCTION_STREAM, both = s->kind == STMT_FOR || s->kind == STMT_IF || s->kind == STMT_LET || s->kind == STMT_ALLOC;
+        bool stream = kind == FUNCTION_STREAM, both = s->kind == STMT_FOR || s->kind == STMT_IF ||
+                                                      s->kind == STMT_LET || s->kind == STMT_ALLOC;
         if (!both && stream != loop_is_of_stream(s))
                 return verify_error(v, "a statement that this kind of function has not");
         if (stream && !both)
@@ -331,7 +340,12 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
         case STMT_FAIL:
                 return kind != FUNCTION_LIBRARY ? check_fail(v, s)
                                                 : verify_error(v, "a library function fails");
-        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: case STMT_SCALE: case STMT_TAKE: case STMT_GIVE:
+        case STMT_TILES:
+        case STMT_MULTIPLY:
+        case STMT_UNLOAD:
+        case STMT_SCALE:
+        case STMT_TAKE:
+        case STMT_GIVE:
                 if (!in_kernel(v))
                         return verify_error(v, "only kernels have hardware tiles");
                 return verify_tiles(v, s, depth);
@@ -347,7 +361,13 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
                 return s->kind == STMT_ALLOC  ? check_alloc(v, s)
                        : s->kind == STMT_KEEP ? check_keep(v, s)
                                               : check_prefetch(v, s);
-        case STMT_TRANSFER: case STMT_RESET: case STMT_PRODUCT: case STMT_APPLY: case STMT_ACTIVATE: case STMT_PUSH: case STMT_POP:
+        case STMT_TRANSFER:
+        case STMT_RESET:
+        case STMT_PRODUCT:
+        case STMT_APPLY:
+        case STMT_ACTIVATE:
+        case STMT_PUSH:
+        case STMT_POP:
         case STMT_AWAIT:
                 break;                  /* of streams, above */
         }
@@ -391,7 +411,8 @@ static bool check_parameters(struct verifier *v)
                         return false;
                 bool computes = loop_is_compute(x->type.element);
                 if (x->kind != VARIABLE_PARAMETER || x->rows || !verify_sound(x->type) ||
-                    (f->kind == FUNCTION_KERNEL && (!computes || x->type.lanes > 1 || x->type.tile)) ||
+                    (f->kind == FUNCTION_KERNEL &&
+                     (!computes || x->type.lanes > 1 || x->type.tile)) ||
                     (f->kind == FUNCTION_TASK && x->type.tile))
                         return verify_error(v, "parameter %%%s is malformed", x->name);
         }
@@ -411,15 +432,16 @@ bool verify_function(struct verifier *v, const struct loop_function *f)
             (f->summary && !text_is_remark(f->summary, strlen(f->summary))))
                 return verify_error(v, "location or summary is no safe text");
         if ((f->kind == FUNCTION_STREAM) != (f->machine != NULL) || (f->machine && f->scalar_count))
-                return verify_error(v, "a stream is for a machine, and has buffers alone for parameters");
+                return verify_error(
+                        v, "a stream is for a machine, and has buffers alone for parameters");
         if (!check_parameters(v) || !check_block(v, f->body, 1) || !verify_grid(v))
                 return false;
         if (f->kind == FUNCTION_STREAM && !verify_flat(v))
                 return false;
         v->stmt = NULL;
         if (f->kind == FUNCTION_LIBRARY &&
-            (!v->returns || !verify_sound(f->result) || f->scalar_count < 1 || f->scalar_count > 3 ||
-             f->buffer_count))
+            (!v->returns || !verify_sound(f->result) || f->scalar_count < 1 ||
+             f->scalar_count > 3 || f->buffer_count))
                 return verify_error(
                         v, "a library function has 1 to 3 scalar parameters and ends with return");
         const struct loop_variable *last = f->scalar_count ? f->scalars[f->scalar_count - 1] : NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Inside the verifier of Loop IR: loop_verify.c checks a function, loop_verify_expr.c its
  * expressions, loop_verify_tiles.c hardware tiles, loop_verify_grid.c kernels in grid form,
- * loop_verify_copies.c asynchronous copies, loop_verify_program.c what joins functions and buffers. */
+ * loop_verify_copies.c asynchronous copies, loop_verify_program.c what joins functions and
+ * buffers. */
 #ifndef IR_LOOP_VERIFY_H
 #define IR_LOOP_VERIFY_H
 
@@ -32,7 +33,8 @@ struct verifier {
         int loops;                      /* open */
         int parallel;                   /* ... of them parallel, over warps, or over lanes */
         bool warp;                      /* ... one over warps */
-        const struct loop_variable *subscript;    /* that is looked at, where it is an index of a buffer; or NULL */
+        const struct loop_variable *subscript;    /* that is looked at, where it is an index of a
+                                                   * buffer; or NULL */
         bool failed, fails, returns;
         /* who has hardware tile number k, and how deep in blocks it was declared */
         struct { const struct loop_variable *sums; int depth; } tiles[TILE_MAX];
@@ -49,7 +51,8 @@ bool verify_function(struct verifier *v, const struct loop_function *f);
 bool verify_live(const struct verifier *v, const char *name, const void *object);
 /* Iterations of a parallel loop may run at the same time: only they see what they change. */
 bool verify_own(struct verifier *v, const struct loop_variable *x);
-bool verify_own_of_lanes(struct verifier *v, const struct loop_variable *x);      /* in a loop over the lanes of whose it is */
+/* in a loop over the lanes of whose it is */
+bool verify_own_of_lanes(struct verifier *v, const struct loop_variable *x);
 /* Is the buffer there, and may it be read or written? */
 bool verify_buffer(struct verifier *v, const struct loop_buffer *b, enum loop_access access);
 /* a type that there is */
@@ -61,7 +64,8 @@ bool verify_expr(struct verifier *v, const struct loop_expr *e, struct loop_type
                  const char *what);
 bool verify_any(struct verifier *v, const struct loop_expr *e);           /* of any type */
 /* an index into b, which may be a let that has b as its base */
-bool verify_subscript(struct verifier *v, const struct loop_buffer *b, const struct loop_expr *index);
+bool verify_subscript(struct verifier *v, const struct loop_buffer *b,
+                      const struct loop_expr *index);
 /* index, lanes and mask of a load or store of `type` */
 bool verify_place(struct verifier *v, const struct loop_buffer *b, const struct loop_expr *index,
                   struct loop_type type, int group, const struct loop_expr *mask);
@@ -77,8 +81,8 @@ void verify_give_tiles_back(struct verifier *v, const struct loop_variable *x, i
 
 /* ---- loop_verify_grid.c ---- */
 
-/* The function, all else of which is right: loops over blocks and warps stand where they may, and hold
- * what they may; or there are none. */
+/* The function, all else of which is right: loops over blocks and warps stand where they may,
+ * and hold what they may; or there are none. */
 bool verify_grid(struct verifier *v);
 /* Is b a parameter of f that f does not write, nor any other of its alias class? */
 bool verify_read_only(const struct loop_function *f, const struct loop_buffer *b);
@@ -91,12 +95,14 @@ bool verify_copy(struct verifier *v, const struct loop_stmt *s);
 bool verify_copies(struct verifier *v);
 /* ---- loop_verify_stream.c ---- */
 
-bool verify_memory(struct verifier *v, const struct loop_buffer *b);      /* an alloc in a memory of the machine */
+/* an alloc in a memory of the machine */
+bool verify_memory(struct verifier *v, const struct loop_buffer *b);
 bool verify_stream_statement(struct verifier *v, const struct loop_stmt *s);
 
 /* ---- loop_verify_flat.c ---- */
 
-/* all of a stream, whose statements were checked: where it is flat, places, instructions, and the order that tokens give */
+/* all of a stream, whose statements were checked: where it is flat, places, instructions, and
+ * the order that tokens give */
 bool verify_flat(struct verifier *v);
 
 /* ---- loop_verify_program.c ---- */

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* The verifier of Loop IR: asynchronous copies, and products of warp groups. On every way through
- * a kernel, what is copied into a buffer is committed and waited for before the buffer is read, and all
- * of it has arrived before the buffer is stored to or ends. Sums are touched, and end, when the products of them that were made last are
- * done; operands are stored to, and end, when all are; an operand is copied into after a settle.
+ * a kernel, what is copied into a buffer is committed and waited for before the buffer is read, and
+ * all of it has arrived before the buffer is stored to or ends. Sums are touched, and end, when the
+ * products of them that were made last are done; operands are stored to, and end, when all are; an
+ * operand is copied into after a settle.
  *
- * How far the copies into a buffer are, from the best to the worst: what joins two ways is the worse
- * of both. What a wait let arrive may be read while further copies begin, into other stages of the buffer, until these are
- * committed: whoever reads then has to wait again. (That they are other stages is for those who run it to see.) A loop is walked twice, the second time from what it leaves behind; a third time would
- * say nothing new, because each statement either sets a state or makes it no worse. */
+ * How far the copies into a buffer are, from the best to the worst: what joins two ways is the
+ * worse of both. What a wait let arrive may be read while further copies begin, into other
+ * stages of the buffer, until these are committed: whoever reads then has to wait again. (That
+ * they are other stages is for those who run it to see.) A loop is walked twice, the second time
+ * from what it leaves behind; a third time would say nothing new, because each statement either
+ * sets a state or makes it no worse. */
 #include "ir/loop/loop_verify.h"
 
 enum state { UNTOUCHED, ARRIVED, ARRIVED_IN_PART, ARRIVED_AND_COPIED, COMMITTED, COPIED };
 enum reading { SETTLED, SETTLED_IN_PART, MULTIPLIED };  /* of an operand */
 enum { BUFFERS_MAX = 16, TILES_MAX = 8, TWICE_MAX = 6 };
 
-/* Sums of warps: is a product of them, or by them, under way, and how many others have been made since, at least? */
+/* Sums of warps: is a product of them, or by them, under way, and how many others have been made
+ * since, at least? */
 struct multiplied { const struct loop_variable *sums; bool under_way; int since; };
 
 struct copies {
@@ -38,7 +42,8 @@ static void check_read(struct copies *c, const struct loop_buffer *b)
 {
         int i = find(c, b);
         if (i >= 0 && c->states[i] >= COMMITTED)
-                verify_error(c->v, "%%%s is read before what is copied into it was waited for", b->name);
+                verify_error(c->v, "%%%s is read before what is copied into it was waited for",
+                             b->name);
 }
 
 static void check_load(struct loop_expr *e, void *context)
@@ -111,7 +116,8 @@ static bool is_worse(const struct copies *c, const struct copies *before)
         return worse;
 }
 
-/* FOR, WHILE: none of its iterations, one, or several; those of warps and lanes do not follow each other */
+/* FOR, WHILE: none of its iterations, one, or several; those of warps and lanes do not follow
+ * each other */
 static void check_loop(struct copies *c, const struct loop_stmt *s)
 {
         const struct copies before = *c;
@@ -150,8 +156,14 @@ static void check_alloc(struct copies *c, const struct loop_buffer *b)
         c->buffers[c->count++] = b;
 }
 
-static enum state copied(enum state s) { return s == UNTOUCHED || s >= COMMITTED ? COPIED : ARRIVED_AND_COPIED; }
-static enum state committed(enum state s) { return s == COPIED || s == ARRIVED_AND_COPIED ? COMMITTED : s; }
+static enum state copied(enum state s)
+{
+        return s == UNTOUCHED || s >= COMMITTED ? COPIED : ARRIVED_AND_COPIED;
+}
+static enum state committed(enum state s)
+{
+        return s == COPIED || s == ARRIVED_AND_COPIED ? COMMITTED : s;
+}
 static enum state waited(enum state s, int left)
 {
         return s == COMMITTED || s == ARRIVED_IN_PART ? (left ? ARRIVED_IN_PART : ARRIVED) : s;
@@ -168,7 +180,10 @@ static void check_multiply(struct copies *c, const struct loop_stmt *s)
         check_read(c, s->weights);
         for (int i = s->buffer ? 0 : 1; i < 2 && s->tiles.warp_group; i++)
                 if (find(c, operands[i]) < 0)
-                        verify_error(c->v, "an operand of a warp group is not shared, or one of more than %d buffers", BUFFERS_MAX);
+                        verify_error(c->v,
+                                     "an operand of a warp group is not shared, or one of more "
+                                     "than %d buffers",
+                                     BUFFERS_MAX);
                 else
                         c->readings[find(c, operands[i])] = MULTIPLIED;
         if (!s->tiles.warp_group) {
@@ -188,7 +203,8 @@ static void check_copied(struct copies *c, const struct loop_buffer *b)
         if (i < 0)
                 verify_error(c->v, "a block copies into more than %d buffers", BUFFERS_MAX);
         else if (c->readings[i] == MULTIPLIED)
-                verify_error(c->v, "%%%s is copied into before products of it are settled", b->name);
+                verify_error(c->v, "%%%s is copied into before products of it are settled",
+                             b->name);
         else
                 c->states[i] = copied(c->states[i]);
 }
@@ -203,7 +219,8 @@ static void settle(struct copies *c, int left)
 
 static void check_var(struct copies *c, const struct loop_variable *v)
 {
-        if (v->warps && c->tile_count < TILES_MAX)         /* no product is of one that is not listed */
+        if (v->warps && c->tile_count < TILES_MAX)         /* no product is of one that is not
+                                                            * listed */
                 c->tiles[c->tile_count++] = (struct multiplied){ .sums = v };
 }
 
@@ -231,7 +248,8 @@ static void check_stmt(struct copies *c, const struct loop_stmt *s)
         case STMT_COPY: check_copied(c, s->buffer); break;
         case STMT_COMMIT: case STMT_WAIT:
                 for (int i = 0; i < c->count; i++)
-                        c->states[i] = s->kind == STMT_COMMIT ? committed(c->states[i]) : waited(c->states[i], s->code);
+                        c->states[i] = s->kind == STMT_COMMIT ? committed(c->states[i])
+                                                              : waited(c->states[i], s->code);
                 break;
         default: break;
         }
@@ -247,10 +265,12 @@ static void check_block(struct copies *c, const struct loop_block *block)
                         verify_error(c->v, "copies into %%%s are under way at its end",
                                      c->buffers[i]->name);
                 else if (c->readings[i])
-                        verify_error(c->v, "products of %%%s are under way at its end", c->buffers[i]->name);
+                        verify_error(c->v, "products of %%%s are under way at its end",
+                                     c->buffers[i]->name);
         for (int i = outer_tiles; i < c->tile_count && !c->v->failed; i++)
                 if (c->tiles[i].under_way)
-                        verify_error(c->v, "products of %%%s are under way at its end", c->tiles[i].sums->name);
+                        verify_error(c->v, "products of %%%s are under way at its end",
+                                     c->tiles[i].sums->name);
         c->count = outer;
         c->tile_count = outer_tiles;
 }
@@ -277,10 +297,14 @@ static bool check_vector(struct verifier *v, const struct loop_expr *e, enum ele
 static bool check_run(struct verifier *v, const struct loop_stmt *s)
 {
         int64_t bytes = (int64_t)s->code * element_info[s->buffer->element].bytes;
-        if (s->buffer->element != s->source->element || s->c || s->code <= COPY_BYTES || bytes % COPY_BYTES || bytes > GRID_SHARED_MAX)
-                return verify_error(v, "a copy of a run of %d %s to %s: bytes are a multiple of %d, and more", s->code,
-                                    element_info[s->source->element].text, element_info[s->buffer->element].text, COPY_BYTES);
-        return verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place") && verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a place");
+        if (s->buffer->element != s->source->element || s->c || s->code <= COPY_BYTES ||
+            bytes % COPY_BYTES || bytes > GRID_SHARED_MAX)
+                return verify_error(
+                        v, "a copy of a run of %d %s to %s: bytes are a multiple of %d, and more",
+                        s->code, element_info[s->source->element].text,
+                        element_info[s->buffer->element].text, COPY_BYTES);
+        return verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place") &&
+               verify_expr(v, s->b, LOOP_TYPE(E_INDEX), "a place");
 }
 
 static bool check_copy(struct verifier *v, const struct loop_stmt *s)
@@ -296,8 +320,8 @@ static bool check_copy(struct verifier *v, const struct loop_stmt *s)
         int bytes = element_info[s->buffer->element].bytes;
         if (s->buffer->element != s->source->element || s->code < 1 || s->code > COPY_BYTES ||
             (s->code * bytes != 4 && s->code * bytes != 8 && s->code * bytes != COPY_BYTES))
-                return verify_error(v, "a copy of %d %s to %s: a lane has 4, 8 or %d bytes", s->code,
-                                    element_info[s->source->element].text,
+                return verify_error(v, "a copy of %d %s to %s: a lane has 4, 8 or %d bytes",
+                                    s->code, element_info[s->source->element].text,
                                     element_info[s->buffer->element].text, COPY_BYTES);
         int lanes = s->a ? s->a->type.lanes : 0;
         return check_vector(v, s->a, E_INDEX, lanes, "a place") &&
@@ -310,7 +334,8 @@ bool verify_copy(struct verifier *v, const struct loop_stmt *s)
         if (s->kind == STMT_COPY)
                 return check_copy(v, s);
         if (s->kind == STMT_SETTLE)
-                return (s->code >= 0 && s->code < PRODUCTS_MAX) || verify_error(v, "a settle of all but %d products", s->code);
+                return (s->code >= 0 && s->code < PRODUCTS_MAX) ||
+                       verify_error(v, "a settle of all but %d products", s->code);
         return s->kind == STMT_COMMIT || (s->code >= 0 && s->code < COPY_GROUPS_MAX) ||
                verify_error(v, "a wait for all but %d groups", s->code);
 }

@@ -144,7 +144,8 @@ bool verify_place(struct verifier *v, const struct loop_buffer *b, const struct 
 
 static bool check_words(struct verifier *v, const struct loop_expr *e)
 {
-        int bits = 8 * element_info[e->type.element].bytes, own = 8 * element_info[e->buffer->element].bytes;
+        int bits = 8 * element_info[e->type.element].bytes,
+            own = 8 * element_info[e->buffer->element].bytes;
         bool word = e->type.element == E_U32 || e->type.element == E_U64;
         bool fits = word && e->group > 1 && e->group <= WORD_GROUP_MAX && bits % e->group == 0 &&
                     (bits / e->group == own ||
@@ -157,14 +158,17 @@ static bool check_words(struct verifier *v, const struct loop_expr *e)
 /* The let that an index is, or is a number behind, where it has a base. */
 static const struct loop_variable *base_of(const struct loop_expr *index)
 {
-        const struct loop_expr *e = index->op == LOOP_ADD && index->arity == 2 ? index->args[0] : index;
+        const struct loop_expr *e =
+                index->op == LOOP_ADD && index->arity == 2 ? index->args[0] : index;
         int64_t number;
-        const bool is_place = e && e->op == LOOP_VARIABLE && e->variable &&
-                              (e == index || (index->args[1] && loop_is_int(index->args[1], &number)));
+        const bool is_place =
+                e && e->op == LOOP_VARIABLE && e->variable &&
+                (e == index || (index->args[1] && loop_is_int(index->args[1], &number)));
         return is_place && e->variable->base ? e->variable : NULL;
 }
 
-static bool check_base(struct verifier *v, const struct loop_buffer *b, const struct loop_expr *index)
+static bool check_base(struct verifier *v, const struct loop_buffer *b,
+                       const struct loop_expr *index)
 {
         const struct loop_buffer *base = base_of(index)->base;
         return base == b || verify_error(v, "an index of %s is used for %s", base->name, b->name);
@@ -175,7 +179,8 @@ static bool check_load(struct verifier *v, const struct loop_expr *e)
         if (!e->args[0])
                 return verify_error(v, "a load has no subscript");
         const bool based = !e->args[1] && base_of(e->args[0]);
-        return verify_buffer(v, e->buffer, ACCESS_IN) && (!based || check_base(v, e->buffer, e->args[0])) &&
+        return verify_buffer(v, e->buffer, ACCESS_IN) &&
+               (!based || check_base(v, e->buffer, e->args[0])) &&
                (!e->group || check_words(v, e)) &&
                verify_place(v, e->buffer, e->args[0], e->type, e->group, e->args[1]);
 }
@@ -195,7 +200,8 @@ static bool check_variable(struct verifier *v, const struct loop_expr *e)
                 return verify_error(v, "%%%s has no entry {%lld, %d}", x->name, e->literal.i,
                                     e->column);
         if (x->base && x != v->subscript)
-                return verify_error(v, "%%%s is an index of %s, and used as a number", x->name, x->base->name);
+                return verify_error(v, "%%%s is an index of %s, and used as a number", x->name,
+                                    x->base->name);
         return !x->rows || verify_own(v, x);
 }
 
@@ -268,7 +274,8 @@ static bool check_expr(struct verifier *v, const struct loop_expr *e, int depth)
 
 bool verify_any(struct verifier *v, const struct loop_expr *e) { return check_expr(v, e, 1); }
 
-bool verify_subscript(struct verifier *v, const struct loop_buffer *b, const struct loop_expr *index)
+bool verify_subscript(struct verifier *v, const struct loop_buffer *b,
+                      const struct loop_expr *index)
 {
         v->subscript = index ? base_of(index) : NULL;
         const bool good = (!v->subscript || check_base(v, b, index)) && check_expr(v, index, 1);

@@ -227,7 +227,8 @@ static bool check_argument(struct verifier *v, struct loop_buffer *argument,
 bool verify_call(struct verifier *v, const struct loop_stmt *call)
 {
         const struct loop_function *f = call->function;
-        if (!f || (f->kind != FUNCTION_KERNEL && f->kind != FUNCTION_STREAM) || !verify_has_kernel(v, f))
+        if (!f || (f->kind != FUNCTION_KERNEL && f->kind != FUNCTION_STREAM) ||
+            !verify_has_kernel(v, f))
                 return verify_error(v, "call of %s, which is no kernel of the program",
                                     f && f->name ? f->name : "nothing");
         for (int i = 0; i < f->buffer_count; i++)
@@ -296,7 +297,8 @@ static bool check_program(struct verifier *v)
                     map_get(v->kernels, f->name, strlen(f->name)))
                         return verify_error(v, "'%s' cannot be a kernel's name here",
                                             f->name ? f->name : "");
-                if ((f->kind != FUNCTION_KERNEL && f->kind != FUNCTION_TASK && f->kind != FUNCTION_STREAM) ||
+                if ((f->kind != FUNCTION_KERNEL && f->kind != FUNCTION_TASK &&
+                     f->kind != FUNCTION_STREAM) ||
                     !verify_function(v, f))
                         return v->failed ? false : verify_error(v, "%s is no kernel", f->name);
                 map_set(v->kernels, f->name, strlen(f->name), f);

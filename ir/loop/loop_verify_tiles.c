@@ -53,7 +53,8 @@ static bool check_registers(struct verifier *v, const struct loop_stmt *s)
         const struct loop_variable *sums = s->variable;
         int tiles = (int)divide_up(t->positions, t->rows);
         if (!sums->registers.count)
-                return (!t->x.count && !t->w.count) || verify_error(v, "sums without hardware tiles");
+                return (!t->x.count && !t->w.count) ||
+                       verify_error(v, "sums without hardware tiles");
         if (v->tiles[sums->registers.first].sums != sums)
                 return verify_error(v, "%%%s has no hardware tiles any more", sums->name);
         if (sums->registers.count != tiles * t->vectors)
@@ -105,7 +106,8 @@ static bool check_tile_words(struct verifier *v, const struct loop_stmt *s)
                 bool alike = element_is_float(sum)
                                      ? info->class == CLASS_FLOAT
                                      : info->class == CLASS_SINT || info->class == CLASS_UINT;
-                const int64_t word = (int64_t)info->bytes * s->tiles.group, own = element_info[sum].bytes;
+                const int64_t word = (int64_t)info->bytes * s->tiles.group,
+                              own = element_info[sum].bytes;
                 bool longer = word == 4 * own || (word == 2 * own && info->bytes < own);
                 if (!alike || (word != own && !longer))
                         return verify_error(v, "words of %d %s for sums of %s", s->tiles.group,
@@ -130,47 +132,63 @@ static bool check_product(struct verifier *v, const struct loop_stmt *s)
 /* MULTIPLY of a warp group: of sums that each of them has, and all at once */
 static bool check_warp_group(struct verifier *v, const struct loop_variable *x)
 {
-        return (x->warps && !v->warp) || verify_error(v, "%%%s is not of all warps, which multiply together", x->name);
+        return (x->warps && !v->warp) ||
+               verify_error(v, "%%%s is not of all warps, which multiply together", x->name);
 }
 
 /* MULTIPLY: what it multiplies */
 static bool check_multiplied(struct verifier *v, const struct loop_stmt *s)
 {
         if (s->buffer)
-                return verify_buffer(v, s->buffer, ACCESS_IN) && verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place");
-        const struct loop_variable *x = s->a && s->a->op == LOOP_VARIABLE ? s->a->variable : NULL, *sums = s->variable;
-        if (!x || x->kind != VARIABLE_VAR || !verify_live(v, x->name, x) || !(s->tiles.warp_group ? check_warp_group(v, x) : verify_own(v, x)) || x == sums || !loop_type_same(x->type, sums->type) ||
-            x->type.element != E_F32 || x->rows != sums->rows || x->columns * x->type.lanes != s->tiles.depth * s->tiles.group)
-                return verify_error(v, "what is multiplied are no sums of f32 of the same positions, with an output for each channel");
-        return ((!s->tiles.swizzle && !s->tiles.warp_group && !x->registers.count) || (s->tiles.swizzle && s->tiles.warp_group && s->tiles.transposed)) ||
-               verify_error(v, "sums are multiplied by a warp, without lines or numbered tiles, or by a warp group, in transposed lines");
+                return verify_buffer(v, s->buffer, ACCESS_IN) &&
+                       verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place");
+        const struct loop_variable *x = s->a && s->a->op == LOOP_VARIABLE ? s->a->variable : NULL,
+                                   *sums = s->variable;
+        if (!x || x->kind != VARIABLE_VAR || !verify_live(v, x->name, x) ||
+            !(s->tiles.warp_group ? check_warp_group(v, x) : verify_own(v, x)) || x == sums ||
+            !loop_type_same(x->type, sums->type) || x->type.element != E_F32 ||
+            x->rows != sums->rows || x->columns * x->type.lanes != s->tiles.depth * s->tiles.group)
+                return verify_error(v, "what is multiplied are no sums of f32 of the same "
+                                       "positions, with an output for each channel");
+        return ((!s->tiles.swizzle && !s->tiles.warp_group && !x->registers.count) ||
+                (s->tiles.swizzle && s->tiles.warp_group && s->tiles.transposed)) ||
+               verify_error(v, "sums are multiplied by a warp, without lines or numbered tiles, or "
+                               "by a warp group, in transposed lines");
 }
 
 /* TAKE, GIVE: what a lane has of sums */
 static bool check_lanes_own(struct verifier *v, const struct loop_stmt *s)
 {
         const struct loop_variable *x = s->variable;
-        if (!x || x->kind != VARIABLE_VAR || !verify_live(v, x->name, x) || !x->type.tile || !x->warps || !verify_own_of_lanes(v, x) ||
-            x->type.lanes != TILE_OWN_LANES || x->rows % TILE_OWN_ROWS || s->tiles.rows != TILE_OWN_ROWS || s->tiles.positions != x->rows ||
-            s->tiles.vectors != x->columns)
+        if (!x || x->kind != VARIABLE_VAR || !verify_live(v, x->name, x) || !x->type.tile ||
+            !x->warps || !verify_own_of_lanes(v, x) || x->type.lanes != TILE_OWN_LANES ||
+            x->rows % TILE_OWN_ROWS || s->tiles.rows != TILE_OWN_ROWS ||
+            s->tiles.positions != x->rows || s->tiles.vectors != x->columns)
                 return verify_error(v, "lanes have no parts of these sums");
         const bool takes = s->kind == STMT_TAKE;
-        if (!verify_buffer(v, s->buffer, takes ? ACCESS_OUT : ACCESS_IN) || s->buffer->space != SPACE_STACK || s->buffer->element != x->type.element ||
+        if (!verify_buffer(v, s->buffer, takes ? ACCESS_OUT : ACCESS_IN) ||
+            s->buffer->space != SPACE_STACK || s->buffer->element != x->type.element ||
             s->buffer->extent != x->rows / TILE_OWN_ROWS * x->columns * TILE_OWN)
-                return verify_error(v, "a lane's part of sums is not in memory of its own, or of another size");
-        return (verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a lane") && s->a->op == LOOP_VARIABLE && s->a->variable->kind == VARIABLE_LOOP) ||
+                return verify_error(
+                        v, "a lane's part of sums is not in memory of its own, or of another size");
+        return (verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a lane") && s->a->op == LOOP_VARIABLE &&
+                s->a->variable->kind == VARIABLE_LOOP) ||
                verify_error(v, "a lane is no variable of a loop");
 }
 
 /* MULTIPLY: lines of words, of outputs, or transposed, of channels, by sums alone */
-static bool check_lines(struct verifier *v, const struct loop_tiles *t, int lanes, const struct loop_buffer *x)
+static bool check_lines(struct verifier *v, const struct loop_tiles *t, int lanes,
+                        const struct loop_buffer *x)
 {
         if (!t->swizzle)
                 return true;
         if (t->swizzle != lanes || (!t->transposed && t->swizzle != t->depth))
-                return verify_error(v, "lines of %d words, %d deep, for %d lanes", t->swizzle, t->depth, lanes);
-        return !t->transposed || (!x && t->vectors % t->swizzle == 0 && t->group % t->swizzle == 0) ||
-               verify_error(v, "transposed lines, of %d words, for %d vectors, of %d channels", t->swizzle, t->vectors, t->group);
+                return verify_error(v, "lines of %d words, %d deep, for %d lanes", t->swizzle,
+                                    t->depth, lanes);
+        return !t->transposed ||
+               (!x && t->vectors % t->swizzle == 0 && t->group % t->swizzle == 0) ||
+               verify_error(v, "transposed lines, of %d words, for %d vectors, of %d channels",
+                            t->swizzle, t->vectors, t->group);
 }
 
 /* MULTIPLY, UNLOAD, SCALE: variable, buffers, places */
@@ -179,16 +197,18 @@ static bool check_tiles(struct verifier *v, const struct loop_stmt *s, int depth
         const struct loop_variable *x = s->variable;
         bool multiplies = s->kind == STMT_MULTIPLY, reads = multiplies || s->kind == STMT_SCALE;
         if (!x || x->kind != VARIABLE_VAR || !verify_live(v, x->name, x) ||
-            (x->type.element != E_F32 && x->type.element != E_I32) || !x->type.tile || s->tiles.rows < 1 ||
+            (x->type.element != E_F32 && x->type.element != E_I32) || !x->type.tile ||
+            s->tiles.rows < 1 ||
             (reads ? x->rows != s->tiles.positions
-                        : s->tiles.first < 0 || s->tiles.positions > x->rows - s->tiles.first ||
-                                  s->tiles.first % s->tiles.rows) ||
+                   : s->tiles.first < 0 || s->tiles.positions > x->rows - s->tiles.first ||
+                             s->tiles.first % s->tiles.rows) ||
             x->columns != s->tiles.vectors)
                 return verify_error(v, "sums are no tiles of f32 or i32 of their shape");
         bool own = multiplies && s->tiles.warp_group ? check_warp_group(v, x) : verify_own(v, x);
         if (!own || !check_shape(v, &s->tiles, multiplies) || !check_registers(v, s) ||
             !(multiplies ? check_multiplied(v, s)
-                         : verify_buffer(v, s->buffer, reads ? ACCESS_IN : ACCESS_OUT) && verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place")))
+                         : verify_buffer(v, s->buffer, reads ? ACCESS_IN : ACCESS_OUT) &&
+                                   verify_expr(v, s->a, LOOP_TYPE(E_INDEX), "a place")))
                 return false;
         if (!check_lines(v, &s->tiles, x->type.lanes, s->buffer))
                 return false;
@@ -199,8 +219,9 @@ static bool check_tiles(struct verifier *v, const struct loop_stmt *s, int depth
         if (!reads)
                 verify_give_tiles_back(v, x, depth);
         return s->buffer->element == x->type.element ||
-               verify_error(v, reads ? "tiles of %s are scaled by %s" : "tiles of %s are stored as %s", element_info[x->type.element].text,
-                            element_info[s->buffer->element].text);
+               verify_error(
+                       v, reads ? "tiles of %s are scaled by %s" : "tiles of %s are stored as %s",
+                       element_info[x->type.element].text, element_info[s->buffer->element].text);
 }
 
 bool verify_tiles(struct verifier *v, const struct loop_stmt *s, int depth)

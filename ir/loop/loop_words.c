@@ -6,8 +6,8 @@
  *     %x<u32 of 2>[%i], i8           sign of x[i + 1], x[i + 1]   sign of x[i], x[i]
  *
  * The first element is in the lowest bits, whatever the byte order of the machine; elements that do
- * not fill their share are integers, extended as their signs say. What is here is the meaning, which
- * the interpreter runs, and what stands for words where a target has no row for them. */
+ * not fill their share are integers, extended as their signs say. What is here is the meaning,
+ * which the interpreter runs, and what stands for words where a target has no row for them. */
 #include "ir/loop/loop.h"
 
 struct loop_expr *loop_load_words(struct arena *arena, struct loop_buffer *b,
@@ -34,7 +34,8 @@ static struct loop_expr *share(struct arena *arena, const struct loop_expr *e, i
         if (element_is_float(own))
                 x = loop_bitcast(arena, element_info[own].bytes == 2 ? E_U16 : E_U32, x);
         x = loop_cast(arena, word, x);
-        union scalar mask = { .u = (UINT64_C(1) << bits) - 1 }, shift = { .u = (uint64_t)(bits * k) };
+        union scalar mask = { .u = (UINT64_C(1) << bits) - 1 },
+                     shift = { .u = (uint64_t)(bits * k) };
         if (element_info[own].class == CLASS_SINT && k + 1 < e->group)
                 x = loop_op(arena, LOOP_AND, x,
                             loop_splat(arena, lanes, loop_literal(arena, LOOP_TYPE(word), mask)),

@@ -20,7 +20,8 @@ static struct node_use *use_of(struct node_uses *uses, const char *name, size_t 
         struct node_use *use = map_get(uses->by_name, name, length);
         if (!use) {
                 use = ARENA_NEW(uses->arena, struct node_use);
-                *use = (struct node_use){ .name = arena_printf(uses->arena, "%.*s", (int)length, name) };
+                *use = (struct node_use){ .name = arena_printf(uses->arena, "%.*s", (int)length,
+                                                               name) };
                 map_set(uses->by_name, use->name, length, use);
                 *uses->end = use;
                 uses->end = &use->next;
@@ -57,11 +58,16 @@ static int others(struct node_shares shares) { return shares.all - shares.machin
 
 void node_shares_json(FILE *out, struct node_shares shares)
 {
-        fprintf(out, ", \"nodes\": {\"all\": %d, \"machine\": %d, \"both\": %d, \"processor\": %d}", shares.all, shares.machine, shares.both, others(shares));
+        fprintf(out, ", \"nodes\": {\"all\": %d, \"machine\": %d, \"both\": %d, \"processor\": %d}",
+                shares.all, shares.machine, shares.both, others(shares));
 }
 
 void node_shares_say(FILE *out, struct node_shares shares, const char *machine)
 {
-        fprintf(out, "stats: nodes      %d of %d that compute on %s (%.1f %%), %d in part, %d on the processor", shares.machine, shares.all, machine,
-                shares.all ? 100.0 * shares.machine / shares.all : 0.0, shares.both, others(shares));
+        fprintf(out,
+                "stats: nodes      %d of %d that compute on %s (%.1f %%), %d in part, %d on the "
+                "processor",
+                shares.machine, shares.all, machine,
+                shares.all ? 100.0 * shares.machine / shares.all : 0.0, shares.both,
+                others(shares));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams: functions of Loop IR that a machine runs (ir/target/machine.h), statement by statement in memories of its own.
+/* Streams: functions of Loop IR that a machine runs (ir/target/machine.h), statement by statement
+ * in memories of its own.
  *
  *     stream @layer(%x: in i8[50176], %w: in i8[4096], %b: in i32[16], %y: out i8[50176]) on vta {
  *       for %r = 0 to 56 step 14 {
@@ -21,9 +22,10 @@
  *       }
  *     }
  *
- * The statements, in plain ones (loop_stream_expand writes these, and the interpreter runs them). An element of a memory is
- * rows x columns numbers, N of them; places in memories are multiples of N, and so are places in other buffers that a transfer
- * reaches; of what a statement touches, all is within the buffers.
+ * The statements, in plain ones (loop_stream_expand writes these, and the interpreter runs them).
+ * An element of a memory is rows x columns numbers, N of them; places in memories are multiples of
+ * N, and so are places in other buffers that a transfer reaches; of what a statement touches, all
+ * is within the buffers.
  *
  *     transfer %m[a] = %x[b] rows R by C step S pad T, B, L, W      into a memory; x holds the numbers that the memory does
  *             for r = 0 to T + R + B, c = 0 to L + C + W, n = 0 to N:
@@ -44,13 +46,16 @@
  *     await host 3 in multiply                        nothing: the second waits until the first has done three statements of this stream,
  *                                                     awaits not counted; on machines that have no tokens
  *
- * Around them stand `for`, `if` and `let` of indices, which read no memory: all is known when the stream is made. A statement belongs to
- * a stage of the machine: a transfer into a memory to the one that fills it, one out of it to `store`, all else to `compute`. What the
- * statements mean one after the other is what the stream means; that stages, which run beside each other, keep to that is for tokens.
- * A stream without any says nothing about order yet. One with tokens is flat: no loops but instructions, one alloc for each whole memory
- * (see below), and it is verified: any two statements of different stages that touch one element (or 16 bytes outside of the machine), one
- * of them writing, are ordered by tokens, or awaits; no token is popped that is not there, none is left, and queues do not overflow. A FIFO
- * (ir/target/machine.h) orders itself: blocks of weights are put into its elements in turn, and read in that order, all of them.
+ * Around them stand `for`, `if` and `let` of indices, which read no memory: all is known when the
+ * stream is made. A statement belongs to a stage of the machine: a transfer into a memory to the
+ * one that fills it, one out of it to `store`, all else to `compute`. What the statements mean one
+ * after the other is what the stream means; that stages, which run beside each other, keep to that
+ * is for tokens. A stream without any says nothing about order yet. One with tokens is flat: no
+ * loops but instructions, one alloc for each whole memory (see below), and it is verified: any two
+ * statements of different stages that touch one element (or 16 bytes outside of the machine), one
+ * of them writing, are ordered by tokens, or awaits; no token is popped that is not there, none is
+ * left, and queues do not overflow. A FIFO (ir/target/machine.h) orders itself: blocks of weights
+ * are put into its elements in turn, and read in that order, all of them.
  *
  * Passes (engines/stream/) make instructions of it step by step, each in this same form:
  *
@@ -60,7 +65,7 @@
  *                 for %y = 0 to 14 count { for %x = 0 to 14 count { for %k = 0 to 3 list { product .. } } }
  *                 an instruction: at most as many counters as it has, outermost; inside them a list of places
  *     tokens      push, pop; or await
- */
+ * */
 #ifndef IR_STREAM_H
 #define IR_STREAM_H
 
@@ -73,41 +78,56 @@ struct loop_place { struct loop_buffer *buffer; struct loop_expr *at; };
 /* ---- building (stream_build.c) ---- */
 
 /* `elements` of a memory, for as long as the block runs */
-struct loop_buffer *loop_memory_alloc(struct arena *arena, struct loop_block *block, const char *name, const struct machine *machine,
-                                      int memory, int64_t elements);
-struct loop_stmt *loop_transfer(struct arena *arena, struct loop_block *block, struct loop_place to, struct loop_place from,
-                                struct loop_expr *rows, struct loop_expr *columns, int64_t step);     /* without padding */
+struct loop_buffer *loop_memory_alloc(struct arena *arena, struct loop_block *block,
+                                      const char *name, const struct machine *machine, int memory,
+                                      int64_t elements);
+struct loop_stmt *loop_transfer(struct arena *arena, struct loop_block *block, struct loop_place to,
+                                struct loop_place from, struct loop_expr *rows,
+                                struct loop_expr *columns, int64_t step); /* without padding */
 struct loop_stmt *loop_reset(struct arena *arena, struct loop_block *block, struct loop_place sums);
-struct loop_stmt *loop_product(struct arena *arena, struct loop_block *block, struct loop_place sums, struct loop_place inputs,
+struct loop_stmt *loop_product(struct arena *arena, struct loop_block *block,
+                               struct loop_place sums, struct loop_place inputs,
                                struct loop_place weights);
-struct loop_stmt *loop_apply(struct arena *arena, struct loop_block *block, enum loop_opcode op, struct loop_place sums,
-                             struct loop_place other);
-struct loop_stmt *loop_apply_immediate(struct arena *arena, struct loop_block *block, enum loop_opcode op, struct loop_place sums,
+struct loop_stmt *loop_apply(struct arena *arena, struct loop_block *block, enum loop_opcode op,
+                             struct loop_place sums, struct loop_place other);
+struct loop_stmt *loop_apply_immediate(struct arena *arena, struct loop_block *block,
+                                       enum loop_opcode op, struct loop_place sums,
                                        int64_t immediate);
 /* weights: NULL buffer: none */
-struct loop_stmt *loop_activate(struct arena *arena, struct loop_block *block, struct loop_place to, struct loop_place sums,
-                                struct loop_place parameters, const struct loop_activation *activation);
-struct loop_stmt *loop_await(struct arena *arena, struct loop_block *block, struct loop_queue queue, int64_t statements);
+struct loop_stmt *loop_activate(struct arena *arena, struct loop_block *block, struct loop_place to,
+                                struct loop_place sums, struct loop_place parameters,
+                                const struct loop_activation *activation);
+struct loop_stmt *loop_await(struct arena *arena, struct loop_block *block, struct loop_queue queue,
+                             int64_t statements);
 /* push or pop */
-struct loop_stmt *loop_token(struct arena *arena, struct loop_block *block, enum loop_stmt_kind kind, struct loop_queue queue);
+struct loop_stmt *loop_token(struct arena *arena, struct loop_block *block,
+                             enum loop_stmt_kind kind, struct loop_queue queue);
 
 /* ---- what they are (stream_build.c) ---- */
 
 /* of a memory's numbers; sums are i32 */
 enum element loop_memory_element(const struct machine *m, int memory);
-static inline bool loop_is_step(const struct loop_stmt *s)        /* of compute or activate: what loops may stand around in one instruction */
+/* of compute or activate: what loops may stand around in one instruction */
+static inline bool loop_is_step(const struct loop_stmt *s)
 {
         return s->kind == STMT_RESET || s->kind == STMT_PRODUCT || s->kind == STMT_APPLY ||
                s->kind == STMT_ACTIVATE;
 }
-static inline bool loop_is_of_stream(const struct loop_stmt *s) { return s->kind >= STMT_TRANSFER && s->kind <= STMT_AWAIT; }
+static inline bool loop_is_of_stream(const struct loop_stmt *s)
+{
+        return s->kind >= STMT_TRANSFER && s->kind <= STMT_AWAIT;
+}
 /* TRANSFER: the side in a memory of the machine, and the other */
-static inline bool loop_transfer_loads(const struct loop_stmt *s) { return s->buffer->space == SPACE_MEMORY; }
+static inline bool loop_transfer_loads(const struct loop_stmt *s)
+{
+        return s->buffer->space == SPACE_MEMORY;
+}
 /* the stage that a statement belongs to */
 int loop_stage_of(const struct machine *m, const struct loop_stmt *s);
 /* the words of apply: "min", ..; NULL: no such operation */
 const char *loop_apply_word(int code);
 /* a statement of a stream as plain ones */
-struct loop_block *loop_stream_expand(struct arena *arena, const struct machine *m, const struct loop_stmt *s);
+struct loop_block *loop_stream_expand(struct arena *arena, const struct machine *m,
+                                      const struct loop_stmt *s);
 
 #endif

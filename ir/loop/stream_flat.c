@@ -22,7 +22,8 @@ static bool is_constant(const struct affine *a)
         return true;
 }
 
-static bool read_variable(const struct reading *r, const struct loop_variable *v, struct affine *out)
+static bool read_variable(const struct reading *r, const struct loop_variable *v,
+                          struct affine *out)
 {
         for (int k = 0; k < r->count; k++)
                 if (r->variables[k] == v) {
@@ -75,7 +76,8 @@ static bool read_affine(const struct reading *r, const struct loop_expr *e, stru
         if (e->op == LOOP_VARIABLE)
                 return read_variable(r, e->variable, out);
         if (e->arity < 1 || e->type.lanes != 1 || !e->args[0] || !read_affine(r, e->args[0], &a) ||
-            (e->arity > 1 && !read_affine(r, e->args[1], &b)) || (e->arity > 2 && !read_affine(r, e->args[2], &c)))
+            (e->arity > 1 && !read_affine(r, e->args[1], &b)) ||
+            (e->arity > 2 && !read_affine(r, e->args[2], &c)))
                 return false;
         bool known = true;
         switch (e->op) {
@@ -112,8 +114,8 @@ bool flat_value(const struct loop_expr *e, const struct flat_state *state, int64
 /* ---- nests ---- */
 
 /* from where loops begin, in elements of a memory, or numbers */
-static bool read_place(const struct machine *m, const struct reading *r, struct loop_buffer *b, const struct loop_expr *at, int operand,
-                       struct flat_step *step)
+static bool read_place(const struct machine *m, const struct reading *r, struct loop_buffer *b,
+                       const struct loop_expr *at, int operand, struct flat_step *step)
 {
         struct affine a;
         if (!b)
@@ -121,7 +123,8 @@ static bool read_place(const struct machine *m, const struct reading *r, struct 
         if (!read_affine(r, at, &a))
                 return false;
         bool memory = b->space == SPACE_MEMORY;
-        int64_t numbers = memory ? machine_element_numbers(&m->memories[b->memory]) : 1, base = a.base;
+        int64_t numbers = memory ? machine_element_numbers(&m->memories[b->memory]) : 1,
+                base = a.base;
         for (int k = 0; k < r->count; k++) {
                 base = sum_of(base, product_of(a.add[k], r->starts[k]));
                 int64_t add = product_of(a.add[k], r->steps[k]);
@@ -138,10 +141,11 @@ static bool read_loop(struct reading *r, const struct loop_stmt *s, struct flat_
 {
         struct affine start, end;
         const struct loop_stmt *body = s->body->first;
-        if (r->count == NEST_MAX || !body || body->next || !read_affine(r, s->a, &start) || !read_affine(r, s->b, &end) ||
-            !is_constant(&start) || !is_constant(&end))
+        if (r->count == NEST_MAX || !body || body->next || !read_affine(r, s->a, &start) ||
+            !read_affine(r, s->b, &end) || !is_constant(&start) || !is_constant(&end))
                 return false;
-        step->loops[r->count].count = end.base > start.base ? divide_up(end.base - start.base, s->step) : 0;
+        step->loops[r->count].count =
+                end.base > start.base ? divide_up(end.base - start.base, s->step) : 0;
         step->loops[r->count].kind = s->for_kind;
         r->starts[r->count] = start.base;
         r->steps[r->count] = s->step;
@@ -149,9 +153,11 @@ static bool read_loop(struct reading *r, const struct loop_stmt *s, struct flat_
         return true;
 }
 
-static bool read_transfer(const struct reading *r, const struct loop_transfer *t, struct flat_step *step)
+static bool read_transfer(const struct reading *r, const struct loop_transfer *t,
+                          struct flat_step *step)
 {
-        if (!flat_value(t->rows, r->state, &step->rows) || !flat_value(t->columns, r->state, &step->columns))
+        if (!flat_value(t->rows, r->state, &step->rows) ||
+            !flat_value(t->columns, r->state, &step->columns))
                 return false;
         for (int k = 0; k < 4; k++)
                 if (t->pad[k] && !flat_value(t->pad[k], r->state, &step->pad[k]))
@@ -159,7 +165,8 @@ static bool read_transfer(const struct reading *r, const struct loop_transfer *t
         return true;
 }
 
-bool flat_step_read(const struct machine *m, const struct loop_stmt *s, const struct flat_state *state, struct flat_step *step)
+bool flat_step_read(const struct machine *m, const struct loop_stmt *s,
+                    const struct flat_state *state, struct flat_step *step)
 {
         struct reading r = { .state = state };
         *step = (struct flat_step){ 0 };
@@ -179,15 +186,16 @@ bool flat_step_read(const struct machine *m, const struct loop_stmt *s, const st
 
 /* ---- and back ---- */
 
-static struct loop_expr *write_place(struct arena *arena, const struct flat_step *step, int operand, int64_t numbers,
-                                     struct loop_variable *const *variables)
+static struct loop_expr *write_place(struct arena *arena, const struct flat_step *step, int operand,
+                                     int64_t numbers, struct loop_variable *const *variables)
 {
         struct loop_expr *at = NULL;
         for (int k = 0; k < step->loop_count; k++) {
                 int64_t add = step->loops[k].add[operand] * numbers;
                 if (!add)
                         continue;
-                struct loop_expr *term = loop_op(arena, LOOP_MUL, loop_use(arena, variables[k]), loop_index(arena, add), NULL);
+                struct loop_expr *term = loop_op(arena, LOOP_MUL, loop_use(arena, variables[k]),
+                                                 loop_index(arena, add), NULL);
                 at = at ? loop_op(arena, LOOP_ADD, at, term, NULL) : term;
         }
         struct loop_expr *base = loop_index(arena, step->at[operand] * numbers);
@@ -197,10 +205,13 @@ static struct loop_expr *write_place(struct arena *arena, const struct flat_step
 static struct loop_transfer *write_transfer(struct arena *arena, const struct flat_step *step)
 {
         struct loop_transfer *t = ARENA_NEW(arena, struct loop_transfer);
-        *t = (struct loop_transfer){ .rows = loop_index(arena, step->rows), .columns = loop_index(arena, step->columns),
+        *t = (struct loop_transfer){ .rows = loop_index(arena, step->rows),
+                                     .columns = loop_index(arena, step->columns),
                                      .step = step->s->transfer->step };
         for (int k = 0; k < 4; k++)
-                t->pad[k] = step->pad[0] || step->pad[1] || step->pad[2] || step->pad[3] ? loop_index(arena, step->pad[k]) : NULL;
+                t->pad[k] = step->pad[0] || step->pad[1] || step->pad[2] || step->pad[3]
+                                    ? loop_index(arena, step->pad[k])
+                                    : NULL;
         return t;
 }
 
@@ -221,7 +232,8 @@ void flat_step_write(struct flat_writer *w, const struct flat_step *step)
         struct loop_variable *variables[NEST_MAX];
         for (int k = 0; k < step->loop_count; k++) {
                 struct loop_stmt *loop = loop_append(arena, block, STMT_FOR);
-                loop->variable = variables[k] = loop_variable_new(arena, next_name(w), LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+                loop->variable = variables[k] =
+                        loop_variable_new(arena, next_name(w), LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
                 loop->a = loop_index(arena, 0);
                 loop->b = loop_index(arena, step->loops[k].count);
                 loop->for_kind = step->loops[k].kind;
@@ -238,7 +250,9 @@ void flat_step_write(struct flat_writer *w, const struct flat_step *step)
                         continue;
                 bool memory = b->space == SPACE_MEMORY;
                 *buffers[k] = memory ? w->memories[b->memory] : b;
-                *places[k] = write_place(arena, step, k, memory ? machine_element_numbers(&m->memories[b->memory]) : 1, variables);
+                *places[k] = write_place(
+                        arena, step, k,
+                        memory ? machine_element_numbers(&m->memories[b->memory]) : 1, variables);
         }
         if (s->kind == STMT_TRANSFER)
                 s->transfer = write_transfer(arena, step);
@@ -252,8 +266,11 @@ bool flat_memories(const struct loop_function *f, struct loop_buffer *memories[M
                 struct loop_buffer *b = s->kind == STMT_ALLOC ? s->buffer : NULL;
                 const struct loop_stmt *inner = s;
                 while (inner && inner->kind == STMT_FOR)
-                        inner = inner->body->first && !inner->body->first->next ? inner->body->first : NULL;
-                const bool flat = inner && (inner == s ? loop_is_of_stream(s) : loop_is_step(inner));        /* loops around transfers are run */
+                        inner = inner->body->first && !inner->body->first->next ? inner->body->first
+                                                                                : NULL;
+                /* loops around transfers are run */
+                const bool flat =
+                        inner && (inner == s ? loop_is_of_stream(s) : loop_is_step(inner));
                 if (b ? memories[b->memory] || b->place_count != 1 || b->places[0] : !flat)
                         return false;
                 if (b)
@@ -265,7 +282,8 @@ bool flat_memories(const struct loop_function *f, struct loop_buffer *memories[M
 /* ---- what is touched ---- */
 
 /* elements of one operand, along the loops that move it */
-static void visit_operand(const struct flat_step *step, int operand, int64_t elements, bool writes, const struct flat_visitor *to)
+static void visit_operand(const struct flat_step *step, int operand, int64_t elements, bool writes,
+                          const struct flat_visitor *to)
 {
         struct nest_loop loops[NEST_MAX];
         int64_t index[NEST_MAX] = { 0 }, at = step->at[operand];
@@ -288,20 +306,26 @@ static void visit_operand(const struct flat_step *step, int operand, int64_t ele
         }
 }
 
-void flat_step_visit(const struct machine *m, const struct flat_step *step, const struct flat_visitor *to)
+void flat_step_visit(const struct machine *m, const struct flat_step *step,
+                     const struct flat_visitor *to)
 {
         const struct loop_stmt *s = step->s;
         if (s->kind == STMT_TRANSFER) {
                 bool loads = loop_transfer_loads(s);
                 int in = loads ? 0 : 1;
-                int64_t numbers = machine_element_numbers(&m->memories[flat_operand(s, in)->memory]);
-                int64_t width = step->columns + step->pad[2] + step->pad[3], height = step->rows + step->pad[0] + step->pad[1];
+                int64_t numbers =
+                        machine_element_numbers(&m->memories[flat_operand(s, in)->memory]);
+                int64_t width = step->columns + step->pad[2] + step->pad[3],
+                        height = step->rows + step->pad[0] + step->pad[1];
                 to->visit(to->context, flat_operand(s, in), step->at[in], width * height, loads);
                 for (int64_t r = 0; r < step->rows; r++)
-                        to->visit(to->context, flat_operand(s, 1 - in), step->at[1 - in] + r * s->transfer->step, step->columns * numbers,
+                        to->visit(to->context, flat_operand(s, 1 - in),
+                                  step->at[1 - in] + r * s->transfer->step, step->columns * numbers,
                                   !loads);
         } else if (loop_is_step(s)) {
-                const bool given = s->kind == STMT_ACTIVATE && s->activation->low == s->activation->high;       /* reads nothing */
+                /* reads nothing */
+                const bool given =
+                        s->kind == STMT_ACTIVATE && s->activation->low == s->activation->high;
                 for (int k = OPERANDS - 1; k >= 0; k--)
                         if (flat_operand(s, k) && (k == 0 || !given))
                                 visit_operand(step, k, flat_operand_elements(s, k), k == 0, to);

@@ -10,8 +10,8 @@ enum { NEST_MAX = 16, OPERANDS = 3 };
 /* A loop around a step, and what an iteration adds to each place. */
 struct nest_loop { int64_t count, add[OPERANDS]; enum loop_for_kind kind; };
 
-/* A statement of a flat stream. Places are of `buffer`, `source` and `weights`, in elements where they are in a memory of the
- * machine, else in numbers. */
+/* A statement of a flat stream. Places are of `buffer`, `source` and `weights`, in elements
+ * where they are in a memory of the machine, else in numbers. */
 struct flat_step {
         const struct loop_stmt *s;              /* the statement itself, inside of its loops */
         struct nest_loop loops[NEST_MAX];       /* outermost first */
@@ -20,12 +20,14 @@ struct flat_step {
         int64_t rows, columns, pad[4];          /* TRANSFER */
 };
 
-/* The values of a function's variables, by their numbers (loop_number_variables), and of its allocs. */
+/* The values of a function's variables, by their numbers (loop_number_variables), and of its
+ * allocs. */
 struct flat_state { int64_t *values, *places; };
 
-/* Reads a nest or a statement: bounds and places are affine in the loops' variables, whose bounds are constants, all else being known
- * from `state` (NULL: nothing). False: not so. */
-bool flat_step_read(const struct machine *m, const struct loop_stmt *s, const struct flat_state *state, struct flat_step *step);
+/* Reads a nest or a statement: bounds and places are affine in the loops' variables, whose
+ * bounds are constants, all else being known from `state` (NULL: nothing). False: not so. */
+bool flat_step_read(const struct machine *m, const struct loop_stmt *s,
+                    const struct flat_state *state, struct flat_step *step);
 /* The value of an index; false: it is not known. */
 bool flat_value(const struct loop_expr *e, const struct flat_state *state, int64_t *value);
 /* Who writes a flat stream anew; variables are called letter and number, as no parameter is. */
@@ -48,14 +50,18 @@ static inline int64_t flat_operand_elements(const struct loop_stmt *s, int k)
 {
         return k == 2 && s->kind == STMT_ACTIVATE && s->activation->lanes ? 2 : 1;
 }
-/* The whole memories that a flat stream declares in front, NULL where it does not. False: it is not flat. */
+/* The whole memories that a flat stream declares in front, NULL where it does not. False: it is
+ * not flat. */
 bool flat_memories(const struct loop_function *f, struct loop_buffer *memories[MACHINE_MEMORIES]);
 
-/* What a step touches: elements of a memory of the machine; outside of it (memory -1) numbers of a buffer. */
+/* What a step touches: elements of a memory of the machine; outside of it (memory -1) numbers of
+ * a buffer. */
 struct flat_visitor {
-        void (*visit)(void *context, const struct loop_buffer *b, int64_t first, int64_t count, bool writes);
+        void (*visit)(void *context, const struct loop_buffer *b, int64_t first, int64_t count,
+                      bool writes);
         void *context;
 };
-void flat_step_visit(const struct machine *m, const struct flat_step *step, const struct flat_visitor *visitor);
+void flat_step_visit(const struct machine *m, const struct flat_step *step,
+                     const struct flat_visitor *visitor);
 
 #endif

@@ -9,7 +9,8 @@ struct touched { int32_t last[MACHINE_STAGES]; };
 struct ground {
         int64_t elements, unit;         /* unit: elements that count as one */
         struct touched *touched;
-        bool writes[MACHINE_STAGES];    /* a stage that writes anywhere here is taken to write wherever it is */
+        bool writes[MACHINE_STAGES];    /* a stage that writes anywhere here is taken to write
+                                         * wherever it is */
 };
 
 struct stream_grounds {
@@ -26,7 +27,8 @@ static struct ground *ground_of(struct stream_grounds *g, const struct loop_buff
         return &g->grounds[b->space == SPACE_MEMORY ? b->memory : MACHINE_MEMORIES + b->number];
 }
 
-static void touch(void *context, const struct loop_buffer *b, int64_t first, int64_t count, bool writes)
+static void touch(void *context, const struct loop_buffer *b, int64_t first, int64_t count,
+                  bool writes)
 {
         struct stream_grounds *g = context;
         struct ground *at = ground_of(g, b);
@@ -44,7 +46,8 @@ static void touch(void *context, const struct loop_buffer *b, int64_t first, int
         }
 }
 
-static void note_writer(void *context, const struct loop_buffer *b, int64_t first, int64_t count, bool writes)
+static void note_writer(void *context, const struct loop_buffer *b, int64_t first, int64_t count,
+                        bool writes)
 {
         struct stream_grounds *g = context;
         (void)first, (void)count;
@@ -52,13 +55,15 @@ static void note_writer(void *context, const struct loop_buffer *b, int64_t firs
 }
 
 static void visit(struct stream_grounds *g, const struct flat_step *step,
-                  void (*each)(void *context, const struct loop_buffer *b, int64_t first, int64_t count, bool writes))
+                  void (*each)(void *context, const struct loop_buffer *b, int64_t first,
+                               int64_t count, bool writes))
 {
         g->stage = loop_stage_of(g->m, step->s);
         flat_step_visit(g->m, step, &(struct flat_visitor){ each, g });
 }
 
-void stream_grounds_want(struct stream_grounds *g, const struct flat_step *step, int64_t wanted[MACHINE_STAGES])
+void stream_grounds_want(struct stream_grounds *g, const struct flat_step *step,
+                         int64_t wanted[MACHINE_STAGES])
 {
         for (int s = 0; s < MACHINE_STAGES; s++)
                 wanted[s] = 0;
@@ -75,15 +80,19 @@ void stream_grounds_mark(struct stream_grounds *g, const struct flat_step *step,
 
 static void add_ground(struct stream_grounds *g, int64_t elements, int64_t unit)
 {
-        g->grounds[g->count++] = (struct ground){ .elements = elements, .unit = unit,
-                                                  .touched = memory_alloc((size_t)(elements / unit + 1) * sizeof(struct touched)) };
+        g->grounds[g->count++] = (struct ground){
+                .elements = elements,
+                .unit = unit,
+                .touched = memory_alloc((size_t)(elements / unit + 1) * sizeof(struct touched))
+        };
 }
 
 struct stream_grounds *stream_grounds_new(const struct loop_function *f)
 {
         struct stream_grounds *g = memory_alloc(sizeof *g);
         g->m = f->machine;
-        g->grounds = memory_alloc((size_t)(MACHINE_MEMORIES + f->buffer_count) * sizeof *g->grounds);
+        g->grounds =
+                memory_alloc((size_t)(MACHINE_MEMORIES + f->buffer_count) * sizeof *g->grounds);
         for (int k = 0; k < MACHINE_MEMORIES; k++)
                 add_ground(g, machine_depth(&g->m->memories[k]), 1);
         for (int k = 0; k < f->buffer_count; k++) {

@@ -5,13 +5,16 @@
 
 #include "ir/loop/stream_flat.h"
 
-/* Of each element of the machine's memories, and of each 16 bytes of a parameter, the last statement of each stage that touched it. */
+/* Of each element of the machine's memories, and of each 16 bytes of a parameter, the last
+ * statement of each stage that touched it. */
 struct stream_grounds;
-struct stream_grounds *stream_grounds_new(const struct loop_function *f);          /* of a flat stream; numbers its parameters */
+/* of a flat stream; numbers its parameters */
+struct stream_grounds *stream_grounds_new(const struct loop_function *f);
 void stream_grounds_free(struct stream_grounds *g);
-/* wanted[s]: the number of the last statement of stage s that touches what this one does, one of the two writing; 0: none. The
- * statement's own stage wants nothing. */
-void stream_grounds_want(struct stream_grounds *g, const struct flat_step *step, int64_t wanted[MACHINE_STAGES]);
+/* wanted[s]: the number of the last statement of stage s that touches what this one does, one of
+ * the two writing; 0: none. The statement's own stage wants nothing. */
+void stream_grounds_want(struct stream_grounds *g, const struct flat_step *step,
+                         int64_t wanted[MACHINE_STAGES]);
 /* that statement has this number, 1 or more */
 void stream_grounds_mark(struct stream_grounds *g, const struct flat_step *step, int64_t number);
 

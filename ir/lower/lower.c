@@ -222,8 +222,9 @@ void emit_store(struct emit *e, struct loop_buffer *buffer, struct loop_expr *po
         s->b = value;
 }
 
-void emit_copy(struct emit *e, struct loop_buffer *to, struct loop_expr *at, struct loop_buffer *from, struct loop_expr *place,
-               struct loop_expr *there, int elements)
+void emit_copy(struct emit *e, struct loop_buffer *to, struct loop_expr *at,
+               struct loop_buffer *from, struct loop_expr *place, struct loop_expr *there,
+               int elements)
 {
         struct loop_stmt *s = append(e->scope->block, new_stmt(e, STMT_COPY));
         s->buffer = to;
@@ -252,7 +253,8 @@ struct loop_expr *emit_for(struct emit *e, const char *name, struct loop_expr *f
         return loop_use(e->arena, s->variable);
 }
 
-struct loop_expr *emit_grid(struct emit *e, const char *name, enum loop_for_kind kind, int64_t count)
+struct loop_expr *emit_grid(struct emit *e, const char *name, enum loop_for_kind kind,
+                            int64_t count)
 {
         struct loop_stmt *s = new_stmt(e, STMT_FOR);
         s->body = loop_block_new(e->arena);
@@ -414,8 +416,12 @@ struct loop_buffer *emit_scratch(struct emit *e, const char *name, enum element 
                                  int64_t elements)
 {
         struct loop_buffer *b = ARENA_NEW(e->arena, struct loop_buffer);
-        *b = (struct loop_buffer){ .name = emit_name(e, name), .element = element, .extent = elements,
-                                   .space = SPACE_PARAMETER, .access = ACCESS_INOUT, .offset = -1 };
+        *b = (struct loop_buffer){ .name = emit_name(e, name),
+                                   .element = element,
+                                   .extent = elements,
+                                   .space = SPACE_PARAMETER,
+                                   .access = ACCESS_INOUT,
+                                   .offset = -1 };
         ARENA_GROW(e->arena, e->scratch, e->scratch_count);
         e->scratch[e->scratch_count++] = b;
         return b;
@@ -458,7 +464,8 @@ static void mark_overlap(struct loop_expr *x, void *context)
         }
 }
 
-void emit_mark_all_overlaps(struct emit *e, const struct loop_block *block, struct loop_expr *const *at, int count)
+void emit_mark_all_overlaps(struct emit *e, const struct loop_block *block,
+                            struct loop_expr *const *at, int count)
 {
         struct overlap overlap = { e, at, count };
         loop_block_walk((struct loop_block *)(uintptr_t)block, NULL, mark_overlap, &overlap);
@@ -487,7 +494,8 @@ static int expr_size(const struct loop_expr *x, int room)
 }
 
 struct loop_expr *emit_circular_position(struct emit *e, const struct value *v,
-                                         const struct emit_circular *circular, struct loop_expr *const *index)
+                                         const struct emit_circular *circular,
+                                         struct loop_expr *const *index)
 {
         const struct type *t = v->type;
         struct loop_expr *at[RANK_MAX];
@@ -498,9 +506,11 @@ struct loop_expr *emit_circular_position(struct emit *e, const struct value *v,
         dims[0] = dim_of(1);
         dims[circular->rows] = dim_of(circular->kept);
         if (circular->kept < type_extent(t, circular->rows))
-                at[circular->rows] = emit_op_int(e, LOOP_REM, index[circular->rows], circular->kept);
+                at[circular->rows] =
+                        emit_op_int(e, LOOP_REM, index[circular->rows], circular->kept);
         if (circular->from) {
-                at[circular->columns] = emit_op(e, LOOP_SUB, index[circular->columns], circular->from);
+                at[circular->columns] =
+                        emit_op(e, LOOP_SUB, index[circular->columns], circular->from);
                 dims[circular->columns] = dim_of(circular->width);
         }
         return emit_position(e, t->rank, dims, at);
@@ -576,7 +586,8 @@ static struct loop_expr *element(struct emit *e, const struct value *v,
                 local->inside && !moves ? emit_outward(e, v->type->rank, index) : e->scope;
         bool hoisted = e->scope != saved;
         struct loop_variable *known = local->memos ? find_memo(e, local, computed, index) : NULL;
-        struct loop_variable *as_stored = !known && computed && local->memos ? find_memo(e, local, false, index) : NULL;
+        struct loop_variable *as_stored =
+                !known && computed && local->memos ? find_memo(e, local, false, index) : NULL;
         struct loop_expr *x = known       ? loop_use(e->arena, known)
                             : as_stored ? loop_use(e->arena, as_stored)
                             : local->place ? placed_element(e, local, index)
@@ -614,7 +625,8 @@ struct loop_expr *emit_compute(struct emit *e, const struct value *v,
 /* the f32 that x stands for, bits of an element that has a decoder */
 static struct loop_expr *decoded(struct emit *e, enum element stored, struct loop_expr *x)
 {
-        struct loop_function *decode = loop_library_find(e->library, element_code(stored)->decoder, E_U32);
+        struct loop_function *decode =
+                loop_library_find(e->library, element_code(stored)->decoder, E_U32);
         return loop_call(e->arena, decode, (struct loop_expr *[]){ loop_cast(e->arena, E_U32, x) });
 }
 

@@ -70,7 +70,9 @@ struct loop_expr *emit_let(struct emit *e, const char *name, struct loop_expr *v
 struct loop_variable *emit_var(struct emit *e, const char *name, struct loop_type type,
                                struct loop_expr *initial);
 void emit_set(struct emit *e, struct loop_variable *v, struct loop_expr *value);
-struct loop_expr *emit_for(struct emit *e, const char *name, struct loop_expr *from, struct loop_expr *to); /* opens; literal 0 when 0 to 1 */
+/* opens; literal 0 when 0 to 1 */
+struct loop_expr *emit_for(struct emit *e, const char *name, struct loop_expr *from,
+                           struct loop_expr *to);
 void emit_if(struct emit *e, struct loop_expr *condition);        /* opens */
 /* closes the innermost for or if */
 void emit_end(struct emit *e);

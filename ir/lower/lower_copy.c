@@ -109,7 +109,8 @@ static struct loop_block *copy_block(const struct copy *c, const struct loop_blo
                         t->variable = c->variables[s->variable->number];
                 }
                 if (s->kind == STMT_ALLOC) {
-                        struct loop_buffer *own = arena_copy(c->arena, s->buffer, sizeof *s->buffer);
+                        struct loop_buffer *own =
+                                arena_copy(c->arena, s->buffer, sizeof *s->buffer);
                         own->name = arena_string(c->arena, own->name);
                         c->buffers[s->buffer->number] = own;
                 }

@@ -148,8 +148,9 @@ struct loop_buffer *emit_scratch(struct emit *e, const char *name, enum element 
 void emit_store(struct emit *e, struct loop_buffer *buffer, struct loop_expr *position,
                 struct loop_expr *value);
 /* a lane's copy of so many elements into shared memory; there: or zeros, NULL: always */
-void emit_copy(struct emit *e, struct loop_buffer *to, struct loop_expr *at, struct loop_buffer *from, struct loop_expr *place,
-               struct loop_expr *there, int elements);
+void emit_copy(struct emit *e, struct loop_buffer *to, struct loop_expr *at,
+               struct loop_buffer *from, struct loop_expr *place, struct loop_expr *there,
+               int elements);
 /* From here until emit_resume, statements go out of the loops that index does not depend on, as far
  * as these run at least once. For what may be read as soon as its index is known. */
 struct scope *emit_outward(struct emit *e, int rank, struct loop_expr *const *index);
@@ -173,7 +174,8 @@ struct loop_expr *emit_choose(struct emit *e, struct loop_expr *condition, emit_
 /* ---- for scheduled kernels (kernels/) ---- */
 
 /* Opens a loop of a grid, from 0 on, however often it runs; its variable. */
-struct loop_expr *emit_grid(struct emit *e, const char *name, enum loop_for_kind kind, int64_t count);
+struct loop_expr *emit_grid(struct emit *e, const char *name, enum loop_for_kind kind,
+                            int64_t count);
 /* step and kind of the loop that emit_for has just opened (nothing when that left it out) */
 void emit_loop(struct emit *e, int64_t step, bool parallel);
 /* Opens a block that stands nowhere yet, until emit_end: the caller puts its statements
@@ -182,15 +184,18 @@ struct loop_block *emit_aside(struct emit *e);
 /* the parameter that v, computed elsewhere, is read from; wherever the caller likes */
 struct loop_buffer *emit_parameter(struct emit *e, const struct value *v);
 /* From here on, elements of v (computed in this kernel) are read from a circular buffer. */
-void emit_read_circular(struct emit *e, const struct value *v, const struct emit_circular *circular);
+void emit_read_circular(struct emit *e, const struct value *v,
+                        const struct emit_circular *circular);
 /* where the element of v at index is in it */
 struct loop_expr *emit_circular_position(struct emit *e, const struct value *v,
-                                         const struct emit_circular *circular, struct loop_expr *const *index);
+                                         const struct emit_circular *circular,
+                                         struct loop_expr *const *index);
 /* Of the loads in a block that ends with a store of `at`: those of the same subscript may be of the
  * memory that is stored to, unless they are marked otherwise before or after. */
 void emit_mark_overlaps(struct emit *e, const struct loop_block *block, const struct loop_expr *at);
 /* ... that ends with stores of all these, behind all of its loads */
-void emit_mark_all_overlaps(struct emit *e, const struct loop_block *block, struct loop_expr *const *at, int count);
+void emit_mark_all_overlaps(struct emit *e, const struct loop_block *block,
+                            struct loop_expr *const *at, int count);
 /* until the innermost scope closes, the element of v at index is `variable` */
 void emit_define(struct emit *e, const struct value *v, struct loop_expr *const *index,
                  struct loop_variable *variable);
@@ -298,8 +303,8 @@ struct kernel_request {
         bool *refused;                  /* set where the scheduler cannot write it, instead of
                                          * writing it otherwise; may be NULL */
 };
-/* Another way to write a kernel than by loops over its result: into buffer, its first result; others
- * are emit->results. False when it cannot, and then the kernel is begun anew without it. */
+/* Another way to write a kernel than by loops over its result: into buffer, its first result;
+ * others are emit->results. False when it cannot, and then the kernel is begun anew without it. */
 struct kernel_scheduler {
         bool (*wants)(const struct kernel_request *request, const struct target *target);
         bool (*write)(struct emit *e, const struct kernel_request *request,

@@ -251,7 +251,10 @@ static void write_nest(struct emit *e, const struct nest *nest, const struct op 
 }
 
 /* each nest is a launch, of lanes that load while others wait */
-static bool is_launched(const struct emit *e) { return e->options->target && target_engine(e->options->target)->launches; }
+static bool is_launched(const struct emit *e)
+{
+        return e->options->target && target_engine(e->options->target)->launches;
+}
 
 /* A concat that is stored as it is: a nest for each operand, no choice for each element; but where
  * each nest is a launch. */
@@ -418,7 +421,8 @@ static const char *describe(struct arena *arena, const struct kernel_request *re
 {
         const struct op *op = request->region ? request->region->owner : request->op;
         if (op && op->location)
-                return arena_printf(arena, "node '" DIAG_NODE("%s") "' (" DIAG_OPERATOR("%s") ")", op->location, op_info[op->code].name);
+                return arena_printf(arena, "node '" DIAG_NODE("%s") "' (" DIAG_OPERATOR("%s") ")",
+                                    op->location, op_info[op->code].name);
         return op ? op_info[op->code].name : "copy";
 }
 
@@ -437,10 +441,14 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
         e.results = arena_array(arena, (size_t)request->result_count, sizeof *e.results);
         for (int i = 0; i < request->result_count; i++) {
                 const struct type *t = request->results[i]->type;
-                struct loop_buffer *b = e.results[i] = outputs[i].buffer = ARENA_NEW(arena, struct loop_buffer);
-                *b = (struct loop_buffer){ .name = emit_name(&e, "y"), .element = element_storage(t->element),
-                                           .extent = type_elements(t), .space = SPACE_PARAMETER,
-                                           .access = ACCESS_OUT, .offset = -1 };
+                struct loop_buffer *b = e.results[i] = outputs[i].buffer =
+                        ARENA_NEW(arena, struct loop_buffer);
+                *b = (struct loop_buffer){ .name = emit_name(&e, "y"),
+                                           .element = element_storage(t->element),
+                                           .extent = type_elements(t),
+                                           .space = SPACE_PARAMETER,
+                                           .access = ACCESS_OUT,
+                                           .offset = -1 };
         }
         const struct kernel_scheduler *scheduler = options->scheduler;
         if (scheduler && scheduler->wants(request, options->target)) {

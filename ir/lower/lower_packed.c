@@ -86,11 +86,14 @@ struct loop_expr *element_convolve_packed(struct emit *e, const struct op *op, i
                 struct loop_expr *in_word = emit_op_int(e, LOOP_REM, xi[x->rank - 1], pair);
                 if (op_int(op, "crossed")) {
                         const int64_t eighth = pair / MULTIPLY_SWIZZLE;
-                        struct loop_expr *n = emit_op(e, LOOP_XOR, emit_op_int(e, LOOP_DIV, in_word, eighth),
-                                                      emit_op_int(e, LOOP_REM, wi[w->rank - 1], MULTIPLY_SWIZZLE));
-                        in_word = emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, n, eighth), emit_op_int(e, LOOP_REM, in_word, eighth));
+                        struct loop_expr *n = emit_op(
+                                e, LOOP_XOR, emit_op_int(e, LOOP_DIV, in_word, eighth),
+                                emit_op_int(e, LOOP_REM, wi[w->rank - 1], MULTIPLY_SWIZZLE));
+                        in_word = emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, n, eighth),
+                                          emit_op_int(e, LOOP_REM, in_word, eighth));
                 }
-                wi[w->rank - 1] = emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, wi[w->rank - 1], pair), in_word);
+                wi[w->rank - 1] = emit_op(e, LOOP_ADD,
+                                          emit_op_int(e, LOOP_MUL, wi[w->rank - 1], pair), in_word);
         }
         return close_sum(e, op, &sum, xi, wi);
 }
@@ -128,7 +131,8 @@ static struct loop_expr *block_products(struct emit *e, const struct op *op,
         for (int k = 0; k < 8 / p->bits; k++) {
                 xi[3] = emit_op(e, LOOP_ADD, emit_op(e, LOOP_ADD, first, i),
                                 emit_int(e, k * p->bytes));
-                struct loop_expr *w = emit_op(e, LOOP_SHR, byte, emit_number(e, E_I32, k * p->bits));
+                struct loop_expr *w =
+                        emit_op(e, LOOP_SHR, byte, emit_number(e, E_I32, k * p->bits));
                 if (p->bits < 8)
                         w = emit_op(e, LOOP_AND, w, emit_number(e, E_I32, (1 << p->bits) - 1));
                 struct loop_expr *product =

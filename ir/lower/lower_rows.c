@@ -101,7 +101,8 @@ static bool is_needed_by(const struct region *region, const struct value *v, con
 bool rows_end_with(struct emit *e, const struct region *region, const struct value *operand,
                    const struct value *result)
 {
-        const struct value *first = e->rows.kept ? e->rows.kept : result;         /* that is stored */
+        /* that is stored */
+        const struct value *first = e->rows.kept ? e->rows.kept : result;
         unsigned loops = emit_local(e, operand)->loops, along;
         if (e->rows.kept && loops & LOOP_RESULT)
                 return false;

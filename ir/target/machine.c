@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-static int is_called(const char *name, const char *text, size_t length) { return strlen(name) == length && !memcmp(name, text, length); }
+static int is_called(const char *name, const char *text, size_t length)
+{
+        return strlen(name) == length && !memcmp(name, text, length);
+}
 
 int machine_memory_find(const struct machine *m, const char *name, size_t length)
 {

@@ -42,7 +42,8 @@ enum multiply_source {
                                          * the four warps of a warp group: lines of eight words
                                          * (ir/loop/loop_tiles.h) */
 };
-/* of such an instruction: warps, each with a quarter of the positions; words of a line; outputs at most; channels at a time where words lie transposed */
+/* of such an instruction: warps, each with a quarter of the positions; words of a line; outputs
+ * at most; channels at a time where words lie transposed */
 enum { MULTIPLY_WARPS = 4, MULTIPLY_SWIZZLE = 8, MULTIPLY_WIDE = 256, MULTIPLY_TRANSPOSED = 16 };
 
 /* as ARM's instructions have them, however long their vectors of sums are */
@@ -52,18 +53,19 @@ enum { MULTIPLY_LANES = 4 };
 enum multiply_order {
         ORDER_EXACT,                    /* integers, which wrap: any order is the same */
         ORDER_SEQUENCE,                 /* one product after the other, as body says */
-        ORDER_PARTIAL,                  /* the same, in partial sums, which are rounded to fewer bits than sums */
+        ORDER_PARTIAL,                  /* the same, in partial sums, which are rounded to fewer
+                                         * bits than sums */
         ORDER_APART                     /* channels of a word apart, all depths, then joined */
 };
 
 struct multiply_operand {
         enum element memory;            /* of its elements there */
-        enum element word;              /* that body takes: a word of elements as u32 or u64
-                                         * (ir/loop/loop_words.c), or one element as what it computes
-                                         * with, where one is a word and in hardware tiles */
+        enum element word; /* that body takes: a word of elements as u32 or u64
+                            * (ir/loop/loop_words.c), or one element as what it computes
+                            * with, where one is a word and in hardware tiles */
         enum multiply_source source;
-        const char *decode;             /* function(bits as u32) of one element that is no more than
-                                         * bits, and neither infinite nor NaN; NULL: it is a number */
+        const char *decode; /* function(bits as u32) of one element that is no more than
+                             * bits, and neither infinite nor NaN; NULL: it is a number */
 };
 
 struct multiply {
@@ -74,19 +76,19 @@ struct multiply {
         const char *body;               /* function(sum, x.word, w.word); NULL: sum + x * w, in one
                                          * rounding where the target has fma */
         enum multiply_order order;
-        const char *join;               /* NULL: body adds to sums. Else body adds `partial` words at most to a
-                                         * partial sum of x's type, which begins as zeros, and
-                                         * function(sum, partial) adds that to a sum */
+        const char *join; /* NULL: body adds to sums. Else body adds `partial` words at most to a
+                           * partial sum of x's type, which begins as zeros, and
+                           * function(sum, partial) adds that to a sum */
         int partial;                    /* words of a partial sum at most */
         bool flushes;                   /* subnormal operands and sums are zeros */
         int instructions;               /* that it takes */
-        int registers;                  /* of hardware tiles, or vector registers that each hold a small
-                                         * one, or fragments of a warp; 0 where sums are in vectors */
+        int registers; /* of hardware tiles, or vector registers that each hold a small
+                        * one, or fragments of a warp; 0 where sums are in vectors */
         int spare;                      /* vector registers that its instructions take beside sums
                                          * and operands */
         int lane_registers;             /* that a vector may be in whose lanes x is; 0: any */
-        int least;                      /* products of a sum from which on it is faster than the next
-                                         * row; 0: always */
+        int least; /* products of a sum from which on it is faster than the next
+                    * row; 0: always */
         bool streams;                   /* the target's machine does it, in memories of its own */
         int limit;                      /* the largest magnitude of w for which body is what w's
                                          * elements say: where products are added up in fewer
@@ -114,9 +116,15 @@ static inline bool multiply_is_right(const struct multiply *m, int limit)
         return !m->limit || (limit && limit <= m->limit);
 }
 
-static inline bool multiply_by_warp_group(const struct multiply *m) { return m->x.source == SOURCE_WARP_GROUP; }
+static inline bool multiply_by_warp_group(const struct multiply *m)
+{
+        return m->x.source == SOURCE_WARP_GROUP;
+}
 /* in fragments, of one warp or of several */
-static inline bool multiply_in_warps(const struct multiply *m) { return m->x.source >= SOURCE_WARP; }
+static inline bool multiply_in_warps(const struct multiply *m)
+{
+        return m->x.source >= SOURCE_WARP;
+}
 
 /* A step takes a whole row of channels: those behind the last are zeros in memory. */
 static inline bool multiply_takes_rows(const struct multiply *m) { return multiply_in_warps(m); }
@@ -129,7 +137,8 @@ struct target;
 const struct multiply *multiply_find(const struct target *t, enum element x, enum element w,
                                      bool tile, int lanes, int channels, int limit);
 /* the same of one position, by a warp from memory; NULL: none */
-const struct multiply *multiply_find_rows(const struct target *t, enum element x, enum element w, int lanes, int channels);
+const struct multiply *multiply_find_rows(const struct target *t, enum element x, enum element w,
+                                          int lanes, int channels);
 /* the best for operands as they come, before they are packed */
 static inline const struct multiply *multiply_for(const struct target *t, enum element x,
                                                   enum element w, bool tile)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rates: what things cost on a target (ir/target/rates.def lists them), and what its multiplies do. */
+/* Rates: what things cost on a target (ir/target/rates.def lists them), and what its multiplies
+ * do. */
 #ifndef IR_RATES_H
 #define IR_RATES_H
 

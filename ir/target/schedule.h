@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Schedules: how an operation is computed, as data.
  *
- * What an operation means is its canonical lowering (ir/lower/lower.h). A schedule says how to reach the
- * same sums fast: register tile, unrolling, the order of loops, what is prefetched, what runs in
- * parallel. schedule.def lists the words of each kind of schedule. Dumps, files of schedules and the heads of kernels have
- * them as text, those alone that are not as they are preset; what stands behind a semicolon says
- * why, for the reader:
+ * What an operation means is its canonical lowering (ir/lower/lower.h). A schedule says how to
+ * reach the same sums fast: register tile, unrolling, the order of loops, what is prefetched, what
+ * runs in parallel. schedule.def lists the words of each kind of schedule. Dumps, files of
+ * schedules and the heads of kernels have them as text, those alone that are not as they are
+ * preset; what stands behind a semicolon says why, for the reader:
  *
  *      rows=2 columns=7 vectors=2 prefetch=1 row_tasks=2; 1838 kcycles: 88 % products ...
  *
@@ -20,7 +20,8 @@
 #include "base/text.h"
 
 enum schedule_kind {
-        SCHEDULE_registers,             /* tiles of sums in vector registers, or in hardware tiles */
+        SCHEDULE_registers,             /* tiles of sums in vector registers, or in hardware tiles
+                                         */
         SCHEDULE_circular,              /* inside a kernel, rows in circular buffers */
         SCHEDULE_grid,                  /* thread blocks */
         SCHEDULE_stream,                /* instructions of an accelerator */
@@ -87,7 +88,8 @@ static inline struct schedule_registers schedule_tiles(const struct schedule *s)
         return (s->kind == SCHEDULE_registers ? *s : schedule_preset(SCHEDULE_registers)).registers;
 }
 /* A schedule of such words; why: as in struct schedule. */
-static inline struct schedule schedule_of_registers(struct schedule_registers words, const char *why)
+static inline struct schedule schedule_of_registers(struct schedule_registers words,
+                                                    const char *why)
 {
         return (struct schedule){ .kind = SCHEDULE_registers, .registers = words, .why = why };
 }
@@ -101,8 +103,8 @@ int *schedule_word(struct schedule_registers *schedule, enum schedule_word word)
 /* Does the lowering of such operations follow the word? */
 bool schedule_has_word(const char *operation, enum schedule_word word);
 /* The schedule that a text says, in *schedule; schedule->why is part of the text. All words are of
- * one kind, the first one that has them all. False: no kind has what stands at *wrong, up to a blank
- * or the end, beside the words before it. */
+ * one kind, the first one that has them all. False: no kind has what stands at *wrong, up to a
+ * blank or the end, beside the words before it. */
 bool schedule_parse(const char *text, struct schedule *schedule, const char **wrong);
 /* The same kind, and the same values of all words? */
 bool schedule_equal(const struct schedule *a, const struct schedule *b);

@@ -34,7 +34,8 @@ static const struct field stream[] = {
 static const struct {
         const struct field *fields;
         size_t count, shown;            /* shown: the word that stands for a schedule all preset */
-} kinds[SCHEDULE_KINDS] = { KIND(registers, unroll), KIND(circular, patch), KIND(grid, warps), KIND(stream, contexts) };
+} kinds[SCHEDULE_KINDS] = { KIND(registers, unroll), KIND(circular, patch), KIND(grid, warps),
+                            KIND(stream, contexts) };
 
 static const char *const operations[WORD_COUNT] = {
 #define REGISTERS(name, preset, least, most, operations, doc) operations,
@@ -70,7 +71,8 @@ struct schedule schedule_preset(enum schedule_kind kind)
 
 bool schedule_equal(const struct schedule *a, const struct schedule *b)
 {
-        return a->kind == b->kind && !memcmp(&a->registers, &b->registers, kinds[a->kind].count * sizeof(int));
+        return a->kind == b->kind &&
+               !memcmp(&a->registers, &b->registers, kinds[a->kind].count * sizeof(int));
 }
 
 static void print_words(struct text *out, const struct schedule *schedule)

@@ -31,8 +31,8 @@ enum { TILE_SHAPES_MAX = 256 };
 struct tile_shapes {
         int bytes;                      /* of all, at most TILE_SHAPES_MAX */
         unsigned char first;            /* the first of them */
-        int row_bytes_at, rows_at;      /* tile 0's: bytes of a row, the lower eight bits first; rows
-                                         * in one byte. Those of the next tiles follow */
+        int row_bytes_at, rows_at; /* tile 0's: bytes of a row, the lower eight bits first; rows
+                                    * in one byte. Those of the next tiles follow */
         int rows, row_bytes;            /* that a tile has at most */
 };
 
@@ -48,18 +48,24 @@ struct gpu {
         int multiprocessors;            /* of the most common model of this capability */
         double clock;                   /* cycles a second */
         int warps;                      /* warps that a multiprocessor holds at a time */
-        int registers;                  /* registers of 32 bits of a multiprocessor, for all its warps */
+        int registers;                  /* registers of 32 bits of a multiprocessor, for all its
+                                         * warps */
         int64_t shared_bytes;           /* bytes of shared memory that a block may have at most */
-        int64_t l2_bytes;               /* bytes of the second cache, which all multiprocessors share */
-        double l2_rate, memory_rate;    /* bytes a second that all multiprocessors read of it, and of memory */
+        int64_t l2_bytes;               /* bytes of the second cache, which all multiprocessors
+                                         * share */
+        double l2_rate, memory_rate;    /* bytes a second that all multiprocessors read of it, and
+                                         * of memory */
         int cluster;                    /* blocks of a cluster at most; 0: it has no clusters */
-        int clustered;                  /* multiprocessors on which clusters of more than two blocks find room */
-        double cluster_rate;            /* bytes a second that all blocks read of others' shared memory */
+        int clustered;                  /* multiprocessors on which clusters of more than two blocks
+                                         * find room */
+        double cluster_rate;            /* bytes a second that all blocks read of others' shared
+                                         * memory */
         double launch;                  /* seconds that a launch in a graph takes */
         int capability;                 /* compute capability that the code asks for: 80 is 8.0 */
-        bool bulk_copies;               /* it copies runs of bytes into shared memory by itself (cp.async.bulk) */
-        bool dependent_launch;          /* a launch may begin before the one in front of it has ended, and waits
-                                         * inside (programmatic dependent launch) */
+        bool bulk_copies;               /* it copies runs of bytes into shared memory by itself
+                                         * (cp.async.bulk) */
+        bool dependent_launch; /* a launch may begin before the one in front of it has ended, and
+                                * waits inside (programmatic dependent launch) */
 };
 
 struct target {
@@ -73,7 +79,8 @@ struct target {
         const struct printer *printer;  /* what writes the code; NULL: the base's */
         bool big_endian;                /* constants are written as numbers, not as bytes */
         int64_t workspace_align;        /* bytes; 0: the base's */
-        const struct gpu *gpu;                    /* the GPU that runs kernels in grid form; NULL: the base's */
+        const struct gpu *gpu;                    /* the GPU that runs kernels in grid form; NULL:
+                                                   * the base's */
         int64_t stack_bytes;            /* largest array a kernel may put on the stack; 0: the
                                          * base's */
 
@@ -83,30 +90,31 @@ struct target {
                                          * processor's registers have, where they may be fewer than
                                          * vector_bytes; NULL: as many */
         int vector_registers;
-        const struct target *wide;      /* the same processor with longer vectors, of more registers each, which a
-                                         * schedule may ask for (`wide` of schedule.def); this is its base. NULL, whatever
-                                         * the base has: none */
+        const struct target *wide; /* the same processor with longer vectors, of more registers
+                                    * each, which a schedule may ask for (`wide` of schedule.def);
+                                    * this is its base. NULL, whatever the base has: none */
         bool has_fma;                   /* in one instruction; else fma is a function of the
                                          * library */
         bool has_masks;                 /* masked loads and stores at no extra cost */
-        bool pointers;                  /* addresses are of a register and another one or a number, not of
-                                         * all three: so an iteration's places stand behind pointers */
+        bool pointers; /* addresses are of a register and another one or a number, not of
+                        * all three: so an iteration's places stand behind pointers */
         bool flushes;                   /* arithmetic on vectors of f32 takes denormal numbers for
                                          * zeros, and gives them as such */
         int64_t l1_bytes, l2_bytes;     /* data caches of one core: what a schedule may count on */
         int line_bytes;                 /* of a line of them */
-        const struct rates *rates;      /* ir/target/rates.h: what it costs to compute and to move, as far
-                                         * as it is known better than the base knows it */
+        const struct rates *rates; /* ir/target/rates.h: what it costs to compute and to move, as
+                                    * far as it is known better than the base knows it */
         const char *attribute;          /* of functions that hold vectors: target("attribute") */
         const char *gcc_attribute;      /* the same in gcc's words, where clang has others; of the
                                          * target itself */
         const struct multiply *multiplies;        /* its own, best first; ends with a row without
                                                    * name; the base's are behind them */
-        const struct tile_shapes *tile_shapes;    /* where multiplies have hardware tiles that are told
-                                                   * their shapes */
-        const struct overlay *commands;  /* that command text is for (codegen/sections/sections.h); NULL: none */
-        const struct machine *accelerator;        /* that streams are for (ir/target/machine.h); NULL: it hands no work
-                                                   * to any */
+        const struct tile_shapes *tile_shapes; /* where multiplies have hardware tiles that are told
+                                                * their shapes */
+        const struct overlay *commands;  /* that command text is for (codegen/sections/sections.h);
+                                          * NULL: none */
+        const struct machine *accelerator; /* that streams are for (ir/target/machine.h); NULL: it
+                                            * hands no work to any */
         const char *machine;            /* when the compiler is for such a processor, as a condition
                                          * of the preprocessor */
         const char *compilers;          /* the same in words, for who has another: "gcc or clang for
@@ -115,12 +123,14 @@ struct target {
                                          * engines/vector/keep.c */
         const char *gcc_optimize;       /* what gcc must not do to kernels with register tiles, as
                                          * #pragma GCC optimize says it; or NULL */
-        const struct float_control *control;      /* says what becomes of denormal numbers; NULL: nothing
-                                                   * does */
+        const struct float_control *control; /* says what becomes of denormal numbers; NULL: nothing
+                                              * does */
         const char *include;            /* the header of the intrinsics, "<immintrin.h>" */
-        const struct capability *capabilities;    /* what it can do with vectors: its own rows, which end with
-                                                   * CAN_END; rows that are not here are the base's */
-        size_t capability_bytes;        /* from a row to the next: those of a printer have text behind them */
+        const struct capability
+                *capabilities; /* what it can do with vectors: its own rows, which end with
+                                * CAN_END; rows that are not here are the base's */
+        size_t capability_bytes;        /* from a row to the next: those of a printer have text
+                                         * behind them */
 };
 
 /* What the target says, or its nearest base that says something. */
@@ -165,11 +175,20 @@ static inline const char *target_gcc_attribute(const struct target *t)
 }
 
 /* where the tables of all vectors that a program for it may have begin: its bases' are behind */
-static inline const struct target *target_widest(const struct target *t) { return t && t->wide ? t->wide : t; }
+static inline const struct target *target_widest(const struct target *t)
+{
+        return t && t->wide ? t->wide : t;
+}
 /* what a kernel is written for, whose schedule is so */
-static inline const struct target *target_of_width(const struct target *t, bool wide) { return wide ? target_widest(t) : t; }
+static inline const struct target *target_of_width(const struct target *t, bool wide)
+{
+        return wide ? target_widest(t) : t;
+}
 
-static inline bool target_has_dependent_launch(const struct target *t) { return target_gpu(t) && target_gpu(t)->dependent_launch; }
+static inline bool target_has_dependent_launch(const struct target *t)
+{
+        return target_gpu(t) && target_gpu(t)->dependent_launch;
+}
 
 /* Elements of type e that a native vector computes with at a time: f32, i32, u32, and what is
  * converted to them (i8, f16, ..., bool) one for every four bytes, 64-bit types one for every
@@ -189,7 +208,8 @@ static inline int target_line(const struct target *t, enum element e)
         return lanes < line && line % lanes ? line + lanes - line % lanes : line;
 }
 
-/* channels, or sums, that lie side by side: what the machine's array takes, a line of f32, or a vector that is longer */
+/* channels, or sums, that lie side by side: what the machine's array takes, a line of f32, or a
+ * vector that is longer */
 static inline int target_block(const struct target *t)
 {
         if (target_accelerator(t))

@@ -11,7 +11,8 @@ static struct value *with(struct builder *b, enum opcode code, struct value *x, 
 static struct value *spread(struct builder *b, struct value *v, const struct type *over,
                             const int64_t *dims)
 {
-        return v ? build_broadcast(b, v, type_with_element(b->m, over, v->type->element), dims) : NULL;
+        return v ? build_broadcast(b, v, type_with_element(b->m, over, v->type->element), dims)
+                 : NULL;
 }
 
 /* what decodes x, a table that was to stay small, is not folded */
@@ -126,7 +127,8 @@ static struct value *decoded(struct builder *b, const struct block_weights *w)
                                   (dim_t[]){ dim_of(w->outputs), dim_of(w->blocks), dim_of(1),
                                              dim_of(w->bytes) });
         else
-                x = build_bits_apart(b, is_table(w) ? block_weights_sorted(b->m, w, x->constant) : x,
+                x = build_bits_apart(b,
+                                     is_table(w) ? block_weights_sorted(b->m, w, x->constant) : x,
                                      w->bits, 2);
         if (!x)
                 return NULL;
@@ -143,8 +145,8 @@ static struct value *decoded(struct builder *b, const struct block_weights *w)
         return x && scale ? build_binary(b, OP_mul, x, scale) : NULL;
 }
 
-struct value *build_block_rows(struct builder *b, const struct block_weights *w, struct value *bytes, struct value *scales,
-                               struct value *zeros)
+struct value *build_block_rows(struct builder *b, const struct block_weights *w,
+                               struct value *bytes, struct value *scales, struct value *zeros)
 {
         static const int64_t along[] = { 0, 1 };
         if (!bytes || !scales)
@@ -155,7 +157,8 @@ struct value *build_block_rows(struct builder *b, const struct block_weights *w,
                                                                   dim_of(1), dim_of(w->bytes) })
                                        : build_bits_apart(b, bytes, w->bits, 2);
         x = x ? build_cast(b, x, E_F32) : NULL;
-        x = x && zeros ? build_binary(b, OP_sub, x, spread(b, build_cast(b, zeros, E_F32), x->type, along))
+        x = x && zeros ? build_binary(b, OP_sub, x,
+                                      spread(b, build_cast(b, zeros, E_F32), x->type, along))
                        : with(b, OP_sub, x, (double)(1 << (w->bits - 1)));
         x = x ? build_binary(b, OP_mul, x, spread(b, scales, x->type, along)) : NULL;
         x = x ? build_reshape(b, x, 2, (dim_t[]){ dim_of(rows), dim_of(w->blocks * w->block) })
@@ -202,13 +205,16 @@ struct value *build_rounded_block_product(struct builder *b, const struct block_
         struct value *operands[COUNT] = { NULL }, *table = w->numbers;
 
         x = build_reshape(b, x, 3, (dim_t[]){ dim_of(rows), dim_of(w->blocks), dim_of(w->block) });
-        struct value *most = x ? build_reduce(b, REDUCE_max, build_unary(b, OP_abs, x), inner, 1) : NULL,
+        struct value *most = x ? build_reduce(b, REDUCE_max, build_unary(b, OP_abs, x), inner, 1)
+                               : NULL,
                      *steps = with(b, OP_div, most, 127);
         if (!steps)
                 return NULL;
-        x = build_binary(b, OP_mul, x, spread(b, build_unary(b, OP_reciprocal, steps), x->type, outer));
+        x = build_binary(b, OP_mul, x,
+                         spread(b, build_unary(b, OP_reciprocal, steps), x->type, outer));
         x = x ? build_cast(b, build_unary(b, OP_round, x), E_I8) : NULL;
-        struct value *sums = x ? build_reduce(b, REDUCE_sum, build_cast(b, x, E_I32), inner, 1) : NULL;
+        struct value *sums =
+                x ? build_reduce(b, REDUCE_sum, build_cast(b, x, E_I32), inner, 1) : NULL;
         operands[X] = build_reshape(
                 b, x, 4,
                 (dim_t[]){ dim_of(1), dim_of(1), dim_of(rows), dim_of(w->blocks * w->block) });

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Products by weights of few bits, in blocks with a step each, in Tensor IR: what the importer makes
- * of MatMulNBits, and the pass quantize_products of products of floats. One statement of both, so that
- * the same kernels serve them.
+/* Products by weights of few bits, in blocks with a step each, in Tensor IR: what the importer
+ * makes of MatMulNBits, and the pass quantize_products of products of floats. One statement of
+ * both, so that the same kernels serve them.
  *
  *      y[r, o] = sum over blocks b, sum over k in b of x[r, k] * (number[o, k] - zero[o, b]) * scale[o, b]
  *
@@ -9,8 +9,8 @@
  *
  *      (float(byte >> shift & mask) - zero) * scale
  *
- * stands in front of a dot, where fuse takes it into the kernel. With x rounded to 8 bits, each block
- * of a row by a step of its own,
+ * stands in front of a dot, where fuse takes it into the kernel. With x rounded to 8 bits, each
+ * block of a row by a step of its own,
  *
  *      step = max |x| / 127            q = round(x / step), as x * (1 / step)
  *
@@ -42,8 +42,12 @@ struct block_weights {
 static inline struct block_weights block_weights_of(int64_t outputs, int64_t inner, int bits,
                                                     int64_t block)
 {
-        return (struct block_weights){ .outputs = outputs, .inner = inner, .block = block, .bits = bits,
-                                       .blocks = divide_up(inner, block), .bytes = block * bits / 8 };
+        return (struct block_weights){ .outputs = outputs,
+                                       .inner = inner,
+                                       .block = block,
+                                       .bits = bits,
+                                       .blocks = divide_up(inner, block),
+                                       .bytes = block * bits / 8 };
 }
 
 /* x, [.., blocks * block], as [rows, blocks, numbers of a byte, bytes]: as they are multiplied */
@@ -52,18 +56,20 @@ struct value *build_in_blocks(struct builder *b, const struct block_weights *w, 
  * dimension `at`. */
 struct value *build_bits_apart(struct builder *b, struct value *x, int64_t bits, int at);
 
-/* the numbers of rows of bytes, [rows, blocks, bytes] in the order of block_weights_sorted, times scales and less zeros (or
- * NULL: 2^(bits - 1)), each [rows, blocks], floats: [rows, inner] */
-struct value *build_block_rows(struct builder *b, const struct block_weights *w, struct value *bytes, struct value *scales,
-                               struct value *zeros);
+/* the numbers of rows of bytes, [rows, blocks, bytes] in the order of block_weights_sorted,
+ * times scales and less zeros (or NULL: 2^(bits - 1)), each [rows, blocks], floats: [rows,
+ * inner] */
+struct value *build_block_rows(struct builder *b, const struct block_weights *w,
+                               struct value *bytes, struct value *scales, struct value *zeros);
 
 /* [rows, outputs] of x, f32 [.., blocks * block], as it is, or rounded. The weights of rounded ones
  * are constant, without groups, their zeros bytes, and block_weights_sum_fits. */
-struct value *build_block_product(struct builder *b, const struct block_weights *w, struct value *x);
+struct value *build_block_product(struct builder *b, const struct block_weights *w,
+                                  struct value *x);
 struct value *build_rounded_block_product(struct builder *b, const struct block_weights *w,
                                           struct value *x);
-/* the largest of their numbers, where bytes of such are the same with a sign: for a multiply's `limit`; 0:
- * any byte */
+/* the largest of their numbers, where bytes of such are the same with a sign: for a multiply's
+ * `limit`; 0: any byte */
 static inline int block_weights_limit(int bits) { return bits < 8 ? (1 << bits) - 1 : 0; }
 /* sums of whole products of a block fit into i32 */
 bool block_weights_sum_fits(int64_t block);

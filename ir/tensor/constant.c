@@ -363,7 +363,9 @@ bool value_is_splat(const struct value *v, double *number)
         enum element e = v->type->element;
         union scalar s = constant_element(v->constant, 0);
         if (number)
-                *number = element_is_float(e) ? s.f : element_info[e].class == CLASS_SINT ? (double)s.i : (double)s.u;
+                *number = element_is_float(e)                   ? s.f
+                          : element_info[e].class == CLASS_SINT ? (double)s.i
+                                                                : (double)s.u;
         return true;
 }
 

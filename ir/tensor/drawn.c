@@ -9,8 +9,9 @@
 
 /* ---- what is an index ---- */
 
-/* Uses come after what they use, so that from the last operation to the first the least extent of all that a
- * value's elements choose from is known when the operation that makes it is met. By value.number: */
+/* Uses come after what they use, so that from the last operation to the first the least extent
+ * of all that a value's elements choose from is known when the operation that makes it is met.
+ * By value.number: */
 struct extents { int64_t *least; int count, room; };
 
 static void add_value(struct extents *e, struct value *v)
@@ -128,7 +129,8 @@ void drawn_extents(struct function *f, int64_t *extents)
 void drawn_fill(enum element e, void *data, int64_t count, int64_t extent, uint64_t seed)
 {
         /* at most half of what the type holds: none is negative */
-        uint64_t half = UINT64_C(1) << (8 * element_info[e].bytes - 1), range = extent ? (uint64_t)extent : 8;
+        uint64_t half = UINT64_C(1) << (8 * element_info[e].bytes - 1),
+                 range = extent ? (uint64_t)extent : 8;
         range = range < half ? range : half;
         for (int64_t i = 0; i < count; i++) {
                 uint64_t r = random_next(&seed);

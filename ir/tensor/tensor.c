@@ -67,7 +67,9 @@ static struct value *add_argument(struct region *region, const struct type *type
                 memory_exhausted();
         int number = region->argument_count++;
         struct value *v = &region->arguments[number];
-        *v = (struct value){ .kind = VALUE_ARGUMENT, .type = type, .index = number, .region = region };
+        *v = (struct value){
+                .kind = VALUE_ARGUMENT, .type = type, .index = number, .region = region
+        };
         v->name = text_identifier(region->function->names, name ? name : "",
                                   name ? strlen(name) : 0, fallback);
         return v;
@@ -390,7 +392,8 @@ struct op *op_clone(struct builder *b, const struct op *op)
 
 static bool defined_inside(const struct value *v, const struct op *op)
 {
-        for (const struct region *region = value_region(v); region && region->owner; region = region->owner->region)
+        for (const struct region *region = value_region(v); region && region->owner;
+             region = region->owner->region)
                 if (region->owner == op)
                         return true;
         return false;

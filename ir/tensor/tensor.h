@@ -21,7 +21,7 @@
  *       %1 = max(%0, 0.0) : <1 x 8 x 28 x 28 x f32>
  *       yield(%1)
  *     }
- */
+ * */
 #ifndef IR_TENSOR_H
 #define IR_TENSOR_H
 
@@ -37,10 +37,12 @@
 
 enum { RANK_MAX = 16, NESTING_MAX = 128 };
 
-/* Of the text form. It rises when a text may mean something else than before, or nothing: a word of it (an operation, an
- * attribute, a field of a schedule; test/golden/dnn_words.txt) is gone or means something else. Older texts are read as
- * far as they hold only what there still is, and errors in them name their version. 1: until fields of schedules for
- * grids were renamed; 2: until `circular`, `tile_batch`, `bulk`, `row_clusters`, `fused_pool` and `warp_group` had their names; 3: now. */
+/* Of the text form. It rises when a text may mean something else than before, or nothing: a word
+ * of it (an operation, an attribute, a field of a schedule; test/golden/dnn_words.txt) is gone
+ * or means something else. Older texts are read as far as they hold only what there still is,
+ * and errors in them name their version. 1: until fields of schedules for grids were renamed; 2:
+ * until `circular`, `tile_batch`, `bulk`, `row_clusters`, `fused_pool` and `warp_group` had
+ * their names; 3: now. */
 enum { TENSOR_VERSION = 3 };
 
 /* ---- dimensions and types (types.c) ---- */
@@ -49,7 +51,8 @@ enum { TENSOR_VERSION = 3 };
  * of the model knows. Every symbol has an upper bound, so every term has one too. It is a struct so
  * that the C compiler refuses to calculate with it: an extent is read by dim_extent alone. */
 typedef struct {
-        int64_t code;           /* >= 0: the extent; negative: ~code is a term's index in module->dims */
+        int64_t code;                   /* >= 0: the extent; negative: ~code is a term's index in
+                                         * module->dims */
 } dim_t;
 #define DIM_NONE ((dim_t){ INT64_MAX }) /* a dimension that cannot be: no type may have it */
 
@@ -77,7 +80,8 @@ dim_t dim_symbol(struct module *m, const char *name, int64_t bound);     /* foun
  * overflows or grows beyond reason is DIM_NONE. */
 dim_t dim_binary(struct module *m, enum dim_kind kind, dim_t a, dim_t b);
 int64_t dim_bound(const struct module *m, dim_t d);       /* upper bound */
-const struct dim_expr *dim_term(const struct module *m, dim_t d);       /* of one that is not static */
+/* of one that is not static */
+const struct dim_expr *dim_term(const struct module *m, dim_t d);
 char *dim_text(struct arena *arena, const struct module *m, dim_t d);
 
 enum type_kind { TYPE_TENSOR, TYPE_SEQUENCE, TYPE_OPTIONAL };
@@ -89,7 +93,8 @@ struct type {
         const struct type *of;          /* of a sequence or optional */
 };
 
-const struct type *type_tensor(struct module *m, enum element e, int rank, const dim_t *dims);     /* NULL: rank > RANK_MAX */
+/* NULL: rank > RANK_MAX */
+const struct type *type_tensor(struct module *m, enum element e, int rank, const dim_t *dims);
 /* of these extents, each >= 0 */
 const struct type *type_static(struct module *m, enum element e, int rank, const int64_t *extents);
 const struct type *type_scalar(struct module *m, enum element e);        /* rank 0 */
@@ -102,7 +107,8 @@ int64_t type_elements(const struct type *t);              /* of a static type; t
                                                            * checked the product */
 int64_t type_bytes(const struct type *t);                 /* of a static type with stored
                                                            * elements */
-char *type_text(struct arena *arena, const struct module *m, const struct type *t);      /* "<1 x 3 x f32>" */
+/* "<1 x 3 x f32>" */
+char *type_text(struct arena *arena, const struct module *m, const struct type *t);
 bool type_same_dims(const struct type *a, const struct type *b);
 /* rank, extents (their bounds), their product and its bytes are within what size_elements allows */
 bool type_is_sound(const struct module *m, const struct type *t);
@@ -170,7 +176,8 @@ enum { OPERAND_ROW_MAX = 6 };
 /* VARIADIC: last, one or more; ANY_NUMBER: last */
 struct operand_info { const char *name; enum operand_kind kind; };
 
-enum domain { DOMAIN_NUMBER, DOMAIN_FLOAT, DOMAIN_INTEGER, DOMAIN_LOGIC, DOMAIN_ANY };   /* LOGIC: bool, integers */
+/* LOGIC: bool, integers */
+enum domain { DOMAIN_NUMBER, DOMAIN_FLOAT, DOMAIN_INTEGER, DOMAIN_LOGIC, DOMAIN_ANY };
 
 struct op;
 struct emit;
@@ -237,9 +244,10 @@ struct op {
         struct attr *attrs;             /* [op_info[code].attr_count], in row order */
         int region_count;
         struct region **regions;
-        const char *location;           /* the model's nodes it came from, text_safe, ", "-separated; or NULL */
-        const struct schedule *schedule;          /* how it is to be computed (ir/target/schedule.h), or
-                                                   * NULL: as it stands */
+        const char *location;           /* the model's nodes it came from, text_safe, ",
+                                         * "-separated; or NULL */
+        const struct schedule *schedule; /* how it is to be computed (ir/target/schedule.h), or
+                                          * NULL: as it stands */
         int number;                     /* scratch */
         bool dead;                      /* erased; memory stays in the arena */
 };
@@ -281,9 +289,11 @@ struct module {
         const char *name;               /* text_safe of the model's file or graph name */
         char source[65];                /* hex SHA-256 of the model and its external data, or "" */
         const char *command;            /* options that shaped it so far, safe text; "" at first */
-        const char *within;             /* what is done for it to stay within --max-ram (compiler/budget.c); "" without that */
+        const char *within;             /* what is done for it to stay within --max-ram
+                                         * (compiler/budget.c); "" without that */
         const char *passes_done;        /* comma list of the passes it went through; "" at first */
-        struct function *functions, **functions_end;      /* each an entry: what a file is called by (struct loop_entry) */
+        struct function *functions, **functions_end;      /* each an entry: what a file is called by
+                                                           * (struct loop_entry) */
         struct constant *constants, **constants_end;
         struct names *constant_names;
         struct map *types;              /* interned */
@@ -321,7 +331,8 @@ struct value *constant_splat(struct module *m, const struct type *type, const vo
 struct value *constant_number(struct module *m, const struct type *type, double value);
 /* <count x i64>, copied */
 struct value *constant_ints(struct module *m, const int64_t *values, int count);
-struct value *constant_dims(struct module *m, int rank, const dim_t *dims);     /* the extents of static dimensions */
+/* the extents of static dimensions */
+struct value *constant_dims(struct module *m, int rank, const dim_t *dims);
 bool value_is_constant(const struct value *v);
 bool value_is_splat(const struct value *v, double *number);               /* and which number */
 /* the contents of a constant integer tensor of rank 0 or 1; false when not constant or too long for
@@ -346,7 +357,9 @@ union scalar constant_element(const struct constant *c, int64_t index);
 static inline float constant_float(const struct constant *c, int64_t index)
 {
         float x;
-        memcpy(&x, (const char *)c->data + (c->kind == CONSTANT_SPLAT ? 0 : index * (int64_t)sizeof x), sizeof x);
+        memcpy(&x,
+               (const char *)c->data + (c->kind == CONSTANT_SPLAT ? 0 : index * (int64_t)sizeof x),
+               sizeof x);
         return x;
 }
 /* Made in one pass whatever the size, under c's name (until module_settle_constants, when c has not
@@ -443,7 +456,8 @@ struct op *build_yield(struct builder *b, struct value *const *values, int count
 int64_t op_int(const struct op *op, const char *name);
 /* the element of its sums */
 enum element op_accumulator(const struct op *op);
-const int64_t *op_ints(const struct op *op, const char *name, int *count);        /* count may be NULL */
+/* count may be NULL */
+const int64_t *op_ints(const struct op *op, const char *name, int *count);
 /* strides, dilations .. that do nothing */
 bool op_all_ones(const struct op *op, const char *name);
 bool op_is_stack(const struct op *op);     /* a concat: its operands' elements lie one operand after
@@ -456,8 +470,9 @@ struct attr *attrs_new(struct module *m, enum opcode code);               /* all
 static inline struct value *op_operand(const struct op *op, int i) { return op->operands[i].value; }
 static inline struct value *op_result(const struct op *op) { return &op->results[0]; }
 
-/* Of the panels w of a convolve_packed that reads x: channels that lie side by side for each output,
- * a word of its multiply; outputs of a vector of words (ir/target/multiply.h); of a panel. */
+/* Of the panels w of a convolve_packed that reads x: channels that lie side by side for each
+ * output, a word of its multiply; outputs of a vector of words (ir/target/multiply.h); of a
+ * panel. */
 static inline int64_t packed_group(const struct type *x, const struct type *w)
 {
         int64_t words = type_extent(w, w->rank - 3);
@@ -471,9 +486,9 @@ static inline int64_t packed_panel(const struct type *x, const struct type *w)
 {
         return type_extent(w, w->rank - 2) * packed_lanes(x, w);
 }
-/* Of a dot_blocks: what the shapes of its operands say of the weights. Number k of a block is in byte
- * k % bytes, k / bytes * bits bits from the lowest; a panel is of vectors * lanes outputs, and has
- * `group` bytes of an output side by side, a word of a multiply. */
+/* Of a dot_blocks: what the shapes of its operands say of the weights. Number k of a block is in
+ * byte k % bytes, k / bytes * bits bits from the lowest; a panel is of vectors * lanes outputs,
+ * and has `group` bytes of an output side by side, a word of a multiply. */
 struct packed_bits { int64_t blocks, block, bytes, words, vectors, lanes, group; int bits; };
 
 static inline struct packed_bits packed_bits_of(const struct op *op)
@@ -510,8 +525,8 @@ struct op_loop {
                                                            * go */
 };
 struct op_loop op_loop(const struct op *op);    /* of a loop whose region is complete */
-/* Which of its parts a loop keeps, what else it scans (forward, its rows behind the others), and what
- * results of its body's operations it stacks behind the others. */
+/* Which of its parts a loop keeps, what else it scans (forward, its rows behind the others), and
+ * what results of its body's operations it stacks behind the others. */
 struct op_loop_kept {
         bool go, *carried, *scanned, *stacked;
         struct value **more;
@@ -534,11 +549,14 @@ void op_move_before(struct op *op, struct op *where);     /* also between region
 bool value_has_one_use(const struct value *v);
 int value_use_count(const struct value *v);
 bool op_is(const struct value *v, enum opcode code);      /* v is a result of such an operation */
-struct value *value_without_floor(struct value *v);       /* x, where v is max(x, c) for a c of equal elements; else v */
+struct value *value_without_floor(struct value *v);       /* x, where v is max(x, c) for a c of
+                                                           * equal elements; else v */
 /* where it is made; NULL: nowhere, of a constant */
 static inline struct region *value_region(const struct value *v)
 {
-        return v->kind == VALUE_RESULT ? v->op->region : v->kind == VALUE_ARGUMENT ? v->region : NULL;
+        return v->kind == VALUE_RESULT     ? v->op->region
+               : v->kind == VALUE_ARGUMENT ? v->region
+                                           : NULL;
 }
 /* made in it, or in a region within it */
 bool value_is_inside(const struct value *v, const struct region *region);
@@ -546,7 +564,8 @@ bool value_is_inside(const struct value *v, const struct region *region);
 struct op *op_clone(struct builder *b, const struct op *op);
 /* the same for arguments and operations of a region, into an empty one */
 void region_clone(struct builder *b, const struct region *from, struct region *to);
-/* the operations alone, into b's region: what stands for from's arguments is in their scratch, which is cleared */
+/* the operations alone, into b's region: what stands for from's arguments is in their scratch,
+ * which is cleared */
 void region_clone_operations(struct builder *b, const struct region *from);
 /* A module like m, in memory of its own but for names, types and the data of constants, which are
  * m's: m must outlive it. */

@@ -350,7 +350,9 @@ static bool read_head(struct reader *r)
         if (!reader_int(r, "the version", 1, INT32_MAX, &version))
                 return false;
         if (version > TENSOR_VERSION)
-                return reader_fail(r, "this is version %lld of the format, 1 to %d are known: it is of a later dnncc",
+                return reader_fail(r,
+                                   "this is version %lld of the format, 1 to %d are known: it is "
+                                   "of a later dnncc",
                                    (long long)version, TENSOR_VERSION);
         r->version = (int)version;
         if (!reader_accept_word(r, "module"))
@@ -396,18 +398,24 @@ static bool check_codes(const struct op *op, struct diag *diag)
 {
         const struct value *w = op->code == OP_convolve_packed ? op_operand(op, 1) : NULL;
         const struct element_code *code = w ? element_code(w->type->element) : NULL;
-        if (!code || (value_is_constant(w) && element_codes_finite(code, w->constant->data,
-                                                                   w->constant->kind == CONSTANT_SPLAT ? 1 : type_elements(w->type))))
+        if (!code || (value_is_constant(w) &&
+                      element_codes_finite(
+                              code, w->constant->data,
+                              w->constant->kind == CONSTANT_SPLAT ? 1 : type_elements(w->type))))
                 return true;
-        diag_error(diag, EXIT_INVALID, "convolve_packed%s%s: its weights are %s, want constants of which none is infinite or NaN",
-                   op->location ? " of " : "", op->location ? op->location : "", element_info[w->type->element].text);
+        diag_error(diag, EXIT_INVALID,
+                   "convolve_packed%s%s: its weights are %s, want constants of which none is "
+                   "infinite or NaN",
+                   op->location ? " of " : "", op->location ? op->location : "",
+                   element_info[w->type->element].text);
         return false;
 }
 
 static bool check_all_codes(const struct module *m, struct diag *diag)
 {
         for (const struct function *f = m->functions; f; f = f->next)
-                for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                for (struct op *op = region_walk(&f->body, NULL); op;
+                     op = region_walk(&f->body, op))
                         if (!check_codes(op, diag))
                                 return false;
         return true;
@@ -428,7 +436,8 @@ struct module *tensor_parse(const char *text, size_t length, blob_reader read_bl
                             .blob_context = context };
         r.constants = map_new(r.arena);
         r.functions = map_new(r.arena);
-        bool good = read_module(&r) && tensor_check(m, EXIT_INVALID, diag) && check_all_codes(m, diag);
+        bool good =
+                read_module(&r) && tensor_check(m, EXIT_INVALID, diag) && check_all_codes(m, diag);
         arena_free(r.arena);
         if (good)
                 return m;

@@ -15,7 +15,8 @@ struct reader {
         int line;
         struct diag *diag;
         bool failed;
-        int version;                    /* of the text, from 1 to TENSOR_VERSION; 0: it is not read yet */
+        int version;                    /* of the text, from 1 to TENSOR_VERSION; 0: it is not read
+                                         * yet */
         char place[96];
         struct map *constants;          /* by the text's name: struct value */
         struct map *functions;          /* by name */
@@ -30,7 +31,8 @@ struct reader {
  * the line ---- */
 
 bool reader_fail(struct reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-const char *reader_place(struct reader *r);               /* "line 7", where the cursor stands, and the version of an older text */
+const char *reader_place(struct reader *r);               /* "line 7", where the cursor stands, and
+                                                           * the version of an older text */
 bool reader_check_text(struct reader *r);                 /* UTF-8 without control characters */
 void reader_skip(struct reader *r);
 bool reader_at(struct reader *r, const char *mark);       /* is it next? the cursor is then there,
@@ -41,14 +43,17 @@ bool reader_at_word(struct reader *r, const char *word);
 bool reader_accept_word(struct reader *r, const char *word);
 char *reader_word(struct reader *r, const char *what);    /* letters, digits, _ and . behind a
                                                            * letter or _ */
-char *reader_name(struct reader *r, char mark, const char *what);         /* %name or @name without its mark */
-const char *reader_quoted(struct reader *r, const char *what, size_t *length);    /* what stands between the quotes */
+/* %name or @name without its mark */
+char *reader_name(struct reader *r, char mark, const char *what);
+/* what stands between the quotes */
+const char *reader_quoted(struct reader *r, const char *what, size_t *length);
 char *reader_string(struct reader *r, const char *what);  /* quoted; escapes resolved; in the
                                                            * module's arena */
 char *reader_remark(struct reader *r, const char *what);  /* quoted, as text_is_remark wants it */
 bool reader_int(struct reader *r, const char *what, int64_t least, int64_t most, int64_t *value);
 bool reader_literal(struct reader *r, enum element e, void *data, size_t index);
-char *reader_location(struct reader *r);                  /* the comment "; "..."" that ends this line, or NULL */
+char *reader_location(struct reader *r);                  /* the comment "; "..."" that ends this
+                                                           * line, or NULL */
 
 /* ---- tensor_parse.c ---- */
 

@@ -14,9 +14,10 @@ static bool check_static(struct module *m, const struct op *op, int least, struc
         enum element x = operand_type(op, 0)->element, w = operand_type(op, 1)->element;
         /* weights may be stored in less memory */
         bool narrow = op->code == OP_convolve_packed && x == E_F32 &&
-                      ((element_is_float(w) && element_info[w].bytes < element_info[x].bytes) || element_code(w) ||
-                       (element_is_integer(w) && element_info[w].bytes == 1));
-        bool wide = op->code == OP_convolve_packed && x == E_I16;        /* bytes that were widened */
+                      ((element_is_float(w) && element_info[w].bytes < element_info[x].bytes) ||
+                       element_code(w) || (element_is_integer(w) && element_info[w].bytes == 1));
+        /* bytes that were widened */
+        bool wide = op->code == OP_convolve_packed && x == E_I16;
         bool bytes = op->code != OP_convolve_winograd && element_is_integer(x) &&
                      element_is_integer(w) && (element_info[x].bytes == 1 || wide) &&
                      element_info[w].bytes == 1; /* their products are added up in i32, or f32 */
@@ -55,10 +56,11 @@ static bool check_words(struct module *m, struct op *op, struct diag *diag)
                 last = type_extent(w, w->rank - 1);
         if (w->rank != x->rank + 2 || !words || inner % words || inner < words ||
             last % (inner / words) || last < inner / words)
-                return rule_fail(op, diag,
-                                 "operands are %s and %s, want panels of two more dimensions, whose "
-                                 "vectors are of whole groups of the channels",
-                                 rule_type(m, x), rule_type(m, w));
+                return rule_fail(
+                        op, diag,
+                        "operands are %s and %s, want panels of two more dimensions, whose "
+                        "vectors are of whole groups of the channels",
+                        rule_type(m, x), rule_type(m, w));
         return true;
 }
 
@@ -83,9 +85,12 @@ bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
         if (channels < 1 || channels > type_extent(w, 1) * inner)
                 return rule_fail(op, diag, "channels is %lld, want 1 to %lld", (long long)channels,
                                  (long long)(type_extent(w, 1) * inner));
-        if (op_int(op, "crossed") && (lanes % MULTIPLY_SWIZZLE || packed_group(x, w) % MULTIPLY_SWIZZLE))
-                return rule_fail(op, diag, "words of %lld channels for %lld outputs are crossed, want multiples of %d",
-                                 (long long)packed_group(x, w), (long long)lanes, MULTIPLY_SWIZZLE);
+        if (op_int(op, "crossed") &&
+            (lanes % MULTIPLY_SWIZZLE || packed_group(x, w) % MULTIPLY_SWIZZLE))
+                return rule_fail(
+                        op, diag,
+                        "words of %lld channels for %lld outputs are crossed, want multiples of %d",
+                        (long long)packed_group(x, w), (long long)lanes, MULTIPLY_SWIZZLE);
         bool fits =
                 block >= 1 && block <= STEP_MAX && (block % lanes == 0 || block == outputs);
         if (outputs < 1 || outputs > STEP_MAX || !fits || (groups > 1 && outputs % block))
@@ -153,10 +158,10 @@ bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
         if (rows < 1 || columns < 1 || rows > STEP_MAX || columns > STEP_MAX ||
             tiled(rows, f->tile) + 2 > type_extent(x, 2) ||
             tiled(columns, f->tile) + 2 > type_extent(x, 3))
-                return rule_fail(
-                        op, diag,
-                        "x is %s, want it to hold the windows of %lld rows and %lld columns in tiles of %d",
-                        rule_type(m, x), (long long)rows, (long long)columns, f->tile);
+                return rule_fail(op, diag,
+                                 "x is %s, want it to hold the windows of %lld rows and %lld "
+                                 "columns in tiles of %d",
+                                 rule_type(m, x), (long long)rows, (long long)columns, f->tile);
         if (type_extent(w, 2) < 1 || type_extent(w, 2) > type_extent(x, 1) * type_extent(x, 4))
                 return rule_fail(op, diag, "w has %lld channels, want 1 to %lld",
                                  (long long)type_extent(w, 2),
@@ -205,10 +210,11 @@ static bool check_bits(struct module *m, struct op *op, struct diag *diag)
                         per = block / bytes;
                 good = block % bytes == 0 && per <= 8 && !(per & (per - 1));
         }
-        return good || rule_fail(op, diag,
-                                 "operands are %s, %s and scales %s, want rows of i8 by panels of u8 whose "
-                                 "bytes hold blocks of whole numbers",
-                                 rule_type(m, x), rule_type(m, w), rule_type(m, s));
+        return good ||
+               rule_fail(op, diag,
+                         "operands are %s, %s and scales %s, want rows of i8 by panels of u8 whose "
+                         "bytes hold blocks of whole numbers",
+                         rule_type(m, x), rule_type(m, w), rule_type(m, s));
 }
 
 bool type_dot_blocks(struct module *m, struct op *op, struct diag *diag)

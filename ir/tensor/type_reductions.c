@@ -39,7 +39,8 @@ static bool dot_pairs(struct module *m, const struct op *op, const char *name_a,
                 dim_t x = operand_type(op, 0)->dims[a[i]], y = operand_type(op, 1)->dims[b[i]];
                 if (!dim_equal(x, y))
                         return rule_fail(op, diag,
-                                         "dimension %d of a is %s, dimension %d of b is %s, want equal extents",
+                                         "dimension %d of a is %s, dimension %d of b is %s, want "
+                                         "equal extents",
                                          (int)a[i], rule_dim(m, x), (int)b[i], rule_dim(m, y));
         }
         return true;

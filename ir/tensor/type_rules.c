@@ -21,7 +21,9 @@ bool rule_fail(const struct op *op, struct diag *diag, const char *format, ...)
         va_end(list);
         const char *name = op_info[op->code].name;
         if (op->location)
-                diag_error(diag, EXIT_INVALID, "node '" DIAG_NODE("%s") "' (" DIAG_OPERATOR("%s") "): %s", op->location, name, message);
+                diag_error(diag, EXIT_INVALID,
+                           "node '" DIAG_NODE("%s") "' (" DIAG_OPERATOR("%s") "): %s", op->location,
+                           name, message);
         else
                 diag_error(diag, EXIT_INVALID, "%s: %s", name, message);
         arena_free(arena);

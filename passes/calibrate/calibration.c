@@ -149,14 +149,16 @@ void calibration_digest(struct module *m, char hex[65])
         m->within = within;
         m->passes_done = passes;
         m->source[0] = source;
-        /* in place of the text's own version, so that ranges of before a later one are those of the model still */
+        /* in place of the text's own version, so that ranges of before a later one are those of
+         * the model still */
         static const char version[] = "dnn 1\n";
         const size_t line = strcspn(text.data, "\n") + 1;
         sha256_init(&sha);
         sha256_update(&sha, version, sizeof version - 1);
         sha256_update(&sha, text.data + line, text.length - line);
         for (const struct function *f = m->functions; f; f = f->next)
-                for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
+                for (struct op *op = region_walk(&f->body, NULL); op;
+                     op = region_walk(&f->body, op))
                         add_constants(&sha, op);
         sha256_hex(&sha, hex);
         text_free(&text);

@@ -89,9 +89,11 @@ struct extent observe_extent(const struct range *r, enum observer o, const struc
 struct affine affine_of(struct extent e, const struct scheme *g);
 /* the numbers used */
 void scheme_limits(const struct scheme *g, int32_t *lowest, int32_t *highest);
-/* the step that is used for one: of f32, no less than the least normal number; of powers of two the next one up */
+/* the step that is used for one: of f32, no less than the least normal number; of powers of two
+ * the next one up */
 float scheme_scale(double step, const struct scheme *g);
-enum element scheme_stored(const struct scheme *g); /* which holds its numbers: 4 bits are in bytes */
+enum element scheme_stored(const struct scheme *g); /* which holds its numbers: 4 bits are in bytes
+                                                     */
 /* TYPE[-symmetric][-powers] (schemes.def); and TYPE alone */
 bool scheme_from_text(const char *text, struct scheme *g);
 bool scheme_element_from_text(const char *name, size_t length, enum element *to);
@@ -118,8 +120,8 @@ struct calibration {
 
 /* What is calibrated of a function: its inputs, the results of operations, and what loops carry and
  * scan, floats of static shape that depend on an input, each with a name that follows from the
- * function alone. What lies within a loop or a branch has all numbers that it took. Not what depends
- * on constants alone. */
+ * function alone. What lies within a loop or a branch has all numbers that it took. Not what
+ * depends on constants alone. */
 struct calibrated {
         struct value *value;
         const char *name;               /* of the input; of the model's node and the operation,

@@ -90,7 +90,8 @@ static bool fail(struct reader *r, const char *format, ...)
         va_start(list, format);
         const char *what = arena_vprintf(r->arena, format, list);
         va_end(list);
-        diag_error(r->diag, EXIT_INVALID, "line " DIAG_LINE("%d") " of the ranges: %s", r->line, what);
+        diag_error(r->diag, EXIT_INVALID, "line " DIAG_LINE("%d") " of the ranges: %s", r->line,
+                   what);
         return false;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Values go out of their regions one region after the other, innermost first; those of one region share
- * flags. What they are on the way has one dimension: a row of a stack for each time around. */
+/* Values go out of their regions one region after the other, innermost first; those of one
+ * region share flags. What they are on the way has one dimension: a row of a stack for each time
+ * around. */
 #include "passes/calibrate/expose.h"
 
 /* the values that were of one region, as far out as they are */
@@ -8,7 +9,8 @@ struct group {
         struct region *in;
         struct value *ran;              /* u8 [times]: was it run? NULL: always */
         int64_t times;
-        const char *overrun;            /* it has no values: `ran` are its flags, the loop's name this */
+        const char *overrun;            /* it has no values: `ran` are its flags, the loop's name
+                                         * this */
 };
 
 struct exposing {
@@ -84,13 +86,16 @@ static void flag_groups(struct exposing *x, struct region *branch)
         }
 }
 
-/* branch `which` of op becomes that of `wider`, and yields beside what it did the values that leave it
- * and zeros for those that leave the other one */
+/* branch `which` of op becomes that of `wider`, and yields beside what it did the values that
+ * leave it and zeros for those that leave the other one */
 static void widen_branch(struct exposing *x, struct op *op, struct op *wider, int which,
                          struct value ***slots, const int *counts)
 {
         struct region *old = op->regions[which];
-        struct builder b = { .m = x->m, .region = op_add_region(wider, which), .location = op->location, .diag = x->diag };
+        struct builder b = { .m = x->m,
+                             .region = op_add_region(wider, which),
+                             .location = op->location,
+                             .diag = x->diag };
         struct value **yields = arena_array(x->arena, (size_t)wider->result_count, sizeof *yields);
         int count = op->result_count, all = counts[0] + counts[1];
         for (int i = 0; i < count; i++)
@@ -117,8 +122,13 @@ static bool leave_if(struct exposing *x, struct op *op)
         const struct type **types = arena_array(x->arena, (size_t)(results + all), sizeof *types);
         for (int i = 0; i < results + all; i++)
                 types[i] = i < results ? op->results[i].type : (*slots[i - results])->type;
-        struct builder b = { .m = x->m, .region = op->region, .before = op, .location = op->location, .diag = x->diag };
-        struct op *wider = op_build_results(&b, OP_if, &condition, 1, NULL, types, results + all, 2);
+        struct builder b = { .m = x->m,
+                             .region = op->region,
+                             .before = op,
+                             .location = op->location,
+                             .diag = x->diag };
+        struct op *wider =
+                op_build_results(&b, OP_if, &condition, 1, NULL, types, results + all, 2);
         if (!wider)
                 return false;
         for (int k = 0; k < 2; k++)
@@ -156,7 +166,8 @@ static int64_t steps_of(const struct exposing *x, const struct op_loop *loop, bo
 }
 
 /* go and number < trip */
-static struct value *goes_on(struct builder *b, struct value *go, struct value *number, struct value *trip)
+static struct value *goes_on(struct builder *b, struct value *go, struct value *number,
+                             struct value *trip)
 {
         struct value *within = trip ? build_binary(b, OP_lt, number, trip) : go;
         return trip ? build_binary(b, OP_and, go, within) : go;
@@ -170,14 +181,17 @@ static void take_arguments(struct region *body, const struct op_loop *old)
         for (int i = 0; i <= count; i++) {
                 struct value *argument = &old->number[i - (i > 1 + old->carried)];
                 if (i == 1 + old->carried)
-                        region_add_argument(body, type_scalar(body->function->module, E_BOOL), "go");
+                        region_add_argument(body, type_scalar(body->function->module, E_BOOL),
+                                            "go");
                 else
-                        value_replace(argument, region_add_argument(body, argument->type, argument->name));
+                        value_replace(argument,
+                                      region_add_argument(body, argument->type, argument->name));
         }
 }
 
 /* what the body does, where it goes on; else what is carried stays */
-static struct op *branch_of(struct exposing *x, struct op *op, const struct op_loop *old, struct region *body)
+static struct op *branch_of(struct exposing *x, struct op *op, const struct op_loop *old,
+                            struct region *body)
 {
         struct builder b = { .m = x->m, .region = body, .location = op->location, .diag = x->diag };
         const int carried = old->carried;
@@ -194,11 +208,15 @@ static struct op *branch_of(struct exposing *x, struct op *op, const struct op_l
         next[carried] = old->next_go ? old->next_go->value : build_scalar(&b, E_BOOL, 1);
         held[carried] = build_scalar(&b, E_BOOL, 0);
         types[carried] = go->type;
-        struct op *branch = condition ? op_build_results(&b, OP_if, &condition, 1, NULL, types, carried + 1, 2) : NULL;
+        struct op *branch =
+                condition ? op_build_results(&b, OP_if, &condition, 1, NULL, types, carried + 1, 2)
+                          : NULL;
         if (!branch)
                 return NULL;
         struct builder then = { .m = x->m, .region = op_add_region(branch, 0), .diag = x->diag },
-                       otherwise = { .m = x->m, .region = op_add_region(branch, 1), .diag = x->diag };
+                       otherwise = { .m = x->m,
+                                     .region = op_add_region(branch, 1),
+                                     .diag = x->diag };
         struct op *yield = build_yield(&then, next, carried + 1);
         while (op->regions[0]->first != old->yield)
                 op_move_before(op->regions[0]->first, yield);
@@ -214,9 +232,14 @@ static struct op *branch_of(struct exposing *x, struct op *op, const struct op_l
 static struct op *run_on(struct exposing *x, struct op *op)
 {
         struct op_loop old = op_loop(op);
-        struct builder b = { .m = x->m, .region = op->region, .before = op, .location = op->location, .diag = x->diag };
+        struct builder b = { .m = x->m,
+                             .region = op->region,
+                             .before = op,
+                             .location = op->location,
+                             .diag = x->diag };
         const int carried = old.carried, scanned = old.scanned;
-        struct value **operands = arena_array(x->arena, (size_t)(3 + carried + scanned), sizeof *operands);
+        struct value **operands =
+                arena_array(x->arena, (size_t)(3 + carried + scanned), sizeof *operands);
         const struct type **types = arena_array(x->arena, (size_t)carried + 1, sizeof *types);
         struct attr *attrs = attrs_new(x->m, OP_loop);
         bool more;
@@ -231,15 +254,18 @@ static struct op *run_on(struct exposing *x, struct op *op)
                 operands[3 + carried + i] = old.scans[i].value;
         attr_set(attrs, OP_loop, "steps", steps);
         attr_set(attrs, OP_loop, "carried", carried + 1);
-        attr_set_ints(x->m, attrs, OP_loop, "scan_backward", op_ints(op, "scan_backward", NULL), scanned);
-        struct op *loop = op_build_results(&b, OP_loop, operands, 3 + carried + scanned, attrs, types, carried + 1, 1);
+        attr_set_ints(x->m, attrs, OP_loop, "scan_backward", op_ints(op, "scan_backward", NULL),
+                      scanned);
+        struct op *loop = op_build_results(&b, OP_loop, operands, 3 + carried + scanned, attrs,
+                                           types, carried + 1, 1);
         if (!loop)
                 return NULL;
         take_arguments(op_add_region(loop, 0), &old);
         if (!branch_of(x, op, &old, loop->regions[0]))
                 return NULL;
         if (more) {
-                struct value *goes = goes_on(&b, &loop->results[carried], build_scalar(&b, E_I64, (double)steps), old.trip);
+                struct value *goes = goes_on(&b, &loop->results[carried],
+                                             build_scalar(&b, E_I64, (double)steps), old.trip);
                 struct group *g = group_new(x, op->region);
                 g->ran = goes ? build_cast(&b, goes, E_U8) : NULL;
                 g->ran = g->ran ? flat(&b, g->ran) : NULL;
@@ -269,9 +295,14 @@ static bool leave_loop(struct exposing *x, struct op *op)
         struct op *loop = op_loop_keep(op, &kept, x->diag);
         if (!loop)
                 return false;
-        struct builder b = { .m = x->m, .region = around, .before = loop->next, .location = loop->location, .diag = x->diag };
+        struct builder b = { .m = x->m,
+                             .region = around,
+                             .before = loop->next,
+                             .location = loop->location,
+                             .diag = x->diag };
         for (int i = 0; i < kept.row_count; i++)
-                if (!(*slots[i] = flat(&b, &loop->results[loop->result_count - kept.row_count + i])))
+                if (!(*slots[i] =
+                              flat(&b, &loop->results[loop->result_count - kept.row_count + i])))
                         return false;
         return true;
 }
@@ -330,7 +361,9 @@ static bool gather(struct exposing *x, struct value *const *values)
                 x->e->values[i] = (struct exposed){ .elements = elements, .times = 1, .flags = -1 };
                 x->group_of[i] = r->owner ? group_in(x, r) : NULL;
                 struct builder b = at_end(x, r);
-                struct op *reader = r->owner || may_go(v) ? op_build(&b, OP_reshape, &v, 1, NULL, &all, 0) : NULL;
+                struct op *reader = r->owner || may_go(v)
+                                            ? op_build(&b, OP_reshape, &v, 1, NULL, &all, 0)
+                                            : NULL;
                 x->at[i] = reader ? op_result(reader) : v;
         }
         return !x->diag->errors;
@@ -348,7 +381,8 @@ static void conclude(struct exposing *x)
                                 e->values[k].flags = g->ran ? e->flag_count : -1;
                         }
                 if (g->ran)
-                        e->flags[e->flag_count++] = (struct exposed_flags){ g->ran, g->times, g->overrun };
+                        e->flags[e->flag_count++] =
+                                (struct exposed_flags){ g->ran, g->times, g->overrun };
         }
         for (int k = 0; k < x->count; k++)
                 e->values[k].value = x->at[k];
@@ -359,7 +393,8 @@ bool expose_values(struct exposition *e, struct arena *arena, struct module *m,
 {
         struct exposing x = { .e = e, .arena = arena, .m = m, .f = module_entry(m), .diag = diag,
                               .most_steps = most_steps, .count = count };
-        *e = (struct exposition){ .values = arena_array(arena, (size_t)count + 1, sizeof *e->values) };
+        *e = (struct exposition){ .values = arena_array(arena, (size_t)count + 1,
+                                                        sizeof *e->values) };
         x.at = arena_array(arena, (size_t)count + 1, sizeof *x.at);
         x.group_of = arena_array(arena, (size_t)count + 1, sizeof *x.group_of);
         if (!gather(&x, values) || !leave_all(&x, &x.f->body))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Moments of what layers multiply. The sampler's program gives the values that layers read; rows are
- * gathered from them, 64 at a time, in panels of 8 features, so that a tile of products is a small
- * loop over neighbours:
+/* Moments of what layers multiply. The sampler's program gives the values that layers read; rows
+ * are gathered from them, 64 at a time, in panels of 8 features, so that a tile of products is a
+ * small loop over neighbours:
  *
  *      panel   | row 0: x[0] .. x[7] | row 1: x[0] .. x[7] | .. |     one for each 8 features
  *      tile    products[i .. i + 4][j .. j + 8] += sum over the rows of panel i by panel j
@@ -320,8 +320,8 @@ bool moments_possible(const struct op *op)
                 return false;
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         return (element_is_float(x->element) || element_info[x->element].bytes <= 4) &&
-               type_is_static(x) && type_is_static(w) && type_is_static(op_result(op)->type) && type_elements(x) && type_elements(w) &&
-               type_elements(op_result(op)->type);
+               type_is_static(x) && type_is_static(w) && type_is_static(op_result(op)->type) &&
+               type_elements(x) && type_elements(w) && type_elements(op_result(op)->type);
 }
 
 /* the number of a value among those that are looked at, where it is put if it is new */
@@ -355,7 +355,8 @@ static void choose_rows(struct moments_run *r, struct item *t, bool products)
 {
         const struct limits *limits = &r->context->limits;
         double most = fmax((double)limits->moment_rows * (double)t->m.depth, ROWS_LEAST),
-               all = t->times * (double)t->view.places * (double)r->context->sampler->count(r->sampled);
+               all = t->times * (double)t->view.places *
+                     (double)r->context->sampler->count(r->sampled);
         t->products = products && bytes_of(&(struct item){ .products = true, .m = t->m }) <=
                                           (double)limits->moment_bytes;
         t->below = !t->products || all <= most ? UINT64_MAX : (uint64_t)(most / all * 0x1p64);
@@ -376,7 +377,9 @@ struct moments_run *moments_begin(struct pass_context *context, struct op *const
         for (int i = 0; i < count; i++) {
                 struct item *t = &r->items[i];
                 *t = (struct item){ .view = view_of(arena, ops[i]),
-                                     .location = ops[i]->location, .times = times_of(ops[i]), .same = -1 };
+                                    .location = ops[i]->location,
+                                    .times = times_of(ops[i]),
+                                    .same = -1 };
                 t->value = number_of(values, &value_count, op_operand(ops[i], 0));
                 t->m.groups = t->view.groups;
                 t->m.depth = t->view.depth;

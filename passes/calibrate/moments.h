@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Moments: what layers multiply on the samples (--calibrate), as far as rounding and scaling of
- * their weights has to know. A layer is a convolution or a product by a matrix, in floats or integers of up to 32 bits; each
- * of its outputs is a sum over `depth` features,
+ * their weights has to know. A layer is a convolution or a product by a matrix, in floats or
+ * integers of up to 32 bits; each of its outputs is a sum over `depth` features,
  *
  *      y[o] = sum over k < depth of w[o][k] * x[k]         k counts w's elements of an output, in
  *                                                          their order (channel, then window)
@@ -36,9 +36,10 @@ struct moments {
  * constant or not)? */
 bool moments_possible(const struct op *op);
 /* Of all these, of the module's first function, which has not been through `layout`; with products,
- * or without. Uses number and scratch of values and operations. The function may change from then on. With products not all rows are counted where
- * there are more than --limit moment_rows times the depth: some of them, taken evenly, and the same
- * each time. NULL: context has no sampler; or after an error, which context->diag then has. */
+ * or without. Uses number and scratch of values and operations. The function may change from
+ * then on. With products not all rows are counted where there are more than --limit moment_rows
+ * times the depth: some of them, taken evenly, and the same each time. NULL: context has no
+ * sampler; or after an error, which context->diag then has. */
 struct moments_run *moments_begin(struct pass_context *context, struct op *const *ops, int count,
                                   bool products);
 /* Of number i; for each i once, and from 0 up, since they are made as many at a time as --limit

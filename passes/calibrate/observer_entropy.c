@@ -11,7 +11,8 @@
  *   KL(P || Q) = sum of p log(p / q) over bins where p > 0, P and Q scaled to a sum of 1
  *
  * No n is tried that has no number within. The last bin may be empty in Q alone: there half a
- * number counts. The least divergence wins, of equal ones the larger n. Where there are as many levels as bins, everything is kept. */
+ * number counts. The least divergence wins, of equal ones the larger n. Where there are as many
+ * levels as bins, everything is kept. */
 #include <math.h>
 
 #include "passes/calibrate/observers.h"

@@ -6,17 +6,17 @@
 
 #include "passes/calibrate/calibration.h"
 
-/* Told of a value: some of its elements after the other, from number `from` on; of one within a loop or
- * branch as often as it was computed. False: no more. */
+/* Told of a value: some of its elements after the other, from number `from` on; of one within a
+ * loop or branch as often as it was computed. False: no more. */
 typedef bool (*sampled_take)(void *context, int64_t sample, int value, int64_t from,
                              const void *data, int64_t count);
 
 struct sampled;                         /* a program that gives values of a function */
 struct sampler {
         void *runner;
-        /* One that gives these values of the module's first function and its regions, which is as it was before
-         * `layout`; the module stays as it is, but for number and scratch of its values and
-         * operations, and may change afterwards. NULL after an error. */
+        /* One that gives these values of the module's first function and its regions, which is
+         * as it was before `layout`; the module stays as it is, but for number and scratch of
+         * its values and operations, and may change afterwards. NULL after an error. */
         struct sampled *(*begin)(void *runner, const struct module *m, struct value *const *values,
                                  int count);
         int64_t (*count)(const struct sampled *s);        /* of samples */

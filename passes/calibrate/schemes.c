@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Schemes: the whole numbers that a value is kept as (schemes.def), and their steps for an extent. */
+/* Schemes: the whole numbers that a value is kept as (schemes.def), and their steps for an
+ * extent. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -50,7 +51,8 @@ void scheme_help(void)
         for (int i = 0; i < SCHEME_COUNT; i++)
                 printf("  %-10s %s\n", schemes[i].name, schemes[i].doc);
         printf("  %-10s behind one of these: the zero point is in the middle\n"
-               "  %-10s behind that: all steps, those of weights too, are powers of two\n", symmetric, powers);
+               "  %-10s behind that: all steps, those of weights too, are powers of two\n",
+               symmetric, powers);
 }
 
 enum element scheme_stored(const struct scheme *g)

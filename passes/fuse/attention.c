@@ -15,17 +15,18 @@
  * one), which are then left out. That changes rounding. And a key or value that is hidden from all
  * rows of a block is not read: where it is infinite or NaN, what would be NaN is a number.
  *
- * Of few rows, by blocks of warps, keys and values may be concats, as a decoder's caches are: what there was, and what is new. Then the kernel
- * reads these where they lie, and has the concats as results where others read them, too:
+ * Of few rows, by blocks of warps, keys and values may be concats, as a decoder's caches are: what
+ * there was, and what is new. Then the kernel reads these where they lie, and has the concats as
+ * results where others read them, too:
  *
  *   %1 = concat(%past, %new)                                         %1, %2 = fusion(%past, %new, %q, ..) { .. concat .. dot .. }
  *   %2 = fusion(%q, %1, ..) { dot ... dot }                     ->
  *
  * unless so few blocks store that for longer than a kernel of its own takes.
  *
- * Where something else reads what is between, or the scheduled lowering (kernels/attention_kernel.c)
- * cannot write it, nothing changes; nor where a tile of whole rows is needed and does not fit into
- * half of that cache. */
+ * Where something else reads what is between, or the scheduled lowering
+ * (kernels/attention_kernel.c) cannot write it, nothing changes; nor where a tile of whole rows
+ * is needed and does not fit into half of that cache. */
 #include "cost/room.h"
 #include "passes/fuse/join.h"
 #include "kernels/attention.h"
@@ -39,7 +40,12 @@ enum { KERNELS_MAX = 24, RESULTS_MAX = 3, LEAST_KEYS = 64 };
 /* ---- which kernels ---- */
 
 /* those that become one, in order; its results */
-struct candidates { struct op *kernels[KERNELS_MAX]; int count; struct value *results[RESULTS_MAX]; int result_count; };
+struct candidates {
+        struct op *kernels[KERNELS_MAX];
+        int count;
+        struct value *results[RESULTS_MAX];
+        int result_count;
+};
 
 static bool is_member(const struct candidates *c, const struct op *op)
 {
@@ -65,7 +71,8 @@ static struct op *product_of(struct op *kernel)
         for (struct op *op = region ? region->first : kernel; op; op = region ? op->next : NULL) {
                 if (!(op_info[op->code].traits & TRAIT_CONTRACTION))
                         continue;
-                if (found || (op->code != OP_dot && (op->code != OP_convolve_packed || !op->schedule)))
+                if (found ||
+                    (op->code != OP_dot && (op->code != OP_convolve_packed || !op->schedule)))
                         return NULL;
                 found = op;
         }
@@ -147,23 +154,27 @@ static bool moves_for(const struct candidates *c, struct op *kernel)
         for (const struct use *u = op_result(kernel)->uses; u; u = u->next)
                 if (!is_member(c, kernel_of(u->user)))
                         return false;
-        for (const struct op *op = region ? region->first : kernel; op && op->code != OP_yield; op = region ? op->next : NULL)
+        for (const struct op *op = region ? region->first : kernel; op && op->code != OP_yield;
+             op = region ? op->next : NULL)
                 if (op->code != OP_reshape && op->code != OP_transpose && op->code != OP_pad)
                         return false;
         return true;
 }
 
-/* What packs an operand of the product: blocks of warps put words where they want them as they copy. */
+/* What packs an operand of the product: blocks of warps put words where they want them as they
+ * copy. */
 static bool add_packing(struct candidates *c, const struct op *product)
 {
         struct value *v = op_operand(product, 1);
-        while (v->kind == VALUE_RESULT && v->op->region == c->kernels[0]->region && moves_for(c, v->op)) {
+        while (v->kind == VALUE_RESULT && v->op->region == c->kernels[0]->region &&
+               moves_for(c, v->op)) {
                 struct op *kernel = v->op;
                 int count = kernel->operand_count;
                 if (c->count == KERNELS_MAX || !add_in_order(c, kernel))
                         return false;
                 struct arena *arena = arena_new();
-                struct value **captures = kernel->code == OP_fusion ? op_captures(arena, kernel, &count) : NULL;
+                struct value **captures =
+                        kernel->code == OP_fusion ? op_captures(arena, kernel, &count) : NULL;
                 for (int i = count - 1; i >= 0; i--) {
                         struct value *read = captures ? captures[i] : op_operand(kernel, i);
                         v = read && read->kind != VALUE_CONSTANT ? read : v;
@@ -180,19 +191,25 @@ static bool find_kernels(struct op *second, struct candidates *c, bool packs)
         struct op *first = x && x->kind == VALUE_RESULT && x->op->region == second->region
                                    ? find_first(x)
                                    : NULL;
-        if (!first || first == second || first->region != second->region || (product->code == OP_dot && !packs) ||
-            product_of(first)->code != product->code)
+        if (!first || first == second || first->region != second->region ||
+            (product->code == OP_dot && !packs) || product_of(first)->code != product->code)
                 return false;
-        *c = (struct candidates){ .kernels = { first }, .count = 1, .results = { op_result(second) }, .result_count = 1 };
+        *c = (struct candidates){ .kernels = { first },
+                                  .count = 1,
+                                  .results = { op_result(second) },
+                                  .result_count = 1 };
         if (!add_readers(c, first, second) || c->kernels[c->count - 1] != second)
                 return false;
-        return !packs || product->code == OP_dot || (add_packing(c, product_of(first)) && add_packing(c, product));
+        return !packs || product->code == OP_dot ||
+               (add_packing(c, product_of(first)) && add_packing(c, product));
 }
 
 /* ---- caches ---- */
 
-/* Do all who read it stand behind `second`, or become one with it? *others: somebody else reads it. */
-static bool is_read_behind(const struct candidates *c, const struct op *second, const struct value *v, bool *others)
+/* Do all who read it stand behind `second`, or become one with it? *others: somebody else reads
+ * it. */
+static bool is_read_behind(const struct candidates *c, const struct op *second,
+                           const struct value *v, bool *others)
 {
         *others = false;
         for (const struct use *u = v->uses; u; u = u->next) {
@@ -209,7 +226,8 @@ static bool is_read_behind(const struct candidates *c, const struct op *second, 
 static void add_concat(struct candidates *c, const struct op *second, struct value *keys)
 {
         bool others;
-        if (keys->kind != VALUE_RESULT || !attention_concat(second->region, keys) || is_member(c, keys->op) || c->count == KERNELS_MAX ||
+        if (keys->kind != VALUE_RESULT || !attention_concat(second->region, keys) ||
+            is_member(c, keys->op) || c->count == KERNELS_MAX ||
             !is_read_behind(c, second, keys, &others))
                 return;
         add_in_order(c, keys->op);
@@ -217,10 +235,13 @@ static void add_concat(struct candidates *c, const struct op *second, struct val
                 c->results[c->result_count++] = keys;
 }
 
-/* The same with what puts keys and values together; false: nothing does, or blocks, of which each group has one that stores, are too few. */
-static bool find_caches(const struct candidates *c, const struct target *target, struct candidates *with)
+/* The same with what puts keys and values together; false: nothing does, or blocks, of which
+ * each group has one that stores, are too few. */
+static bool find_caches(const struct candidates *c, const struct target *target,
+                        struct candidates *with)
 {
-        const struct op *second = c->kernels[c->count - 1], *product = product_of(c->kernels[c->count - 1]);
+        const struct op *second = c->kernels[c->count - 1],
+                        *product = product_of(c->kernels[c->count - 1]);
         int64_t stored = 0;
         *with = *c;
         const struct engine *engine = target_engine(target);
@@ -231,7 +252,8 @@ static bool find_caches(const struct candidates *c, const struct target *target,
         for (int i = 1; i < with->result_count; i++)
                 stored += type_bytes(with->results[i]->type);
         return with->count > c->count &&
-               engine->stores_caches(target, type_extent(op_result(product)->type, GROUP), (double)stored);
+               engine->stores_caches(target, type_extent(op_result(product)->type, GROUP),
+                                     (double)stored);
 }
 
 /* ---- how ---- */
@@ -345,10 +367,12 @@ static bool reads_less(const struct attention *a, int64_t blocks,
 }
 
 /* blocks of warps are the only ones that can be, and go over blocks of columns */
-static bool set_by_engine(const struct attention *a, const struct target *target, struct pass_context *context, struct arena *arena)
+static bool set_by_engine(const struct attention *a, const struct target *target,
+                          struct pass_context *context, struct arena *arena)
 {
         struct schedule second;
-        if (!a->sum || context->exact || !target_engine(target)->attention_schedule(a, target, arena, &second))
+        if (!a->sum || context->exact ||
+            !target_engine(target)->attention_schedule(a, target, arena, &second))
                 return false;
         if (a->first->code == OP_dot)
                 a->first->schedule = schedule_keep(arena, schedule_preset(SCHEDULE_registers));
@@ -361,7 +385,8 @@ static bool set_schedules(const struct attention *a, const struct schedule_machi
 {
         if (target_engine(machine->target)->attention_schedule)
                 return set_by_engine(a, machine->target, context, arena);
-        struct schedule_registers first = schedule_tiles(a->first->schedule), second = schedule_tiles(a->second->schedule);
+        struct schedule_registers first = schedule_tiles(a->first->schedule),
+                                  second = schedule_tiles(a->second->schedule);
         int columns = first.columns * first.rows < second.columns * second.rows
                               ? first.columns * first.rows
                               : second.columns * second.rows;
@@ -384,9 +409,11 @@ static bool set_schedules(const struct attention *a, const struct schedule_machi
 
 static bool join_candidates(const struct candidates *c, struct pass_context *context)
 {
-        const struct schedule_machine machine = { .target = context->target, .threads = context->lower.threads };
+        const struct schedule_machine machine = { .target = context->target,
+                                                  .threads = context->lower.threads };
         struct attention a;
-        struct op *joined = kernel_join_results(c->kernels, c->count, c->results, c->result_count, context->diag);
+        struct op *joined = kernel_join_results(c->kernels, c->count, c->results, c->result_count,
+                                                context->diag);
         bool good =
                 joined &&
                 attention_find(joined->regions[0], op_operand(joined->regions[0]->last, 0), &a) &&
@@ -407,7 +434,8 @@ static bool join(struct op *second, struct pass_context *context)
 {
         struct candidates c, with;
         return find_kernels(second, &c, target_engine(context->target)->launches) &&
-               ((find_caches(&c, context->target, &with) && join_candidates(&with, context)) || join_candidates(&c, context));
+               ((find_caches(&c, context->target, &with) && join_candidates(&with, context)) ||
+                join_candidates(&c, context));
 }
 
 int pass_attention(struct function *f, struct pass_context *context)

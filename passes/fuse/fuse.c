@@ -93,12 +93,20 @@ struct fusing {
         struct member *members;         /* by number */
         int limit;                      /* operations of a group */
         bool vectors;                   /* the target has them, or a machine that has blocks */
-        bool borders;                   /* blocks of warps multiply: they put zeros around what they read */
+        bool borders;                   /* blocks of warps multiply: they put zeros around what they
+                                         * read */
 };
 
-/* zeros that nobody stores: around what a packed contraction reads; or, too, around what is only moved on */
-static bool is_border(const struct fusing *f, const struct op *op) { return f->borders && fuse_is_border(op); }
-static bool is_any_border(const struct fusing *f, const struct op *op) { return is_border(f, op) || (f->borders && fuse_is_moved_border(op)); }
+/* zeros that nobody stores: around what a packed contraction reads; or, too, around what is only
+ * moved on */
+static bool is_border(const struct fusing *f, const struct op *op)
+{
+        return f->borders && fuse_is_border(op);
+}
+static bool is_any_border(const struct fusing *f, const struct op *op)
+{
+        return is_border(f, op) || (f->borders && fuse_is_moved_border(op));
+}
 
 static bool is_move(const struct fusing *f, const struct op *op)
 {
@@ -161,14 +169,17 @@ static bool packed_accepts(const struct fusing *f, const struct op *op, int oper
                                 (op->code == OP_transpose && relation_keeps(op, 0, last)));
 }
 
-/* bytes that one row alone is multiplied by (keys of a cache): each is widened once, where it is read */
+/* bytes that one row alone is multiplied by (keys of a cache): each is widened once, where it is
+ * read */
 static bool is_row_of_bytes(const struct op *dot, const struct op *op, int operand)
 {
-        const struct type *x = operand == 1 && dot->code == OP_dot ? op_operand(dot, 0)->type : NULL;
+        const struct type *x =
+                operand == 1 && dot->code == OP_dot ? op_operand(dot, 0)->type : NULL;
         int batches, contracted;
         if (!x || op->code != OP_cast || element_info[op_operand(op, 0)->type->element].bytes != 1)
                 return false;
-        const int64_t *batch = op_ints(dot, "batch_a", &batches), *contract = op_ints(dot, "contract_a", &contracted);
+        const int64_t *batch = op_ints(dot, "batch_a", &batches),
+                      *contract = op_ints(dot, "contract_a", &contracted);
         int64_t known = 1;
         for (int i = 0; i < batches; i++)
                 known *= type_extent(x, batch[i]);
@@ -178,7 +189,8 @@ static bool is_row_of_bytes(const struct op *dot, const struct op *op, int opera
 }
 
 /* whether op may stand in user's group (joined), as far as this one use goes, and why not */
-static enum remark_reason accepts(const struct fusing *f, const struct op *user, const struct op *op, int operand)
+static enum remark_reason accepts(const struct fusing *f, const struct op *user,
+                                  const struct op *op, int operand)
 {
         const struct member *at = &f->members[user->number];
         bool widens = f->members[op->number].widens;
@@ -205,7 +217,8 @@ static enum remark_reason accepts(const struct fusing *f, const struct op *user,
                 return !keeps_index(user) || !at->identity ? REMARK_fuse_index
                        : at->group->anchored               ? REMARK_fuse_second_sum
                                                            : REMARK_fuse_joined;
-        if (op_info[user->code].traits & TRAIT_CONTRACTION && !(is_row_of_bytes(user, op, operand) && !at->repeated))
+        if (op_info[user->code].traits & TRAIT_CONTRACTION &&
+            !(is_row_of_bytes(user, op, operand) && !at->repeated))
                 return REMARK_fuse_contracted;
         return at->repeated || !relation_reads_once(user, operand) ? REMARK_fuse_again
                                                                    : REMARK_fuse_joined;
@@ -325,14 +338,16 @@ static void find_summed(const struct region *region, struct member *members)
                 *summed = op->code == OP_reduce && value_is_constant(op_operand(op, 1));
                 for (int i = 0; i < op->operand_count && !*summed && op->code != OP_reduce; i++) {
                         const struct value *x = op_operand(op, i);
-                        *summed = x->kind == VALUE_RESULT && x->op->region == region && members[x->op->number].summed;
+                        *summed = x->kind == VALUE_RESULT && x->op->region == region &&
+                                  members[x->op->number].summed;
                 }
         }
 }
 
 /* What loops over a row would compute again: nothing, what is cheap, or what the group then
  * keeps (joined). */
-static enum remark_reason may_repeat(struct group *group, const struct op *op, struct member *joined)
+static enum remark_reason may_repeat(struct group *group, const struct op *op,
+                                     struct member *joined)
 {
         enum { LOOP_KEPT = 2 };
         if (!(joined->loops & (joined->loops - 1)))
@@ -362,7 +377,8 @@ static bool stays(const struct fusing *f, const struct value *v)
 {
         for (const struct use *u = v->uses; u; u = u->next)
                 if (!fuse_is_elementwise(u->user) || u->user->region != v->op->region)
-                        return value_has_one_use(v) && fuse_is_halo(u->user) && !is_border(f, u->user);
+                        return value_has_one_use(v) && fuse_is_halo(u->user) &&
+                               !is_border(f, u->user);
         return true;
 }
 
@@ -376,8 +392,9 @@ static void find_homes(const struct region *region, const struct fusing *f)
                 if (fuse_is_packed(op))
                         member->home = op;
                 member->epilogue = op_info[op->code].traits & TRAIT_CONTRACTION;
-                for (int i = 0;
-                     i < op->operand_count && (fuse_is_elementwise(op) || (fuse_is_halo(op) && !is_border(f, op))); i++) {
+                for (int i = 0; i < op->operand_count && (fuse_is_elementwise(op) ||
+                                                          (fuse_is_halo(op) && !is_border(f, op)));
+                     i++) {
                         const struct value *x = op_operand(op, i);
                         if (!x || x->kind != VALUE_RESULT || x->op->region != region ||
                             !members[x->op->number].stays)
@@ -391,7 +408,8 @@ static void find_homes(const struct region *region, const struct fusing *f)
         }
 }
 
-/* What decodes bytes for another kernel's epilogue is a part of that one: between kernels lie bytes. */
+/* What decodes bytes for another kernel's epilogue is a part of that one: between kernels lie
+ * bytes. */
 static void leave_bytes(const struct region *region, struct member *members)
 {
         for (const struct op *op = region->first; op; op = op->next) {
@@ -449,7 +467,8 @@ struct joining {
 /* a kernel of its own, or none */
 static bool is_view(const struct op *op) { return op->code == OP_reshape || op->code == OP_concat; }
 
-/* what all readers of op ask of it; or why they are not of one group, or one of them wants it stored */
+/* what all readers of op ask of it; or why they are not of one group, or one of them wants it
+ * stored */
 static enum remark_reason find_readers(const struct fusing *f, struct op *op, struct joining *j)
 {
         unsigned along;
@@ -509,7 +528,8 @@ static bool join(const struct fusing *f, struct op *op)
         struct joining j = { .member = f->members[op->number] };
         struct member *member = &f->members[op->number];
         j.member.identity = j.member.along_row = true;
-        member->why = op->code == OP_pad && !is_any_border(f, op) ? REMARK_fuse_halo     /* always the root */
+        /* always the root */
+        member->why = op->code == OP_pad && !is_any_border(f, op) ? REMARK_fuse_halo
                                          : find_readers(f, op, &j);
         if (member->why == REMARK_fuse_joined)
                 member->why = can_join(f, op, &j);
@@ -533,9 +553,9 @@ static bool is_spread(const struct fusing *f, const struct op *op)
         return op->code == OP_broadcast || op->code == OP_iota || is_border(f, op);
 }
 
-/* Copies of broadcasts, iotas and borders, one for each user, so that each can join its user's kernel. The
- * first user keeps the old one, unless that leaves the region. In the order of the program: that of
- * uses is not in a dump. */
+/* Copies of broadcasts, iotas and borders, one for each user, so that each can join its user's
+ * kernel. The first user keeps the old one, unless that leaves the region. In the order of the
+ * program: that of uses is not in a dump. */
 static void split_moves(struct region *region, const struct fusing *f)
 {
         for (struct op *op = region->first; op; op = op->next) {
@@ -598,11 +618,15 @@ static void form_groups(struct region *region, const struct fusing *f, struct ar
         for (struct op *op = region->last; op; op = op->previous) {
                 struct member *member = &f->members[op->number];
                 bool known = can_join_any(f, op);
-                member->why = is_view(op) ? REMARK_fuse_view : REMARK_fuse_alone; /* where nothing is tried */
+                /* where nothing is tried */
+                member->why = is_view(op) ? REMARK_fuse_view : REMARK_fuse_alone;
                 if (((known || member->summed) && join(f, op)) || (!known && !reads_indices(op)))
                         continue;
                 member->group = ARENA_NEW(arena, struct group);
-                *member->group = (struct group){ .root = op, .home = member->home, .size = 1, .anchored = fuse_is_anchor(op),
+                *member->group = (struct group){ .root = op,
+                                                 .home = member->home,
+                                                 .size = 1,
+                                                 .anchored = fuse_is_anchor(op),
                                                  .shape = op->results[0].type };
                 member->identity = true;
                 member->along_row = fuse_is_elementwise(op);
@@ -636,7 +660,8 @@ static int build_groups(struct region *region, const struct member *members, str
 }
 
 /* Every value between two operations: one kernel, or why they are two. */
-static void remark_all(const struct region *region, const struct member *members, struct remarks *remarks)
+static void remark_all(const struct region *region, const struct member *members,
+                       struct remarks *remarks)
 {
         for (const struct op *op = region->first; op; op = op->next)
                 for (int r = 0; r < op->result_count; r++)

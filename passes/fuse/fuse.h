@@ -24,10 +24,11 @@ static inline bool fuse_is_anchor(const struct op *op)
 
 /* a pad that only puts zeros around what packed contractions read, directly or through slices */
 bool fuse_is_halo(const struct op *op);
-/* the same, of zeros around positions, and each reads it directly: where blocks of warps multiply, these know where
- * zeros are, and nothing is stored */
+/* the same, of zeros around positions, and each reads it directly: where blocks of warps
+ * multiply, these know where zeros are, and nothing is stored */
 bool fuse_is_border(const struct op *op);
-/* around what a reshape and a transpose move on, element by element, and nobody else reads: every element of that has a lane of its own */
+/* around what a reshape and a transpose move on, element by element, and nobody else reads:
+ * every element of that has a lane of its own */
 bool fuse_is_moved_border(const struct op *op);
 /* one halo for each value, and nothing else stored of it; number of rewrites */
 int fuse_share_halos(struct region *region, struct diag *diag);

@@ -85,7 +85,8 @@ bool fuse_is_moved_border(const struct op *op)
         if (op->code != OP_pad || !value_has_one_use(op_result(op)))
                 return false;
         const struct op *user = op_result(op)->uses->user;
-        return user->code == OP_reshape && user->region == op->region && value_has_one_use(op_result(user)) &&
+        return user->code == OP_reshape && user->region == op->region &&
+               value_has_one_use(op_result(user)) &&
                op_result(user)->uses->user->code == OP_transpose;
 }
 
@@ -147,7 +148,10 @@ static bool share_halo(struct value *v, const int64_t lows[RANK_MAX], const dim_
                        double number, struct builder *b)
 {
         struct op *op = v->op;
-        *b = (struct builder){ .m = b->m, .region = op->region, .before = op->next, .location = op->location,
+        *b = (struct builder){ .m = b->m,
+                               .region = op->region,
+                               .before = op->next,
+                               .location = op->location,
                                .diag = b->diag };
         struct value *operands[] = { v, build_scalar(b, v->type->element, number),
                                      constant_ints(b->m, lows, v->type->rank) };
@@ -228,7 +232,8 @@ int fuse_share_halos(struct region *region, struct diag *diag)
                 int axis = (int)op_int(op, "axis");
                 if (!dim_equal(dims[axis], v->type->dims[axis]))
                         continue;
-                if ((!value_has_one_use(v) && !share_halo(v, lows, dims, number, &b)) || !push_halo(op, &b))
+                if ((!value_has_one_use(v) && !share_halo(v, lows, dims, number, &b)) ||
+                    !push_halo(op, &b))
                         return -1;
                 rewrites++;
         }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* pools: what reduces over all positions of a contraction that nothing else reads becomes part of its kernel, where the schedule
- * says so.
+/* pools: what reduces over all positions of a contraction that nothing else reads becomes part of
+ * its kernel, where the schedule says so.
  *
  *   %1 = fusion(%0, @w) { ... convolve_packed ..           %2 = fusion(%0, @w) { ... convolve_packed .. schedule="... fused_pool=1"
  *                         .. schedule="... fused_pool=1"                             ... reduce
  *                         ... }                      ->                          ... }
  *   %2 = fusion(%1) { reduce ... }
  *
- * A block that has all positions of an image then stores what becomes of their reduction, and no position
- * (engines/grid/warps_pool.c): a launch less. Exact to the bit: positions are reduced in the same order. */
+ * A block that has all positions of an image then stores what becomes of their reduction, and no
+ * position (engines/grid/warps_pool.c): a launch less. Exact to the bit: positions are reduced
+ * in the same order. */
 #include "kernels/kernels.h"
 #include "passes/fuse/join.h"
 
@@ -16,13 +17,18 @@
 static struct op *find_maker(struct op *kernel, const struct target *target)
 {
         struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
-        bool (*pools)(const struct op *contraction, const struct op *reduce) = target_engine(target)->pools;
+        bool (*pools)(const struct op *contraction, const struct op *reduce) =
+                target_engine(target)->pools;
         for (struct op *op = region ? region->first : kernel; op; op = region ? op->next : NULL) {
                 const struct value *x = op->code == OP_reduce ? op_operand(op, 0) : NULL;
-                struct op *made = x && x->kind == VALUE_RESULT && value_has_one_use(x) ? x->op : NULL, *contraction = NULL;
+                struct op *made = x && x->kind == VALUE_RESULT && value_has_one_use(x) ? x->op
+                                                                                       : NULL,
+                          *contraction = NULL;
                 if (made && made->region == kernel->region && made->result_count == 1)
-                        contraction = kernels_contraction(made->code == OP_fusion ? made->regions[0] : NULL, made, target);
-                const struct schedule_grid *words = contraction ? schedule_grid(contraction->schedule) : NULL;
+                        contraction = kernels_contraction(
+                                made->code == OP_fusion ? made->regions[0] : NULL, made, target);
+                const struct schedule_grid *words =
+                        contraction ? schedule_grid(contraction->schedule) : NULL;
                 if (words && words->fused_pool && pools(contraction, op))
                         return made;
         }
@@ -32,7 +38,8 @@ static struct op *find_maker(struct op *kernel, const struct target *target)
 static bool join(struct op *kernel, struct pass_context *context)
 {
         struct op *maker = kernel->result_count == 1 ? find_maker(kernel, context->target) : NULL;
-        struct op *joined = maker ? kernel_join((struct op *const[]){ maker, kernel }, 2, context->diag) : NULL;
+        struct op *joined =
+                maker ? kernel_join((struct op *const[]){ maker, kernel }, 2, context->diag) : NULL;
         if (!joined || !kernels_accept(joined, &context->lower, context->library, context->diag)) {
                 if (joined)
                         op_erase(joined);
@@ -44,4 +51,7 @@ static bool join(struct op *kernel, struct pass_context *context)
         return true;
 }
 
-int pass_pools(struct function *f, struct pass_context *context) { return kernels_join_all(&f->body, join, context); }
+int pass_pools(struct function *f, struct pass_context *context)
+{
+        return kernels_join_all(&f->body, join, context);
+}

@@ -68,7 +68,8 @@ static bool widens(const struct op *map)
 /* What a map reads and stores does not stay in the second cache, and strips are cheaper for the
  * contraction anyway. Elsewhere a map alone is faster: it runs once over its memory from front to
  * back. */
-static bool pays(const struct op *map, const struct schedule_registers *s, const struct target *target)
+static bool pays(const struct op *map, const struct schedule_registers *s,
+                 const struct target *target)
 {
         const struct type *y = op_result(map)->type;
         int64_t bytes = type_bytes(y) / type_extent(y, 0);
@@ -79,9 +80,11 @@ static bool pays(const struct op *map, const struct schedule_registers *s, const
 static bool join(struct op *kernel, struct pass_context *context)
 {
         struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
-        struct op *contraction =
-                kernel->result_count == 1 ? kernels_contraction(region, kernel, context->target) : NULL;
-        const struct schedule_registers *words = contraction ? schedule_registers(contraction->schedule) : NULL;
+        struct op *contraction = kernel->result_count == 1
+                                         ? kernels_contraction(region, kernel, context->target)
+                                         : NULL;
+        const struct schedule_registers *words =
+                contraction ? schedule_registers(contraction->schedule) : NULL;
         if (!words || !fuse_is_packed(contraction))
                 return false;
         struct op *map = find_map(kernel, contraction);

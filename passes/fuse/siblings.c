@@ -43,7 +43,8 @@ static bool is_map(const struct op *op)
 
 /* What a kernel goes over: elements of this shape, in rows along some dimensions (0: each is one of
  * its own), a result for each row. */
-struct walk { const struct type *shape; unsigned along; int64_t rows; int size; bool launches; };    /* launches: each kernel is one more that the target launches */
+/* launches: each kernel is one more that the target launches */
+struct walk { const struct type *shape; unsigned along; int64_t rows; int size; bool launches; };
 
 static bool add_reduction(struct walk *w, const struct op *op)
 {
@@ -53,7 +54,9 @@ static bool add_reduction(struct walk *w, const struct op *op)
                 return false;
         bool first = !w->along;
         if (first)
-                *w = (struct walk){ .shape = t, .along = along, .size = w->size, .launches = w->launches };
+                *w = (struct walk){
+                        .shape = t, .along = along, .size = w->size, .launches = w->launches
+                };
         return first || (along == w->along && type_same_dims(t, w->shape));
 }
 
@@ -83,7 +86,8 @@ static bool find_walk(struct op *kernel, struct walk *w)
                 return false;
         for (const struct op *op = region ? region->first : kernel; op && op->code != OP_yield;
              op = region ? op->next : NULL, w->size++) {
-                bool map = (region ? is_map(op) : op_info[op->code].traits & TRAIT_ELEMENTWISE) || (w->launches && is_moved(op));
+                bool map = (region ? is_map(op) : op_info[op->code].traits & TRAIT_ELEMENTWISE) ||
+                           (w->launches && is_moved(op));
                 if (!map && (op->code != OP_reduce || !add_reduction(w, op)))
                         return false;
         }
@@ -105,7 +109,8 @@ static bool is_kernel(struct op *kernel, struct walk *w)
 /* rows that are stored, as a norm's */
 static bool is_stored_rows(struct op *kernel, struct walk *w)
 {
-        return find_walk(kernel, w) && w->along && type_same_dims(kernel->results[0].type, w->shape);
+        return find_walk(kernel, w) && w->along &&
+               type_same_dims(kernel->results[0].type, w->shape);
 }
 
 /* Has v an element for each one that the kernel goes over, or one for each row? */
@@ -245,7 +250,8 @@ static bool reads_first(const struct pair *p)
 /* What the second one makes of rows is stored beside them: a norm's result, rounded. */
 static bool stores_for_sibling(struct pair *p)
 {
-        return p->gpu && reads_first(p) && !p->walks[1].along && is_stored_rows(p->first, &p->walks[0]);
+        return p->gpu && reads_first(p) && !p->walks[1].along &&
+               is_stored_rows(p->first, &p->walks[0]);
 }
 
 static void look_at(struct pair *best, struct op *first, int limit)
@@ -253,7 +259,8 @@ static void look_at(struct pair *best, struct op *first, int limit)
         struct pair p = *best;
         p.first = first;
         if (first->region == p.second->region && first->number < p.second->number &&
-            (is_kernel(first, &p.walks[0]) || stores_for_sibling(&p)) && p.walks[0].size + p.walks[1].size <= limit &&
+            (is_kernel(first, &p.walks[0]) || stores_for_sibling(&p)) &&
+            p.walks[0].size + p.walks[1].size <= limit &&
             type_same_dims(first->results[0].type, p.second->results[0].type) &&
             go_together(&p.walks[0], &p.walks[1]) && count_bytes(&p) && find_place(&p) &&
             p.bytes > best->bytes)
@@ -270,9 +277,10 @@ static void find_apart(struct pair *best, int limit)
         for (int k = 0; k < NEAR && op && !best->first; k++, op = op->previous) {
                 struct pair p = *best;
                 p.first = op;
-                if (op->result_count && !reads_first(&p) && is_kernel(op, &p.walks[0]) && !p.walks[0].along &&
-                    p.walks[0].size + p.walks[1].size <= limit &&
-                    type_same_dims(op->results[0].type, p.second->results[0].type) && find_place(&p))
+                if (op->result_count && !reads_first(&p) && is_kernel(op, &p.walks[0]) &&
+                    !p.walks[0].along && p.walks[0].size + p.walks[1].size <= limit &&
+                    type_same_dims(op->results[0].type, p.second->results[0].type) &&
+                    find_place(&p))
                         *best = p;
         }
 }
@@ -303,7 +311,9 @@ static int find_results(const struct pair *p, struct arena *arena, struct value 
 {
         struct op *kernels[] = { p->first, p->second };
         int count = 0;
-        *results = arena_array(arena, (size_t)p->first->result_count + (size_t)p->second->result_count, sizeof **results);
+        *results =
+                arena_array(arena, (size_t)p->first->result_count + (size_t)p->second->result_count,
+                            sizeof **results);
         for (int k = 0; k < 2; k++)
                 for (int i = 0; i < kernels[k]->result_count; i++) {
                         bool wanted = false;
@@ -318,7 +328,9 @@ static int find_results(const struct pair *p, struct arena *arena, struct value 
 static bool join(struct op *second, struct pass_context *context)
 {
         const struct gpu *gpu = target_gpu(context->target);
-        struct pair p = { .second = second, .walks = { { .launches = gpu }, { .launches = gpu } }, .gpu = gpu };
+        struct pair p = { .second = second,
+                          .walks = { { .launches = gpu }, { .launches = gpu } },
+                          .gpu = gpu };
         if (!is_kernel(second, &p.walks[1]))
                 return false;
         struct arena *arena = arena_new();

@@ -8,17 +8,17 @@
  *
  * Only under --max-ram. The operations, in their order (or where that is not enough, each just
  * before who needs it), are cut into ranges. What the kernels of a range hand to each other are
- * circular buffers of rows inside one kernel of all (kernels/circular_buffers.c), and nothing is computed twice; or,
- * where whole rows are too much, it runs in patches, a range of columns after the other, which
- * computes the columns between them twice. While a range runs there are its circular buffers, its result, and
- * what was made before and is needed there or behind it: so what a range takes does not depend on
- * the other ones, and the cuts are found from the last operation on. Of all that are within the
- * budget, those that compute least again, then those that join the fewest kernels; where none are,
- * those that take least, and then it says what is in the way: what needs all rows at once, as
- * global pools, norms and attention do. Resizes, transposed convolutions and shuffles are none: a
- * row of theirs needs some rows, only fewer or others. Every element is computed by its canonical
- * nest: results stay the same to the bit, but where a contraction had a schedule, which may add up
- * in another order. */
+ * circular buffers of rows inside one kernel of all (kernels/circular_buffers.c), and nothing is
+ * computed twice; or, where whole rows are too much, it runs in patches, a range of columns
+ * after the other, which computes the columns between them twice. While a range runs there are
+ * its circular buffers, its result, and what was made before and is needed there or behind it:
+ * so what a range takes does not depend on the other ones, and the cuts are found from the last
+ * operation on. Of all that are within the budget, those that compute least again, then those
+ * that join the fewest kernels; where none are, those that take least, and then it says what is
+ * in the way: what needs all rows at once, as global pools, norms and attention do. Resizes,
+ * transposed convolutions and shuffles are none: a row of theirs needs some rows, only fewer or
+ * others. Every element is computed by its canonical nest: results stay the same to the bit, but
+ * where a contraction had a schedule, which may add up in another order. */
 #include <limits.h>
 
 #include "kernels/circular_buffers.h"
@@ -29,8 +29,8 @@
 
 enum { RANGE_MAX = 32 };                /* kernels that become one */
 
-/* kernels as one: bytes of its circular buffers (and of what is prepared for it), of whole rows, and with the
- * narrowest patches; INT64_MAX: they cannot be */
+/* kernels as one: bytes of its circular buffers (and of what is prepared for it), of whole rows,
+ * and with the narrowest patches; INT64_MAX: they cannot be */
 struct range { int64_t whole, narrow; };
 
 /* The best way to go on from an operation: the range that begins there, and what it and all behind
@@ -114,7 +114,8 @@ static void find_bytes(struct streaming *s)
 /* ---- ranges ---- */
 
 /* The operations from *op on are copies of a kernel's. What it hands on inside (where it is several
- * kernels joined before) becomes a circular buffer. Returns the copy of its result; *op: the one behind. */
+ * kernels joined before) becomes a circular buffer. Returns the copy of its result; *op: the one
+ * behind. */
 static struct op *mark_inside(const struct op *kernel, struct op **op)
 {
         const struct op *inside = kernel->code == OP_fusion ? kernel->regions[0]->first : kernel;
@@ -145,8 +146,8 @@ static bool prepares(const struct op *op)
 static bool is_inner(const struct op *op) { return op->code == OP_reshape || is_kernel(op); }
 static bool is_end(const struct op *op) { return is_kernel(op) && !prepares(op); }
 
-/* A kernel of p..q, what they hand on to each other as circular buffers; it stands beside them. What only
- * moves elements is read through. */
+/* A kernel of p..q, what they hand on to each other as circular buffers; it stands beside them.
+ * What only moves elements is read through. */
 static struct op *join(const struct streaming *s, int p, int q)
 {
         struct op *kernels[RANGE_MAX] = { NULL };
@@ -183,7 +184,8 @@ static bool measure(struct streaming *s, int p, int q)
         bool good = joined && circular_cost(joined, &whole, &s->obstacle[p]);
         if (good) {
                 circular_set_patch(joined, 1);
-                bool patches = circular_cost(joined, &narrow, &unused) && narrow.bytes < whole.bytes;
+                bool patches =
+                        circular_cost(joined, &narrow, &unused) && narrow.bytes < whole.bytes;
                 int64_t aside = prepared(s, p, q);
                 s->ranges[p][q - p] =
                         (struct range){ aside + whole.bytes,
@@ -311,10 +313,10 @@ static int64_t replace(const struct streaming *s, int p, const struct way *way)
         if (way->patch) {
                 circular_set_patch(joined, way->patch);
                 circular_cost(joined, &cost, &unused);
-                diag_note(
-                        s->context->diag,
-                        "'%s' runs in patches of %lld columns: %.2f %% of its operations are computed again",
-                        name_of(joined), (long long)way->patch, 100 * cost.again / cost.flops);
+                diag_note(s->context->diag,
+                          "'%s' runs in patches of %lld columns: %.2f %% of its operations are "
+                          "computed again",
+                          name_of(joined), (long long)way->patch, 100 * cost.again / cost.flops);
                 if (s->context->notes)
                         text_add(s->context->notes, "%spatch=%lld of %d kernels",
                                  s->context->notes->length ? ", " : "", (long long)way->patch,

@@ -27,8 +27,8 @@ static bool find_chain(struct op *kernel, struct layer_chain *chain)
 {
         const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
         if (kernel->result_count != 1 || (region && region->last->operand_count != 1) ||
-            !layer_chain_find(region, kernel, region ? op_operand(region->last, 0) : op_result(kernel),
-                        chain))
+            !layer_chain_find(region, kernel,
+                              region ? op_operand(region->last, 0) : op_result(kernel), chain))
                 return false;
         for (int i = 0; i < chain->count; i++)
                 if (!chain->links[i].op->schedule)
@@ -59,7 +59,8 @@ static bool is_narrow(const struct op *op, const struct target *target)
         return op->code == OP_convolve_packed && op_int(op, "outputs") <= target_block(target);
 }
 
-static bool pays(const struct layer_chain *first, const struct layer_chain *second, const struct target *target)
+static bool pays(const struct layer_chain *first, const struct layer_chain *second,
+                 const struct target *target)
 {
         const struct op *before = first->links[first->count - 1].op, *after = second->links[0].op;
         if (after->code == OP_reduce_window && weights_bytes(before) < room_strip(target))
@@ -87,7 +88,8 @@ static int64_t strip_rows(const struct layer_chain *chain, const struct schedule
         int64_t room = room_strip(machine->target), each = 0;
         const struct op *wide = chain->links[chain->wide].op;
         int64_t stride = chain->wide ? layer_chain_stride(wide) : 1;
-        int64_t rows = type_extent(op_result(chain->links[chain->count - 1].op)->type, LAYER_CHAIN_ROWS);
+        int64_t rows =
+                type_extent(op_result(chain->links[chain->count - 1].op)->type, LAYER_CHAIN_ROWS);
         for (int i = 1; i < chain->count; i++) {
                 const struct value *x = op_operand(chain->links[i].op, 0);
                 int64_t row = bytes_of(x) / type_extent(x->type, LAYER_CHAIN_ROWS);
@@ -123,7 +125,8 @@ static bool set_schedules(struct layer_chain *chain, const struct schedule_machi
         schedules[chain->count - 1].strip = (int)strip;
         schedules[chain->count - 1].row_tasks = machine->threads > 1 ? machine->threads : 1;
         for (int i = 0; i < chain->count; i++)
-                chain->links[i].op->schedule = schedule_keep(arena, schedule_of_registers(schedules[i], NULL));
+                chain->links[i].op->schedule =
+                        schedule_keep(arena, schedule_of_registers(schedules[i], NULL));
         return strip > 0;
 }
 
@@ -152,13 +155,15 @@ static bool replace(struct op *first, struct op *second, struct op *joined,
 
 static struct op *contraction_of(struct op *kernel, const struct target *target)
 {
-        return kernels_contraction(kernel->code == OP_fusion ? kernel->regions[0] : NULL, kernel, target);
+        return kernels_contraction(kernel->code == OP_fusion ? kernel->regions[0] : NULL, kernel,
+                                   target);
 }
 
 /* windows of what Winograd's algorithm makes, tile by tile */
 static bool join_windows(struct op *second, struct pass_context *context)
 {
-        struct op *pool = second->result_count == 1 ? contraction_of(second, context->target) : NULL;
+        struct op *pool =
+                second->result_count == 1 ? contraction_of(second, context->target) : NULL;
         struct value *x = pool && pool->code == OP_reduce_window ? op_operand(pool, 0) : NULL;
         if (!x || x->kind != VALUE_RESULT || x->op->region != second->region ||
             !value_has_one_use(x) || x->op->result_count != 1)
@@ -172,7 +177,8 @@ static bool join_windows(struct op *second, struct pass_context *context)
 
 static bool join(struct op *second, struct pass_context *context)
 {
-        const struct schedule_machine machine = { .target = context->target, .threads = context->lower.threads };
+        const struct schedule_machine machine = { .target = context->target,
+                                                  .threads = context->lower.threads };
         struct module *m = second->region->function->module;
         struct layer_chain first_chain, chain;
         if (join_windows(second, context))
@@ -180,7 +186,8 @@ static bool join(struct op *second, struct pass_context *context)
         if (!find_chain(second, &chain))
                 return false;
         struct op *first = find_first(second, &chain);
-        if (!first || !find_chain(first, &first_chain) || !layer_chain_joins(&first_chain, &chain) ||
+        if (!first || !find_chain(first, &first_chain) ||
+            !layer_chain_joins(&first_chain, &chain) ||
             !pays(&first_chain, &chain, context->target))
                 return false;
         struct op *joined = kernel_join((struct op *const[]){ first, second }, 2, context->diag);

@@ -15,7 +15,8 @@
 enum { SCALES = 4, ZEROS };
 
 /* <outputs x blocks x n x 1 ..> as <panels x blocks x n / group x vectors x lanes * group> */
-static struct value *in_panels(struct layout *l, struct value *v, int64_t vectors, int64_t lanes, int64_t group)
+static struct value *in_panels(struct layout *l, struct value *v, int64_t vectors, int64_t lanes,
+                               int64_t group)
 {
         static const int64_t perm[] = { 0, 3, 4, 1, 2, 5 };
         const dim_t *d = v->type->dims;
@@ -51,7 +52,8 @@ static bool stays_small(const struct packed_bits *p, int64_t outputs, int64_t pa
 bool layout_dot_blocks(struct layout *l, struct op *op)
 {
         const struct packed_bits p = packed_bits_of(op);
-        const struct multiply *m = multiply_in_vectors(l->context, E_I8, E_U8, block_weights_limit(p.bits));
+        const struct multiply *m =
+                multiply_in_vectors(l->context, E_I8, E_U8, block_weights_limit(p.bits));
         bool zeros = op_operand(op, ZEROS);
         if (!m || !m->body)
                 return layout_refuse(l, REMARK_layout_multiply);
@@ -67,12 +69,14 @@ bool layout_dot_blocks(struct layout *l, struct op *op)
                 return layout_refuse(l, REMARK_layout_padding);
         for (int i = 0; i < op->operand_count; i++) {
                 struct value *v = op_operand(op, i);
-                operands[i] =
-                        v && (i == 1 || i >= SCALES) ? in_panels(l, v, vectors, m->outputs, i == 1 ? m->channels : 1) : v;
+                operands[i] = v && (i == 1 || i >= SCALES) ? in_panels(l, v, vectors, m->outputs,
+                                                                       i == 1 ? m->channels : 1)
+                                                           : v;
                 if (v && !operands[i])
                         return false;
         }
-        struct value *y = value_build(&l->b, OP_dot_blocks, operands, op->operand_count, op->attrs, NULL);
+        struct value *y =
+                value_build(&l->b, OP_dot_blocks, operands, op->operand_count, op->attrs, NULL);
         *layout_form(l, op_result(op)) = (struct form){ .rows = y, .batch = 2, .free = 1 };
         l->failed |= !y;
         return y != NULL;

@@ -102,7 +102,8 @@ static bool bring_groups(struct convolution *c)
             (channels % c->l->block == 0 && outputs % c->l->block == 0))
                 return true;
         const bool streams = c->multiply->streams;
-        if (streams && channels == 1 && outputs == 1 && c->groups % c->l->block && value_is_constant(c->w))
+        if (streams && channels == 1 && outputs == 1 && c->groups % c->l->block &&
+            value_is_constant(c->w))
                 pad_groups(c);
         if (channels == 1 && outputs > 1) {
                 c->x = repeat_channels(&c->l->b, c->x, outputs);
@@ -164,7 +165,8 @@ static struct value *grouped_channels(struct layout *l, struct value *x, int gro
 }
 
 /* w's channels as blocks of so many have them, each with zeros behind it up to `inner` */
-static struct value *words_of_blocks(struct layout *l, struct value *w, int64_t blocks, int64_t channels, int64_t inner)
+static struct value *words_of_blocks(struct layout *l, struct value *w, int64_t blocks,
+                                     int64_t channels, int64_t inner)
 {
         const int rank = w->type->rank;
         dim_t padded[RANK_MAX], dims[RANK_MAX], whole[RANK_MAX];
@@ -192,7 +194,9 @@ static struct value *pack_panels(struct layout *l, struct value *w, const struct
                                  int64_t positions)
 {
         const dim_t *old = w->type->dims;
-        struct schedule_product product = { .groups = groups, .positions = positions, .outputs = stored,
+        struct schedule_product product = { .groups = groups,
+                                            .positions = positions,
+                                            .outputs = stored,
                                             .channels = blocks * inner };
         for (int d = 2; d < w->type->rank; d++)
                 product.channels *= dim_extent(old[d]);
@@ -281,7 +285,9 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
                 attr_set(attrs, code, "limit", multiply_limit(op_operand(c->op, 1)));
                 if (blocks > 1 && inner > c->block)
                         w = words_of_blocks(l, w, blocks, c->block, inner);
-                w = !w ? NULL : pack_panels(l, w, c->multiply, c->groups, blocks, inner, stored, positions);
+                w = !w ? NULL
+                       : pack_panels(l, w, c->multiply, c->groups, blocks, inner, stored,
+                                     positions);
                 w = layout_crossed(l, w, c->multiply, attrs);
         }
         w = w ? value_build(&l->b, code, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
@@ -528,14 +534,17 @@ static const struct multiply *layout_multiply(const struct layout *l, const stru
 /* depthwise convolutions of floats may stay canonical nests, which need none */
 static bool needs_multiply(const struct layout *l, const struct op *op)
 {
-        return !layout_is_depthwise(op) || !target_engine(l->context->target)->canonical_depthwise ||
+        return !layout_is_depthwise(op) ||
+               !target_engine(l->context->target)->canonical_depthwise ||
                op_operand(op, 0)->type->element != E_F32 || op_result(op)->type->element != E_F32;
 }
 
 /* channels that a word, or a step of a warp, has: those behind the last are zeros in memory */
 static int whole_group(const struct convolution *c)
 {
-        return is_depthwise(c) ? 1 : multiply_takes_rows(c->multiply) ? multiply_row(c->multiply) : c->multiply->channels;
+        return is_depthwise(c)                    ? 1
+               : multiply_takes_rows(c->multiply) ? multiply_row(c->multiply)
+                                                  : c->multiply->channels;
 }
 
 bool layout_has_phases(const struct op *convolve)
@@ -586,17 +595,22 @@ bool layout_convolve(struct layout *l, struct op *op)
         if (c.spatial < 1 || c.spatial > SPATIAL_MAX)
                 return layout_refuse(l, REMARK_layout_window);
         if (layout_stays(op))
-                return layout_refuse(l, is_depthwise(&c) ? REMARK_layout_plain : REMARK_layout_stays);
+                return layout_refuse(l,
+                                     is_depthwise(&c) ? REMARK_layout_plain : REMARK_layout_stays);
         if (!whole && !layout_has_phases(op))
                 return layout_refuse(l, REMARK_layout_phases);
         if (!bring_groups(&c))
                 return layout_refuse(l, REMARK_layout_groups);
         bool few = !is_depthwise(&c) && !blocks_of(c.x) && type_extent(c.x->type, 1) < l->block;
         int group = whole_group(&c);
-        struct value *x = few && group > 1    ? grouped_channels(l, c.x, group)
-                          : few               ? few_channels(l, c.x)
-                          : is_depthwise(&c)  ? layout_blocked_as(l, c.x, is_last(l, op_result(op)))  /* x may be new, of rows: its result knows */
-                                              : layout_blocked(l, c.x);
+        struct value *x =
+                few && group > 1 ? grouped_channels(l, c.x, group)
+                : few            ? few_channels(l, c.x)
+                : is_depthwise(&c)
+                        ? layout_blocked_as(l, c.x,
+                                            is_last(l, op_result(op))) /* x may be new, of rows: its
+                                                                          result knows */
+                        : layout_blocked(l, c.x);
         c.block = x ? type_extent(x->type, x->type->rank - 1) : 0;
         if (!few)
                 x = whole_words(l, x, group);

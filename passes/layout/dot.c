@@ -194,8 +194,11 @@ static bool is_turned(const struct matrix *a, const struct matrix *b)
 static int64_t panel_vectors(const struct layout *l, const struct matrix *a, const struct matrix *b,
                              const struct multiply *m, int64_t channels)
 {
-        const struct schedule_product product = { .groups = a->extent[BATCH], .positions = a->extent[FREE], .outputs = b->extent[FREE],
-                                                  .channels = channels, .matrix = true };
+        const struct schedule_product product = { .groups = a->extent[BATCH],
+                                                  .positions = a->extent[FREE],
+                                                  .outputs = b->extent[FREE],
+                                                  .channels = channels,
+                                                  .matrix = true };
         int line = target_line(l->context->target, m->sum);
         int64_t outputs = b->extent[FREE];
         if (is_panel(l, b, m))
@@ -219,16 +222,18 @@ static const struct multiply *multiply_of(const struct layout *l, const struct o
 }
 
 /* the same, by what its extents cost */
-static const struct multiply *multiply_of_extents(const struct layout *l, const struct multiply *m, const struct matrix *a,
-                                                  const struct matrix *b)
+static const struct multiply *multiply_of_extents(const struct layout *l, const struct multiply *m,
+                                                  const struct matrix *a, const struct matrix *b)
 {
-        const struct schedule_product product = { .groups = a->extent[BATCH], .positions = a->extent[FREE], .outputs = b->extent[FREE],
+        const struct schedule_product product = { .groups = a->extent[BATCH],
+                                                  .positions = a->extent[FREE],
+                                                  .outputs = b->extent[FREE],
                                                   .channels = a->extent[CONTRACT] };
         return multiply_of_product(l->context, m, &product);
 }
 
-/* Bytes that are made while it runs and lie as a panel (values of a cache) are widened where they are
- * multiplied. */
+/* Bytes that are made while it runs and lie as a panel (values of a cache) are widened where
+ * they are multiplied. */
 static struct value *bytes_of_panel(const struct layout *l, const struct matrix *b)
 {
         struct matrix narrow = *b;
@@ -236,7 +241,8 @@ static struct value *bytes_of_panel(const struct layout *l, const struct matrix 
                 return b->value;
         narrow.value = op_operand(b->value->op, 0);
         const enum element e = narrow.value->type->element;
-        const struct multiply *m = element_is_integer(e) && element_info[e].bytes == 1 && !value_is_constant(narrow.value)
+        const struct multiply *m = element_is_integer(e) && element_info[e].bytes == 1 &&
+                                                   !value_is_constant(narrow.value)
                                            ? multiply_in(l->context, E_F32, e)
                                            : NULL;
         return m && is_panel(l, &narrow, m) ? narrow.value : b->value;
@@ -252,8 +258,8 @@ bool layout_dot(struct layout *l, struct op *op)
                 a = b;
                 b = rows;
         }
-        b.value =
-                layout_stored(l, a.extent[FREE] < LEAST_ROWS ? b.value : layout_decoded(l, b.value));
+        b.value = layout_stored(l,
+                                a.extent[FREE] < LEAST_ROWS ? b.value : layout_decoded(l, b.value));
         b.value = bytes_of_panel(l, &b);
         int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT],
                 outputs = b.extent[FREE];
@@ -287,7 +293,9 @@ bool layout_dot(struct layout *l, struct op *op)
                                  : NULL;
         y = y && turned ? build_transpose(&l->b, y, (int64_t[]){ 0, 1, 3, 2 }) : y;
         struct form *form = layout_form(l, op_result(op));
-        *form = (struct form){ .rows = y, .batch = a.count[BATCH], .free = turned ? b.count[FREE] : a.count[FREE] };
+        *form = (struct form){ .rows = y,
+                               .batch = a.count[BATCH],
+                               .free = turned ? b.count[FREE] : a.count[FREE] };
         l->failed |= !y;
         return y != NULL;
 }
@@ -327,10 +335,14 @@ static struct value *broadcast_rows(struct layout *l, const struct op *op, const
         return x ? build_broadcast(&l->b, x, rows_type(l, form->rows, t->element), to) : NULL;
 }
 
-static bool is_spread(const struct value *v) { return value_is_splat(v, NULL) || op_is(v, OP_broadcast); }
+static bool is_spread(const struct value *v)
+{
+        return value_is_splat(v, NULL) || op_is(v, OP_broadcast);
+}
 
-/* An element-wise operation on numbers that are spread, as steps of rows times scales of outputs are: it is as
- * cheap where it is read, and a matrix in memory where its result is moved. NULL: it is none. */
+/* An element-wise operation on numbers that are spread, as steps of rows times scales of outputs
+ * are: it is as cheap where it is read, and a matrix in memory where its result is moved. NULL:
+ * it is none. */
 static struct value *spread_rows(struct layout *l, const struct op *op, const struct form *form)
 {
         struct value *operands[OPERAND_ROW_MAX];
@@ -339,12 +351,15 @@ static struct value *spread_rows(struct layout *l, const struct op *op, const st
                 spread = is_spread(op_operand(op, i));
         for (int i = 0; i < op->operand_count && spread; i++) {
                 struct value *v = op_operand(op, i);
-                operands[i] = op_is(v, OP_broadcast)
-                                      ? broadcast_rows(l, v->op, form)
-                                      : constant_splat(l->m, rows_type(l, form->rows, v->type->element), v->constant->data);
+                operands[i] =
+                        op_is(v, OP_broadcast)
+                                ? broadcast_rows(l, v->op, form)
+                                : constant_splat(l->m, rows_type(l, form->rows, v->type->element),
+                                                 v->constant->data);
                 spread = operands[i];
         }
-        return spread ? value_build(&l->b, op->code, operands, op->operand_count, op->attrs, NULL) : NULL;
+        return spread ? value_build(&l->b, op->code, operands, op->operand_count, op->attrs, NULL)
+                      : NULL;
 }
 
 static struct value *operand_rows(struct layout *l, struct value *v, const struct form *form)
@@ -423,6 +438,7 @@ bool layout_rows(struct layout *l, struct op *op)
                 form ? value_build(&l->b, op->code, operands, op->operand_count, op->attrs, NULL)
                      : NULL;
         if (rows)
-                *layout_form(l, op_result(op)) = (struct form){ .rows = rows, .batch = form->batch, .free = form->free };
+                *layout_form(l, op_result(op)) =
+                        (struct form){ .rows = rows, .batch = form->batch, .free = form->free };
         return rows != NULL;
 }

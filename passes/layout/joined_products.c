@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Joined products [horizontal fusion]: those of the same rows by several constants become one, where their results are heads, which lie
- * one behind the other. For targets that launch kernels: one launch, and enough blocks for all multiprocessors.
+/* Joined products [horizontal fusion]: those of the same rows by several constants become one,
+ * where their results are heads, which lie one behind the other. For targets that launch kernels:
+ * one launch, and enough blocks for all multiprocessors.
  *
  *   %q = reshape(cast(add(dot(%x, @wq), @bq))) : <1 x M x 12 x 64>       %y = reshape(cast(add(dot(%x, @w), @b))) : <1 x M x 36 x 64>
  *   %k = reshape(cast(add(dot(%x, @wk), @bk))) : <1 x M x 12 x 64>  ->   %h = transpose(%y) : <1 x 36 x M x 64>
@@ -24,7 +25,8 @@ static bool is_candidate(const struct op *op)
                 return false;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
         op_ints(op, "batch_a", &batches);
-        const int64_t *a = op_ints(op, "contract_a", &contracted), *b = op_ints(op, "contract_b", NULL);
+        const int64_t *a = op_ints(op, "contract_a", &contracted),
+                      *b = op_ints(op, "contract_b", NULL);
         return !batches && contracted == 1 && x->type->rank == 3 && dim_is(x->type->dims[0], 1) &&
                a[0] == COLUMNS && type_is_static(x->type) && value_is_constant(w) &&
                w->constant->kind == CONSTANT_DENSE && w->type->rank == 2 && b[0] == 0 &&
@@ -75,14 +77,14 @@ static struct value *constants_joined(struct layout *l, struct value *const *par
 static struct value *spread_constant(const struct value *v)
 {
         struct value *x = op_is(v, OP_broadcast) ? op_operand(v->op, 0) : NULL;
-        return x && value_is_constant(x) && x->constant->kind == CONSTANT_DENSE && x->type->rank == 1 &&
-                               op_ints(v->op, "dims", NULL)[0] == COLUMNS
+        return x && value_is_constant(x) && x->constant->kind == CONSTANT_DENSE &&
+                               x->type->rank == 1 && op_ints(v->op, "dims", NULL)[0] == COLUMNS
                        ? x
                        : NULL;
 }
 
-/* Are these operands of what follows each of the products alike: what was followed so far, the same number, or constants
- * for each column? */
+/* Are these operands of what follows each of the products alike: what was followed so far, the
+ * same number, or constants for each column? */
 static bool operands_alike(const struct joined *s, int i)
 {
         const struct value *first = op_operand(s->ends[0]->uses->user, i);
@@ -90,7 +92,9 @@ static bool operands_alike(const struct joined *s, int i)
         const bool chain = first == s->ends[0], splat = value_is_splat(first, &number);
         for (int k = 0; k < s->count; k++) {
                 const struct value *v = op_operand(s->ends[k]->uses->user, i);
-                bool alike = chain ? v == s->ends[k] : splat ? value_is_splat(v, &other) && other == number : spread_constant(v) != NULL;
+                bool alike = chain   ? v == s->ends[k]
+                             : splat ? value_is_splat(v, &other) && other == number
+                                     : spread_constant(v) != NULL;
                 if (!alike || v->type->element != first->type->element)
                         return false;
         }
@@ -103,8 +107,9 @@ static bool follow_alike(const struct joined *s)
         const struct op *first = s->ends[0]->uses ? s->ends[0]->uses->user : NULL;
         for (int k = 0; k < s->count; k++) {
                 const struct op *user = s->ends[k]->uses ? s->ends[k]->uses->user : NULL;
-                if (!user || !value_has_one_use(s->ends[k]) || user->code != first->code || user->result_count != 1 ||
-                    user->region != first->region || !(op_info[user->code].traits & TRAIT_ELEMENTWISE) ||
+                if (!user || !value_has_one_use(s->ends[k]) || user->code != first->code ||
+                    user->result_count != 1 || user->region != first->region ||
+                    !(op_info[user->code].traits & TRAIT_ELEMENTWISE) ||
                     op_result(user)->type->element != op_result(first)->type->element)
                         return false;
         }
@@ -126,7 +131,8 @@ static struct value *operand_joined(struct layout *l, const struct joined *s, in
                 return constant_number(l->m, type, number);
         for (int k = 0; k < s->count; k++)
                 parts[k] = spread_constant(op_operand(s->ends[k]->uses->user, i));
-        return build_broadcast(&l->b, constants_joined(l, parts, s->count), type, (int64_t[]){ COLUMNS });
+        return build_broadcast(&l->b, constants_joined(l, parts, s->count), type,
+                               (int64_t[]){ COLUMNS });
 }
 
 /* all of them at once, where all is built */
@@ -137,7 +143,8 @@ static void go_on(struct layout *l, struct joined *s)
         for (int i = 0; s->all && i < first->operand_count; i++)
                 operands[i] = operand_joined(l, s, i);
         if (s->all)
-                s->all = value_build(&l->b, first->code, operands, first->operand_count, first->attrs, NULL);
+                s->all = value_build(&l->b, first->code, operands, first->operand_count,
+                                     first->attrs, NULL);
         for (int k = 0; k < s->count; k++)
                 s->ends[k] = op_result(s->ends[k]->uses->user);
 }
@@ -190,7 +197,8 @@ static void erase_chains(const struct joined *s)
                 for (struct op *op = s->ends[k]->op, *before; op; op = before) {
                         before = NULL;
                         for (int i = 0; op != s->dots[k] && i < op->operand_count; i++)
-                                if (op_operand(op, i)->kind == VALUE_RESULT && !op_is(op_operand(op, i), OP_broadcast))
+                                if (op_operand(op, i)->kind == VALUE_RESULT &&
+                                    !op_is(op_operand(op, i), OP_broadcast))
                                         before = op_operand(op, i)->op;
                         op_erase(op);
                 }
@@ -211,7 +219,10 @@ static bool merge(struct layout *l, struct op *first)
         for (int k = 0; k < s.count; k++)
                 weights[k] = op_operand(s.dots[k], 1);
         l->b = builder_before(first, l->b.diag);
-        s.all = value_build(&l->b, OP_dot, (struct value *[]){ op_operand(first, 0), constants_joined(l, weights, s.count) }, 2, first->attrs, NULL);
+        s.all = value_build(
+                &l->b, OP_dot,
+                (struct value *[]){ op_operand(first, 0), constants_joined(l, weights, s.count) },
+                2, first->attrs, NULL);
         while (steps--)
                 go_on(l, &s);
         if (s.all)

@@ -13,8 +13,8 @@
  * tile). What the lanes behind the last channel hold is whatever the operations make of it;
  * contractions do not read them, and conversions to the logical value slice them off.
  *
- * First layout_integers.c makes contractions of floats of those of integers, layout_windows.c windows
- * of one dimension of those of several. Then layout_choose.c says where all channels of a
+ * First layout_integers.c makes contractions of floats of those of integers, layout_windows.c
+ * windows of one dimension of those of several. Then layout_choose.c says where all channels of a
  * position better lie side by side, in one block: <N x 1 x S.. x C>.
  *
  * One walk, first to last. Convolutions (convolve.c) always become blocked; operations that
@@ -141,7 +141,8 @@ static bool reads_blocks(const struct op *op)
 static void remark(const struct layout *l, const struct op *op, bool converted)
 {
         struct remarks *remarks = l->context->remarks;
-        if (!remarks || op->code == OP_yield || !(op_info[op->code].traits & TRAIT_CONTRACTION || reads_blocks(op)))
+        if (!remarks || op->code == OP_yield ||
+            !(op_info[op->code].traits & TRAIT_CONTRACTION || reads_blocks(op)))
                 return;
         const struct value *y = op->result_count == 1 ? op_result(op) : NULL,
                            *form = !converted ? NULL : rows_of(y) ? rows_of(y) : blocks_of(y);
@@ -212,7 +213,9 @@ static const struct multiply *find_tiles(const struct function *f,
                 if ((op->code == OP_convolve || op->code == OP_dot) &&
                     op_operand(op, 0)->type->element == E_BF16) {
                         const struct multiply *m = multiply_in_tiles(context, E_BF16, E_BF16);
-                        return m && target_engine(context->target)->layout == LAYOUT_OF_LEAST_COST ? m : NULL;
+                        return m && target_engine(context->target)->layout == LAYOUT_OF_LEAST_COST
+                                       ? m
+                                       : NULL;
                 }
         return NULL;
 }
@@ -223,7 +226,8 @@ int pass_layout(struct function *f, struct pass_context *context)
         if (context->remarks && f == module_entry(f->module))
                 remarks_begin(context->remarks, "layout");
         if (refuses(context, &none)) {
-                for (const struct op *op = region_walk(&f->body, NULL); op && context->remarks; op = region_walk(&f->body, op))
+                for (const struct op *op = region_walk(&f->body, NULL); op && context->remarks;
+                     op = region_walk(&f->body, op))
                         if (op_info[op->code].traits & TRAIT_CONTRACTION)
                                 remark_op(context->remarks, none, op, NULL);
                 return 0;

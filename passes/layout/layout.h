@@ -30,15 +30,16 @@ struct layout {
         struct module *m;
         struct pass_context *context;
         struct builder b;               /* before the operation that is looked at */
-        int64_t block;                  /* channels: floats of a cache line, or of a longer vector; a
-                                         * row of a hardware tile where contractions read bf16 */
+        int64_t block; /* channels: floats of a cache line, or of a longer vector; a
+                        * row of a hardware tile where contractions read bf16 */
         bool in_rows;                   /* of such tiles */
         struct arena *arena;
         struct value **formed;          /* values whose scratch is set */
         int formed_count;
         struct op **replaced;           /* operations that have been built anew on other forms */
         int replaced_count;
-        enum remark_reason why;         /* the operation that is looked at stays as it is; set by who decides */
+        enum remark_reason why;         /* the operation that is looked at stays as it is; set by
+                                         * who decides */
         bool failed;
 };
 
@@ -61,11 +62,12 @@ static inline enum layout_kind layout_kind_of(const struct value *v)
         return v->scratch ? ((const struct form *)v->scratch)->kind : LAYOUT_BLOCKS;
 }
 static inline bool is_plain(const struct value *v) { return layout_kind_of(v) == LAYOUT_PLAIN; }
-/* All channels of v are one block; where v is plain, the blocks are those that a contraction makes or
- * wants in its place. */
+/* All channels of v are one block; where v is plain, the blocks are those that a contraction
+ * makes or wants in its place. */
 static inline bool is_last(const struct layout *l, const struct value *v)
 {
-        return layout_kind_of(v) == LAYOUT_LAST || (is_plain(v) && type_extent(v->type, 1) < l->block);
+        return layout_kind_of(v) == LAYOUT_LAST ||
+               (is_plain(v) && type_extent(v->type, 1) < l->block);
 }
 /* channels of a block of [N, C, ..] */
 static inline int64_t layout_lanes(const struct layout *l, const struct type *t, bool last)
@@ -89,9 +91,10 @@ struct value *layout_slice(struct builder *b, struct value *x, const int64_t *st
                            const int64_t *steps, const dim_t *dims);
 /* from 0 in steps of 1 */
 struct value *layout_slice_to(struct builder *b, struct value *x, const dim_t *dims);
-/* Constant panels w of a convolve_packed, for m of a warp group, in the order in which it reads lines, which its attributes say from here on;
- * else w as it is. */
-struct value *layout_crossed(struct layout *l, struct value *w, const struct multiply *m, struct attr *attrs);
+/* Constant panels w of a convolve_packed, for m of a warp group, in the order in which it reads
+ * lines, which its attributes say from here on; else w as it is. */
+struct value *layout_crossed(struct layout *l, struct value *w, const struct multiply *m,
+                             struct attr *attrs);
 /* dimension `at` of x as blocks, the lanes becoming the last dimension */
 struct value *layout_split(struct builder *b, struct value *x, int at, int64_t block);
 /* the type of the blocked form of [N, C, ...] */
@@ -117,8 +120,8 @@ struct value *layout_blocked(struct layout *l, struct value *v);
 /* v in blocks of 16 or (last) one block, whatever its form is */
 struct value *layout_blocked_as(struct layout *l, struct value *v, bool last);
 
-/* What takes an operation to another form; false: it cannot, or need not be, done so, for the reason l->why. Each
- * fills in the form of its result. */
+/* What takes an operation to another form; false: it cannot, or need not be, done so, for the
+ * reason l->why. Each fills in the form of its result. */
 
 /* ---- layout_integers.c ---- */
 
@@ -136,8 +139,8 @@ int64_t layout_row_of(const struct multiply *m, int64_t channels);
 
 /* ---- products.c ---- */
 
-/* for targets with a machine: sums of windows, products of matrices and convolutions of few channels become convolutions that it
- * can run */
+/* for targets with a machine: sums of windows, products of matrices and convolutions of few
+ * channels become convolutions that it can run */
 void layout_products(struct layout *l, struct region *region);
 
 /* ---- layout_windows.c ---- */

@@ -298,7 +298,9 @@ static void choose_depthwise(struct layout *l, struct op *op)
 static bool stays(struct layout *l, const struct op *op)
 {
         const struct type *y = op_result(op)->type;
-        return may_stay(op) && is_few(l, y) && target_engine(l->context->target)->layout == LAYOUT_OF_LEAST_COST && layout_form(l, op_operand(op, 0))->logical[BLOCKS] &&
+        return may_stay(op) && is_few(l, y) &&
+               target_engine(l->context->target)->layout == LAYOUT_OF_LEAST_COST &&
+               layout_form(l, op_operand(op, 0))->logical[BLOCKS] &&
                plain_cycles(l, op) <
                        WORTH * (layout_reached_cost(packed_cycles(l, op), l->context->target) +
                                 conversion(l, y, LAST));
@@ -495,7 +497,8 @@ static enum layout_kind kind_of(const struct layout *l, const struct form *regio
 {
         switch (target_engine(l->context->target)->layout) {
         case LAYOUT_IN_BLOCKS: return LAYOUT_BLOCKS;
-        case LAYOUT_CHANNELS_LAST: return region->cost[LAST] < INFINITY ? LAYOUT_LAST : LAYOUT_BLOCKS;
+        case LAYOUT_CHANNELS_LAST:
+                return region->cost[LAST] < INFINITY ? LAYOUT_LAST : LAYOUT_BLOCKS;
         case LAYOUT_OF_LEAST_COST: break;
         }
         return best_kind(region);
@@ -509,7 +512,8 @@ void layout_choose(struct layout *l, struct region *region)
         for (int i = 0; i < l->formed_count; i++) {
                 const struct form *root = region_of(l, l->formed[i]);
                 layout_form(l, l->formed[i])->kind = kind_of(l, root);
-                layout_form(l, l->formed[i])->stays &= target_engine(l->context->target)->layout != LAYOUT_IN_BLOCKS;
+                layout_form(l, l->formed[i])->stays &=
+                        target_engine(l->context->target)->layout != LAYOUT_IN_BLOCKS;
         }
         if (l->context->notes)
                 add_notes(l);

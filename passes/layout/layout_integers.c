@@ -22,7 +22,8 @@ enum { DEPTH_MAX = 8 };
 static struct value *decoded(struct builder *b, struct value *v, int depth)
 {
         if (value_is_constant(v))       /* floats of fewer bits stay so */
-                return (element_is_float(v->type->element) && element_info[v->type->element].bytes < 4) ||
+                return (element_is_float(v->type->element) &&
+                        element_info[v->type->element].bytes < 4) ||
                                        element_code(v->type->element)
                                ? NULL
                                : v;
@@ -60,14 +61,16 @@ struct value *layout_decoded(struct layout *l, struct value *v)
 /* codes of floats, none of which is infinite or NaN */
 static bool all_finite(const struct constant *c, const struct element_code *code)
 {
-        return element_codes_finite(code, c->data, c->kind == CONSTANT_SPLAT ? 1 : type_elements(c->value.type));
+        return element_codes_finite(code, c->data,
+                                    c->kind == CONSTANT_SPLAT ? 1 : type_elements(c->value.type));
 }
 
 struct value *layout_stored(const struct layout *l, struct value *w)
 {
         struct value *narrow = op_is(w, OP_cast) ? op_operand(w->op, 0) : w;
         enum element e = narrow->type->element;
-        return w->type->element == E_F32 && value_is_constant(narrow) && multiply_in(l->context, E_F32, e) &&
+        return w->type->element == E_F32 && value_is_constant(narrow) &&
+                               multiply_in(l->context, E_F32, e) &&
                                (!element_code(e) || all_finite(narrow->constant, element_code(e)))
                        ? narrow
                        : w;

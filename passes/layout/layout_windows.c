@@ -40,7 +40,8 @@ static bool is_separable(const struct layout *l, const struct op *op)
         int64_t kind = op_int(op, "kind");
         bool taken = kind == REDUCE_max || kind == REDUCE_min ||
                      (kind == REDUCE_sum && y->element == E_F32);
-        return taken && !simplify_is_average_of_bytes(op) && op_all_ones(op, "strides") && type_is_static(x) && type_is_static(y) &&
+        return taken && !simplify_is_average_of_bytes(op) && op_all_ones(op, "strides") &&
+               type_is_static(x) && type_is_static(y) &&
                type_bytes(x) <= room_part(l->context->target);
 }
 

@@ -6,7 +6,8 @@
 
 static bool fits(const struct pass_context *context, const struct multiply *m, int limit)
 {
-        bool vectors = target_engine(context->target)->vectors && m->outputs == target_lanes(context->target, m->sum);
+        bool vectors = target_engine(context->target)->vectors &&
+                       m->outputs == target_lanes(context->target, m->sum);
         bool native = m->registers || m->streams || vectors;
         bool plain = element_is_float(m->sum);    /* what canonical nests read, too */
         return native && (!context->least || plain ||
@@ -20,7 +21,8 @@ static bool pays(const struct multiply *m, const struct op *op)
         int64_t products = whole_products(op),
                 channels = op->code == OP_convolve ? type_extent(op_operand(op, 1)->type, 1)
                                                    : products;
-        return !m->least || (products >= m->least && 3 * round_up(channels, m->channels) <= 4 * channels);
+        return !m->least ||
+               (products >= m->least && 3 * round_up(channels, m->channels) <= 4 * channels);
 }
 
 /* where sums may be */
@@ -59,7 +61,8 @@ const struct multiply *multiply_in_vectors(const struct pass_context *context, e
 
 int multiply_limit(const struct value *w)
 {
-        if (!value_is_constant(w) || w->constant->kind != CONSTANT_DENSE || w->type->element != E_I8)
+        if (!value_is_constant(w) || w->constant->kind != CONSTANT_DENSE ||
+            w->type->element != E_I8)
                 return 0;
         const int8_t *numbers = w->constant->data;
         int low = 0, high = 0;
@@ -77,7 +80,8 @@ const struct multiply *multiply_of_bytes(const struct pass_context *context, con
         bool bytes = element_is_integer(x) && element_is_integer(w) && element_info[x].bytes == 1 &&
                      element_info[w].bytes == 1 && op_result(op)->type->element == E_I32;
         return bytes && target_engine(context->target)->blocks
-                       ? find(context, x, w, IN_VECTORS | IN_TILES, multiply_limit(op_operand(op, 1)), op)
+                       ? find(context, x, w, IN_VECTORS | IN_TILES,
+                              multiply_limit(op_operand(op, 1)), op)
                        : NULL;
 }
 
@@ -99,13 +103,16 @@ enum element multiply_sign(const struct pass_context *context)
                                             : E_BOOL;
 }
 
-/* `few` tiles wide, or half as wide again, where registers have room for two such rows and what goes into them: a tile of x then serves
- * more products, but more zeros may stand behind the outputs. */
-static int64_t tiled_panel(const struct target *target, const struct multiply *m, int64_t outputs, int64_t few)
+/* `few` tiles wide, or half as wide again, where registers have room for two such rows and what
+ * goes into them: a tile of x then serves more products, but more zeros may stand behind the
+ * outputs. */
+static int64_t tiled_panel(const struct target *target, const struct multiply *m, int64_t outputs,
+                           int64_t few)
 {
         enum { OPERANDS = 3 };
         const int64_t many = few + few / 2, width = m->outputs;
-        if (few % 2 || many * width % target_lanes(target, m->sum) || 2 * many + OPERANDS > m->registers)
+        if (few % 2 || many * width % target_lanes(target, m->sum) ||
+            2 * many + OPERANDS > m->registers)
                 return few;
         double of_few = tiles_panels_cost(target, m, divide_up(outputs, few * width), few),
                of_many = tiles_panels_cost(target, m, divide_up(outputs, many * width), many);
@@ -114,7 +121,8 @@ static int64_t tiled_panel(const struct target *target, const struct multiply *m
 
 /* Few outputs need one line of sums; one position alone reads long panels fastest; words that are
  * broadcast by a load of their own want to be multiplied by more than two vectors. */
-int64_t multiply_panel(const struct target *target, const struct multiply *m, const struct schedule_product *p)
+int64_t multiply_panel(const struct target *target, const struct multiply *m,
+                       const struct schedule_product *p)
 {
         const int64_t outputs = p->outputs, positions = p->positions;
         if (m->streams)
@@ -125,17 +133,25 @@ int64_t multiply_panel(const struct target *target, const struct multiply *m, co
                 return panel;
         int line = target_line(target, m->sum);
         bool loads = m->channels > 2 && !m->registers;
-        int64_t lines = outputs <= line ? 1 : outputs > 2 * line && (positions == 1 || loads) ? 4 : 2;
+        int64_t lines = outputs <= line                                   ? 1
+                        : outputs > 2 * line && (positions == 1 || loads) ? 4
+                                                                          : 2;
         int64_t vectors = lines * line > m->outputs ? lines * line / m->outputs : 1;
         /* tiles of sums, as many for other positions, and what goes into them */
         int64_t most = m->registers / (positions == 1 ? 2 : 4);
-        return !m->registers || vectors < most ? vectors : positions == 1 ? most : tiled_panel(target, m, outputs, most);
+        return !m->registers || vectors < most ? vectors
+               : positions == 1                ? most
+                                               : tiled_panel(target, m, outputs, most);
 }
 
-const struct multiply *multiply_of_product(const struct pass_context *context, const struct multiply *m, const struct schedule_product *p)
+const struct multiply *multiply_of_product(const struct pass_context *context,
+                                           const struct multiply *m,
+                                           const struct schedule_product *p)
 {
         const struct engine *engine = target_engine(context->target);
-        return m && engine->multiply ? engine->multiply(context->target, m, p, context->limits.warp_group_percent) : m;
+        return m && engine->multiply
+                       ? engine->multiply(context->target, m, p, context->limits.warp_group_percent)
+                       : m;
 }
 
 int64_t multiply_few(const struct target *target, const struct multiply *m, int64_t outputs,

@@ -51,18 +51,22 @@ struct value *layout_pack(struct builder *b, struct value *x, const dim_t *padde
         return build_transpose(b, build_reshape(b, x, rank, dims), perm);
 }
 
-struct value *layout_crossed(struct layout *l, struct value *w, const struct multiply *m, struct attr *attrs)
+struct value *layout_crossed(struct layout *l, struct value *w, const struct multiply *m,
+                             struct attr *attrs)
 {
         if (!w || !multiply_by_warp_group(m) || !value_is_constant(w))
                 return w;
         attr_set(attrs, OP_convolve_packed, "crossed", 1);
         if (w->constant->kind == CONSTANT_SPLAT)
                 return w;
-        const size_t bytes = (size_t)type_bytes(w->type), eighth = (size_t)(m->channels / MULTIPLY_SWIZZLE * element_info[w->type->element].bytes);
+        const size_t bytes = (size_t)type_bytes(w->type),
+                     eighth = (size_t)(m->channels / MULTIPLY_SWIZZLE *
+                                       element_info[w->type->element].bytes);
         const unsigned char *from = w->constant->data;
         unsigned char *to = constant_room(l->m, bytes);
         for (size_t i = 0; i < bytes / eighth; i++)     /* line i / 8 */
-                memcpy(to + (i ^ i / MULTIPLY_SWIZZLE % MULTIPLY_SWIZZLE) * eighth, from + i * eighth, eighth);
+                memcpy(to + (i ^ i / MULTIPLY_SWIZZLE % MULTIPLY_SWIZZLE) * eighth,
+                       from + i * eighth, eighth);
         struct value *crossed = constant_dense(l->m, w->type, to, NULL);
         crossed->constant->name = w->constant->name;
         return crossed;

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Layout, products: where a machine multiplies whole blocks of channels, and only such a convolution runs on it, more becomes one.
+/* Layout, products: where a machine multiplies whole blocks of channels, and only such a
+ * convolution runs on it, more becomes one.
  *
  *   mul(reduce_window(%0) kind=sum, 7)       ->   convolve(%0, @7) groups=C          averages, of all positions or of windows
  *   dot(%0: <M x K>, @w)                     ->   convolve(%0 as <1 x K x M x 1>, @w as <N x K x 1 x 1>)
  *   convolve(%0, @w) of fewer channels than  ->   convolve(concat of slices(%0), @w in the same order)
  *   a block has
  *
- * Few channels: along each dimension elements of x stay neighbours (keep), or those of a step of the window become channels (space to
- * depth), or those of the whole window do (fold, which repeats them):
+ * Few channels: along each dimension elements of x stay neighbours (keep), or those of a step of
+ * the window become channels (space to depth), or those of the whole window do (fold, which repeats
+ * them):
  *
  *                  channels           window         step      positions of x
  *      keep        C                  k              s         (n - 1) * s + k
  *      to depth    C * s              ceil(k / s)    1         n - 1 + ceil(k / s)
  *      fold        C * k              1              1         n
  *
- * Of all combinations the one of least cycles: the machine's, or what it reads, and the processor's, which moves a byte in each. What
- * another contraction makes is in blocks already, and stays.
- * Element-wise operations with constants that follow on rows go on in the same form. Exact. */
+ * Of all combinations the one of least cycles: the machine's, or what it reads, and the
+ * processor's, which moves a byte in each. What another contraction makes is in blocks already,
+ * and stays. Element-wise operations with constants that follow on rows go on in the same form.
+ * Exact. */
 #include "ir/target/machine.h"
 #include "passes/layout/layout.h"
 
@@ -102,7 +105,8 @@ static struct value *upright_operand(struct layout *l, struct value *v, const st
         return row ? build_broadcast(&l->b, row, type, (int64_t[]){ 1 }) : NULL;
 }
 
-/* `old`, which only element-wise operations with constants follow, is the rows of y; so far they are done on y. */
+/* `old`, which only element-wise operations with constants follow, is the rows of y; so far they
+ * are done on y. */
 static struct value *carry(struct layout *l, struct value **old, struct value *y)
 {
         while (y && value_has_one_use(*old) && (*old)->uses->user->result_count == 1 &&
@@ -147,9 +151,11 @@ static void convolve_rows(struct layout *l, struct op *op)
         struct value *x = op_operand(op, 0), *w = layout_decoded(l, op_operand(op, 1));
         int batches, contracted;
         op_ints(op, "batch_a", &batches);
-        const int64_t *a = op_ints(op, "contract_a", &contracted), *b = op_ints(op, "contract_b", NULL);
-        if (!multiply_of_bytes(l->context, op) || batches || contracted != 1 || x->type->rank != 2 || w->type->rank != 2 || a[0] != 1 ||
-            x->type->element != E_I8 || !value_is_constant(w))
+        const int64_t *a = op_ints(op, "contract_a", &contracted),
+                      *b = op_ints(op, "contract_b", NULL);
+        if (!multiply_of_bytes(l->context, op) || batches || contracted != 1 ||
+            x->type->rank != 2 || w->type->rank != 2 || a[0] != 1 || x->type->element != E_I8 ||
+            !value_is_constant(w))
                 return;
         begin(l, op);
         if (b[0] == 0)
@@ -161,7 +167,10 @@ static void convolve_rows(struct layout *l, struct op *op)
         x = upright(&l->b, x);
         struct attr *attrs = attrs_new(l->m, OP_convolve);
         attr_set(attrs, OP_convolve, "accumulator", E_I32);
-        replace_rows(l, op, x && w ? value_build(&l->b, OP_convolve, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL);
+        replace_rows(
+                l, op,
+                x && w ? value_build(&l->b, OP_convolve, (struct value *[]){ x, w }, 2, attrs, NULL)
+                       : NULL);
 }
 
 /* ---- sums of windows ---- */
@@ -169,7 +178,8 @@ static void convolve_rows(struct layout *l, struct op *op)
 struct sums {
         struct value *x;                /* bytes, [1, C, rows, columns] or so */
         double zero;                    /* that is taken off each */
-        int64_t window[RANK_MAX], strides[RANK_MAX], pads[2 * RANK_MAX];       /* of the dimensions behind C */
+        /* of the dimensions behind C */
+        int64_t window[RANK_MAX], strides[RANK_MAX], pads[2 * RANK_MAX];
 };
 
 /* v is x, as whole numbers, less their zero */
@@ -203,7 +213,8 @@ static bool find_reduce(const struct op *op, struct sums *s)
 static bool find_window(const struct op *op, struct sums *s)
 {
         const int rank = op_operand(op, 0)->type->rank;
-        const int64_t *window = op_ints(op, "window", NULL), *strides = op_ints(op, "strides", NULL), *pads = op_ints(op, "pads", NULL);
+        const int64_t *window = op_ints(op, "window", NULL),
+                      *strides = op_ints(op, "strides", NULL), *pads = op_ints(op, "pads", NULL);
         for (int d = 0; d < rank; d++) {
                 if (d < 2 && (window[d] != 1 || strides[d] != 1 || pads[d] || pads[rank + d]))
                         return false;
@@ -230,8 +241,11 @@ static struct value *surround(struct layout *l, const struct sums *s)
                         dim_of(type_extent(s->x->type, 2 + d) + s->pads[d] + s->pads[spatial + d]);
                 none &= !s->pads[d] && !s->pads[spatial + d];
         }
-        struct value *operands[] = { s->x, build_scalar(&l->b, E_I8, s->zero), constant_ints(l->m, low, spatial + 2) };
-        return none ? s->x : value_build(&l->b, OP_pad, operands, 3, NULL, type_tensor(l->m, E_I8, spatial + 2, dims));
+        struct value *operands[] = { s->x, build_scalar(&l->b, E_I8, s->zero),
+                                     constant_ints(l->m, low, spatial + 2) };
+        return none ? s->x
+                    : value_build(&l->b, OP_pad, operands, 3, NULL,
+                                  type_tensor(l->m, E_I8, spatial + 2, dims));
 }
 
 /* mul, the product of sums of windows and a byte */
@@ -244,9 +258,10 @@ static void convolve_windows(struct layout *l, struct op *mul)
                 if (value_is_splat(op_operand(mul, 1 - i), &number))
                         v = op_operand(mul, i);
         const bool whole = v && op_is(v, OP_reduce);
-        if (!v || rint(number) != number || fabs(number) > INT8_MAX || v->type->element != E_I32 || !value_has_one_use(v) ||
-            (!whole && !op_is(v, OP_reduce_window)) || op_int(v->op, "kind") != REDUCE_sum ||
-            !find_bytes(op_operand(v->op, 0), &s) || s.x->type->rank < 3 || s.x->type->rank > 4 || !type_is_static(s.x->type) ||
+        if (!v || rint(number) != number || fabs(number) > INT8_MAX || v->type->element != E_I32 ||
+            !value_has_one_use(v) || (!whole && !op_is(v, OP_reduce_window)) ||
+            op_int(v->op, "kind") != REDUCE_sum || !find_bytes(op_operand(v->op, 0), &s) ||
+            s.x->type->rank < 3 || s.x->type->rank > 4 || !type_is_static(s.x->type) ||
             !(whole ? find_reduce(v->op, &s) : find_window(v->op, &s)))
                 return;
         const int spatial = s.x->type->rank - 2;
@@ -260,9 +275,15 @@ static void convolve_windows(struct layout *l, struct op *mul)
         attr_set_ints(l->m, attrs, OP_convolve, "strides", s.strides, spatial);
         attr_set(attrs, OP_convolve, "groups", channels);
         attr_set(attrs, OP_convolve, "accumulator", E_I32);
-        struct value *x = surround(l, &s), *w = constant_number(l->m, type_tensor(l->m, E_I8, spatial + 2, dims), number);
-        struct value *y = x ? value_build(&l->b, OP_convolve, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL;
-        y = y && s.zero != 0 ? build_binary(&l->b, OP_add, y, constant_number(l->m, y->type, -elements * number * s.zero)) : y;
+        struct value *x = surround(l, &s),
+                     *w = constant_number(l->m, type_tensor(l->m, E_I8, spatial + 2, dims), number);
+        struct value *y =
+                x ? value_build(&l->b, OP_convolve, (struct value *[]){ x, w }, 2, attrs, NULL)
+                  : NULL;
+        y = y && s.zero != 0
+                    ? build_binary(&l->b, OP_add, y,
+                                   constant_number(l->m, y->type, -elements * number * s.zero))
+                    : y;
         if (whole && op_result(mul)->type->rank == 2 && y) {
                 const dim_t point[] = { dim_of(1), dim_of(channels), dim_of(1), dim_of(1) };
                 if (dim_is(s.x->type->dims[0], 1))
@@ -271,14 +292,17 @@ static void convolve_windows(struct layout *l, struct op *mul)
                         replace(l, mul, build_reshape(&l->b, y, 2, op_result(mul)->type->dims));
                 return;
         }
-        replace(l, mul, y ? build_reshape(&l->b, y, op_result(mul)->type->rank, op_result(mul)->type->dims) : NULL);
+        replace(l, mul,
+                y ? build_reshape(&l->b, y, op_result(mul)->type->rank, op_result(mul)->type->dims)
+                  : NULL);
 }
 
 /* ---- few channels ---- */
 
 enum { FEW_SPATIAL = 2, PARTS_MOST = 16 };        /* each is a copy in the code */
 
-/* of one dimension: x' at p holds x at p * step + m for each m < times; its window has `taps` elements at a stride */
+/* of one dimension: x' at p holds x at p * step + m for each m < times; its window has `taps`
+ * elements at a stride */
 struct folding { int64_t step, times, taps, stride, positions; };
 
 static struct folding folding_of(int way, int64_t window, int64_t stride, int64_t results)
@@ -304,7 +328,8 @@ static bool is_turned(const struct folding *f, int spatial)
 }
 
 /* what is computed, and what is moved to be: offsets of the window, and elements of x' */
-static void count_folded(const struct folding *f, int spatial, int64_t *channels, int64_t *taps, double *positions)
+static void count_folded(const struct folding *f, int spatial, int64_t *channels, int64_t *taps,
+                         double *positions)
 {
         *taps = 1;
         *positions = 1;
@@ -316,19 +341,22 @@ static void count_folded(const struct folding *f, int spatial, int64_t *channels
 }
 
 /* predicted cycles of a machine */
-static double price_of_machine(const struct layout *l, int64_t channels, int64_t outputs, int64_t results, int64_t taps, double positions)
+static double price_of_machine(const struct layout *l, int64_t channels, int64_t outputs,
+                               int64_t results, int64_t taps, double positions)
 {
-        enum { OPERATIONS = 5 };        /* on each sum beside products: a reset, a bias, a shift, bounds */
+        enum { OPERATIONS = 5 };        /* on each sum beside products: a reset, a bias, a shift,
+                                         * bounds */
         const struct machine *m = target_accelerator(l->context->target);
         const int64_t blocks = divide_up(channels, m->block_in);
         const double moved = positions * (double)(blocks * m->block_in);
-        const double computed = (double)(divide_up(outputs, m->block_out) * results) * ((double)(taps * blocks) + OPERATIONS);
+        const double computed = (double)(divide_up(outputs, m->block_out) * results) *
+                                ((double)(taps * blocks) + OPERATIONS);
         return fmax(computed, moved / m->cycles.beat_bytes) + moved;
 }
 
 /* predicted time: cycles of a machine, or as the engine has it */
-static double price(const struct layout *l, const struct multiply *m, const struct folding *f, int spatial, int64_t images, int64_t channels, int64_t outputs,
-                    int64_t results)
+static double price(const struct layout *l, const struct multiply *m, const struct folding *f,
+                    int spatial, int64_t images, int64_t channels, int64_t outputs, int64_t results)
 {
         const int64_t before = channels;
         int64_t taps;
@@ -339,17 +367,22 @@ static double price(const struct layout *l, const struct multiply *m, const stru
                 return price_of_machine(l, channels, outputs, results, taps, positions);
         const int copies = is_turned(f, spatial) ? 0 : (int)(channels / before);
         channels = round_up(channels, multiply_row(m));
-        const struct window_products w = { .positions = images * results, .outputs = outputs, .taps = taps, .channels = channels,
+        const struct window_products w = { .positions = images * results,
+                                           .outputs = outputs,
+                                           .taps = taps,
+                                           .channels = channels,
                                            .inputs = (double)images * positions * (double)channels,
                                            .copies = copies };
         return engine->window_cost(l->context->target, m, &w);
 }
 
 /* All elements go to one place each: x [N, C, (P, times)..] as [N, times.., C, P..]. */
-static struct value *turned_inputs(struct layout *l, struct value *x, const struct folding *f, int spatial)
+static struct value *turned_inputs(struct layout *l, struct value *x, const struct folding *f,
+                                   int spatial)
 {
         int64_t high[2 * FEW_SPATIAL] = { 0 }, perm[RANK_MAX] = { 0 };
-        dim_t dims[RANK_MAX] = { x->type->dims[0], x->type->dims[1] }, to[RANK_MAX] = { dims[0], dims[1] };
+        dim_t dims[RANK_MAX] = { x->type->dims[0], x->type->dims[1] },
+              to[RANK_MAX] = { dims[0], dims[1] };
         for (int d = 0; d < spatial; d++) {
                 high[spatial + d] = f[d].positions * f[d].times - type_extent(x->type, 2 + d);
                 dims[2 + 2 * d] = to[2 + d] = dim_of(f[d].positions);
@@ -364,11 +397,13 @@ static struct value *turned_inputs(struct layout *l, struct value *x, const stru
         return x ? build_reshape(&l->b, x, 2 + spatial, to) : NULL;
 }
 
-static struct value *folded_inputs(struct layout *l, struct value *x, const struct folding *f, int spatial)
+static struct value *folded_inputs(struct layout *l, struct value *x, const struct folding *f,
+                                   int spatial)
 {
         if (is_turned(f, spatial))
                 return turned_inputs(l, x, f, spatial);
-        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX] = { 1, 1 }, high[2 * FEW_SPATIAL] = { 0 }, parts = 1;
+        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX] = { 1, 1 }, high[2 * FEW_SPATIAL] = { 0 },
+                parts = 1;
         dim_t dims[RANK_MAX] = { x->type->dims[0], x->type->dims[1] };
         for (int d = 0; d < spatial; d++) {
                 const int64_t reach = (f[d].positions - 1) * f[d].step + f[d].times,
@@ -393,10 +428,11 @@ static struct value *folded_inputs(struct layout *l, struct value *x, const stru
 }
 
 /* w [M, C, K..] as [M, times.. C, taps..] */
-static struct value *folded_weights(struct layout *l, struct value *w, const struct folding *f, int spatial)
+static struct value *folded_weights(struct layout *l, struct value *w, const struct folding *f,
+                                    int spatial)
 {
-        dim_t padded[RANK_MAX] = { w->type->dims[0], w->type->dims[1] }, dims[RANK_MAX] = { padded[0], padded[1] },
-              to[RANK_MAX] = { padded[0], padded[1] };
+        dim_t padded[RANK_MAX] = { w->type->dims[0], w->type->dims[1] },
+              dims[RANK_MAX] = { padded[0], padded[1] }, to[RANK_MAX] = { padded[0], padded[1] };
         int64_t perm[RANK_MAX] = { 0 };
         for (int d = 0; d < spatial; d++) {
                 padded[2 + d] = dim_of(f[d].taps * f[d].times);
@@ -411,21 +447,27 @@ static struct value *folded_weights(struct layout *l, struct value *w, const str
         return w ? layout_reshape(&l->b, w, 2 + spatial, to) : NULL;
 }
 
-/* It comes from another contraction, in blocks already: to move its elements takes the processor, and another launch. */
+/* It comes from another contraction, in blocks already: to move its elements takes the
+ * processor, and another launch. */
 static bool is_in_blocks(const struct value *x)
 {
-        while (x->kind == VALUE_RESULT && x->op->operand_count && !(op_info[x->op->code].traits & TRAIT_CONTRACTION) &&
-               (op_info[x->op->code].traits & TRAIT_ELEMENTWISE || x->op->code == OP_pad || x->op->code == OP_reduce_window))
+        while (x->kind == VALUE_RESULT && x->op->operand_count &&
+               !(op_info[x->op->code].traits & TRAIT_CONTRACTION) &&
+               (op_info[x->op->code].traits & TRAIT_ELEMENTWISE || x->op->code == OP_pad ||
+                x->op->code == OP_reduce_window))
                 x = op_operand(x->op, 0);
         return x->kind == VALUE_RESULT && op_info[x->op->code].traits & TRAIT_CONTRACTION;
 }
 
-/* What multiplies x, which has fewer channels than it takes at a time, by w: a machine, or warps; NULL: neither does. */
-static const struct multiply *multiply_of_few(const struct layout *l, const struct op *op, const struct value *w)
+/* What multiplies x, which has fewer channels than it takes at a time, by w: a machine, or
+ * warps; NULL: neither does. */
+static const struct multiply *multiply_of_few(const struct layout *l, const struct op *op,
+                                              const struct value *w)
 {
         const struct type *x = op_operand(op, 0)->type;
         const struct machine *machine = target_accelerator(l->context->target);
-        const struct multiply *m = machine ? multiply_of_bytes(l->context, op) : multiply_in(l->context, x->element, w->type->element);
+        const struct multiply *m = machine ? multiply_of_bytes(l->context, op)
+                                           : multiply_in(l->context, x->element, w->type->element);
         if (!m || op_result(op)->type->element != m->sum)
                 return NULL;
         if (machine)
@@ -440,7 +482,8 @@ static const struct multiply *multiply_of_few(const struct layout *l, const stru
                                                   .channels = type_elements(w->type) /
                                                               type_extent(y, 1) };
         m = multiply_of_product(l->context, m, &product);
-        return multiply_in_warps(m) && !multiply_by_warp_group(m) && type_extent(x, 1) < multiply_row(m)
+        return multiply_in_warps(m) && !multiply_by_warp_group(m) &&
+                               type_extent(x, 1) < multiply_row(m)
                        ? m
                        : NULL;
 }
@@ -451,7 +494,9 @@ static void fold_channels(struct layout *l, struct op *op)
         const struct type *y = op_result(op)->type;
         const int spatial = x->type->rank - 2;
         const struct multiply *multiply = multiply_of_few(l, op, w);
-        if (!multiply || spatial < 1 || spatial > FEW_SPATIAL || op_int(op, "groups") != 1 || !value_is_constant(w) || is_in_blocks(x) || !op_all_ones(op, "dilations") || !op_all_ones(op, "input_dilations"))
+        if (!multiply || spatial < 1 || spatial > FEW_SPATIAL || op_int(op, "groups") != 1 ||
+            !value_is_constant(w) || is_in_blocks(x) || !op_all_ones(op, "dilations") ||
+            !op_all_ones(op, "input_dilations"))
                 return;
         const int64_t *strides = op_ints(op, "strides", NULL), *pads = op_ints(op, "pads", NULL);
         struct folding best[FEW_SPATIAL], f[FEW_SPATIAL];
@@ -483,13 +528,16 @@ static void fold_channels(struct layout *l, struct op *op)
         struct attr *attrs = attrs_new(l->m, OP_convolve);
         attr_set_ints(l->m, attrs, OP_convolve, "strides", steps, spatial);
         attr_set(attrs, OP_convolve, "accumulator", op_int(op, "accumulator"));
-        const bool rounded = op_is(x, OP_cast) && element_is_small(x->type->element);      /* on its way */
+        /* on its way */
+        const bool rounded = op_is(x, OP_cast) && element_is_small(x->type->element);
         const enum element element = x->type->element;
         x = layout_halo(&l->b, rounded ? op_operand(x->op, 0) : x, 2, pads, spatial);
         x = x ? folded_inputs(l, x, best, spatial) : NULL;
         x = x && rounded ? build_cast(&l->b, x, element) : x;
         w = folded_weights(l, w, best, spatial);
-        replace(l, op, x && w ? value_build(&l->b, OP_convolve, (struct value *[]){ x, w }, 2, attrs, NULL) : NULL);
+        replace(l, op,
+                x && w ? value_build(&l->b, OP_convolve, (struct value *[]){ x, w }, 2, attrs, NULL)
+                       : NULL);
 }
 
 void layout_products(struct layout *l, struct region *region)
@@ -501,7 +549,8 @@ void layout_products(struct layout *l, struct region *region)
                 next = op->next;
                 for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
                         layout_products(l, op->regions[i]);
-                if (op->result_count != 1 || !op_result(op)->uses || !type_is_static(op_result(op)->type))
+                if (op->result_count != 1 || !op_result(op)->uses ||
+                    !type_is_static(op_result(op)->type))
                         continue;
                 if (machine && op->code == OP_mul)
                         convolve_windows(l, op);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* winograd: 3 x 3 convolutions by tiles of their result, with fewer products (ir/tensor/winograd_tiles.h), where
- * that is faster.
+/* winograd: 3 x 3 convolutions by tiles of their result, with fewer products
+ * (ir/tensor/winograd_tiles.h), where that is faster.
  *
  *   %1 = pad(%0, 0.0, [0, 0, 1, 1, 0])                    %1 = pad(%0, 0.0, [0, 0, 1, 1, 0])
  *          : <1 x 4 x 16 x 16 x 16>                              : <1 x 4 x 18 x 18 x 16>
@@ -73,8 +73,8 @@ static void load_windows(const struct constant *c, int64_t at, int64_t step, win
         }
 }
 
-/* w [panels, blocks, 3, 3, inner, vectors, lanes] -> [elements, panels, channels, vectors, lanes] of
- * `outputs` in all; both have whole batches of them side by side */
+/* w [panels, blocks, 3, 3, inner, vectors, lanes] -> [elements, panels, channels, vectors,
+ * lanes] of `outputs` in all; both have whole batches of them side by side */
 static struct value *transform_weights(struct module *m, const struct constant *c,
                                        const struct winograd *f, int64_t channels, int64_t outputs,
                                        int64_t width)
@@ -240,13 +240,15 @@ double winograd_constants(const struct module *m)
 static double growth_of(const struct winograd *f, const struct type *w)
 {
         double count = (double)type_elements(w);
-        return (winograd_growth(f) + 1) * count * element_info[E_F32].bytes - count * element_info[w->element].bytes;
+        return (winograd_growth(f) + 1) * count * element_info[E_F32].bytes -
+               count * element_info[w->element].bytes;
 }
 
 static struct winograd_choice *find_choices(struct function *f, const struct pass_context *context,
                                    int *count)
 {
-        const struct schedule_machine machine = { .target = context->target, .threads = context->lower.threads };
+        const struct schedule_machine machine = { .target = context->target,
+                                                  .threads = context->lower.threads };
         struct winograd_choice *choices = NULL;
         int numbers = *count = 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {

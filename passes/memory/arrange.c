@@ -157,7 +157,8 @@ static void build_root(struct building *b, struct root *r)
                 const struct part_touch *t = &r->touches[i];
                 int low = 0, high = count;
                 while (high - low > 1)
-                        *(pieces[(low + high) / 2].start <= t->start ? &low : &high) = (low + high) / 2;
+                        *(pieces[(low + high) / 2].start <= t->start ? &low : &high) =
+                                (low + high) / 2;
                 for (; low < count && pieces[low].start < t->end; low++)
                         touch_piece(b, &pieces[low], t);
         }
@@ -228,7 +229,8 @@ static void add_in_place(struct building *b, int step, const struct loop_stmt *c
                         if (!alone)
                                 continue;
                         ARENA_GROW(b->arena, s->in_places, s->in_place_count);
-                        s->in_places[s->in_place_count++] = (struct in_place){ r->whole, bytes, out };
+                        s->in_places[s->in_place_count++] =
+                                (struct in_place){ r->whole, bytes, out };
                 }
         }
 }
@@ -331,7 +333,8 @@ void arrange_by_need(const struct step_graph *g, struct arena *arena, int *order
         int *stack = arena_array(arena, (size_t)g->count + 1, sizeof *stack);
         /* which of its needs is to be looked at */
         int *next = arena_array(arena, (size_t)g->count + 1, sizeof *next);
-        char *state = arena_array(arena, (size_t)g->count + 1, 1);                /* 1: on the stack, 2: in the order */
+        /* 1: on the stack, 2: in the order */
+        char *state = arena_array(arena, (size_t)g->count + 1, 1);
         char *needed = arena_array(arena, (size_t)g->count + 1, 1);
         int count = 0;
         for (int i = 0; i < g->count; i++)

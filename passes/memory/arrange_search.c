@@ -37,8 +37,10 @@ struct stretch {
         int64_t live;                   /* in use before it */
         int64_t floor;                  /* a peak that no order is below, or that is low enough */
         int64_t work, most_work;        /* spent; after which states have run out */
-        const int *last;                /* where a whole order is walked: of each resident, the position of the last step that */
-        int at;                         /* touches it, and the position that the walk is at; or NULL */
+        const int *last;                /* where a whole order is walked: of each resident, the
+                                         * position of the last step that */
+        int at;                         /* touches it, and the position that the walk is at; or NULL
+                                         */
 };
 
 static bool has_run(const struct stretch *s, const uint64_t *set, int step)

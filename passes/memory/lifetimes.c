@@ -361,8 +361,8 @@ static void move_spans(struct lifetimes *l, struct storage *from, struct storage
         to->carried |= from->carried;
 }
 
-static enum remark_reason share(struct lifetimes *l, const struct loop_stmt *call, int operand, int result,
-                                int now)
+static enum remark_reason share(struct lifetimes *l, const struct loop_stmt *call, int operand,
+                                int result, int now)
 {
         struct touch x = touch_argument(call, operand, now), y = touch_argument(call, result, now);
         struct storage *to = storage_of(l, &y), *own = storage_of(l, &x);
@@ -402,7 +402,8 @@ static enum remark_reason share(struct lifetimes *l, const struct loop_stmt *cal
 struct sharing { struct lifetimes *lifetimes; bool shares; struct remarks *remarks; int time; };
 
 /* of operands in the workspace, and results that somebody reads (no memory of the kernel's own) */
-static void remark(const struct sharing *s, const struct loop_stmt *call, int operand, int result, enum remark_reason why)
+static void remark(const struct sharing *s, const struct loop_stmt *call, int operand, int result,
+                   enum remark_reason why)
 {
         struct touch x = touch_argument(call, operand, 0), y = touch_argument(call, result, 0);
         const struct storage *to = storage_of(s->lifetimes, &y);
@@ -424,13 +425,15 @@ static void share_results(const struct sharing *s, const struct loop_stmt *call,
                 const struct loop_buffer *result = kernel->buffers[out];
                 bool shared = !(result->access & ACCESS_OUT);
                 for (int in = 0; in < kernel->buffer_count && (!shared || s->remarks); in++) {
-                        if (kernel->buffers[in]->access != ACCESS_IN || !(result->access & ACCESS_OUT))
+                        if (kernel->buffers[in]->access != ACCESS_IN ||
+                            !(result->access & ACCESS_OUT))
                                 continue;
-                        bool apart = result->alias_class <= 0 || kernel->buffers[in]->alias_class != result->alias_class;
+                        bool apart = result->alias_class <= 0 ||
+                                     kernel->buffers[in]->alias_class != result->alias_class;
                         enum remark_reason why = !s->shares ? REMARK_plan_sharing_off
                                                  : apart    ? REMARK_plan_elsewhere
                                                  : shared   ? REMARK_plan_taken
-                                                            : share(s->lifetimes, call, in, out, now);
+                                                          : share(s->lifetimes, call, in, out, now);
                         shared |= why == REMARK_plan_in_place;
                         if (s->remarks)
                                 remark(s, call, in, out, why);
@@ -449,7 +452,8 @@ static void share_block(struct sharing *s, const struct loop_block *block)
         }
 }
 
-void lifetimes_share_saying(struct lifetimes *l, struct loop_program *p, bool shares, struct remarks *remarks)
+void lifetimes_share_saying(struct lifetimes *l, struct loop_program *p, bool shares,
+                            struct remarks *remarks)
 {
         struct sharing s = { l, shares, remarks, 0 };
         share_block(&s, loop_main(p)->body);

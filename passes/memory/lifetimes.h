@@ -73,7 +73,8 @@ struct lifetimes lifetimes_find(struct arena *arena, struct loop_program *p);
 /* Of a planned program, as it was planned: shared where its results lie on operands. */
 struct lifetimes lifetimes_planned(struct arena *arena, struct loop_program *p);
 /* the same, saying why (or, shares false, nothing but that); remarks: or NULL */
-void lifetimes_share_saying(struct lifetimes *l, struct loop_program *p, bool shares, struct remarks *remarks);
+void lifetimes_share_saying(struct lifetimes *l, struct loop_program *p, bool shares,
+                            struct remarks *remarks);
 /* bytes in use by each statement, 0..statements-1; *peak: the first of the largest, or 0 */
 int64_t *lifetimes_live(const struct lifetimes *l, int *peak);
 /* bytes that the statement that touches most cannot do without, in whatever order */

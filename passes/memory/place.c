@@ -36,7 +36,8 @@ struct placing {
         int64_t *best, size;            /* offsets by item, and what they take; INT64_MAX: none
                                          * yet */
         int64_t steps;                  /* left */
-        int64_t align;                  /* of offsets, where spans are not multiples of it already */
+        int64_t align;                  /* of offsets, where spans are not multiples of it already
+                                         */
 };
 
 /* ---- one item ---- */
@@ -322,7 +323,8 @@ static void finish(struct placing *p)
 int64_t place_items(struct item *items, int count, int64_t bound, enum place_effort effort,
                     bool *proved)
 {
-        enum { STEPS_MAX = 20000000, STEPS_EACH = 100000, QUICKLY = 64 };        /* QUICKLY: that part of them */
+        /* QUICKLY: that part of them */
+        enum { STEPS_MAX = 20000000, STEPS_EACH = 100000, QUICKLY = 64 };
         int64_t spans = 0;
         for (int i = 0; i < count; i++)
                 spans += items[i].span_count;
@@ -333,7 +335,8 @@ int64_t place_items(struct item *items, int count, int64_t bound, enum place_eff
         p.steps = count < STEPS_MAX / STEPS_EACH ? (int64_t)count * STEPS_EACH : STEPS_MAX;
         if (effort == PLACE_QUICKLY)
                 p.steps /= QUICKLY;
-        *proved = !count || p.size <= bound || (effort == PLACE_WELL && place_search(items, count, bound, &p.size, p.best));
+        *proved = !count || p.size <= bound ||
+                  (effort == PLACE_WELL && place_search(items, count, bound, &p.size, p.best));
         if (!*proved && count <= LONG_PROGRAM) {
                 improve(&p, bound);
                 *proved = p.size <= bound;

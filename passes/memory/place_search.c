@@ -169,7 +169,8 @@ static int find_section(const int *begins, int count, int time)
         int low = 0, high = count;
         while (low < high) {
                 int middle = (low + high) / 2;
-                *(begins[middle] < time ? &low : &high) = begins[middle] < time ? middle + 1 : middle;
+                *(begins[middle] < time ? &low : &high) =
+                        begins[middle] < time ? middle + 1 : middle;
         }
         return low;
 }
@@ -198,7 +199,8 @@ static void find_edges(const struct search *s, struct span *spans, int count, co
                 int end = find_section(begins, s->sections, spans[i].last + 1);
                 int k = skip_done(next, find_section(begins, s->sections, spans[i].first));
                 for (; k < end; k = skip_done(next, k)) {
-                        *(tops ? &edges[k].end : &edges[k].start) = tops ? spans[i].end : spans[i].start;
+                        *(tops ? &edges[k].end : &edges[k].start) =
+                                tops ? spans[i].end : spans[i].start;
                         next[k] = k + 1;
                 }
         }
@@ -272,7 +274,9 @@ bool place_search(const struct item *items, int count, int64_t bound, int64_t *s
                         top = end > top ? end : top;
                 }
                 if (top > least && to - from <= ITEMS_MAX) {
-                        *s = (struct search){ .items = items, .count = to - from, .bound = least, .best = top };
+                        *s = (struct search){
+                                .items = items, .count = to - from, .bound = least, .best = top
+                        };
                         for (int i = 0; i < s->count; i++)
                                 s->pieces[i].item = (int)(list[from + i] - items);
                         bool sure = search_stretch(s, arena);

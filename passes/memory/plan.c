@@ -138,7 +138,8 @@ static bool check_size(int64_t bytes, struct pass_context *context)
         if (bytes <= context->limits.total_bytes && bytes < INT64_MAX)
                 return true;
         diag_error(context->diag, EXIT_INVALID,
-                   "the workspace takes more than %lld bytes: " DIAG_HINT("raise with --limit total_bytes=N"),
+                   "the workspace takes more than %lld bytes: " DIAG_HINT(
+                           "raise with --limit total_bytes=N"),
                    (long long)context->limits.total_bytes);
         return false;
 }

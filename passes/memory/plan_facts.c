@@ -93,7 +93,8 @@ static const char *find_nodes(const struct loop_program *p, int time)
 
 struct plan_facts plan_find_facts(struct arena *arena, struct loop_program *p, bool shares)
 {
-        struct plan_facts facts = { .live_peak = loop_live_peak(p), .size = loop_workspace_size(p) };
+        struct plan_facts facts = { .live_peak = loop_live_peak(p),
+                                    .size = loop_workspace_size(p) };
         for (int i = 0; i < p->region_count; i++)
                 facts.size += p->regions[i].size;
         struct lifetimes alone = lifetimes_find(arena, p), shared = lifetimes_planned(arena, p);
@@ -110,8 +111,10 @@ struct plan_facts plan_find_facts(struct arena *arena, struct loop_program *p, b
         if (arrange_graph(arena, p, shares, &g)) {
                 facts.best_found = arrange_best(arena, &g, &facts.best);
                 facts.best = facts.largest > facts.best ? facts.largest : facts.best;
-                /* what runs inside a loop is counted as if nothing there lay on an operand: this order, as it is planned, may need less */
-                facts.best_found = facts.live_peak < facts.best_found ? facts.live_peak : facts.best_found;
+                /* what runs inside a loop is counted as if nothing there lay on an operand: this
+                 * order, as it is planned, may need less */
+                facts.best_found =
+                        facts.live_peak < facts.best_found ? facts.live_peak : facts.best_found;
                 facts.best = facts.best_found < facts.best ? facts.best_found : facts.best;
         }
         return facts;

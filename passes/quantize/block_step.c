@@ -44,8 +44,8 @@ static double error_of(const struct block *b, struct step s)
         return error;
 }
 
-/* Of numbers that there are: the scale of least squares, products / squares, and what it takes off the
- * error, products^2 / squares. Sums of every LANES-th number, added up in the end. */
+/* Of numbers that there are: the scale of least squares, products / squares, and what it takes
+ * off the error, products^2 / squares. Sums of every LANES-th number, added up in the end. */
 struct fit { double products, squares; };
 
 static struct fit fit_of(const struct block *b, int zero)

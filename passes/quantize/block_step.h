@@ -34,6 +34,9 @@ static inline float step_number(const struct block *b, struct step s, float x)
         x = x > least ? x : least;
         return x < most ? x : most;
 }
-static inline float step_value(struct step s, float number) { return (number - (float)s.zero) * s.scale; }
+static inline float step_value(struct step s, float number)
+{
+        return (number - (float)s.zero) * s.scale;
+}
 
 #endif

@@ -8,8 +8,8 @@
  *                                                  + B[o]^2 sum over k of mean(x[k]^2) / s[k]^2 )   ; of w
  *      A = max |x[k]| / s[k] * (2, or 1 where x is never negative) / 255;  B[o] = max |w[o][k]| s[k] / 127 (7 of 4 bits)
  *
- * Larger s of a channel give w more of the levels, smaller ones x. Of the candidates and no scale at
- * all the one of least N is taken, and none where it gains less than a twentieth. */
+ * Larger s of a channel give w more of the levels, smaller ones x. Of the candidates and no
+ * scale at all the one of least N is taken, and none where it gains less than a twentieth. */
 #include "passes/quantize/equalize.h"
 
 #include <float.h>
@@ -118,7 +118,8 @@ static void find_largest(struct search *s)
                 for (int64_t o = 0; o < reader->outputs; o++)
                         for (int64_t k = 0; k < m->depth; k++) {
                                 int64_t g = o / (reader->outputs / m->groups),
-                                        i = channel_of(s->c, reader->op, m, g, k), f = g * m->depth + k;
+                                        i = channel_of(s->c, reader->op, m, g, k),
+                                        f = g * m->depth + k;
                                 s->a[i] = fmax(s->a[i], (double)m->largest[f]);
                                 s->w[i] = fmax(s->w[i], fabs((double)reader->w[o * m->depth + k]));
                                 s->negative |= m->sums[f] != m->magnitudes[f];
@@ -142,11 +143,13 @@ static double noise_of(const struct search *s, const float *scales)
                         double of_x = 0, of_w = 0, most = 0;
                         for (int64_t k = 0; k < m->depth; k++) {
                                 int64_t g = o / (reader->outputs / m->groups);
-                                double scale = (double)scales[channel_of(s->c, reader->op, m, g, k)],
+                                double scale = (double)
+                                               scales[channel_of(s->c, reader->op, m, g, k)],
                                        w = fabs((double)reader->w[o * m->depth + k]) * scale;
                                 of_x += w * w;
                                 most = fmax(most, w);
-                                of_w += m->squares[g * m->depth + k] / (double)m->rows / (scale * scale);
+                                of_w += m->squares[g * m->depth + k] / (double)m->rows /
+                                        (scale * scale);
                         }
                         sum += of_x * step * step + of_w * most * most / (s->levels * s->levels);
                 }
@@ -216,10 +219,12 @@ static bool scale_constant(struct quantizing *q, const struct channels *c,
                            const struct channel_constant *at, const float *scales)
 {
         struct builder b = builder_before(at->op, q->context->diag);
-        float *numbers = numbers_along(q->arena, &b, op_operand(at->op, at->operand), at->along, c->count);
+        float *numbers =
+                numbers_along(q->arena, &b, op_operand(at->op, at->operand), at->along, c->count);
         for (int64_t i = 0; i < c->count; i++)
                 numbers[i] /= scales[i];
-        struct value *v = spread_along(&b, op_result(at->op)->type, at->along, c->count, numbers, "scaled");
+        struct value *v =
+                spread_along(&b, op_result(at->op)->type, at->along, c->count, numbers, "scaled");
         if (v)
                 op_set_operand(at->op, at->operand, v);
         return v;
@@ -270,7 +275,9 @@ static int equalize(struct quantizing *q, const struct channels *c, const struct
         struct arena *arena = arena_new();
         struct reader *readers = arena_array(arena, (size_t)c->reader_count, sizeof *readers);
         const size_t count = (size_t)c->count;
-        struct search s = { .c = c, .readers = readers, .levels = quantize_largest_weight(q->policy) };
+        struct search s = { .c = c,
+                            .readers = readers,
+                            .levels = quantize_largest_weight(q->policy) };
         float *scales = arena_array(arena, count, sizeof *scales);
         for (int i = 0; i < c->reader_count; i++)
                 readers[i] = reader_of(arena, c->readers[i]->op, of[c->readers[i] - q->layers]);

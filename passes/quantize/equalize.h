@@ -25,8 +25,8 @@ struct channels {
         struct layer **readers;         /* that multiply it, by the same channels */
         int reader_count;
         int64_t count, inner;           /* element i is of channel i / inner % count */
-        int64_t each;                   /* so many channels of a reader, one after the other, are one
-                                         * here */
+        int64_t each; /* so many channels of a reader, one after the other, are one
+                       * here */
         struct op *layer;               /* that makes them, its outputs; or NULL: */
         struct channel_constant factor; /* of the multiplication that does */
         struct channel_constant *added; /* on the way from there */
@@ -34,8 +34,8 @@ struct channels {
         bool apart;                     /* what makes x stays: it is multiplied behind that */
 };
 
-/* Of x, readers, and count and inner as readers have them: the rest (equalize_path.c). False: nothing
- * can take scales in. */
+/* Of x, readers, and count and inner as readers have them: the rest (equalize_path.c). False:
+ * nothing can take scales in. */
 bool channels_find_maker(struct quantizing *q, struct channels *c);
 
 /* Scales what is worth it, by moments of what its layers multiply; the function changes. How many

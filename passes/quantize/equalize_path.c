@@ -6,7 +6,8 @@
  *      norm  -> mul c    -> add bias  -> [..]                                                 -> x
  *
  * Nothing else reads what is on the way. Where there is no such way and x is a norm's, it is scaled
- * behind that, for these readers alone. A bound that is not 0 (Clip, Relu6) ends the search: it is the same for all channels.
+ * behind that, for these readers alone. A bound that is not 0 (Clip, Relu6) ends the search: it is
+ * the same for all channels.
  *
  * Channels are followed as positions: element i is of channel i / inner % count, which a reshape
  * leaves as it is. Where a dimension holds several of them, these become one. */

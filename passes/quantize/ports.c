@@ -16,7 +16,8 @@ static bool read_affine(const char *text, enum element to, struct affine *a)
         double scale = strtod(text, &end);
         long zero = *end == ',' && end[1] ? strtol(end + 1, &end, 10) : 0;
         *a = (struct affine){ .scale = (float)scale, .zero = (int32_t)zero };
-        return end != text && !*end && scale >= (double)FLT_MIN && scale <= (double)FLT_MAX && zero >= least && zero <= most;
+        return end != text && !*end && scale >= (double)FLT_MIN && scale <= (double)FLT_MAX &&
+               zero >= least && zero <= most;
 }
 
 bool port_choice_parse(struct arena *arena, const char *text, struct port_choice *choice)
@@ -24,8 +25,10 @@ bool port_choice_parse(struct arena *arena, const char *text, struct port_choice
         const char *equal = strrchr(text, '=');
         if (!equal || equal == text)
                 return false;
-        *choice = (struct port_choice){ .option = text, .to = E_I8,
-                                        .name = arena_copy(arena, text, (size_t)(equal - text) + 1) };
+        *choice =
+                (struct port_choice){ .option = text,
+                                      .to = E_I8,
+                                      .name = arena_copy(arena, text, (size_t)(equal - text) + 1) };
         ((char *)choice->name)[equal - text] = 0;
         if (!strcmp(equal + 1, "rows"))
                 return true;
@@ -38,7 +41,8 @@ bool port_choice_parse(struct arena *arena, const char *text, struct port_choice
         return !*rest || read_affine(rest + 1, choice->to, &choice->affine);
 }
 
-/* Where the rest does not fit behind a *, this one reaches a character further: earlier ones need not. */
+/* Where the rest does not fit behind a *, this one reaches a character further: earlier ones
+ * need not. */
 static bool fits(const char *pattern, const char *name)
 {
         const char *star = NULL, *from = NULL;
@@ -71,7 +75,8 @@ struct port_choice *port_choice_find(const struct quantized_ports *ports, const 
         return found;
 }
 
-const struct port_affine *port_affine_find(const struct quantized_ports *ports, const char *name, bool output)
+const struct port_affine *port_affine_find(const struct quantized_ports *ports, const char *name,
+                                           bool output)
 {
         for (int i = 0; ports && i < ports->count; i++)
                 if (ports->items[i].output == output && !strcmp(ports->items[i].name, name))

@@ -35,13 +35,14 @@ struct quantized_ports {
         int count;
 };
 
-/* "NAME=rows", "NAME=u8" (s8, u16, s16) or "NAME=u8,SCALE[,ZERO]"; false: it is none of these. What is
- * NULL or as `text` lives as long as text. */
+/* "NAME=rows", "NAME=u8" (s8, u16, s16) or "NAME=u8,SCALE[,ZERO]"; false: it is none of these.
+ * What is NULL or as `text` lives as long as text. */
 bool port_choice_parse(struct arena *arena, const char *text, struct port_choice *choice);
 /* the last choice that names it; NULL: none does */
 struct port_choice *port_choice_find(const struct quantized_ports *ports, const char *name);
 /* the steps of a port; NULL: not known */
-const struct port_affine *port_affine_find(const struct quantized_ports *ports, const char *name, bool output);
+const struct port_affine *port_affine_find(const struct quantized_ports *ports, const char *name,
+                                           bool output);
 void port_affine_add(struct arena *arena, struct quantized_ports *ports, struct port_affine item);
 
 #endif

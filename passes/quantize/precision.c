@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* precision: contractions read bf16 where they are faster so, as --precision=bf16 allows; the same of f16 and tf32.
+/* precision: contractions read bf16 where they are faster so, as --precision=bf16 allows; the same
+ * of f16 and tf32.
  *
  *   %1 = max(%0, 0.0)                            %1 = cast(max(%0, 0.0)) to=bf16
  *   %2 = convolve(%1, @w)               ->       %2 = convolve(%1, @w rounded) accumulator=f32
  *   %3 = add(%1, ...)                            %3 = add(cast(%1) to=f32, ...)
  *
- * Both operands are rounded to the nearest bf16 (8 bits; f16 and tf32: 11), halves to even; products are exact, and
- * added up in f32. So what is computed stands in the IR. Which contractions, precision_choose.c
- * says. On targets with vectors but no multiply for them it is weights alone that are rounded, where reading
- * them is what takes the time: dot(%1, cast(@w rounded) to=f32).
+ * Both operands are rounded to the nearest bf16 (8 bits; f16 and tf32: 11), halves to even;
+ * products are exact, and added up in f32. So what is computed stands in the IR. Which
+ * contractions, precision_choose.c says. On targets with vectors but no multiply for them it is
+ * weights alone that are rounded, where reading them is what takes the time: dot(%1, cast(@w
+ * rounded) to=f32).
  *
  * A value that a contraction reads is rounded where it is made, through moves, and for all its
  * readers: it is stored once, in half the memory. But for contractions that stay in f32 and for the

@@ -9,8 +9,8 @@
  * --limit bf16_percent (f16_percent) says so, at most. Returns how many there are. */
 int precision_choose(struct function *f, const struct pass_context *context);
 
-/* Contractions of f16 and bf16, and what is computed around them, become such of f32 (precision_widen.c).
- * Returns how many operations, -1 after an error. */
+/* Contractions of f16 and bf16, and what is computed around them, become such of f32
+ * (precision_widen.c). Returns how many operations, -1 after an error. */
 int precision_widen(struct function *f, struct pass_context *context);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Which contractions read bf16, f16 or tf32: those that the target has a multiply for, in hardware tiles or in
- * registers, where that is predicted to be faster. (Without any: those by so many weights and so few
- * rows that reading half the bytes is.) What each way costs, cost/narrow_cost.c says.
+/* Which contractions read bf16, f16 or tf32: those that the target has a multiply for, in hardware
+ * tiles or in registers, where that is predicted to be faster. (Without any: those by so many
+ * weights and so few rows that reading half the bytes is.) What each way costs, cost/narrow_cost.c
+ * says.
  *
- * Where one of them reads bf16 in tiles, all convolutions have blocks of 32 channels, and those of few
- * outputs that stay in f32 compute more of nothing. So in the end all reads f32 unless the whole is
- * faster. Faster: by what --limit bf16_percent (f16_percent) says, for numbers are rounded. Weights that f16 has
- * no finite number for stay in f32, and what they multiply. */
+ * Where one of them reads bf16 in tiles, all convolutions have blocks of 32 channels, and those
+ * of few outputs that stay in f32 compute more of nothing. So in the end all reads f32 unless
+ * the whole is faster. Faster: by what --limit bf16_percent (f16_percent) says, for numbers are
+ * rounded. Weights that f16 has no finite number for stay in f32, and what they multiply. */
 #include "cost/narrow_cost.h"
 #include "cost/room.h"
 #include "ir/loop/capability.h"
@@ -42,8 +43,9 @@ static bool is_candidate(const struct op *op, enum element e)
         if ((op->code != OP_convolve && op->code != OP_dot) || value_is_constant(op_operand(op, 0)))
                 return false;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
-        bool weights = value_is_constant(w) ? w->constant->kind == CONSTANT_DENSE
-                                            : is_stored_as(w, e) || (op->code == OP_dot && !is_stored(w));
+        bool weights = value_is_constant(w)
+                               ? w->constant->kind == CONSTANT_DENSE
+                               : is_stored_as(w, e) || (op->code == OP_dot && !is_stored(w));
         return weights && is_f32(x) && is_f32(w) && is_f32(op_result(op)) &&
                type_is_static(x->type) && type_is_static(w->type) && type_elements(x->type) &&
                type_elements(w->type) && (!value_is_constant(w) || weights_fit(w->constant, e));
@@ -139,7 +141,8 @@ static int choose_words(struct function *f, const struct pass_context *context,
         return chosen;
 }
 
-static int choose_narrow(struct function *f, const struct target *target, enum element e, double share)
+static int choose_narrow(struct function *f, const struct target *target, enum element e,
+                         double share)
 {
         int chosen = 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
@@ -167,16 +170,19 @@ static int64_t row_count(const struct op *op)
         return rows;
 }
 
-/* few rows, fewer than a unit has, by what is there when it runs: a cache, whose rounding takes as long as reading it */
+/* few rows, fewer than a unit has, by what is there when it runs: a cache, whose rounding takes
+ * as long as reading it */
 static bool is_by_cache(const struct op *op, const struct multiply *m)
 {
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
         enum { FEW = 4 };               /* of columns, for each row */
-        return op->code == OP_dot && !value_is_constant(w) && !is_stored(w) && row_count(op) < m->positions &&
+        return op->code == OP_dot && !value_is_constant(w) && !is_stored(w) &&
+               row_count(op) < m->positions &&
                FEW * type_elements(x->type) < type_elements(w->type);
 }
 
-/* Units of a warp multiply several times as fast as its lanes, in rows of any length: all that they can. */
+/* Units of a warp multiply several times as fast as its lanes, in rows of any length: all that
+ * they can. */
 static int choose_units(struct function *f, const struct multiply *m, enum element e)
 {
         int chosen = 0;
@@ -192,7 +198,8 @@ int precision_choose(struct function *f, const struct pass_context *context)
         const struct target *target = context->target;
         int chosen = 0;
         const enum element e = context->precision;
-        const int64_t percent = e == E_F16 ? context->limits.f16_percent : context->limits.bf16_percent;
+        const int64_t percent =
+                e == E_F16 ? context->limits.f16_percent : context->limits.bf16_percent;
         double without = 0, with = 0, share = (double)percent / 100;
         const struct multiply *words = multiply_for(target, e, e, false);
         const struct multiply *tile = multiply_for(target, e, e, true);

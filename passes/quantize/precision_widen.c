@@ -20,7 +20,8 @@ struct widening {
 
 static bool is_narrow(const struct value *v)
 {
-        return v->type->kind == TYPE_TENSOR && (v->type->element == E_F16 || v->type->element == E_BF16);
+        return v->type->kind == TYPE_TENSOR &&
+               (v->type->element == E_F16 || v->type->element == E_BF16);
 }
 
 /* what it was before it was rounded; NULL: it was not */
@@ -34,7 +35,8 @@ static struct value *before_rounding(const struct value *v)
 static bool is_computed(const struct op *op)
 {
         bool bits = op->code == OP_cast || op->code == OP_bitcast;
-        return op->code == OP_convolve || op->code == OP_dot || op->code == OP_reduce || op->code == OP_reduce_window ||
+        return op->code == OP_convolve || op->code == OP_dot || op->code == OP_reduce ||
+               op->code == OP_reduce_window ||
                (op_info[op->code].traits & TRAIT_ELEMENTWISE && !bits);
 }
 
@@ -42,7 +44,12 @@ static bool is_computed(const struct op *op)
 static bool is_moved(const struct op *op)
 {
         switch (op->code) {
-        case OP_reshape: case OP_transpose: case OP_broadcast: case OP_slice: case OP_pad: case OP_concat: break;
+        case OP_reshape:
+        case OP_transpose:
+        case OP_broadcast:
+        case OP_slice:
+        case OP_pad:
+        case OP_concat: break;
         default: return false;
         }
         for (int i = 0; i < op->operand_count; i++)
@@ -60,7 +67,8 @@ static struct value *in_f32(struct widening *w, struct builder *b, struct value 
                 return v->scratch;
         struct value *wide = before_rounding(v);
         if (!wide && value_is_constant(v) && v->constant->kind != CONSTANT_DENSE)
-                wide = constant_number(w->m, type_with_element(w->m, v->type, E_F32), constant_element(v->constant, 0).f);
+                wide = constant_number(w->m, type_with_element(w->m, v->type, E_F32),
+                                       constant_element(v->constant, 0).f);
         else if (!wide && value_is_constant(v) && !weights)
                 wide = constant_cast(w->m, v->constant, E_F32);
         if (wide) {
@@ -74,7 +82,8 @@ static struct value *in_f32(struct widening *w, struct builder *b, struct value 
 static bool widen(struct widening *w, struct op *op)
 {
         struct value *y = op_result(op),
-                     **operands = arena_array(w->arena, (size_t)op->operand_count, sizeof *operands);
+                     **operands =
+                             arena_array(w->arena, (size_t)op->operand_count, sizeof *operands);
         struct builder b = builder_before(op, w->context->diag);
         for (int i = 0; i < op->operand_count; i++) {
                 struct value *v = op_operand(op, i);
@@ -99,12 +108,15 @@ int precision_widen(struct function *f, struct pass_context *context)
         struct widening w = { .m = f->module, .context = context, .arena = arena_new() };
         int count = 0;
         bool failed = false, computes = false;
-        for (struct op *op = region_walk(&f->body, NULL); op && !computes; op = region_walk(&f->body, op))
+        for (struct op *op = region_walk(&f->body, NULL); op && !computes;
+             op = region_walk(&f->body, op))
                 computes = op->result_count == 1 && is_narrow(op_result(op)) &&
                            (op->code == OP_convolve || op->code == OP_dot);
-        for (struct op *op = computes ? region_walk(&f->body, NULL) : NULL, *next; op && !failed; op = next) {
+        for (struct op *op = computes ? region_walk(&f->body, NULL) : NULL, *next; op && !failed;
+             op = next) {
                 next = region_walk(&f->body, op);
-                if (op->result_count != 1 || op->region_count || !is_narrow(op_result(op)) || !(is_computed(op) || is_moved(op)))
+                if (op->result_count != 1 || op->region_count || !is_narrow(op_result(op)) ||
+                    !(is_computed(op) || is_moved(op)))
                         continue;
                 failed = !widen(&w, op);
                 count++;

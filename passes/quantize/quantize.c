@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* quantize: layers multiply bytes, by what calibration has seen (static quantization after training).
+/* quantize: layers multiply bytes, by what calibration has seen (static quantization after
+ * training).
  *
  *   %1 = convolve(%0, @w)               %1 = (u8(round(%0 / sx)) - zx) * sx      ; as Q and DQ nodes write it
  *   %2 = add(%1, @bias)         ->      %2 = convolve(%1, i8(@w) * sw)           ; sw of each output
  *   %3 = max(%2, 0.0)                   %3 = add(%2, whole(@bias) * sx * sw)
  *                                       %4 = (u8(round(%3 / sy)) - zy) * sy
  *
- * It writes what the importer makes of QuantizeLinear and DequantizeLinear (ir/tensor/affine_numbers.h), so that
- * the rules of simplify do with it what they do with models that come so: sums of whole numbers,
- * one rounding behind them, moves of bytes, tables. What is quantized already has no layers of
- * floats, and stays as it is.
+ * It writes what the importer makes of QuantizeLinear and DequantizeLinear
+ * (ir/tensor/affine_numbers.h), so that the rules of simplify do with it what they do with models
+ * that come so: sums of whole numbers, one rounding behind them, moves of bytes, tables. What is
+ * quantized already has no layers of floats, and stays as it is.
  *
  *   prepare     layers that can be, with --keep-float; their numbers from the calibration
  *   bytes       which values are kept in bytes             (quantize_bytes.c)
@@ -157,7 +158,8 @@ static bool find_calibration(struct quantizing *q)
         if (!strcmp(digest, q->calibration->digest))
                 return true;
         diag_error(q->context->diag, EXIT_INVALID,
-                   "the ranges are of another model: they are for %.12s.., and this is %.12s..; calibrate this one (options that change what is computed count)",
+                   "the ranges are of another model: they are for %.12s.., and this is %.12s..; "
+                   "calibrate this one (options that change what is computed count)",
                    q->calibration->digest, digest);
         return false;
 }
@@ -173,7 +175,9 @@ static const char *obstacle_of(const struct layer *l, const struct scheme *g)
                 return why;
         if (l->x->unfit || (w && w->unfit))
                 return "what it multiplies is not always finite";
-        return l->x->unseen || (w && w->unseen) ? "it lies within a loop or branch that no sample ran" : NULL;
+        return l->x->unseen || (w && w->unseen)
+                       ? "it lies within a loop or branch that no sample ran"
+                       : NULL;
 }
 
 static bool is_product(const struct op *op)
@@ -191,7 +195,8 @@ static void find_layers(struct quantizing *q)
         for (struct op *op = region_walk(body, NULL); op; op = region_walk(body, op)) {
                 if (!is_product(op))
                         continue;
-                bool both = !value_is_constant(op_operand(op, 0)) && !value_is_constant(op_operand(op, 1));
+                bool both = !value_is_constant(op_operand(op, 0)) &&
+                            !value_is_constant(op_operand(op, 1));
                 if (both && (!q->policy->steps[STEP_products] || op->code != OP_dot))
                         continue;
                 struct layer *l = &q->layers[q->layer_count++];
@@ -345,9 +350,13 @@ static void choose_port(struct quantizing *q, const char *name, const struct val
                 return;
         const struct scheme scheme = { .to = c->to };
         bool same = s->bytes && c->to == q->policy->scheme.to;     /* that it has anyway */
-        port_affine_add(q->m->arena, q->policy->ports, (struct port_affine){
-                name, output, c->to,
-                same ? *quantize_affine(s) : affine_of(observe_extent(s->range, q->policy->observer, &scheme), &scheme) });
+        port_affine_add(
+                q->m->arena, q->policy->ports,
+                (struct port_affine){
+                        name, output, c->to,
+                        same ? *quantize_affine(s)
+                             : affine_of(observe_extent(s->range, q->policy->observer, &scheme),
+                                         &scheme) });
 }
 
 static void choose_ports(struct quantizing *q)

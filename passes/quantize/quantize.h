@@ -19,10 +19,13 @@ enum quantize_step {
 };
 
 struct quantize_policy {
-        bool layers;                    /* it is for pass_quantize; else for pass_quantize_products */
-        const struct calibration *calibration;  /* of layers; NULL: what the context's sampler sees */
+        bool layers;                    /* it is for pass_quantize; else for pass_quantize_products
+                                         */
+        const struct calibration *calibration;  /* of layers; NULL: what the context's sampler sees
+                                                 */
         bool dynamic;                   /* products by constant weights multiply bytes */
-        const struct weights_type *weights;     /* NULL: s8; those of layers have no zero points, nor blocks */
+        const struct weights_type *weights;     /* NULL: s8; those of layers have no zero points,
+                                                 * nor blocks */
         int64_t block;                  /* numbers of an output that share a step; 0: all */
         bool one_step;                  /* all weights of a layer share one */
         enum observer observer;
@@ -50,8 +53,8 @@ bool quantize_steps_parse(const char *list, bool steps[STEP_COUNT], const char *
 const char *quantize_steps_learning(const char *list);
 void quantize_steps_help(void);         /* on standard output */
 
-/* For each of `count` known values whether --keep-float names it (keep_float.c). NULL after an error: a
- * name is of none. */
+/* For each of `count` known values whether --keep-float names it (keep_float.c). NULL after an
+ * error: a name is of none. */
 const bool *keep_float_find(struct arena *arena, const struct quantize_policy *policy,
                             const struct calibrated *known, int count, struct diag *diag);
 
@@ -60,7 +63,8 @@ const bool *keep_float_find(struct arena *arena, const struct quantize_policy *p
 struct site;
 struct layer {
         struct op *op;                  /* convolve or dot of floats */
-        const char *obstacle;           /* to quantizing it, part of a sentence; NULL: it is quantized */
+        const char *obstacle;           /* to quantizing it, part of a sentence; NULL: it is
+                                         * quantized */
         struct site *x;                 /* operand 0 */
         bool both;                      /* a product of two activations */
 };
@@ -71,8 +75,8 @@ struct site {
         struct layer *layer;            /* whose result it is; or NULL */
         const char *name;               /* of the calibration; NULL: it depends on no input */
         const struct range *range;      /* or NULL */
-        struct site *root;              /* what is stored in the end of what is computed of it, element
-                                         * by element; itself: it is stored */
+        struct site *root; /* what is stored in the end of what is computed of it, element
+                            * by element; itself: it is stored */
         struct site *sum;               /* of the one contraction whose sums reach it unstored; or
                                          * NULL */
         struct site *same;              /* has the same step: towards the one that stands for all;
@@ -151,11 +155,11 @@ const struct affine *quantize_affine(struct site *s);
 /* Puts bytes into the graph where they were chosen. */
 bool quantize_insert(struct quantizing *q);
 
-/* NULL: a convolve or dot of floats can be quantized, as far as its weights and shape say, and g, what x
- * becomes */
+/* NULL: a convolve or dot of floats can be quantized, as far as its weights and shape say, and
+ * g, what x becomes */
 const char *quantize_obstacle(const struct layer *l, const struct scheme *g);
-/* weights and bias of a layer whose x is decoded; it may find an obstacle yet. m: what samples show of
- * its rows, or NULL */
+/* weights and bias of a layer whose x is decoded; it may find an obstacle yet. m: what samples
+ * show of its rows, or NULL */
 bool quantize_layer(struct quantizing *q, struct layer *l, const struct moments *m);
 
 #endif

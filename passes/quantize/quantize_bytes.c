@@ -38,7 +38,11 @@ static enum carrying carrying_reduction(const struct op *op)
         }
 }
 
-static const struct { bool there; enum carrying carrying; const char *when; } carryings[OPCODE_COUNT] = {
+static const struct {
+        bool there;
+        enum carrying carrying;
+        const char *when;
+} carryings[OPCODE_COUNT] = {
 #define CARRY(op, carrying, when) [OP_##op] = { true, CARRY_##carrying, when },
 #include "passes/quantize/carrying.def"
 };
@@ -68,8 +72,8 @@ enum carrying quantize_carrying(const struct op *op)
 
 static bool is_map(const struct op *op) { return quantize_carrying(op) == CARRY_MAP; }
 
-/* A function of the library that is to be a table. Those of one exponential cost vectors less than a
- * table does. */
+/* A function of the library that is to be a table. Those of one exponential cost vectors less
+ * than a table does. */
 static bool is_function(const struct quantizing *q, const struct op *op)
 {
         if (element_info[scheme_stored(&q->policy->scheme)].bytes > 1)
@@ -211,7 +215,8 @@ static void choose(struct quantizing *q)
         for (int i = q->site_count; i-- > 0;) {
                 struct site *s = &q->sites[i];
                 const struct op *op = s->value->kind == VALUE_RESULT ? s->value->op : NULL;
-                s->bytes = s->root == s && s->name && !s->unfit && !s->unseen && is_read_as_bytes(s);
+                s->bytes =
+                        s->root == s && s->name && !s->unfit && !s->unseen && is_read_as_bytes(s);
                 s->carried = op && s->root->bytes && !s->norm && !s->spread && !s->keep &&
                              quantize_carrying(op) != CARRY_NONE;
         }

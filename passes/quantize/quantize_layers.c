@@ -23,7 +23,8 @@ enum { BIAS_MOST = 1 << 24, BIAS_BITS = 16 };
 static const double TINY = 0x1p-64;
 
 /* sums leave as much room as the rules of simplify want */
-static bool sums_fit(const struct op *op, bool both)     /* of bytes; of 16 bits they may be floats */
+static bool sums_fit(const struct op *op, bool both)     /* of bytes; of 16 bits they may be floats
+                                                          */
 {
         enum { ROOM = 1 << 25, BYTE = 255, SIGNED = 128 };
         return (double)whole_products(op) * BYTE * (both ? BYTE : SIGNED) < INT32_MAX - ROOM;
@@ -52,8 +53,8 @@ const char *quantize_obstacle(const struct layer *l, const struct scheme *g)
 
 /* ---- what follows the sums ---- */
 
-/* the one operation that reads v, v *code* a constant for each output: its numbers, and which operand
- * they are */
+/* the one operation that reads v, v *code* a constant for each output: its numbers, and which
+ * operand they are */
 static struct op *constant_behind(struct quantizing *q, struct builder *b, struct value *v,
                                   enum opcode code, int along, int64_t count, float **numbers,
                                   int *operand)
@@ -73,14 +74,16 @@ struct weights {
         int largest;                    /* number */
         int64_t outputs, count;
         float *numbers;                 /* [count] */
-        float *scales, *biases;         /* [outputs]; biases NULL: none, or none that can be whole */
+        float *scales, *biases;         /* [outputs]; biases NULL: none, or none that can be whole
+                                         */
         signed char *bytes;
 };
 
 static struct weights weights_of(struct quantizing *q, const struct op *op)
 {
         const struct constant *c = op_operand(op, 1)->constant;
-        struct weights w = { .places = weight_places_of(op), .count = type_elements(c->value.type) };
+        struct weights w = { .places = weight_places_of(op),
+                             .count = type_elements(c->value.type) };
         w.outputs = w.places.outputs;
         w.largest = quantize_largest_weight(q->policy);
         w.numbers = constant_numbers(q->arena, c);
@@ -107,7 +110,8 @@ static void choose_scales(struct weights *w, float sx, const struct quantize_pol
                 w->scales[o] = w->scales[0];
         for (int64_t o = 0; o < w->outputs; o++) {
                 double scale = (double)w->scales[o] / w->largest;
-                if (!(scale >= FLT_MIN && (scale >= TINY || scale * (double)sx >= FLT_MIN)))     /* they add nothing */
+                /* they add nothing */
+                if (!(scale >= FLT_MIN && (scale >= TINY || scale * (double)sx >= FLT_MIN)))
                         scale = w->biases && w->biases[o] != 0
                                         ? ldexp(fabs((double)w->biases[o]) / sx, -BIAS_BITS)
                                         : 1;
@@ -137,10 +141,12 @@ static void round_to_samples(struct weights *w, const struct moments *m, bool ce
                         for (int64_t k = 0; k < depth; k++)
                                 numbers[o * depth + k] =
                                         w->numbers[weight_place(&w->places, g * outputs + o, k)];
-                rounding_learn(h, depth, numbers, w->scales + g * outputs, outputs, w->largest, bytes);
+                rounding_learn(h, depth, numbers, w->scales + g * outputs, outputs, w->largest,
+                               bytes);
                 for (int64_t o = 0; o < outputs; o++)
                         for (int64_t k = 0; k < depth; k++)
-                                w->bytes[weight_place(&w->places, g * outputs + o, k)] = bytes[o * depth + k];
+                                w->bytes[weight_place(&w->places, g * outputs + o, k)] =
+                                        bytes[o * depth + k];
                 arena_free(own);
         }
         arena_free(arena);
@@ -157,12 +163,14 @@ static bool scales_fit(const struct weights *w, float sx)
         return true;
 }
 
-/* of 4 bits as the importer has INT4: bytes that are read as such, and that the model's own writer finds */
+/* of 4 bits as the importer has INT4: bytes that are read as such, and that the model's own
+ * writer finds */
 static struct value *whole_weights(struct quantizing *q, struct builder *b, const struct value *old,
                                    const struct weights *w)
 {
         const enum element e = q->policy->weights ? q->policy->weights->element : E_I8;
-        struct value *bytes = constant_dense(q->m, type_with_element(q->m, old->type, e), w->bytes, old->constant->name);
+        struct value *bytes = constant_dense(q->m, type_with_element(q->m, old->type, e), w->bytes,
+                                             old->constant->name);
         struct attr *attrs = attrs_new(q->m, OP_bitcast);
         attr_set(attrs, OP_bitcast, "to", E_I8);
         return e == E_I8 ? bytes : value_build(b, OP_bitcast, &bytes, 1, attrs, NULL);
@@ -198,7 +206,9 @@ static void correct(const struct layer *l, const struct weights *w, const struct
                 for (int64_t k = 0; k < depth; k++) {
                         int64_t i = weight_place(&w->places, o, k);
                         double mean = sums ? sums[k] / (double)m->rows : all;
-                        lost += ((double)w->numbers[i] - (double)w->bytes[i] * (double)w->scales[o]) * mean;
+                        lost += ((double)w->numbers[i] -
+                                 (double)w->bytes[i] * (double)w->scales[o]) *
+                                mean;
                 }
                 biases[o] = (float)(biases[o] + lost);
         }
@@ -250,7 +260,9 @@ bool quantize_layer(struct quantizing *q, struct layer *l, const struct moments 
         struct weights w = weights_of(q, op);
         if (w.places.along >= 0)
                 take_factor(q, &b, l, &w);
-        add = w.places.along < 0 ? NULL : constant_behind(q, &b, op_result(op), OP_add, along, w.outputs, &biases, &operand);
+        add = w.places.along < 0 ? NULL
+                                 : constant_behind(q, &b, op_result(op), OP_add, along, w.outputs,
+                                                   &biases, &operand);
         w.biases = biases;
         choose_scales(&w, sx, q->policy);
         if (!scales_fit(&w, sx)) {
@@ -272,7 +284,8 @@ bool quantize_layer(struct quantizing *q, struct layer *l, const struct moments 
                 correct(l, &w, m, biases);
         make_whole(&w, sx, biases);
         b.before = add;
-        struct value *bias = spread_along(&b, op_result(add)->type, along, w.outputs, biases, "bias");
+        struct value *bias =
+                spread_along(&b, op_result(add)->type, along, w.outputs, biases, "bias");
         if (bias)
                 op_set_operand(add, operand, bias);
         return bias != NULL;

@@ -6,9 +6,9 @@
  *      rows              s8, and a port NAME_scale of f32 behind all others: a number for each row, all
  *                        numbers along the last dimension; scale = max |x| / 127, q = round(x / scale)
  *
- * Of rows of zeros scale is 0. An output of rows that is put together of rows that came so (a cache of
- * keys and values, to which a step adds its own) hands these on as they are, and what else reads it
- * reads the rounded numbers, too, as the next step will. So it is read in bytes. */
+ * Of rows of zeros scale is 0. An output of rows that is put together of rows that came so (a
+ * cache of keys and values, to which a step adds its own) hands these on as they are, and what
+ * else reads it reads the rounded numbers, too, as the next step will. So it is read in bytes. */
 #include "ir/tensor/affine_numbers.h"
 #include "passes/quantize/quantize.h"
 
@@ -19,7 +19,8 @@
 
 enum { MOVES_DEEP = 4 };                /* concats and moves between a port's rows and an output */
 
-struct rows { struct value *numbers, *scales; };        /* scales: of the same shape but the last extent */
+struct rows { struct value *numbers, *scales; };        /* scales: of the same shape but the last
+                                                         * extent */
 struct port_rows { struct value *decoded; struct rows rows; };
 
 struct porting {
@@ -57,12 +58,14 @@ static struct rows round_rows(struct builder *b, struct value *x)
 {
         const int64_t last = x->type->rank - 1;
         struct value *most = build_reduce(b, REDUCE_max, build_unary(b, OP_abs, x), &last, 1),
-                     *scales = most ? build_binary(b, OP_div, most, build_like(b, most, 127)) : NULL;
+                     *scales =
+                             most ? build_binary(b, OP_div, most, build_like(b, most, 127)) : NULL;
         int64_t dims[RANK_MAX];
         for (int d = 0; d < RANK_MAX; d++)
                 dims[d] = d;
         struct value *spread = scales ? build_broadcast(b, scales, x->type, dims) : NULL;
-        return (struct rows){ build_rounded(b, build_binary(b, OP_div, x, spread), NULL, E_I8), scales };
+        return (struct rows){ build_rounded(b, build_binary(b, OP_div, x, spread), NULL, E_I8),
+                              scales };
 }
 
 static const struct rows *rows_of_input(const struct porting *q, const struct value *v)
@@ -112,43 +115,52 @@ static struct rows moved_rows(const struct porting *q, struct builder *b, struct
                 numbers[i] = r.numbers;
                 scales[i] = r.scales;
         }
-        int count, rank = v->type->rank - 1, axis = op->code == OP_concat ? (int)op_int(op, "axis") : 0;
+        int count, rank = v->type->rank - 1,
+                   axis = op->code == OP_concat ? (int)op_int(op, "axis") : 0;
         if (op->code == OP_concat)
                 return (struct rows){ build_concat(b, numbers, op->operand_count, axis),
                                       build_concat(b, scales, op->operand_count, axis) };
         if (op->code == OP_reshape)
                 return (struct rows){ build_reshape(b, *numbers, v->type->rank, v->type->dims),
                                       build_reshape(b, *scales, rank, v->type->dims) };
-        const int64_t *perm = op_ints(op, "perm", &count);       /* the last one stays: scales have the others */
-        return (struct rows){ build_transpose(b, *numbers, perm), build_transpose(b, *scales, perm) };
+        /* the last one stays: scales have the others */
+        const int64_t *perm = op_ints(op, "perm", &count);
+        return (struct rows){ build_transpose(b, *numbers, perm),
+                              build_transpose(b, *scales, perm) };
 }
 
 static struct rows rows_of(const struct porting *q, struct builder *b, struct value *v, int deep)
 {
         const struct rows *input = rows_of_input(q, v);
-        return input ? *input : has_input_rows(q, v, deep) ? moved_rows(q, b, v, deep) : round_rows(b, v);
+        return input                        ? *input
+               : has_input_rows(q, v, deep) ? moved_rows(q, b, v, deep)
+                                            : round_rows(b, v);
 }
 
 /* ---- ports ---- */
 
 /* The choice for a port, if there is one. False after an error. */
-static bool choose(struct porting *q, const char *name, const struct type *t, struct port_choice **choice)
+static bool choose(struct porting *q, const char *name, const struct type *t,
+                   struct port_choice **choice)
 {
         struct port_choice *c = port_choice_find(q->ports, name);
-        const char *obstacle = !c                          ? NULL
+        const char *obstacle = !c                                              ? NULL
                                : t->kind != TYPE_TENSOR || t->element != E_F32 ? "it is not of f32"
-                               : !type_is_static(t)        ? "its shape is not known (--dim)"
-                               : c->steps == PORT_ROWS && (!t->rank || !type_elements(t)) ? "it has no rows" : NULL;
+                               : !type_is_static(t) ? "its shape is not known (--dim)"
+                               : c->steps == PORT_ROWS && (!t->rank || !type_elements(t))
+                                       ? "it has no rows"
+                                       : NULL;
         *choice = c;
         if (obstacle)
-                diag_error(q->context->diag, EXIT_UNSUPPORTED, "--quantize-port=%s: '%s' stays as it is: %s",
+                diag_error(q->context->diag, EXIT_UNSUPPORTED,
+                           "--quantize-port=%s: '%s' stays as it is: %s",
                            text_argument(q->arena, c->option), safe(q, name), obstacle);
         return !obstacle;
 }
 
 /* constant steps; false after an error */
-static bool find_affine(struct porting *q, const struct port_choice *c, const char *name, bool output,
-                        struct affine *a)
+static bool find_affine(struct porting *q, const struct port_choice *c, const char *name,
+                        bool output, struct affine *a)
 {
         const struct port_affine *known = port_affine_find(q->ports, name, output);
         if (c->steps == PORT_NUMBERS && !known)
@@ -156,7 +168,8 @@ static bool find_affine(struct porting *q, const struct port_choice *c, const ch
                                 (struct port_affine){ name, output, c->to, c->affine });
         else if (!known)
                 diag_error(q->context->diag, EXIT_USAGE,
-                           "--quantize-port=%s: the ranges hold no numbers of '%s': give a scale, as in NAME=u8,0.0078125,128",
+                           "--quantize-port=%s: the ranges hold no numbers of '%s': give a scale, "
+                           "as in NAME=u8,0.0078125,128",
                            text_argument(q->arena, c->option), safe(q, name));
         *a = known ? known->affine : c->affine;
         return known || c->steps == PORT_NUMBERS;
@@ -171,7 +184,9 @@ static bool is_free(const struct porting *q, const char *name, const char *taken
 {
         if (!strcmp(name, taken))
                 diag_error(q->context->diag, EXIT_UNSUPPORTED,
-                           "--quantize-port: the scales of rows want the name '%s', which another port has", safe(q, name));
+                           "--quantize-port: the scales of rows want the name '%s', which another "
+                           "port has",
+                           safe(q, name));
         return strcmp(name, taken) != 0;
 }
 
@@ -196,25 +211,32 @@ static bool write_input(struct porting *q, int i)
         const struct type *t = x->type;
         struct port_choice *c;
         struct affine a;
-        if (!choose(q, name, t, &c) || (c && c->steps != PORT_ROWS && !find_affine(q, c, name, false, &a)))
+        if (!choose(q, name, t, &c) ||
+            (c && c->steps != PORT_ROWS && !find_affine(q, c, name, false, &a)))
                 return false;
         if (!c)
                 return true;
         int count;
         struct use **uses = uses_of(q, x, &count);
-        struct builder b = { .m = f->module, .region = &f->body, .before = f->body.first, .diag = q->context->diag };
+        struct builder b = { .m = f->module,
+                             .region = &f->body,
+                             .before = f->body.first,
+                             .diag = q->context->diag };
         x->type = type_with_element(f->module, t, c->to);
         if (c->steps == PORT_ROWS) {
                 const char *scale = scale_name(q, name);
                 for (int k = 0; k < f->body.argument_count; k++)
                         if (!is_free(q, scale, f->input_ports[k].name))
                                 return false;
-                struct rows r = { x, function_add_input(f, scale, type_tensor(f->module, E_F32, t->rank - 1, t->dims)) };
+                struct rows r = { x, function_add_input(
+                                             f, scale,
+                                             type_tensor(f->module, E_F32, t->rank - 1, t->dims)) };
                 decoded = decode_rows(&b, r, E_F32);
                 ARENA_GROW(q->arena, q->inputs, q->input_count);
                 q->inputs[q->input_count++] = (struct port_rows){ decoded, r };
         } else {
-                decoded = build_dequantize(&b, x, constant_number(b.m, t, (double)a.scale), like(&b, x, c->to, a.zero));
+                decoded = build_dequantize(&b, x, constant_number(b.m, t, (double)a.scale),
+                                           like(&b, x, c->to, a.zero));
         }
         for (int k = 0; k < count && decoded; k++)
                 op_set_operand(uses[k]->user, uses[k]->index, decoded);
@@ -223,7 +245,8 @@ static bool write_input(struct porting *q, int i)
 }
 
 /* what an output was read by, but outputs, reads this */
-static void read_rounded(const struct porting *q, struct use *const *uses, int count, struct value *decoded)
+static void read_rounded(const struct porting *q, struct use *const *uses, int count,
+                         struct value *decoded)
 {
         for (int i = 0; i < count; i++)
                 if (uses[i]->user != q->f->body.last)
@@ -239,16 +262,21 @@ static struct value *write_output(struct porting *q, int i, struct value **scale
         struct port_choice *c;
         struct affine a;
         *scales = NULL;
-        if (!choose(q, name, y->type, &c) || (c && c->steps != PORT_ROWS && !find_affine(q, c, name, true, &a)))
+        if (!choose(q, name, y->type, &c) ||
+            (c && c->steps != PORT_ROWS && !find_affine(q, c, name, true, &a)))
                 return NULL;
         if (!c)
                 return y;
         q->ported++;
         struct op *op = y->kind == VALUE_RESULT ? y->op : NULL;
-        struct builder b = { .m = f->module, .region = &f->body, .before = op ? op->next : f->body.first,
-                             .location = op ? op->location : NULL, .diag = q->context->diag };
+        struct builder b = { .m = f->module,
+                             .region = &f->body,
+                             .before = op ? op->next : f->body.first,
+                             .location = op ? op->location : NULL,
+                             .diag = q->context->diag };
         if (c->steps != PORT_ROWS)
-                return build_quantize(&b, y, like(&b, y, E_F32, (double)a.scale), like(&b, y, c->to, a.zero), c->to);
+                return build_quantize(&b, y, like(&b, y, E_F32, (double)a.scale),
+                                      like(&b, y, c->to, a.zero), c->to);
         int count;
         struct use **uses = uses_of(q, y, &count);
         struct rows r = rows_of(q, &b, y, MOVES_DEEP);
@@ -262,7 +290,8 @@ static bool write_outputs(struct porting *q)
 {
         struct function *f = q->f;
         const int count = f->output_count;
-        struct value **values = arena_array(q->arena, 2 * (size_t)count + 1, sizeof *values), *scales;
+        struct value **values = arena_array(q->arena, 2 * (size_t)count + 1, sizeof *values),
+                     *scales;
         struct port *ports = arena_array(f->module->arena, 2 * (size_t)count + 1, sizeof *ports);
         int all = count;
         for (int i = 0; i < count; i++) {
@@ -278,7 +307,9 @@ static bool write_outputs(struct porting *q)
                                 return false;
                 values[all++] = scales;
         }
-        struct builder b = { .m = f->module, .region = &f->body, .before = f->body.last, .diag = q->context->diag };
+        struct builder b = {
+                .m = f->module, .region = &f->body, .before = f->body.last, .diag = q->context->diag
+        };
         struct op *old = f->body.last;
         f->output_ports = ports;
         if (!build_yield(&b, values, all))
@@ -299,7 +330,8 @@ static bool check_used(const struct porting *q)
                         suggest_add(&known, safe(q, q->f->input_ports[k].name));
                 for (int k = 0; k < q->f->output_count; k++)
                         suggest_add(&known, safe(q, q->f->output_ports[k].name));
-                diag_error(q->context->diag, EXIT_USAGE, "--quantize-port=%s: no input or output is called that%s",
+                diag_error(q->context->diag, EXIT_USAGE,
+                           "--quantize-port=%s: no input or output is called that%s",
                            text_argument(q->arena, c->option), suggest_text(&known, true));
                 return false;
         }
@@ -316,9 +348,12 @@ static bool write_ports(struct porting *q)
 
 int pass_quantize_ports(struct function *f, struct pass_context *context)
 {
-        struct porting q = { .f = f, .context = context, .ports = context->quantize ? context->quantize->ports : NULL };
+        struct porting q = { .f = f,
+                             .context = context,
+                             .ports = context->quantize ? context->quantize->ports : NULL };
         if (!q.ports) {
-                diag_error(context->diag, EXIT_USAGE, "pass quantize_ports wants --quantize-port=NAME=TYPE");
+                diag_error(context->diag, EXIT_USAGE,
+                           "pass quantize_ports wants --quantize-port=NAME=TYPE");
                 return -1;
         }
         if (f != module_entry(f->module))

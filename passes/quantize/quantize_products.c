@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* quantize_products: products and convolutions by constant weights keep these in few bits, as --quantize-weights
- * says, and with --quantize=dynamic multiply bytes, in steps found at run time; so do tables that rows are gathered
- * from keep theirs.
+/* quantize_products: products and convolutions by constant weights keep these in few bits, as
+ * --quantize-weights says, and with --quantize=dynamic multiply bytes, in steps found at run time;
+ * so do tables that rows are gathered from keep theirs.
  *
  *   %1 = dot(%0, @w)           ->       %1 = dot(%0, i8(@w) * scales)        ; scales of each output, or block
  *   %2 = gather(@t, %i)        ->       %2 = gather(i8(@t), %i) * gather(scales, %i)
  *
- * It writes what the importer makes of DequantizeLinear, MatMulInteger and MatMulNBits, so that the rules
- * of simplify and all kernels do with it what they do with models that come so. What is in few bits
- * already has no products of floats, and stays as it is. Moments of all products are looked at before
- * the first one changes; then one after the other is done, in memory of its own. */
+ * It writes what the importer makes of DequantizeLinear, MatMulInteger and MatMulNBits, so that
+ * the rules of simplify and all kernels do with it what they do with models that come so. What
+ * is in few bits already has no products of floats, and stays as it is. Moments of all products
+ * are looked at before the first one changes; then one after the other is done, in memory of its
+ * own. */
 #include "passes/quantize/quantize_products.h"
 
 #include "passes/quantize/layer_weights.h"
@@ -70,8 +71,10 @@ static const char *obstacle_of_product(struct product *p, const struct products 
         if (q->policy->dynamic && !block_weights_sum_fits(p->inner))
                 return "a sum of so many products may not fit into i32";
         const struct rounded scheme = product_scheme(q->policy, p);
-        if (q->policy->dynamic && op->code == OP_convolve && (scheme.bits != 8 || scheme.zeros || scheme.block < p->inner))
-                return "with --quantize=dynamic weights of convolutions are s8, a step for each output (--quantize-weights=s8)";
+        if (q->policy->dynamic && op->code == OP_convolve &&
+            (scheme.bits != 8 || scheme.zeros || scheme.block < p->inner))
+                return "with --quantize=dynamic weights of convolutions are s8, a step for each "
+                       "output (--quantize-weights=s8)";
         return NULL;
 }
 
@@ -92,29 +95,34 @@ static const char *obstacle_of_table(struct product *p, const struct products *q
 
 static bool is_product(const struct op *op)
 {
-        return (op->code == OP_dot || op->code == OP_convolve) && value_is_constant(op_operand(op, 1)) &&
+        return (op->code == OP_dot || op->code == OP_convolve) &&
+               value_is_constant(op_operand(op, 1)) &&
                element_is_float(op_result(op)->type->element);
 }
 
 static bool is_table(const struct op *op)
 {
-        return op->code == OP_gather && value_is_constant(op_operand(op, 0)) && op_result(op)->type->element == E_F32;
+        return op->code == OP_gather && value_is_constant(op_operand(op, 0)) &&
+               op_result(op)->type->element == E_F32;
 }
 
 static void find_products(struct products *q)
 {
         int count = 0;
-        for (const struct op *op = region_walk(&q->f->body, NULL); op; op = region_walk(&q->f->body, op))
+        for (const struct op *op = region_walk(&q->f->body, NULL); op;
+             op = region_walk(&q->f->body, op))
                 count += is_product(op) || is_table(op);
         q->items = arena_array(q->arena, (size_t)count + 1, sizeof *q->items);
-        for (struct op *op = region_walk(&q->f->body, NULL); op; op = region_walk(&q->f->body, op)) {
+        for (struct op *op = region_walk(&q->f->body, NULL); op;
+             op = region_walk(&q->f->body, op)) {
                 if (!is_product(op) && !is_table(op))
                         continue;
                 struct product *p = &q->items[q->count++];
                 *p = (struct product){ .op = op };
                 p->obstacle = is_table(op) ? obstacle_of_table(p, q) : obstacle_of_product(p, q);
                 for (int i = 0; i + 1 < q->count && is_table(op) && !p->obstacle && !p->same; i++)
-                        if (is_table(q->items[i].op) && op_operand(q->items[i].op, 0) == op_operand(op, 0))
+                        if (is_table(q->items[i].op) &&
+                            op_operand(q->items[i].op, 0) == op_operand(op, 0))
                                 p->same = &q->items[i];
         }
 }
@@ -168,7 +176,8 @@ static int report(const struct products *q)
                 if (!p->obstacle)
                         continue;
                 diag_note(q->context->diag, "%s (%s) stays in floats: %s",
-                          p->op->location ? p->op->location : "a product", op_info[p->op->code].name, p->obstacle);
+                          p->op->location ? p->op->location : "a product",
+                          op_info[p->op->code].name, p->obstacle);
                 if (q->policy->kept)
                         q->policy->kept(q->policy->runner, p->op, p->obstacle);
         }
@@ -186,7 +195,9 @@ static bool look_at_samples(struct products *q, struct moments_run **run)
         for (int i = 0; i < q->count; i++) {
                 struct product *p = &q->items[i];
                 bool seen = !p->obstacle && p->name && moments_possible(p->op) &&
-                            (p->op->code == OP_dot || (p->op->code == OP_convolve && op_int(p->op, "groups") == 1 && steps[STEP_gptq]));
+                            (p->op->code == OP_dot ||
+                             (p->op->code == OP_convolve && op_int(p->op, "groups") == 1 &&
+                              steps[STEP_gptq]));
                 p->moments = seen ? count : -1;
                 if (p->moments >= 0)
                         ops[count++] = p->op;
@@ -205,7 +216,9 @@ static bool quantize_one(const struct products *q, struct product *p, const stru
         here.arena = arena_new();
         const enum opcode code = p->op->code;
         float *weights = product_weights(here.arena, p),
-              *factors = m && q->policy->steps[STEP_awq] && code == OP_dot ? product_scale_inputs(&here, p, weights, m) : NULL;
+              *factors = m && q->policy->steps[STEP_awq] && code == OP_dot
+                                 ? product_scale_inputs(&here, p, weights, m)
+                                 : NULL;
         struct rounded *r = product_round(&here, p, weights);
         if (m && m->products && q->policy->steps[STEP_gptq])
                 product_round_columns(&here, p, weights, m, factors, r);
@@ -226,7 +239,8 @@ static bool quantize(struct products *q)
         bool fine = look_at_samples(q, &run);
         for (int i = 0; i < q->count && fine; i++) {
                 struct product *p = &q->items[i];
-                const struct moments *m = run && p->moments >= 0 ? moments_of(run, p->moments) : NULL;
+                const struct moments *m =
+                        run && p->moments >= 0 ? moments_of(run, p->moments) : NULL;
                 fine = p->obstacle || ((m || !run || p->moments < 0) && quantize_one(q, p, m));
         }
         moments_end(run);
@@ -235,10 +249,14 @@ static bool quantize(struct products *q)
 
 int pass_quantize_products(struct function *f, struct pass_context *context)
 {
-        struct products q = { .f = f, .m = f->module, .context = context, .policy = context->quantize };
-        if (!q.policy || q.policy->layers || (q.policy->weights && weights_are_floats(q.policy->weights))) {
+        struct products q = {
+                .f = f, .m = f->module, .context = context, .policy = context->quantize
+        };
+        if (!q.policy || q.policy->layers ||
+            (q.policy->weights && weights_are_floats(q.policy->weights))) {
                 diag_error(context->diag, EXIT_USAGE,
-                           "pass quantize_products wants --quantize-weights=TYPE of integers, or --quantize=dynamic");
+                           "pass quantize_products wants --quantize-weights=TYPE of integers, or "
+                           "--quantize=dynamic");
                 return -1;
         }
         if (f != module_entry(f->module))

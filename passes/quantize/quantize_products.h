@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The pass quantize_products: which products, convolutions and tables (quantize_products.c), their weights in
- * few bits (round_products.c; by samples round_columns.c, scale_inputs.c), what is written
- * (write_products.c; of convolutions and tables write_convolutions.c). */
+/* The pass quantize_products: which products, convolutions and tables (quantize_products.c),
+ * their weights in few bits (round_products.c; by samples round_columns.c, scale_inputs.c), what
+ * is written (write_products.c; of convolutions and tables write_convolutions.c). */
 #ifndef PASSES_QUANTIZE_QUANTIZE_PRODUCTS_H
 #define PASSES_QUANTIZE_QUANTIZE_PRODUCTS_H
 
@@ -9,8 +9,9 @@
 #include "passes/calibrate/moments.h"
 #include "passes/quantize/quantize.h"
 
-/* A dot of f32 by constant weights: y[.., o] = sum over k of x[.., k] * w[o, k]. Or a convolution by such:
- * k counts what a window sees. Or a table that is gathered from: outputs are its rows. */
+/* A dot of f32 by constant weights: y[.., o] = sum over k of x[.., k] * w[o, k]. Or a
+ * convolution by such: k counts what a window sees. Or a table that is gathered from: outputs
+ * are its rows. */
 struct product {
         struct op *op;                  /* dot, convolve or gather */
         const char *name;               /* of the calibration; NULL: it depends on no input */
@@ -33,7 +34,8 @@ struct products {
 
 /* Weights on steps: number q of output o and input k stands for (q - zero) * scale of its block. */
 struct rounded {
-        int64_t outputs, inner, block, blocks;    /* block: inner, where there is one step for all */
+        int64_t outputs, inner, block, blocks;    /* block: inner, where there is one step for all
+                                                   */
         int bits;
         bool zeros;                     /* zero points, else all are 2^(bits - 1) */
         unsigned char *numbers;         /* [outputs][inner] */
@@ -43,7 +45,8 @@ struct rounded {
 
 static inline struct step rounded_step(const struct rounded *r, int64_t o, int64_t block)
 {
-        return (struct step){ .scale = r->scales[o * r->blocks + block], .zero = r->zero[o * r->blocks + block] };
+        return (struct step){ .scale = r->scales[o * r->blocks + block],
+                              .zero = r->zero[o * r->blocks + block] };
 }
 static inline void rounded_set(struct rounded *r, int64_t o, int64_t block, struct step s)
 {
@@ -56,7 +59,8 @@ static inline void rounded_set(struct rounded *r, int64_t o, int64_t block, stru
 /* The weights of a product: [outputs][inner], inner in the order of contract_b. */
 float *product_weights(struct arena *arena, const struct product *p);
 /* To the policy's type and blocks, each weight to the nearest number. */
-struct rounded *product_round(const struct products *q, const struct product *p, const float *weights);
+struct rounded *product_round(const struct products *q, const struct product *p,
+                              const float *weights);
 /* its type and blocks, without numbers */
 struct rounded product_scheme(const struct quantize_policy *policy, const struct product *p);
 /* a block of it, of nothing yet; and of some weights [inner] */
@@ -76,9 +80,11 @@ float *product_scale_inputs(const struct products *q, const struct product *p, f
 
 /* ---- write_products.c ---- */
 
-/* Numbers of a rounded matrix as constants: bytes [outputs, inner], or turned [inner, outputs], of u8 where there
- * are zero points, else of i8; [outputs] scales, or zero points of u8; and in blocks. */
-struct value *rounded_bytes(struct builder *b, const struct rounded *r, bool turned, const char *name);
+/* Numbers of a rounded matrix as constants: bytes [outputs, inner], or turned [inner, outputs],
+ * of u8 where there are zero points, else of i8; [outputs] scales, or zero points of u8; and in
+ * blocks. */
+struct value *rounded_bytes(struct builder *b, const struct rounded *r, bool turned,
+                            const char *name);
 struct value *rounded_numbers(struct builder *b, const struct rounded *r, bool zeros);
 struct block_weights rounded_blocks(struct builder *b, const struct rounded *r, const char *name);
 /* number along `along`, of t's shape */

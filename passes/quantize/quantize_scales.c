@@ -100,7 +100,8 @@ static bool has_range(const struct quantizing *q, const struct site *s)
                 return true;
         const struct op *op = s->value->kind == VALUE_RESULT ? s->value->op : NULL;
         diag_error(q->context->diag, EXIT_INVALID,
-                   "the ranges hold no numbers of '%s'%s%s%s: calibrate this model with samples that reach it",
+                   "the ranges hold no numbers of '%s'%s%s%s: calibrate this model with samples "
+                   "that reach it",
                    s->name ? s->name : "a value", op ? " (" : "", op ? op_info[op->code].name : "",
                    op ? ")" : "");
         return false;
@@ -113,7 +114,8 @@ bool quantize_choose_scales(struct quantizing *q)
                 s->extent = extent_none;
                 if (!s->bytes)
                         continue;
-                s->pinned = quantize_find_decoded(s->value, scheme_stored(&q->policy->scheme), &s->affine);
+                s->pinned = quantize_find_decoded(s->value, scheme_stored(&q->policy->scheme),
+                                                  &s->affine);
                 if (s->pinned || is_moved(s))
                         continue;
                 if (!has_range(q, s))
@@ -130,7 +132,8 @@ bool quantize_choose_scales(struct quantizing *q)
                 if (extent_is_none(s->extent) && !has_range(q, s))
                         return false;
                 if (extent_is_none(s->extent))  /* none of its operands is in bytes */
-                        s->extent = observe_extent(s->range, q->policy->observer, &q->policy->scheme);
+                        s->extent =
+                                observe_extent(s->range, q->policy->observer, &q->policy->scheme);
                 s->affine = affine_of(s->extent, &q->policy->scheme);
         }
         return true;
@@ -157,14 +160,18 @@ static struct value *without_bounds(struct value *v, struct affine a, const stru
 }
 
 /* v within the numbers of the scheme, where what stores them has more */
-static struct value *bounded(struct builder *b, struct value *v, struct affine a, const struct scheme *g)
+static struct value *bounded(struct builder *b, struct value *v, struct affine a,
+                             const struct scheme *g)
 {
         int32_t least, most;
         scheme_limits(g, &least, &most);
         if (scheme_stored(g) == g->to)
                 return v;
-        v = build_binary(b, OP_max, v, build_like(b, v, (double)((float)(least - a.zero) * a.scale)));
-        return v ? build_binary(b, OP_min, v, build_like(b, v, (double)((float)(most - a.zero) * a.scale))) : NULL;
+        v = build_binary(b, OP_max, v,
+                         build_like(b, v, (double)((float)(least - a.zero) * a.scale)));
+        return v ? build_binary(b, OP_min, v,
+                                build_like(b, v, (double)((float)(most - a.zero) * a.scale)))
+                 : NULL;
 }
 
 /* constants fold, as where the importer builds */

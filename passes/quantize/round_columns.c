@@ -2,18 +2,18 @@
 /* quantize_products: weights column by column, so that later ones make up for what rounding the
  * earlier ones makes wrong (step gptq).
  *
- * The change d = w - w' of an output's weights changes it in the mean square by d^T H d, H the moments
- * of what it multiplies. With H = (U + 1) D (U + 1)^T, U strictly upper triangular and D diagonal, that
- * is
+ * The change d = w - w' of an output's weights changes it in the mean square by d^T H d, H the
+ * moments of what it multiplies. With H = (U + 1) D (U + 1)^T, U strictly upper triangular and D
+ * diagonal, that is
  *
  *      sum over k of D[k] * r[k]^2         r = d (U + 1)
  *
  * so with t[k] = w[k] + sum over j < k of d[j] * U[j][k] the number nearest to t[k] makes its part
  * least: r[k] = t[k] - w'[k]. That is GPTQ without its inverse (Frantar et al., GPTQ: Accurate
- * Post-Training Quantization for Generative Pre-trained Transformers, 2022; Chee et al., QuIP, 2023,
- * theorem 6). The step of a block is chosen for t as it is when its first column is come to. H has a
- * hundredth of its mean on the diagonal more, as it is made of few samples. An output for which
- * all this is no better than the nearest numbers keeps those. */
+ * Post-Training Quantization for Generative Pre-trained Transformers, 2022; Chee et al., QuIP,
+ * 2023, theorem 6). The step of a block is chosen for t as it is when its first column is come
+ * to. H has a hundredth of its mean on the diagonal more, as it is made of few samples. An
+ * output for which all this is no better than the nearest numbers keeps those. */
 #include "passes/quantize/quantize_products.h"
 
 #include <math.h>
@@ -68,7 +68,8 @@ static bool factor(double *h, int64_t n)
                         return false;
                 for (int64_t i = 0; i < begin; i++)
                         for (int64_t j = i; j < begin; j++)
-                                h[i * n + j] -= product(h + i * n + begin, h + j * n + begin, end - begin);
+                                h[i * n + j] -=
+                                        product(h + i * n + begin, h + j * n + begin, end - begin);
                 end = begin;
         }
         return true;
@@ -137,7 +138,8 @@ static void change_before(struct columns *c)
                 for (int64_t o = 0; o < c->count; o++) {
                         struct step s = rounded_step(r, c->first + o, k / r->block);
                         float *t = c->t + o * stride,
-                              d = c->weights[o * n + k] - step_value(s, r->numbers[(c->first + o) * n + k]);
+                              d = c->weights[o * n + k] -
+                                  step_value(s, r->numbers[(c->first + o) * n + k]);
                         double residue = (double)(t[k] + d);
                         c->before[o] += c->f->d[k] * residue * residue;
                         feed(c->f, k, d, t);
@@ -158,7 +160,8 @@ static void round_outputs(struct columns *c, struct block *b, bool clip)
                                 rounded_open(r, b, t, k / r->block);
                                 *s = block_step(b, clip);
                         }
-                        float number = step_number(b, *s, t[k] / s->scale), value = step_value(*s, number);
+                        float number = step_number(b, *s, t[k] / s->scale),
+                              value = step_value(*s, number);
                         double residue = (double)(t[k] - value);
                         c->numbers[o * n + k] = (unsigned char)number;
                         c->change[o] += c->f->d[k] * residue * residue;

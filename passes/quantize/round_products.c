@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* quantize_products: the weights of a product to steps, each to the nearest number (block_step.c). */
+/* quantize_products: the weights of a product to steps, each to the nearest number
+ * (block_step.c). */
 #include "passes/quantize/block_step.h"
 #include "passes/quantize/layer_weights.h"
 #include "passes/quantize/quantize_products.h"
@@ -46,7 +47,9 @@ float *product_weights(struct arena *arena, const struct product *p)
 
 struct block rounded_block(struct arena *arena, const struct rounded *r)
 {
-        return (struct block){ .bits = r->bits, .zeros = r->zeros, .least = r->bits == 8 && !r->zeros,
+        return (struct block){ .bits = r->bits,
+                               .zeros = r->zeros,
+                               .least = r->bits == 8 && !r->zeros,
                                .most = (1 << r->bits) - 1,
                                .numbers = arena_array(arena, (size_t)r->block, sizeof(float)) };
 }
@@ -81,7 +84,8 @@ static struct rounded *rounded_new(struct arena *arena, const struct quantize_po
         return r;
 }
 
-struct rounded *product_round(const struct products *q, const struct product *p, const float *weights)
+struct rounded *product_round(const struct products *q, const struct product *p,
+                              const float *weights)
 {
         struct rounded *r = rounded_new(q->arena, q->policy, p);
         struct block b = rounded_block(q->arena, r);
@@ -92,7 +96,8 @@ struct rounded *product_round(const struct products *q, const struct product *p,
                         block_round(&b, s);
                         rounded_set(r, o, i, s);
                         for (int64_t k = 0; k < b.count; k++)
-                                r->numbers[o * p->inner + i * r->block + k] = (unsigned char)b.numbers[k];
+                                r->numbers[o * p->inner + i * r->block + k] =
+                                        (unsigned char)b.numbers[k];
                 }
         return r;
 }

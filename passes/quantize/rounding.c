@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOGETHER = 16 };                 /* outputs whose first gradients are made at once: a row of H
-                                         * is read once for all */
-enum { MOVES = 4 };                     /* at most, of each number: that is for floats that disagree */
+enum {
+        TOGETHER = 16
+}; /* outputs whose first gradients are made at once: a row of H
+    * is read once for all */
+enum { MOVES = 4 };                     /* at most, of each number: that is for floats that disagree
+                                         */
 static const float LEAST_GAIN = 1e-3f;  /* of a move, by H[k][k] */
 
 /* ---- H ---- */
@@ -88,7 +91,8 @@ static void add_row(float *gradient, const float *row, float d, int64_t depth)
                 gradient[k] += d * row[k];
 }
 
-/* The number that gains most where it moves, and what the sum loses: 2 move * gradient - H[k][k]. */
+/* The number that gains most where it moves, and what the sum loses: 2 move * gradient -
+ * H[k][k]. */
 static int64_t best_move(const struct descent *s, const float *diagonal, int64_t depth)
 {
         int64_t best = -1;

@@ -5,8 +5,8 @@
  *
  * Scaled weights have the same steps as the others of their block, so those with s > 1 are rounded
  * more finely. a is one of 0, 1 / 20, .. 1: the one for which rounding to the nearest numbers makes
- * sum over k of mean(x[k]^2) * (w[k] - w'[k] / s[k])^2 least (Lin et al., AWQ: Activation-aware Weight
- * Quantization, 2023, there by the mean of |x|). */
+ * sum over k of mean(x[k]^2) * (w[k] - w'[k] / s[k])^2 least (Lin et al., AWQ: Activation-aware
+ * Weight Quantization, 2023, there by the mean of |x|). */
 #include "passes/quantize/quantize_products.h"
 
 #include <math.h>
@@ -48,7 +48,8 @@ static double change_of(const struct moments *m, const struct rounded *r, struct
                         block_round(b, s);
                         for (int64_t k = 0; k < b->count; k++) {
                                 int64_t at = i * r->block + k;
-                                double d = (double)((b->w[k] - step_value(s, b->numbers[k])) / factors[at]);
+                                double d = (double)((b->w[k] - step_value(s, b->numbers[k])) /
+                                                    factors[at]);
                                 change += d * d * m->squares[at];
                         }
                 }

@@ -84,7 +84,8 @@ static void walk_on(struct walk *w)
 }
 
 /* what is stored for c: false where 8 bits cannot hold it */
-static bool encode(struct module *m, struct constant *c, enum element e, unsigned kept, struct stored_weights *s)
+static bool encode(struct module *m, struct constant *c, enum element e, unsigned kept,
+                   struct stored_weights *s)
 {
         const struct type *t = c->value.type;
         const struct element_code *f = element_code(e);
@@ -111,7 +112,8 @@ static bool encode(struct module *m, struct constant *c, enum element e, unsigne
         w = from;
         for (int64_t i = 0; i < count; i++, walk_on(&w))
                 codes[i] = code_of(f, (double)constant_float(c, i) / (double)steps[w.at]);
-        *s = (struct stored_weights){ .numbers = constant_dense(m, type_with_element(m, t, e), codes, c->name),
+        *s = (struct stored_weights){ .numbers = constant_dense(m, type_with_element(m, t, e),
+                                                                codes, c->name),
                                       .steps = constant_dense(m, rows, steps, c->name),
                                       .kept = kept };
         return true;
@@ -130,7 +132,9 @@ static bool round_to(struct module *m, struct constant *c, enum element e, struc
 static struct value *rows_of(struct builder *b, struct value *table, const struct op *gather)
 {
         struct value *operands[] = { table, op_operand(gather, 1) };
-        return gather->code == OP_gather ? value_build(b, OP_gather, operands, 2, gather->attrs, NULL) : table;
+        return gather->code == OP_gather
+                       ? value_build(b, OP_gather, operands, 2, gather->attrs, NULL)
+                       : table;
 }
 
 /* x times its steps */
@@ -162,7 +166,8 @@ bool weights_widen(struct op *user, const struct stored_weights *s, struct pass_
         else
                 op_set_operand(user, 1, w);
         if (user->code != OP_gather && s->steps)         /* behind the sums */
-                y = (user->code == OP_dot ? rewrite_dot_scaled : rewrite_convolve_scaled)(&b, user, context);
+                y = (user->code == OP_dot ? rewrite_dot_scaled : rewrite_convolve_scaled)(&b, user,
+                                                                                          context);
         if (y) {
                 value_replace(op_result(user), y);
                 op_erase(user);
@@ -215,10 +220,12 @@ static bool keep_named(struct storing *q)
 static void keep_ends(const struct storing *q)
 {
         struct op *first = NULL, *last = NULL;
-        for (struct op *op = region_walk(&q->f->body, NULL); op; op = region_walk(&q->f->body, op)) {
+        for (struct op *op = region_walk(&q->f->body, NULL); op;
+             op = region_walk(&q->f->body, op)) {
                 bool reads = false;
                 for (int i = 0; i < q->count && op->operand_count > 1; i++)
-                        reads |= op_operand(op, 1) == &q->weights[i]->value && op->code != OP_gather;
+                        reads |=
+                                op_operand(op, 1) == &q->weights[i]->value && op->code != OP_gather;
                 first = first || !reads ? first : op;
                 last = reads ? op : last;
         }
@@ -242,7 +249,8 @@ static int store(const struct storing *q, struct constant *c)
                 obstacle = obstacle_of(u);
                 kept &= kept_by(u);
         }
-        if (!obstacle && !(element_code(e) ? encode(q->f->module, c, e, kept, &s) : round_to(q->f->module, c, e, &s)))
+        if (!obstacle && !(element_code(e) ? encode(q->f->module, c, e, kept, &s)
+                                           : round_to(q->f->module, c, e, &s)))
                 obstacle = element_code(e) ? "they are not all finite" : "one of them is too large";
         if (obstacle)
                 diag_note(q->context->diag, "weights of %s (%s) stay as they are: %s",
@@ -261,8 +269,11 @@ static int store(const struct storing *q, struct constant *c)
 int pass_store_weights(struct function *f, struct pass_context *context)
 {
         struct storing q = { .f = f, .context = context, .policy = context->quantize };
-        if (!q.policy || q.policy->layers || !q.policy->weights || !weights_are_floats(q.policy->weights)) {
-                diag_error(context->diag, EXIT_USAGE, "pass store_weights wants --quantize-weights=f16 or another type of floats");
+        if (!q.policy || q.policy->layers || !q.policy->weights ||
+            !weights_are_floats(q.policy->weights)) {
+                diag_error(context->diag, EXIT_USAGE,
+                           "pass store_weights wants --quantize-weights=f16 or another type of "
+                           "floats");
                 return -1;
         }
         if (f != module_entry(f->module))

@@ -34,7 +34,8 @@ struct constant **weights_find(struct arena *arena, const struct function *f,
 /* weights come by the hundred million, nearly all of them f32 */
 static double weight(const struct constant *c, int64_t i)
 {
-        return c->value.type->element == E_F32 ? (double)constant_float(c, i) : constant_element(c, i).f;
+        return c->value.type->element == E_F32 ? (double)constant_float(c, i)
+                                               : constant_element(c, i).f;
 }
 
 bool weights_fit(const struct constant *c, enum element e)

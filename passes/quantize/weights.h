@@ -11,14 +11,15 @@
 struct constant **weights_find(struct arena *arena, const struct function *f,
                                const struct limits *limits, int *count);
 
-/* Weights as they are stored (store_weights.c): floats of fewer bits, and the steps that they are in, for
- * each index of the dimensions `kept` of them (bit d: dimension d); NULL: they are the weights. */
+/* Weights as they are stored (store_weights.c): floats of fewer bits, and the steps that they
+ * are in, for each index of the dimensions `kept` of them (bit d: dimension d); NULL: they are
+ * the weights. */
 struct stored_weights {
         struct value *numbers, *steps;
         unsigned kept;
 };
-/* user, which multiplies by constant weights or gathers rows of them, reads these, and brings them to
- * f32 */
+/* user, which multiplies by constant weights or gathers rows of them, reads these, and brings
+ * them to f32 */
 bool weights_widen(struct op *user, const struct stored_weights *s, struct pass_context *context);
 
 /* rounded to e (16 bits), no finite number of c becomes infinite */

@@ -27,6 +27,7 @@ void weights_types_help(void)
                 if (t->block)
                         printf("; a step for each %d numbers of an output\n", (int)t->block);
                 else
-                        printf("%s\n", element_is_float(t->element) ? "" : "; a step for each output");
+                        printf("%s\n",
+                               element_is_float(t->element) ? "" : "; a step for each output");
         }
 }

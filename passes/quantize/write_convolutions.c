@@ -64,7 +64,8 @@ static struct value *decoded(struct builder *b, const struct rounded *r, const s
         if (is_whole(r)) {
                 struct value *bytes = shaped(b, rounded_bytes(b, r, false, name), t),
                              *scales = rounded_over(b, rounded_numbers(b, r, false), t, 0),
-                             *zeros = r->zeros ? rounded_over(b, rounded_numbers(b, r, true), t, 0) : NULL;
+                             *zeros = r->zeros ? rounded_over(b, rounded_numbers(b, r, true), t, 0)
+                                               : NULL;
                 return build_dequantize(&own, bytes, scales, zeros);
         }
         const struct block_weights blocks = rounded_blocks(b, r, name);
@@ -81,7 +82,8 @@ static struct value *of_whole_numbers(struct builder *b, const struct rounded *r
         int64_t inner[RANK_MAX];
         for (int d = 1; d < x->type->rank; d++)
                 inner[d - 1] = d;
-        struct value *most = build_reduce(b, REDUCE_max, build_unary(b, OP_abs, x), inner, x->type->rank - 1),
+        struct value *most = build_reduce(b, REDUCE_max, build_unary(b, OP_abs, x), inner,
+                                          x->type->rank - 1),
                      *step = most ? build_binary(b, OP_div, most, build_like(b, most, 127)) : NULL,
                      *by = step ? build_unary(b, OP_reciprocal, step) : NULL;
         if (!by)
@@ -93,9 +95,10 @@ static struct value *of_whole_numbers(struct builder *b, const struct rounded *r
         struct attr attrs[ATTR_MAX];
         memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);
         attr_set(attrs, op->code, "accumulator", E_I32);
-        struct value *sums = numbers && bytes ? value_build(b, op->code, (struct value *[]){ numbers, bytes }, 2, attrs,
-                                                            type_with_element(b->m, to, E_I32))
-                                              : NULL;
+        struct value *sums =
+                numbers && bytes ? value_build(b, op->code, (struct value *[]){ numbers, bytes }, 2,
+                                               attrs, type_with_element(b->m, to, E_I32))
+                                 : NULL;
         if (!sums)
                 return NULL;
         struct value *y = build_cast(b, sums, E_F32),
@@ -146,8 +149,10 @@ bool table_write(const struct products *q, struct product *p, const struct round
         const struct rounded scheme = product_scheme(q->policy, p);
         const struct type *to = op_result(op)->type;
         const dim_t count = dim_of(type_elements(op_operand(op, 1)->type));
-        struct value *at = build_reshape(&b, op_operand(op, 1), 1, &count), *rows = build_gather(&b, p->bytes, at, 0),
-                     *steps = build_gather(&b, p->steps, at, 0), *zeros = p->zeros ? build_gather(&b, p->zeros, at, 0) : NULL, *y;
+        struct value *at = build_reshape(&b, op_operand(op, 1), 1, &count),
+                     *rows = build_gather(&b, p->bytes, at, 0),
+                     *steps = build_gather(&b, p->steps, at, 0),
+                     *zeros = p->zeros ? build_gather(&b, p->zeros, at, 0) : NULL, *y;
         if (!rows || !steps || (p->zeros && !zeros))
                 return false;
         if (is_whole(&scheme)) {
@@ -155,7 +160,8 @@ bool table_write(const struct products *q, struct product *p, const struct round
                 zeros = zeros ? rounded_over(&b, zeros, rows->type, 0) : NULL;
                 y = build_dequantize(&b, rows, steps, zeros);
         } else {
-                const struct block_weights w = block_weights_of(p->outputs, p->inner, scheme.bits, scheme.block);
+                const struct block_weights w =
+                        block_weights_of(p->outputs, p->inner, scheme.bits, scheme.block);
                 y = build_block_rows(&b, &w, rows, steps, zeros);
         }
         return replace(op, shaped(&b, y, to));

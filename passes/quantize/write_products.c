@@ -43,13 +43,14 @@ static struct value *padded(struct builder *b, struct value *x, int64_t extent)
 {
         if (!x || dim_is(x->type->dims[1], extent))
                 return x;
-        struct value *operands[] = { x, build_scalar(b, E_F32, 0), constant_ints(b->m, (int64_t[]){ 0, 0 }, 2) };
+        struct value *operands[] = { x, build_scalar(b, E_F32, 0),
+                                     constant_ints(b->m, (int64_t[]){ 0, 0 }, 2) };
         const dim_t dims[] = { x->type->dims[0], dim_of(extent) };
         return value_build(b, OP_pad, operands, 3, NULL, type_tensor(b->m, E_F32, 2, dims));
 }
 
-/* dot(x, w) of matrices, [rows, inner] by [outputs, inner], or by [inner, outputs]: along is w's inner
- * dimension */
+/* dot(x, w) of matrices, [rows, inner] by [outputs, inner], or by [inner, outputs]: along is w's
+ * inner dimension */
 static struct value *product_of(struct builder *b, struct value *x, struct value *w, int64_t along,
                                 enum element sums)
 {
@@ -69,13 +70,15 @@ struct value *rounded_numbers(struct builder *b, const struct rounded *r, bool z
         const dim_t dims[] = { dim_of(r->outputs) };
         size_t count = (size_t)r->outputs;
         void *data = constant_room(b->m, count * (zeros ? 1 : sizeof *r->scales));
-        memcpy(data, zeros ? (void *)r->zero : (void *)r->scales, count * (zeros ? 1 : sizeof *r->scales));
+        memcpy(data, zeros ? (void *)r->zero : (void *)r->scales,
+               count * (zeros ? 1 : sizeof *r->scales));
         return constant_dense(b->m, type_tensor(b->m, zeros ? E_U8 : E_F32, 1, dims), data,
                               zeros ? "zeros" : "scales");
 }
 
 /* bytes, [outputs, inner], or turned [inner, outputs]; u8, or i8 where there are no zero points */
-struct value *rounded_bytes(struct builder *b, const struct rounded *r, bool turned, const char *name)
+struct value *rounded_bytes(struct builder *b, const struct rounded *r, bool turned,
+                            const char *name)
 {
         const dim_t dims[] = { dim_of(turned ? r->inner : r->outputs),
                                dim_of(turned ? r->outputs : r->inner) };
@@ -83,13 +86,15 @@ struct value *rounded_bytes(struct builder *b, const struct rounded *r, bool tur
         for (int64_t o = 0; o < r->outputs; o++)
                 for (int64_t k = 0; k < r->inner; k++)
                         bytes[turned ? k * r->outputs + o : o * r->inner + k] =
-                                (unsigned char)(r->numbers[o * r->inner + k] ^ (r->zeros ? 0 : 128));
-        return constant_dense(b->m, type_tensor(b->m, r->zeros ? E_U8 : E_I8, 2, dims), bytes, name);
+                                (unsigned char)(r->numbers[o * r->inner + k] ^
+                                                (r->zeros ? 0 : 128));
+        return constant_dense(b->m, type_tensor(b->m, r->zeros ? E_U8 : E_I8, 2, dims), bytes,
+                              name);
 }
 
 /* numbers of `bits` bits, `each` in a row, `to` bytes of it */
-static struct value *packed(struct builder *b, const unsigned char *numbers, int64_t rows, int64_t each,
-                            int bits, int rank, const dim_t *dims, const char *name)
+static struct value *packed(struct builder *b, const unsigned char *numbers, int64_t rows,
+                            int64_t each, int bits, int rank, const dim_t *dims, const char *name)
 {
         const int64_t bytes = type_elements(type_tensor(b->m, E_U8, rank, dims)), to = bytes / rows,
                       per = 8 / bits;
@@ -122,7 +127,8 @@ struct block_weights rounded_blocks(struct builder *b, const struct rounded *r, 
 
 struct value *rounded_over(struct builder *b, struct value *v, const struct type *t, int along)
 {
-        return v ? build_broadcast(b, v, type_with_element(b->m, t, v->type->element), (const int64_t[]){ along })
+        return v ? build_broadcast(b, v, type_with_element(b->m, t, v->type->element),
+                                   (const int64_t[]){ along })
                  : NULL;
 }
 
@@ -131,7 +137,9 @@ static struct value *decoded_product(struct builder *b, const struct rounded *r,
 {
         struct value *bytes = rounded_bytes(b, r, false, name),
                      *scales = rounded_over(b, rounded_numbers(b, r, false), bytes->type, 0),
-                     *zeros = r->zeros ? rounded_over(b, rounded_numbers(b, r, true), bytes->type, 0) : NULL;
+                     *zeros = r->zeros
+                                      ? rounded_over(b, rounded_numbers(b, r, true), bytes->type, 0)
+                                      : NULL;
         return product_of(b, x, build_dequantize(b, bytes, scales, zeros), 1, E_F32);
 }
 
@@ -148,7 +156,9 @@ static struct value *whole_product(struct builder *b, const struct rounded *r, s
         struct value *middle = build_scalar(b, E_U8, 128);
         x = build_centered(b, build_rounded(b, x, middle, E_U8), middle, E_I32);
         struct value *bytes = rounded_bytes(b, r, true, name),
-                     *zeros = r->zeros ? rounded_over(b, rounded_numbers(b, r, true), bytes->type, 1) : NULL;
+                     *zeros = r->zeros
+                                      ? rounded_over(b, rounded_numbers(b, r, true), bytes->type, 1)
+                                      : NULL;
         struct value *w = zeros ? build_centered(b, bytes, zeros, E_I32) : bytes;
         struct value *sums = product_of(b, x, w, 0, E_I32);
         if (!sums)
@@ -183,12 +193,14 @@ bool product_write(const struct products *q, const struct product *p, const stru
         const struct type *to = op_result(op)->type;
         struct value *x = divided(&b, rows_of(&b, op, p->inner), factors), *y;
         if (r->bits == 8 && r->block == p->inner) {
-                y = x ? (q->policy->dynamic ? whole_product : decoded_product)(&b, r, x, name) : NULL;
+                y = x ? (q->policy->dynamic ? whole_product : decoded_product)(&b, r, x, name)
+                      : NULL;
         } else {
                 struct block_weights w = rounded_blocks(&b, r, name);
                 x = padded(&b, x, w.blocks * w.block);
                 y = !x ? NULL
-                    : (q->policy->dynamic ? build_rounded_block_product : build_block_product)(&b, &w, x);
+                       : (q->policy->dynamic ? build_rounded_block_product
+                                             : build_block_product)(&b, &w, x);
         }
         y = build_reshape(&b, y, to->rank, to->dims);
         if (!y)

@@ -5,10 +5,10 @@
  *   of two            (x * a + y * b + x * y * k + c) >> shift, bounded: the polynomial that sums,
  *                     differences and products of decoded bytes are (simplify/formula.h)
  *
- * A table holds what the operations make, to the bit. For two, all 65,536 pairs are made so, and say
- * between which numbers c lies; where there is none for all of them (where f32 rounds to a half, or
- * halves go to even numbers) the one in the middle is taken, and no pair may be off by more than
- * one. */
+ * A table holds what the operations make, to the bit. For two, all 65,536 pairs are made so, and
+ * say between which numbers c lies; where there is none for all of them (where f32 rounds to a
+ * half, or halves go to even numbers) the one in the middle is taken, and no pair may be off by
+ * more than one. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -114,7 +114,8 @@ static struct value *times(struct builder *b, struct value *x, int64_t factor)
         return x ? build_binary(b, OP_mul, x, long_number(b, x->type, factor)) : NULL;
 }
 
-static struct value *of_two(struct builder *b, const struct formula *f, const struct whole_polynomial *p)
+static struct value *of_two(struct builder *b, const struct formula *f,
+                            const struct whole_polynomial *p)
 {
         struct value *of_x = times(b, formula_leaf(b, f, 0, E_I64), p->x),
                      *of_y = times(b, formula_leaf(b, f, 1, E_I64), p->y),
@@ -134,7 +135,8 @@ static struct value *of_two(struct builder *b, const struct formula *f, const st
 }
 
 /* what op makes, in *y: NULL after an error. False: it is nothing of the kind */
-static bool of_one_tensor(struct builder *b, struct op *op, struct pass_context *context, struct value **y)
+static bool of_one_tensor(struct builder *b, struct op *op, struct pass_context *context,
+                          struct value **y)
 {
         struct mapping m;
         struct value *table = mapping_find(&m, op) ? mapping_table(b, &m, context) : NULL;

@@ -5,9 +5,10 @@
  *   e = exp(x - max(x))                        ->      e = table[d]                     exp(d * s) * 2^bits
  *   y = cast(round(e / sum(e) * k) + zero)             y = (e * k + sum(e) / 2) / sum(e) + zero
  *
- * of i32, and of i64 where e is multiplied and divided; k with FRACTION bits behind the point. `bits` is
- * what a sum of all elements leaves room for. A byte is off by one at most where rows have no more than
- * some ten thousand elements. An index that is negative counts from the end of the table. */
+ * of i32, and of i64 where e is multiplied and divided; k with FRACTION bits behind the point.
+ * `bits` is what a sum of all elements leaves room for. A byte is off by one at most where rows
+ * have no more than some ten thousand elements. An index that is negative counts from the end of
+ * the table. */
 #include <math.h>
 #include <string.h>
 
@@ -54,7 +55,8 @@ static struct value *find_shares(struct value *v, struct softmax *s)
                         continue;
                 s->spread = inverse->op;
                 inverse = op_operand(inverse->op, 0);
-                struct value *sum = op_is(inverse, OP_reciprocal) ? op_operand(inverse->op, 0) : NULL;
+                struct value *sum =
+                        op_is(inverse, OP_reciprocal) ? op_operand(inverse->op, 0) : NULL;
                 if (sum && op_is(sum, OP_reduce) && op_int(sum->op, "kind") == REDUCE_sum) {
                         s->sum = sum->op;
                         return op_operand(v->op, 1 - i);
@@ -146,10 +148,12 @@ static struct value *reduced(struct builder *b, const struct softmax *s, const s
         return y ? build_broadcast(b, y, x->type, op_ints(s->spread, "dims", NULL)) : NULL;
 }
 
-static struct value *with_number(struct builder *b, enum opcode code, struct value *x, int64_t number)
+static struct value *with_number(struct builder *b, enum opcode code, struct value *x,
+                                 int64_t number)
 {
-        return x ? build_binary(b, code, x,
-                                constant_splat(b->m, type_with_element(b->m, x->type, E_I64), &number))
+        return x ? build_binary(
+                           b, code, x,
+                           constant_splat(b->m, type_with_element(b->m, x->type, E_I64), &number))
                  : NULL;
 }
 

@@ -9,15 +9,15 @@
  *        +--------------------------- s
  *
  * A monotone formula is known by its thresholds, at most 255, and so is (s * m + b) >> shift: both
- * are one function where the thresholds are the same, which says between which numbers b lies for an
- * m. The upper end is the least, the lower one the largest, of some linear functions of m: their
+ * are one function where the thresholds are the same, which says between which numbers b lies for
+ * an m. The upper end is the least, the lower one the largest, of some linear functions of m: their
  * difference, the room for b, is concave, and so the best m is found where a first guess has none.
  *
  * f32 rounds a product to a half where it is nearer to it than 2^-18 or so, and such halves go to
  * even numbers: thresholds of even values lie that much lower, of odd ones higher. So an even value
- * may have a b of its own, b + even. With n = (s * m + b - half) >> shift, the number below the half
- * that is next, a sum is near no threshold but that of n + 1; |even| < half / 2, so that it is n or
- * n + 1 whichever of the two b it has.
+ * may have a b of its own, b + even. With n = (s * m + b - half) >> shift, the number below the
+ * half that is next, a sum is near no threshold but that of n + 1; |even| < half / 2, so that it is
+ * n or n + 1 whichever of the two b it has.
  *
  * The formula itself is evaluated in f32, operation by operation, as the IR defines it (C with
  * binary32 and without contraction, which ISO mode ensures). */
@@ -223,7 +223,8 @@ static int64_t clamped(int64_t x, int64_t low, int64_t high)
         return x < low ? low : x > high ? high : x;
 }
 
-/* One that is steeper than STEEP is as if it were not: at most one sum lies between the byte's ends. */
+/* One that is steeper than STEEP is as if it were not: at most one sum lies between the byte's
+ * ends. */
 static double guess_of(const struct thresholds *t, int shift)
 {
         enum { STEEP = 1 << 12 };
@@ -273,8 +274,8 @@ static int by_size(const void *a, const void *b)
         return (x > y) - (x < y);
 }
 
-/* The b that moves the thresholds of a part least, all in all. A threshold moves by its distance from
- * where b has room for it, by m: the sum of these is least in the middle of all ends. */
+/* The b that moves the thresholds of a part least, all in all. A threshold moves by its distance
+ * from where b has room for it, by m: the sum of these is least in the middle of all ends. */
 static int64_t middle_of(const struct thresholds *t, int64_t m, const struct form *form, int part)
 {
         int64_t ends[2 * THRESHOLDS_MAX];
@@ -304,7 +305,8 @@ static int64_t least_by(const struct thresholds *t, int64_t value, const struct 
 int64_t multiplier_nearest(const struct thresholds *t, const struct form *form,
                            struct multiplier *found)
 {
-        enum { PRECISE = 1 << 12 };     /* a step of m moves no threshold by a 32nd of a byte's step */
+        enum { PRECISE = 1 << 12 };     /* a step of m moves no threshold by a 32nd of a byte's step
+                                         */
         int64_t m = (int64_t)guess_of(t, form->shift), most = even_most(form->shift), wrong = 0;
         int last = t->first + t->count;
         if (m < PRECISE && t->count > 1)

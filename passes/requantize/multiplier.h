@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whole multipliers: (s * m + b) >> shift in place of a monotone formula in floats (multiplier.c). */
+/* Whole multipliers: (s * m + b) >> shift in place of a monotone formula in floats
+ * (multiplier.c). */
 #ifndef PASSES_REQUANTIZE_MULTIPLIER_H
 #define PASSES_REQUANTIZE_MULTIPLIER_H
 

@@ -9,8 +9,8 @@
  * Exact to the bit. What floats make of a sum is monotone, and known by where it takes another
  * value (multiplier.h): @m and @b are such that the integers give the same byte for each sum that
  * there can be, which follows from the weights, the bytes they are multiplied by, and the bias. One
- * output for which there are no such numbers keeps all of its layer as it is. The bias is in @b; the
- * last operand makes halves go to even numbers, where that is to be seen.
+ * output for which there are no such numbers keeps all of its layer as it is. The bias is in @b;
+ * the last operand makes halves go to even numbers, where that is to be seen.
  *
  * Where that is predicted to be faster (cost/bytes.h): on small cores, which convert and round
  * slowly. */
@@ -186,7 +186,8 @@ static struct whole_range range_of_sum(const struct value *v)
 }
 
 /* of each output of a convolution or product; NULL: it is none whose weights are known */
-static struct whole_range *ranges_of_products(struct arena *arena, const struct value *v, int64_t *count)
+static struct whole_range *ranges_of_products(struct arena *arena, const struct value *v,
+                                              int64_t *count)
 {
         const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
         bool contraction = op && (op->code == OP_convolve || op->code == OP_dot) &&
@@ -224,8 +225,9 @@ static struct whole_range *ranges_of(struct arena *arena, const struct sequence 
         int outputs = op_is(c->sum, OP_convolve) ? 1 : c->type->rank - 1;
         bool each = known && c->along == outputs && count == known_count;
         for (int64_t i = 0; i < count; i++)
-                ranges[i] = each && known[i].low >= INT32_MIN && known[i].high <= INT32_MAX ? known[i]
-                                                                                           : all;
+                ranges[i] = each && known[i].low >= INT32_MIN && known[i].high <= INT32_MAX
+                                    ? known[i]
+                                    : all;
         return ranges;
 }
 
@@ -257,8 +259,8 @@ static bool formula_of(const struct sequence *c, int64_t i, struct formula *f)
         return formula_is_finite(f);
 }
 
-/* Finds the ends of the bytes that any sum becomes, at any of `count` places: of their type, or as a
- * bound has them. False: it is no formula. */
+/* Finds the ends of the bytes that any sum becomes, at any of `count` places: of their type, or
+ * as a bound has them. False: it is no formula. */
 static bool find_ends(struct sequence *c, int64_t count)
 {
         const struct whole_range bytes =
@@ -270,7 +272,8 @@ static bool find_ends(struct sequence *c, int64_t count)
                 struct formula f;
                 if (!formula_of(c, i, &f))
                         return false;
-                int ends[] = { formula_at(&f, INT32_MIN - f.bias), formula_at(&f, INT32_MAX - f.bias) };
+                int ends[] = { formula_at(&f, INT32_MIN - f.bias),
+                               formula_at(&f, INT32_MAX - f.bias) };
                 for (int k = 0; k < 2; k++) {
                         low = ends[k] < low ? ends[k] : low;
                         high = ends[k] > high ? ends[k] : high;
@@ -281,7 +284,8 @@ static bool find_ends(struct sequence *c, int64_t count)
         return true;
 }
 
-static struct thresholds *all_thresholds(struct arena *arena, const struct sequence *c, int64_t count)
+static struct thresholds *all_thresholds(struct arena *arena, const struct sequence *c,
+                                         int64_t count)
 {
         struct thresholds *t = arena_array(arena, (size_t)count, sizeof *t);
         const struct whole_range *ranges = ranges_of(arena, c, count);

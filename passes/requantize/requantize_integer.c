@@ -9,8 +9,8 @@
  *   of sums and bytes       the same: residual sums behind a layer
  *   softmax of bytes        a table of exponentials, and a division
  *
- * It approximates: a byte may be off by one where the graph's own floats decide beside a half, or where
- * a sum of floats is no exact one. What stays in floats is named in a warning. */
+ * It approximates: a byte may be off by one where the graph's own floats decide beside a half,
+ * or where a sum of floats is no exact one. What stays in floats is named in a warning. */
 #include <math.h>
 #include <string.h>
 
@@ -81,7 +81,8 @@ static int each_op(struct function *f, struct pass_context *context,
 
 int pass_requantize_integer(struct function *f, struct pass_context *context)
 {
-        int sums = each_op(f, context, requantize_windows), bytes = sums < 0 ? -1 : each_op(f, context, encode_whole);
+        int sums = each_op(f, context, requantize_windows),
+            bytes = sums < 0 ? -1 : each_op(f, context, encode_whole);
         if (bytes < 0 || pass_dce(f, context) < 0)
                 return -1;
         name_rest(f, context->diag);

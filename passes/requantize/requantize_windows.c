@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums of decoded bytes, of windows or whole dimensions, by integers: sum(cast(x) * c) = cast(sum(x)) * c,
- * which floats would round. */
+/* Sums of decoded bytes, of windows or whole dimensions, by integers: sum(cast(x) * c) =
+ * cast(sum(x)) * c, which floats would round. */
 #include <string.h>
 
 #include "passes/requantize/requantize.h"
@@ -17,7 +17,8 @@ int requantize_windows(struct op *op, struct pass_context *context)
                 v = op_operand(v->op, 0);
         }
         struct value *x = op_is(v, OP_cast) ? op_operand(v->op, 0) : NULL;
-        if (!x || !element_is_integer(x->type->element) || element_info[x->type->element].bytes > 4 ||
+        if (!x || !element_is_integer(x->type->element) ||
+            element_info[x->type->element].bytes > 4 ||
             whole_largest(whole_range_of(x)) * (double)type_elements(x->type) > INT32_MAX)
                 return 0;
         struct builder b = builder_before(op, context->diag);
@@ -29,7 +30,8 @@ int requantize_windows(struct op *op, struct pass_context *context)
                                         type_with_element(b.m, op_result(op)->type, E_I32));
         sum = build_cast(&b, sum, E_F32);
         if (factor && sum)
-                sum = build_binary(&b, OP_mul, sum, constant_splat(b.m, sum->type, factor->constant->data));
+                sum = build_binary(&b, OP_mul, sum,
+                                   constant_splat(b.m, sum->type, factor->constant->data));
         if (!sum)
                 return -1;
         value_replace(op_result(op), sum);

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* shift_scales: the scales of quantized layers become powers of two, for machines that can only shift.
+/* shift_scales: the scales of quantized layers become powers of two, for machines that can only
+ * shift.
  *
  *   y = bound(round(f32(s + bias) * m) + zero)    ->    y = bound((s' + bias') >> n)
  *
- * s' is the sum with weights that are w * m * 2^n, rounded to bytes (shift_weights.h), n one for each
- * block of 16 outputs (of a wider machine, of as many as it has); bias' holds the zero point and a half. Bytes of other branches are multiplied by
- * a byte, k / 2^n, and where there are both, the layer's sum is first brought to steps of 2^-n:
+ * s' is the sum with weights that are w * m * 2^n, rounded to bytes (shift_weights.h), n one for
+ * each block of 16 outputs (of a wider machine, of as many as it has); bias' holds the zero point
+ * and a half. Bytes of other branches are multiplied by a byte, k / 2^n, and where there are both,
+ * the layer's sum is first brought to steps of 2^-n:
  *
  *   y = bound((((s' + bias') >> n') + q * k + c) >> n)          n' may be 0; c goes into bias' where there is room
  *
- * A branch that is a layer itself, whose bytes nobody else reads, is added as its sum: it is rounded
- * once less. Means and sums of windows are whole numbers that are multiplied by a byte, too.
+ * A branch that is a layer itself, whose bytes nobody else reads, is added as its sum: it is
+ * rounded once less. Means and sums of windows are whole numbers that are multiplied by a byte,
+ * too.
  *
- * It approximates: weights lose up to half a step, on which the outputs' error depends; a warning says
- * how much. Where there are samples (--calibrate), which way they go is what changes sums least on these. What it makes is ordinary: integers alone, the same bits on every target, for it sees the graph
- * before anything is done for one. */
+ * It approximates: weights lose up to half a step, on which the outputs' error depends; a
+ * warning says how much. Where there are samples (--calibrate), which way they go is what
+ * changes sums least on these. What it makes is ordinary: integers alone, the same bits on every
+ * target, for it sees the graph before anything is done for one. */
 #include <math.h>
 #include <string.h>
 
@@ -35,10 +39,12 @@ struct figure {
 /* factor * s + added, s the sums of a layer; between bounds perhaps */
 struct layer {
         struct op *product;             /* convolve, dot */
-        int along;                      /* dimension of its outputs; in the weights: whole_outputs */
+        int along;                      /* dimension of its outputs; in the weights: whole_outputs
+                                         */
         int64_t outputs;
         double *factors, *added, zero;  /* zero: of x, where it is not taken off */
-        const struct op *inside;        /* what makes bytes of it alone, which the line's op reads; or NULL */
+        const struct op *inside;        /* what makes bytes of it alone, which the line's op reads;
+                                         * or NULL */
         double low, high;
         struct shifted_weights weights;        /* of its factors by 2^shift of the parts */
 };
@@ -53,8 +59,10 @@ struct branch {
 /* y = bound(round(one + the layers + the branches)) */
 struct parts {
         int block;                      /* outputs that have one shift */
-        int layer_count, branch_count, shift; /* shift: of what layers and branches are brought to */
-        bool narrow;                    /* sums of layers have 16 bits, before others are added (pass_context.narrow_sums) */
+        int layer_count, branch_count, shift; /* shift: of what layers and branches are brought to
+                                               */
+        bool narrow;                    /* sums of layers have 16 bits, before others are added
+                                         * (pass_context.narrow_sums) */
         struct layer layers[TERMS_SOURCES];
         struct branch branches[TERMS_SOURCES];
 };
@@ -73,7 +81,8 @@ static int64_t window_elements(const struct op *op)
         return elements;
 }
 
-/* the zero point of bytes, or of sums of bytes, as far as what makes them says; where nothing does, 0 */
+/* the zero point of bytes, or of sums of bytes, as far as what makes them says; where nothing
+ * does, 0 */
 static double zero_of(struct arena *arena, const struct value *v)
 {
         struct terms own;
@@ -82,11 +91,13 @@ static double zero_of(struct arena *arena, const struct value *v)
                 op = v->op;
                 const struct type *x = op->operand_count ? op_operand(op, 0)->type : NULL;
                 const bool window = op->code == OP_reduce_window,
-                           sum = (window || op->code == OP_reduce) && op_int(op, "kind") == REDUCE_sum;
+                           sum = (window || op->code == OP_reduce) &&
+                                 op_int(op, "kind") == REDUCE_sum;
                 if (terms_find(arena, op, &own))
                         return own.zero * count;
-                if (op->code != OP_reshape && op->code != OP_transpose && op->code != OP_slice && op->code != OP_pad &&
-                    op->code != OP_reduce && !window && (op->code != OP_cast || element_is_float(x->element)))
+                if (op->code != OP_reshape && op->code != OP_transpose && op->code != OP_slice &&
+                    op->code != OP_pad && op->code != OP_reduce && !window &&
+                    (op->code != OP_cast || element_is_float(x->element)))
                         return 0;
                 if (sum && window)
                         count *= (double)window_elements(op);
@@ -112,8 +123,10 @@ static bool find_layer(struct arena *arena, struct value *v, int *along, struct 
         double signs[SUMMANDS];
         int count = 0;
         const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
-        for (int i = 1; op && (op->code == OP_add || op->code == OP_sub) && count < SUMMANDS; i = 1) {
-                while (i >= (op->code == OP_sub) && !spread_find(op_operand(op, i), along, &summands[count]))
+        for (int i = 1; op && (op->code == OP_add || op->code == OP_sub) && count < SUMMANDS;
+             i = 1) {
+                while (i >= (op->code == OP_sub) &&
+                       !spread_find(op_operand(op, i), along, &summands[count]))
                         i--;
                 if (i < (op->code == OP_sub))
                         return false;
@@ -141,10 +154,14 @@ static bool find_layer(struct arena *arena, struct value *v, int *along, struct 
 }
 
 /* its numbers at place i of its dimension */
-static const struct line *line_at(const struct terms *t, int64_t i) { return &t->lines[t->places > 1 ? i : 0]; }
+static const struct line *line_at(const struct terms *t, int64_t i)
+{
+        return &t->lines[t->places > 1 ? i : 0];
+}
 
 /* Source k of t, the line that op rounds, where it is a layer's sums. */
-static bool find_sums(struct arena *arena, const struct op *op, struct terms *t, int k, struct layer *l)
+static bool find_sums(struct arena *arena, const struct op *op, struct terms *t, int k,
+                      struct layer *l)
 {
         if (!find_layer(arena, t->sources[k], &t->along, l) || !leads_to(op_result(l->product), op))
                 return false;
@@ -156,13 +173,14 @@ static bool find_sums(struct arena *arena, const struct op *op, struct terms *t,
 }
 
 /* Source k of t, where it is bytes that a layer makes for op alone. */
-static bool find_inside(struct arena *arena, const struct op *op, struct terms *t, int k, struct layer *l)
+static bool find_inside(struct arena *arena, const struct op *op, struct terms *t, int k,
+                        struct layer *l)
 {
         struct value *v = t->sources[k];
         struct terms own;
-        if (t->places > 1 || v->kind != VALUE_RESULT || !terms_find(arena, v->op, &own) || own.source_count != 1 ||
-            !find_layer(arena, own.sources[0], &own.along, l) || (t->along >= 0 && t->along != l->along) ||
-            !leads_to(op_result(l->product), op))
+        if (t->places > 1 || v->kind != VALUE_RESULT || !terms_find(arena, v->op, &own) ||
+            own.source_count != 1 || !find_layer(arena, own.sources[0], &own.along, l) ||
+            (t->along >= 0 && t->along != l->along) || !leads_to(op_result(l->product), op))
                 return false;
         const double by = t->lines[0].of[k];
         for (int64_t i = 0; i < l->outputs; i++) {
@@ -170,7 +188,8 @@ static bool find_inside(struct arena *arena, const struct op *op, struct terms *
                 l->factors[i] = by * line->of[0];
                 l->added[i] = by * line->one + l->factors[i] * l->added[i];
         }
-        l->inside = v->op;              /* with its bounds: quantizers leave out a Relu where the byte's own end is one */
+        l->inside = v->op;              /* with its bounds: quantizers leave out a Relu where the
+                                         * byte's own end is one */
         l->low = fmin(by * own.low, by * own.high);
         l->high = fmax(by * own.low, by * own.high);
         return true;
@@ -184,8 +203,8 @@ static struct branch branch_of(struct arena *arena, const struct terms *t, int k
         return (struct branch){ t->sources[k], k, zero };
 }
 
-/* The layers and branches of the line t; the last layer whose bytes op alone reads is one of them, as its
- * sums. False: something else is in it. */
+/* The layers and branches of the line t; the last layer whose bytes op alone reads is one of
+ * them, as its sums. False: something else is in it. */
 static bool find_parts(struct arena *arena, const struct op *op, struct terms *t, struct parts *p)
 {
         bool inside = false;
@@ -218,14 +237,15 @@ static bool find_weights(struct arena *arena, struct parts *p)
                 double *factors = arena_array(arena, (size_t)l->outputs, sizeof *factors);
                 for (int64_t i = 0; i < l->outputs; i++)
                         factors[i] = ldexp(l->factors[i], p->shift);
-                if (!shifted_weights_find(arena, op, factors, !p->shift, l->zero, p->block, &l->weights))
+                if (!shifted_weights_find(arena, op, factors, !p->shift, l->zero, p->block,
+                                          &l->weights))
                         return false;
         }
         return true;
 }
 
-/* The steps that layers and branches are brought to: as fine as a byte's factors allow, and the weights of
- * layers, where these are no finer. False: a factor is too large. */
+/* The steps that layers and branches are brought to: as fine as a byte's factors allow, and the
+ * weights of layers, where these are no finer. False: a factor is too large. */
 static bool find_shift(struct arena *arena, const struct terms *t, struct parts *p)
 {
         double most = 0;
@@ -238,7 +258,8 @@ static bool find_shift(struct arena *arena, const struct terms *t, struct parts 
         if (!isfinite(most))
                 return false;
         frexp((FACTOR_MOST + 0.5) / fmax(most, ldexp(1, -SHIFT_MOST)), &exponent);
-        const int finest = p->narrow && p->layer_count ? SHIFT_OF_SUMS : SHIFT_MOST;        /* sums of 16 bits hold 256 steps */
+        /* sums of 16 bits hold 256 steps */
+        const int finest = p->narrow && p->layer_count ? SHIFT_OF_SUMS : SHIFT_MOST;
         p->shift = !p->branch_count ? SHIFT_OF_SUMS : exponent - 1 < finest ? exponent - 1 : finest;
         while (p->shift >= 1 && !find_weights(arena, p))
                 p->shift--;
@@ -253,8 +274,9 @@ struct sum {
         double most;
 };
 
-static struct value *whole_numbers(struct builder *b, const struct type *like, int along, struct arena *arena,
-                                   const double *numbers, int64_t count, const char *name)
+static struct value *whole_numbers(struct builder *b, const struct type *like, int along,
+                                   struct arena *arena, const double *numbers, int64_t count,
+                                   const char *name)
 {
         int32_t *whole = arena_array(arena, (size_t)count, sizeof *whole);
         for (int64_t i = 0; i < count; i++)
@@ -270,15 +292,18 @@ static struct value *product_with(struct builder *b, const struct op *op, int8_t
         memcpy(attrs, op->attrs, sizeof *attrs * (size_t)op_info[op->code].attr_count);
         struct value *operands[] = { op_operand(op, 0),
                                      constant_dense(b->m, type_with_element(b->m, w->type, E_I8),
-                                                    arena_copy(b->m->arena, numbers, (size_t)type_elements(w->type)),
+                                                    arena_copy(b->m->arena, numbers,
+                                                               (size_t)type_elements(w->type)),
                                                     w->constant->name) };
         return value_build(b, op->code, operands, 2, attrs, op_result(op)->type);
 }
 
-/* (s' + bias') >> n, in steps of 2^-shift, with what is added to all where there is nothing else, or more, for each
- * place of t (NULL: nothing); its value is NULL where it has none, or after an error */
-static struct sum shifted_layer(struct builder *b, struct arena *arena, const struct terms *t, const struct parts *p,
-                                const struct layer *l, const double *more, struct figure *figure)
+/* (s' + bias') >> n, in steps of 2^-shift, with what is added to all where there is nothing
+ * else, or more, for each place of t (NULL: nothing); its value is NULL where it has none, or
+ * after an error */
+static struct sum shifted_layer(struct builder *b, struct arena *arena, const struct terms *t,
+                                const struct parts *p, const struct layer *l, const double *more,
+                                struct figure *figure)
 {
         const bool alone = !p->shift;
         const struct op *op = l->product;
@@ -288,8 +313,10 @@ static struct sum shifted_layer(struct builder *b, struct arena *arena, const st
         bool shifted = false;
         const double operand = whole_largest(whole_range_of(op_operand(op, 0)));
         for (int64_t i = 0; i < l->outputs; i++) {
-                double added = ldexp(l->added[i] + (alone ? line_at(t, i)->one : 0), p->shift) + s->lost[i];
-                biases[i] = rint(ldexp(added, s->shifts[i])) + (s->shifts[i] ? ldexp(0.5, s->shifts[i]) : 0) +
+                double added = ldexp(l->added[i] + (alone ? line_at(t, i)->one : 0), p->shift) +
+                               s->lost[i];
+                biases[i] = rint(ldexp(added, s->shifts[i])) +
+                            (s->shifts[i] ? ldexp(0.5, s->shifts[i]) : 0) +
                             (more ? ldexp(more[t->places > 1 ? i : 0], s->shifts[i]) : 0);
                 shifted |= s->shifts[i] != 0;
                 const double most = s->magnitudes[i] * operand + fabs(biases[i]);
@@ -301,15 +328,22 @@ static struct sum shifted_layer(struct builder *b, struct arena *arena, const st
         const char *location = b->location;
         b->location = op->location;
         struct value *v = product_with(b, op, s->numbers);
-        v = build_binary(b, OP_add, v, whole_numbers(b, type, l->along, arena, biases, l->outputs, "bias"));
+        v = build_binary(b, OP_add, v,
+                         whole_numbers(b, type, l->along, arena, biases, l->outputs, "bias"));
         if (shifted)
-                v = build_binary(b, OP_shr, v, spread_build(b, type, l->along, E_I32, s->shifts, l->outputs, "shift"));
+                v = build_binary(
+                        b, OP_shr, v,
+                        spread_build(b, type, l->along, E_I32, s->shifts, l->outputs, "shift"));
         const bool narrow = p->narrow && !alone;
-        const double low = l->inside ? rint(ldexp(l->low, p->shift)) : INT16_MIN, high = l->inside ? rint(ldexp(l->high, p->shift)) : INT16_MAX;
+        const double low = l->inside ? rint(ldexp(l->low, p->shift)) : INT16_MIN,
+                     high = l->inside ? rint(ldexp(l->high, p->shift)) : INT16_MAX;
         if ((l->inside || narrow) && v)
-                v = build_binary(b, OP_max, v, constant_number(b->m, type, narrow ? fmax(low, INT16_MIN) : low));
+                v = build_binary(b, OP_max, v,
+                                 constant_number(b->m, type, narrow ? fmax(low, INT16_MIN) : low));
         if ((l->inside || narrow) && v)
-                v = build_binary(b, OP_min, v, constant_number(b->m, type, narrow ? fmin(high, INT16_MAX) : high));
+                v = build_binary(
+                        b, OP_min, v,
+                        constant_number(b->m, type, narrow ? fmin(high, INT16_MAX) : high));
         b->location = location;
         sum.value = v;
         figure->layers++;
@@ -322,14 +356,15 @@ static struct sum shifted_layer(struct builder *b, struct arena *arena, const st
         return sum;
 }
 
-static double factor_of(const struct terms *t, const struct parts *p, const struct branch *q, int64_t i)
+static double factor_of(const struct terms *t, const struct parts *p, const struct branch *q,
+                        int64_t i)
 {
         return rint(ldexp(t->lines[i].of[q->source], p->shift));
 }
 
 /* branch * factor, by 2^shift */
-static struct sum multiplied(struct builder *b, struct arena *arena, const struct terms *t, const struct parts *p,
-                             const struct branch *branch)
+static struct sum multiplied(struct builder *b, struct arena *arena, const struct terms *t,
+                             const struct parts *p, const struct branch *branch)
 {
         struct sum sum = { 0 };
         double *factors = arena_array(arena, (size_t)t->places, sizeof *factors);
@@ -339,8 +374,9 @@ static struct sum multiplied(struct builder *b, struct arena *arena, const struc
                 sum.most = fmax(sum.most, fabs(factors[i]) * most);
         }
         struct value *x = build_cast(b, branch->value, E_I32);
-        sum.value =
-                build_binary(b, OP_mul, x, whole_numbers(b, t->type, t->along, arena, factors, t->places, "factor"));
+        sum.value = build_binary(
+                b, OP_mul, x,
+                whole_numbers(b, t->type, t->along, arena, factors, t->places, "factor"));
         return sum;
 }
 
@@ -351,14 +387,16 @@ static double *offsets_of(struct arena *arena, const struct terms *t, const stru
         for (int64_t i = 0; i < t->places; i++) {
                 double exact = ldexp(t->lines[i].one, p->shift);
                 for (const struct branch *q = p->branches; q < p->branches + p->branch_count; q++)
-                        exact += (ldexp(t->lines[i].of[q->source], p->shift) - factor_of(t, p, q, i)) * q->zero;
+                        exact += (ldexp(t->lines[i].of[q->source], p->shift) -
+                                  factor_of(t, p, q, i)) *
+                                 q->zero;
                 added[i] = rint(exact) + ldexp(0.5, p->shift);
         }
         return added;
 }
 
-/* What is added goes into the bias of a layer that is not bounded before: ((s >> n) + c) is (s + (c << n)) >> n. -1: there is none,
- * or its sums have no room for that. */
+/* What is added goes into the bias of a layer that is not bounded before: ((s >> n) + c) is (s +
+ * (c << n)) >> n. -1: there is none, or its sums have no room for that. */
 static int host_of(const struct terms *t, const struct parts *p, const double *added)
 {
         for (int k = 0; k < p->layer_count; k++) {
@@ -367,7 +405,8 @@ static int host_of(const struct terms *t, const struct parts *p, const double *a
                 const double operand = whole_largest(whole_range_of(op_operand(l->product, 0)));
                 bool room = !l->inside;
                 for (int64_t i = 0; i < l->outputs && room; i++) {
-                        const double own = fabs(ldexp(l->added[i], p->shift) + s->lost[i]) + 1 + fabs(added[t->places > 1 ? i : 0]);
+                        const double own = fabs(ldexp(l->added[i], p->shift) + s->lost[i]) + 1 +
+                                           fabs(added[t->places > 1 ? i : 0]);
                         room = s->magnitudes[i] * operand + ldexp(own, s->shifts[i]) < INT32_MAX;
                 }
                 if (room)
@@ -377,16 +416,18 @@ static int host_of(const struct terms *t, const struct parts *p, const double *a
 }
 
 /* the sum of all parts, and what is added, brought to whole steps */
-static struct value *shifted_parts(struct builder *b, struct arena *arena, const struct terms *t, const struct parts *p,
-                                   struct figure *figure)
+static struct value *shifted_parts(struct builder *b, struct arena *arena, const struct terms *t,
+                                   const struct parts *p, struct figure *figure)
 {
         struct sum all = { 0 };
         double *added = p->shift ? offsets_of(arena, t, p) : NULL;
         const int host = added ? host_of(t, p, added) : -1;
         for (int k = 0; k < p->layer_count + p->branch_count; k++) {
-                struct sum one = k < p->layer_count
-                                         ? shifted_layer(b, arena, t, p, &p->layers[k], k == host ? added : NULL, figure)
-                                         : multiplied(b, arena, t, p, &p->branches[k - p->layer_count]);
+                struct sum one =
+                        k < p->layer_count
+                                ? shifted_layer(b, arena, t, p, &p->layers[k],
+                                                k == host ? added : NULL, figure)
+                                : multiplied(b, arena, t, p, &p->branches[k - p->layer_count]);
                 if (!one.value)
                         return NULL;
                 all.value = k ? build_binary(b, OP_add, all.value, one.value) : one.value;
@@ -399,7 +440,9 @@ static struct value *shifted_parts(struct builder *b, struct arena *arena, const
                 if (!(all.most + (host < 0 ? fabs(added[i]) : 0) < INT32_MAX))
                         return NULL;
         if (host < 0)
-                v = build_binary(b, OP_add, v, whole_numbers(b, t->type, t->along, arena, added, t->places, "offset"));
+                v = build_binary(
+                        b, OP_add, v,
+                        whole_numbers(b, t->type, t->along, arena, added, t->places, "offset"));
         return v ? build_binary(b, OP_shr, v, constant_number(b->m, v->type, p->shift)) : NULL;
 }
 
@@ -412,7 +455,8 @@ struct plan {
 };
 
 /* one for each operation that makes bytes of a line */
-static struct plan *find_plans(struct arena *arena, const struct function *f, int outputs, bool narrow, int *count)
+static struct plan *find_plans(struct arena *arena, const struct function *f, int outputs,
+                               bool narrow, int *count)
 {
         enum { BLOCK = 16 };
         int ops = 0;
@@ -472,7 +516,8 @@ static bool apply(struct arena *arena, const struct plan *p, struct pass_context
 {
         struct builder b = builder_before(p->op, context->diag);
         const struct figure before = *figure;
-        struct value *y = terms_byte(&b, &p->terms, shifted_parts(&b, arena, &p->terms, &p->parts, figure));
+        struct value *y =
+                terms_byte(&b, &p->terms, shifted_parts(&b, arena, &p->terms, &p->parts, figure));
         if (!y) {
                 *figure = before;
                 return false;
@@ -491,21 +536,24 @@ static void name_rest(const struct function *f, const struct figure *figure, str
         struct text rest = { 0 };
         int count = 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
-                const struct value *v = (op->code == OP_convolve || op->code == OP_dot) ? op_result(op) : NULL;
+                const struct value *v =
+                        (op->code == OP_convolve || op->code == OP_dot) ? op_result(op) : NULL;
                 while (v && v->type->element == E_I32 && value_has_one_use(v) &&
                        (v->uses->user->code == OP_add || v->uses->user->code == OP_sub))
                         v = op_result(v->uses->user);
-                if (v && v->type->element == E_I32 && value_has_one_use(v) && v->uses->user->code == OP_cast &&
-                    count++ < NAMED)
+                if (v && v->type->element == E_I32 && value_has_one_use(v) &&
+                    v->uses->user->code == OP_cast && count++ < NAMED)
                         text_add(&rest, "%s%s", count > 1 ? ", " : "",
                                  op->location ? op->location : op_info[op->code].name);
         }
         if (figure->layers)
                 diag_warning(diag,
-                             "shift_scales: weights of %d layer%s by powers of two, signal to error %.1f dB, least "
+                             "shift_scales: weights of %d layer%s by powers of two, signal to "
+                             "error %.1f dB, least "
                              "%.1f dB%s%s",
-                             figure->layers, figure->layers == 1 ? "" : "s", decibels(figure->error / figure->signal),
-                             decibels(figure->worst), figure->name ? " of " : "", figure->name ? figure->name : "");
+                             figure->layers, figure->layers == 1 ? "" : "s",
+                             decibels(figure->error / figure->signal), decibels(figure->worst),
+                             figure->name ? " of " : "", figure->name ? figure->name : "");
         if (count)
                 diag_warning(diag, "shift_scales: %d layer%s: %s%s", count,
                              count == 1 ? " keeps its scale" : "s keep their scales", rest.data,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Weights whose scales are powers of two (shift_weights.h).
  *
- * A block's shift is the largest at which all its numbers fit into a byte, or one more, where cutting a
- * few large ones loses less than the finer step wins. */
+ * A block's shift is the largest at which all its numbers fit into a byte, or one more, where
+ * cutting a few large ones loses less than the finer step wins. */
 #include "passes/requantize/shift_weights.h"
 
 #include <math.h>
@@ -28,7 +28,8 @@ static double rounded(double x)
 /* what an output loses at a shift, in squares */
 static double lost_at(const struct shifted_weights *s, int64_t o, int shift)
 {
-        const double scale = ldexp(1, shift), back = ldexp(1, -shift), *exact = s->exact + o * s->places.depth;
+        const double scale = ldexp(1, shift), back = ldexp(1, -shift),
+                     *exact = s->exact + o * s->places.depth;
         double sum = 0;
         for (int64_t k = 0; k < s->places.depth; k++) {
                 double x = exact[k] * scale, e = (x - rounded(x)) * back;
@@ -44,8 +45,9 @@ struct rest {
         int64_t place;
 };
 
-/* Of `count` numbers those that were nearest to a half go the other way, as many as it takes for what is
- * lost of them to be half a number at most. Few do, so that they are looked for one by one. */
+/* Of `count` numbers those that were nearest to a half go the other way, as many as it takes for
+ * what is lost of them to be half a number at most. Few do, so that they are looked for one by
+ * one. */
 static void even_out(struct rest *rests, int64_t count, int8_t *numbers)
 {
         double all = 0;
@@ -55,7 +57,8 @@ static void even_out(struct rest *rests, int64_t count, int8_t *numbers)
         for (int64_t more = (int64_t)rint(fabs(all)); more > 0; more--) {
                 struct rest *most = NULL;
                 for (struct rest *r = rests; r < rests + count; r++)
-                        if (way * r->rest > (most ? way * most->rest : 0) && abs(numbers[r->place] + way) <= MOST)
+                        if (way * r->rest > (most ? way * most->rest : 0) &&
+                            abs(numbers[r->place] + way) <= MOST)
                                 most = r;
                 if (!most)
                         return;
@@ -79,7 +82,8 @@ static void round_output(struct shifted_weights *s, int64_t o, int64_t window, s
         even_out(rests, depth, s->numbers);
 }
 
-/* what there is to know of the numbers; means: of operand k of output o's group; NULL: `average`, of all */
+/* what there is to know of the numbers; means: of operand k of output o's group; NULL:
+ * `average`, of all */
 static void measure(struct shifted_weights *s, const struct moments *m, double average)
 {
         const int64_t depth = s->places.depth, outputs = m ? s->places.outputs / m->groups : 0;
@@ -88,10 +92,12 @@ static void measure(struct shifted_weights *s, const struct moments *m, double a
                 const double back = ldexp(1, -s->shifts[o]);
                 s->magnitudes[o] = s->lost[o] = 0;
                 for (int64_t k = 0; k < depth; k++) {
-                        double x = exact_at(s, o, k), number = s->numbers[weight_place(&s->places, o, k)],
+                        double x = exact_at(s, o, k),
+                               number = s->numbers[weight_place(&s->places, o, k)],
                                e = x - number * back;
                         s->magnitudes[o] += fabs(number);
-                        s->lost[o] += e * (m ? m->sums[o / outputs * depth + k] / (double)m->rows : average);
+                        s->lost[o] += e * (m ? m->sums[o / outputs * depth + k] / (double)m->rows
+                                             : average);
                         s->signal += x * x;
                         s->error += e * e;
                 }
@@ -121,11 +127,12 @@ static int find_shift(const struct shifted_weights *s, int64_t from, int64_t to,
         return next < now ? shift + 1 : shift;
 }
 
-bool shifted_weights_find(struct arena *arena, const struct op *op, const double *factors, int least,
-                          double average, int block, struct shifted_weights *s)
+bool shifted_weights_find(struct arena *arena, const struct op *op, const double *factors,
+                          int least, double average, int block, struct shifted_weights *s)
 {
         const struct type *t = op_operand(op, 1)->type;
-        *s = (struct shifted_weights){ .places = weight_places_of(op), .w = op_operand(op, 1)->constant,
+        *s = (struct shifted_weights){ .places = weight_places_of(op),
+                                       .w = op_operand(op, 1)->constant,
                                        .factors = factors };
         const size_t outputs = (size_t)s->places.outputs;
         s->numbers = arena_array(arena, (size_t)type_elements(t), sizeof *s->numbers);

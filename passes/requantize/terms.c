@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes that floats make of a line in several whole numbers (terms.h): what multiplies each, and what
- * is added, found in the operations between. */
+/* Bytes that floats make of a line in several whole numbers (terms.h): what multiplies each, and
+ * what is added, found in the operations between. */
 #include "passes/requantize/terms.h"
 
 #include <math.h>
@@ -12,7 +12,8 @@ enum { DEPTH = 12 };
 /* ---- floats that are a line ---- */
 
 /* Where one operand is constant: the other, and the constant; *first: that is operand 0. */
-static struct value *other_than_constant(struct terms *t, const struct op *op, struct spread *s, bool *first)
+static struct value *other_than_constant(struct terms *t, const struct op *op, struct spread *s,
+                                         bool *first)
 {
         for (int i = 1; i >= 0; i--)
                 if (spread_find(op_operand(op, i), &t->along, s)) {
@@ -30,7 +31,8 @@ static struct value *source_of(const struct op *cast, double *zero)
         if (!op_is(x, OP_sub) || !op_is(op_operand(x->op, 0), OP_cast))
                 return x;
         bytes = op_operand(op_operand(x->op, 0)->op, 0);
-        return element_is_integer(bytes->type->element) && element_info[bytes->type->element].bytes == 1 &&
+        return element_is_integer(bytes->type->element) &&
+                               element_info[bytes->type->element].bytes == 1 &&
                                value_is_splat(op_operand(x->op, 1), zero)
                        ? bytes
                        : x;
@@ -43,7 +45,8 @@ static bool add_source(struct terms *t, const struct op *cast)
         struct value *x = source_of(cast, &zero);
         while (k < t->source_count && t->sources[k] != x)
                 k++;
-        if (k == TERMS_SOURCES || !element_is_integer(x->type->element) || element_info[x->type->element].bytes > 4)
+        if (k == TERMS_SOURCES || !element_is_integer(x->type->element) ||
+            element_info[x->type->element].bytes > 4)
                 return false;
         t->sources[k] = x;
         t->zeros[k] = zero;
@@ -66,7 +69,8 @@ static bool find_sources(struct terms *t, struct value *v, int depth)
         struct value *x = other_than_constant(t, op, &s, &first);
         if (x)
                 return !(op->code == OP_div && first) && find_sources(t, x, depth + 1);
-        return (op->code == OP_add || op->code == OP_sub) && find_sources(t, op_operand(op, 0), depth + 1) &&
+        return (op->code == OP_add || op->code == OP_sub) &&
+               find_sources(t, op_operand(op, 0), depth + 1) &&
                find_sources(t, op_operand(op, 1), depth + 1);
 }
 
@@ -97,7 +101,8 @@ static struct line line_of(struct terms *t, struct value *v, int64_t i)
         struct value *x = other_than_constant(t, op, &s, &first);
         double sign = op->code == OP_sub ? -1 : 1;
         if (!x) {
-                const struct line left = line_of(t, op_operand(op, 0), i), right = line_of(t, op_operand(op, 1), i);
+                const struct line left = line_of(t, op_operand(op, 0), i),
+                                  right = line_of(t, op_operand(op, 1), i);
                 return combined(1, left, sign, right);
         }
         double number = (double)spread_number(&s, i).f;
@@ -105,7 +110,9 @@ static struct line line_of(struct terms *t, struct value *v, int64_t i)
         switch (op->code) {
         case OP_mul: return combined(number, rest, 0, line);
         case OP_div: return combined(1 / number, rest, 0, line);
-        default: return first ? combined(sign, rest, 1, constant) : combined(1, rest, sign, constant);
+        default:
+                return first ? combined(sign, rest, 1, constant)
+                             : combined(1, rest, sign, constant);
         }
 }
 

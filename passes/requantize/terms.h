@@ -4,8 +4,8 @@
  *      y = cast(round(bound((cast(s) * @a + @b + cast(q) * c) / d)) + zero)
  *        =  bound(round(one + of[0] * s + of[1] * q))             in exact numbers
  *
- * s is the sum of a layer, q bytes of another branch. What is constant may differ along one dimension.
- * (terms.c) */
+ * s is the sum of a layer, q bytes of another branch. What is constant may differ along one
+ * dimension. (terms.c) */
 #ifndef PASSES_REQUANTIZE_TERMS_H
 #define PASSES_REQUANTIZE_TERMS_H
 
@@ -13,7 +13,8 @@
 
 enum { TERMS_SOURCES = 4 };
 
-/* what is added, the zero point with it, and the factor of each source, at one place of the dimension */
+/* what is added, the zero point with it, and the factor of each source, at one place of the
+ * dimension */
 struct line {
         double one, of[TERMS_SOURCES];
 };

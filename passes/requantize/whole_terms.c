@@ -5,11 +5,11 @@
  *     ->
  *   y = cast(bound((i64(s) * @A + i64(q) * C + @B) >> shift))
  *
- * s is the sum of a layer, q bytes of another branch. Factors and what is added may differ along one
- * dimension. In exact numbers the first is a line in each of s and q; A, C and B are its factors by
- * 2^shift, the zero point and a half in B. Where the sum is within 2^-5 of a half a byte may be the one
- * beside; halves go up. Factors have 31 bits, or more where that is too few for it; no sum there can be
- * overflows 64. */
+ * s is the sum of a layer, q bytes of another branch. Factors and what is added may differ along
+ * one dimension. In exact numbers the first is a line in each of s and q; A, C and B are its
+ * factors by 2^shift, the zero point and a half in B. Where the sum is within 2^-5 of a half a
+ * byte may be the one beside; halves go up. Factors have 31 bits, or more where that is too few
+ * for it; no sum there can be overflows 64. */
 #include <math.h>
 
 #include "passes/requantize/requantize.h"
@@ -24,7 +24,8 @@ struct whole_terms {
         int64_t *of[TERMS_SOURCES], *one; /* at each place */
 };
 
-/* numbers of so many bits beside the sign, precise enough, with w's shift; false: they do not fit */
+/* numbers of so many bits beside the sign, precise enough, with w's shift; false: they do not
+ * fit */
 static bool scale_lines(const struct terms *t, int bits, struct whole_terms *w)
 {
         double doubt = 0;
@@ -58,12 +59,14 @@ static bool find_whole(const struct terms *t, struct whole_terms *w)
         return false;
 }
 
-static struct value *sum_of_terms(struct builder *b, const struct terms *t, const struct whole_terms *w)
+static struct value *sum_of_terms(struct builder *b, const struct terms *t,
+                                  const struct whole_terms *w)
 {
         struct value *sum = spread_build(b, t->type, t->along, E_I64, w->one, t->places, "offset");
         for (int k = 0; k < t->source_count; k++) {
                 struct value *x = build_cast(b, t->sources[k], E_I64),
-                             *factor = spread_build(b, t->type, t->along, E_I64, w->of[k], t->places, "factor");
+                             *factor = spread_build(b, t->type, t->along, E_I64, w->of[k],
+                                                    t->places, "factor");
                 x = build_binary(b, OP_mul, x, factor);
                 sum = build_binary(b, OP_add, x, sum);
         }
@@ -77,7 +80,8 @@ int requantize_terms(struct op *op, struct pass_context *context)
         struct arena *arena = arena_new();
         if (terms_find(arena, op, &t)) {
                 struct builder b = builder_before(op, context->diag);
-                struct whole_terms w = { .one = arena_array(arena, (size_t)t.places, sizeof *w.one) };
+                struct whole_terms w = { .one = arena_array(arena, (size_t)t.places,
+                                                            sizeof *w.one) };
                 for (int k = 0; k < t.source_count; k++) {
                         w.of[k] = arena_array(arena, (size_t)t.places, sizeof *w.of[k]);
                         w.sizes[k] = whole_largest(requantize_range(t.sources[k]));
@@ -85,7 +89,8 @@ int requantize_terms(struct op *op, struct pass_context *context)
                 if (find_whole(&t, &w)) {
                         struct value *sum = sum_of_terms(&b, &t, &w);
                         if (sum)
-                                sum = build_binary(&b, OP_shr, sum, constant_number(b.m, sum->type, w.shift));
+                                sum = build_binary(&b, OP_shr, sum,
+                                                   constant_number(b.m, sum->type, w.shift));
                         y = terms_byte(&b, &t, sum);
                 }
         }

@@ -4,10 +4,10 @@
  *
  *   transpose(g(transpose x)) = g x
  *
- * g is any operations element by element, slices, pads and concats, and what reductions make of them
- * once per row, spread over them again: a softmax or a norm along channels, or a rotary embedding,
- * which exporters put between two transposes; or the pad of a convolution whose operand has its
- * channels last, before and after. */
+ * g is any operations element by element, slices, pads and concats, and what reductions make of
+ * them once per row, spread over them again: a softmax or a norm along channels, or a rotary
+ * embedding, which exporters put between two transposes; or the pad of a convolution whose
+ * operand has its channels last, before and after. */
 #include "passes/simplify/simplify.h"
 
 enum { BETWEEN_MAX = 24 };

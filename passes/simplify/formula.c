@@ -121,7 +121,8 @@ static bool combine(enum opcode code, struct polynomial *p, const struct polynom
 /* integers that i32 and f32 hold, whatever the bytes are */
 static bool is_small(const struct polynomial *p)
 {
-        double most = fabs(p->one) + BYTES * (fabs(p->x) + fabs(p->y)) + BYTES * BYTES * fabs(p->xy);
+        double most =
+                fabs(p->one) + BYTES * (fabs(p->x) + fabs(p->y)) + BYTES * BYTES * fabs(p->xy);
         return most < 1 << 24;
 }
 
@@ -151,7 +152,8 @@ static bool find_polynomial(struct formula *f, struct value *v, struct op *sprea
         struct polynomial q;
         return op->operand_count == 2 && find_polynomial(f, x, spread, p) &&
                find_polynomial(f, op_operand(op, 1), spread, &q) &&
-               (is_number(p) || is_number(&q) || f->shared || value_has_one_use(v) || v == f->root) &&
+               (is_number(p) || is_number(&q) || f->shared || value_has_one_use(v) ||
+                v == f->root) &&
                combine(op->code, p, &q) && (e == E_F32 || is_small(p));
 }
 
@@ -193,7 +195,8 @@ bool formula_find_bytes(struct formula *f)
 {
         for (int i = 0; i < formula_byte_count(&f->leaves[0]); i++)
                 for (int k = 0; k < formula_byte_count(&f->leaves[1]); k++) {
-                        float pair[2] = { (float)formula_byte(&f->leaves[0], i), (float)formula_byte(&f->leaves[1], k) };
+                        float pair[2] = { (float)formula_byte(&f->leaves[0], i),
+                                          (float)formula_byte(&f->leaves[1], k) };
                         float v = value_of(f, f->root, NULL, pair);
                         if (!isfinite(v))
                                 return false;
@@ -226,5 +229,6 @@ struct value *formula_leaf(struct builder *b, const struct formula *f, int i, en
 {
         const struct leaf *l = &f->leaves[i];
         struct value *x = build_cast(b, l->bytes, e);
-        return l->spread ? build_broadcast(b, x, f->root->type, op_ints(l->spread, "dims", NULL)) : x;
+        return l->spread ? build_broadcast(b, x, f->root->type, op_ints(l->spread, "dims", NULL))
+                         : x;
 }

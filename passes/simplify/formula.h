@@ -3,9 +3,10 @@
  *
  *      cast(round(p(x, y)) + zero),    p(x, y) = c + a * x + b * y + k * x * y,        bounded perhaps
  *
- * Sums, differences, products and bounds of decoded bytes are such: division, decoding and zero points are
- * numbers in it. Other forms of the same, in f32 (pairs.c) or in whole numbers
- * (requantize/byte_functions.c), are looked for among its neighbours and held against all 65,536 pairs. */
+ * Sums, differences, products and bounds of decoded bytes are such: division, decoding and zero
+ * points are numbers in it. Other forms of the same, in f32 (pairs.c) or in whole numbers
+ * (requantize/byte_functions.c), are looked for among its neighbours and held against all 65,536
+ * pairs. */
 #ifndef PASSES_SIMPLIFY_FORMULA_H
 #define PASSES_SIMPLIFY_FORMULA_H
 
@@ -32,8 +33,8 @@ struct formula {
         unsigned char want[BYTES][BYTES];       /* by x and y: the byte, counted from the least */
 };
 
-/* That op, a cast to bytes, ends; with p, but without `want`. shared: what other operations read as well
- * is taken in where it is of two bytes, though it goes on being computed. */
+/* That op, a cast to bytes, ends; with p, but without `want`. shared: what other operations read
+ * as well is taken in where it is of two bytes, though it goes on being computed. */
 bool formula_find(struct op *op, bool shared, struct formula *f);
 /* want: what the graph's own operations make of each pair. False: for some it is no number. */
 bool formula_find_bytes(struct formula *f);

@@ -110,8 +110,8 @@ static bool is_bytes(struct value *v)
         return element_info[v->type->element].bytes == 1;
 }
 
-/* The target multiplies two that are made while it runs, of bytes as they lie in memory, faster than
- * floats, words of four; or floats would not be exact. */
+/* The target multiplies two that are made while it runs, of bytes as they lie in memory, faster
+ * than floats, words of four; or floats would not be exact. */
 static bool multiplies_both(const struct pass_context *context, const struct op *op)
 {
         enum { WORD = 4 };
@@ -223,7 +223,8 @@ static struct value *narrow_weights(struct builder *b, struct op *op, struct pas
                 return NULL;
         if (w != op_operand(op, 1))
                 return contract(b, op, op_operand(op, 0), w);
-        const int64_t count = element_info[w->type->element].bytes > 1 ? type_elements(w->type) : 0;   /* there is nothing narrower */
+        /* there is nothing narrower */
+        const int64_t count = element_info[w->type->element].bytes > 1 ? type_elements(w->type) : 0;
         for (int64_t i = 0; i < count; i++) {
                 double number = (double)constant_element(w->constant, i).i;
                 least = fmin(least, number);
@@ -259,7 +260,8 @@ static struct value *center_weights(struct builder *b, struct op *op, struct pas
             op_result(op)->type->element != E_I32 || !op_is(w, OP_sub))
                 return NULL;
         struct value *plain = uncast(op_operand(w->op, 0)), *zero = op_operand(w->op, 1);
-        const struct value *bytes = uncast(op_is(x, OP_sub) ? op_operand(x->op, 0) : x);        /* before its zero point goes, too */
+        /* before its zero point goes, too */
+        const struct value *bytes = uncast(op_is(x, OP_sub) ? op_operand(x->op, 0) : x);
         const struct type *t = op_result(op)->type;
         if (!value_is_constant(plain) || w->type->element != E_I32 || !type_is_static(t) ||
             !whole_multiplies(context, bytes->type->element,
@@ -428,7 +430,8 @@ static struct value *change_sign(struct builder *b, struct op *op, struct pass_c
                 return NULL;
         struct value *wide = build_cast(b, x, E_I32);
         double more = to == E_U8 ? 128 : -128;
-        struct value *bytes = build_binary(b, OP_add, wide, constant_number(b->m, wide->type, more));
+        struct value *bytes =
+                build_binary(b, OP_add, wide, constant_number(b->m, wide->type, more));
         struct value *less = build_binary(b, OP_sub, build_cast(b, build_cast(b, bytes, to), E_I32),
                                           constant_number(b->m, wide->type, more));
         return contract(b, op, build_cast(b, less, from), w);
@@ -466,7 +469,8 @@ static bool find_centered(struct builder *b, struct value *v, struct centered *c
                element_info[c->bytes->type->element].bytes == 1;
 }
 
-/* bytes x, `more` more, as e; what moves them moves the others, too, so that these are made where x is */
+/* bytes x, `more` more, as e; what moves them moves the others, too, so that these are made
+ * where x is */
 static struct value *shifted(struct builder *b, struct value *x, double more, enum element e)
 {
         if (op_is(x, OP_transpose) || op_is(x, OP_reshape)) {
@@ -553,7 +557,8 @@ static struct value *sums_of(struct builder *b, const struct op *op, int i, stru
 }
 
 /* y less zero * sums, where there is a zero */
-static struct value *less(struct builder *b, struct value *y, struct value *sums, struct value *zero)
+static struct value *less(struct builder *b, struct value *y, struct value *sums,
+                          struct value *zero)
 {
         return zero ? build_binary(b, OP_sub, y, build_binary(b, OP_mul, sums, zero)) : y;
 }

@@ -517,10 +517,12 @@ struct value *rewrite_dot_scaled(struct builder *b, struct op *op, struct pass_c
 /* the dimension of a dot's first operand that meets dimension d of the second; -1: none */
 static int met_dim(const struct op *dot, int64_t d)
 {
-        static const char *const names[][2] = { { "batch_a", "batch_b" }, { "contract_a", "contract_b" } };
+        static const char *const names[][2] = { { "batch_a", "batch_b" },
+                                                { "contract_a", "contract_b" } };
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
                 int count;
-                const int64_t *a = op_ints(dot, names[i][0], &count), *b = op_ints(dot, names[i][1], NULL);
+                const int64_t *a = op_ints(dot, names[i][0], &count),
+                              *b = op_ints(dot, names[i][1], NULL);
                 for (int k = 0; k < count; k++)
                         if (b[k] == d)
                                 return (int)a[k];
@@ -528,7 +530,8 @@ static int met_dim(const struct op *dot, int64_t d)
         return -1;
 }
 
-/* a factor of the second operand as one of the first; NULL: it varies along columns, or not in order */
+/* a factor of the second operand as one of the first; NULL: it varies along columns, or not in
+ * order */
 static struct value *factor_of_first(struct builder *b, const struct op *dot, struct value *factor)
 {
         dim_t dims[RANK_MAX];
@@ -554,18 +557,22 @@ struct value *rewrite_bytes_scaled(struct builder *b, struct op *op, struct pass
 {
         (void)context;
         struct value *x = op_operand(op, 0), *y = op_operand(op, 1);
-        if (!op_is(y, OP_mul) || !value_has_one_use(y) || y->type->element != E_F32 || x->type->element != E_F32 ||
-            !type_is_static(x->type) || !type_is_static(y->type) || type_elements(x->type) >= type_elements(y->type))
+        if (!op_is(y, OP_mul) || !value_has_one_use(y) || y->type->element != E_F32 ||
+            x->type->element != E_F32 || !type_is_static(x->type) || !type_is_static(y->type) ||
+            type_elements(x->type) >= type_elements(y->type))
                 return NULL;
         for (int j = 0; j < 2; j++) {
                 struct value *w = op_operand(y->op, 1 - j);
                 const struct value *bytes = op_is(w, OP_cast) ? op_operand(w->op, 0) : NULL;
-                if (!bytes || value_is_constant(bytes) || !element_is_integer(bytes->type->element) ||
+                if (!bytes || value_is_constant(bytes) ||
+                    !element_is_integer(bytes->type->element) ||
                     element_info[bytes->type->element].bytes != 1)
                         continue;
-                struct value *s = factor_of_first(b, op, op_operand(y->op, j)), *scaled = s ? build_binary(b, OP_mul, x, s) : NULL;
+                struct value *s = factor_of_first(b, op, op_operand(y->op, j)),
+                             *scaled = s ? build_binary(b, OP_mul, x, s) : NULL;
                 if (scaled)
-                        return value_build(b, OP_dot, (struct value *[]){ scaled, w }, 2, op->attrs, op_result(op)->type);
+                        return value_build(b, OP_dot, (struct value *[]){ scaled, w }, 2, op->attrs,
+                                           op_result(op)->type);
         }
         return NULL;
 }

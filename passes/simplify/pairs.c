@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The rule of simplify.def for what becomes of one or two bytes between quantizations by floats (formula.h).
+/* The rule of simplify.def for what becomes of one or two bytes between quantizations by floats
+ * (formula.h).
  *
  *      %1 = mul(cast(sub(cast(%x: u8) to=i32, 3)), 0.1)
  *      %2 = mul(cast(%y: u8), 0.04)              ->     %1 = mul(cast(%x), a)
  *      %3 = div(add(%1, %2), 0.07)                      %2 = add(mul(cast(%y), b), c)
  *      %4 = cast(add(round(%3), 17)) to=u8              %3 = cast(round(add(%1, %2))) to=u8
  *
- * The polynomial that this is has other forms, of fewer operations. In f32 they round otherwise than the graph
- * does; but there are no more than 65,536 pairs, and whether each of them keeps its byte is
- * simply tried. A pair that is off lies beside a half: of factors a few steps of f32 away, some have all
- * of them on the right side. Where none has (ties in which the graph's own roundings decide), the
- * graph stays as it is. */
+ * The polynomial that this is has other forms, of fewer operations. In f32 they round otherwise
+ * than the graph does; but there are no more than 65,536 pairs, and whether each of them keeps
+ * its byte is simply tried. A pair that is off lies beside a half: of factors a few steps of f32
+ * away, some have all of them on the right side. Where none has (ties in which the graph's own
+ * roundings decide), the graph stays as it is. */
 #include "passes/simplify/simplify.h"
 
 #include "passes/simplify/formula.h"
@@ -89,7 +90,8 @@ bool simplify_is_average_of_bytes(const struct op *op)
 
 /* ---- the polynomial in f32 ---- */
 
-/* x * a + (y * b + c), or (x - a) * (y - b) * k + c, kept between bounds, rounded, and moved by zero */
+/* x * a + (y * b + c), or (x - a) * (y - b) * k + c, kept between bounds, rounded, and moved by
+ * zero */
 struct form {
         bool product;
         float a, b, c, k, low, high, zero;
@@ -119,7 +121,8 @@ static float form_at(const struct form *g, float x, float y)
 
 static bool is_right(const struct formula *f, const struct form *g, int i, int k)
 {
-        float v = form_at(g, (float)formula_byte(&f->leaves[0], i), (float)formula_byte(&f->leaves[1], k));
+        float v = form_at(g, (float)formula_byte(&f->leaves[0], i),
+                          (float)formula_byte(&f->leaves[1], k));
         return formula_encoded(f, v, g->zero) == f->want[i][k];
 }
 
@@ -162,7 +165,8 @@ static void set_bounds(const struct formula *f, const struct polynomial *p, stru
         g->high = rint(p->high) + f->zero < least + BYTES - 1 ? (float)(p->high + shift) : INFINITY;
 }
 
-static bool set_form(const struct formula *f, const struct polynomial *p, bool inside, struct form *g)
+static bool set_form(const struct formula *f, const struct polynomial *p, bool inside,
+                     struct form *g)
 {
         double c = p->one + (inside ? f->zero : 0);
         *g = (struct form){ .product = p->xy != 0, .zero = inside ? 0 : (float)f->zero };
@@ -192,7 +196,8 @@ static bool find_form(const struct formula *f, struct form *g)
                                 if (g->product)
                                         g->k = moved(first.k, step(i));
                                 else
-                                        g->a = moved(first.a, step(i)), g->b = moved(first.b, step(k));
+                                        g->a = moved(first.a, step(i)),
+                                        g->b = moved(first.b, step(k));
                                 if (is_always_right(f, g, &h))
                                         return true;
                                 if (g->product || f->leaf_count == 1)
@@ -219,7 +224,8 @@ static struct value *with(struct builder *b, enum opcode code, struct value *x, 
 
 static struct value *write_form(struct builder *b, const struct formula *f, const struct form *g)
 {
-        struct value *x = formula_leaf(b, f, 0, E_F32), *y = f->leaf_count == 2 ? formula_leaf(b, f, 1, E_F32) : NULL;
+        struct value *x = formula_leaf(b, f, 0, E_F32),
+                     *y = f->leaf_count == 2 ? formula_leaf(b, f, 1, E_F32) : NULL;
         enum opcode first = g->product ? OP_sub : OP_mul;
         float none = g->product ? 0 : 1;
         x = with(b, first, x, g->a, g->a != none);

@@ -149,7 +149,8 @@ struct value *rewrite_div_requantized(struct builder *b, struct op *op,
         if (r.bias && !bias)
                 return NULL;
         struct value *f = without_spread(r.scale);
-        struct value *m = build_binary(b, OP_div, f, constant_splat(b->m, f->type, d->constant->data));
+        struct value *m =
+                build_binary(b, OP_div, f, constant_splat(b->m, f->type, d->constant->data));
         if (!m || !value_is_constant(m))
                 return NULL;
         if (op_is(r.scale, OP_broadcast))
@@ -238,7 +239,8 @@ static bool is_mover(const struct op *op)
         case OP_reduce_window: return op_int(op, "kind") == REDUCE_max;
         case OP_reduce:                 /* of no numbers it is infinite */
                 return (op_int(op, "kind") == REDUCE_max || op_int(op, "kind") == REDUCE_min) &&
-                       type_is_static(op_operand(op, 0)->type) && type_elements(op_operand(op, 0)->type) > 0 &&
+                       type_is_static(op_operand(op, 0)->type) &&
+                       type_elements(op_operand(op, 0)->type) > 0 &&
                        op_operand(op, 0)->type->rank > op_result(op)->type->rank;
         case OP_gather: return !value_is_constant(op_operand(op, 0));
         case OP_pad:
@@ -417,8 +419,8 @@ static bool is_multiplied(const struct value *v, int depth)
         return false;
 }
 
-/* cast(x, i8) where the target multiplies bytes without a sign faster: as u8 it is 128 more; and the
- * other way round */
+/* cast(x, i8) where the target multiplies bytes without a sign faster: as u8 it is 128 more; and
+ * the other way round */
 struct value *rewrite_cast_sign(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *x = op_operand(op, 0), *sum = x;

@@ -486,9 +486,10 @@ struct value *rewrite_select_not(struct builder *b, struct op *op, struct pass_c
 /* every value of `from` is a value of `to` */
 static bool holds(enum element to, enum element from)
 {
-        static const struct { int digits, exponent; } format[] = {
-                [E_F32] = { 24, 127 }, [E_F64] = { 53, 1023 }, [E_F16] = { 11, 15 }, [E_BF16] = { 8, 127 },
-                [E_TF32] = { 11, 127 },
+        static const struct { int digits, exponent;
+        } format[] = {
+                [E_F32] = { 24, 127 }, [E_F64] = { 53, 1023 }, [E_F16] = { 11, 15 },
+                [E_BF16] = { 8, 127 }, [E_TF32] = { 11, 127 },
         };
         enum element_class t = element_info[to].class, f = element_info[from].class;
         int to_bits = 8 * element_info[to].bytes, from_bits = 8 * element_info[from].bytes;
@@ -526,7 +527,8 @@ struct value *rewrite_cast_cast(struct builder *b, struct op *op, struct pass_co
         if (byte && element_is_integer(from) && !holds(through, from)) {
                 /* not the bytes that are multiplied (cast_sign) */
                 enum element kept = multiply_sign(context) == E_I8 ? E_I8 : E_U8;
-                const struct whole_range own = whole_range_of(x), fits = whole_range_of_element(through);
+                const struct whole_range own = whole_range_of(x),
+                                         fits = whole_range_of_element(through);
                 bool held = own.low >= fits.low && own.high <= fits.high;
                 return through != kept && held ? build_cast(b, x, to) : NULL;
         }
@@ -544,10 +546,12 @@ struct value *rewrite_bitcast_same(struct builder *b, struct op *op, struct pass
         struct value *x = op_operand(op, 0);
         if (x->type == op->results[0].type)
                 return x;
-        if (value_is_constant(x) && element_is_stored(x->type->element))         /* the same bytes */
+        /* the same bytes */
+        if (value_is_constant(x) && element_is_stored(x->type->element))
                 return x->constant->kind == CONSTANT_SPLAT
                                ? constant_splat(b->m, op->results[0].type, x->constant->data)
-                               : constant_dense(b->m, op->results[0].type, x->constant->data, x->constant->name);
+                               : constant_dense(b->m, op->results[0].type, x->constant->data,
+                                                x->constant->name);
         if (!op_is(x, OP_bitcast))
                 return NULL;
         struct value *source = op_operand(x->op, 0);

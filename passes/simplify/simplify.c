@@ -123,8 +123,8 @@ static bool simplify_op(struct op *op, struct simplifying *s)
         const struct rule_range r = s->range[op->code];
         bool exact = simplify_is_between_bytes(op);
         for (int i = r.first; i < r.end; i++)
-                if (s->allowed[i] && rules[i].code == op->code && !(exact && rules[i].class == 'R') &&
-                    apply(&rules[i], op, s->context)) {
+                if (s->allowed[i] && rules[i].code == op->code &&
+                    !(exact && rules[i].class == 'R') && apply(&rules[i], op, s->context)) {
                         s->applied[i]++;
                         return true;
                 }

@@ -21,8 +21,9 @@ bool simplify_if(struct op *op);
 bool simplify_is(const struct value *v, double number);
 /* a constant, or a constant spread by broadcasts and reshapes */
 bool simplify_is_spread_constant(const struct value *v);
-/* What a broadcast spreads, and onto which dimensions; of a constant: its numbers without dimensions
- * that say nothing (of small ones, which fold spreads: where they repeat themselves). Else NULL. */
+/* What a broadcast spreads, and onto which dimensions; of a constant: its numbers without
+ * dimensions that say nothing (of small ones, which fold spreads: where they repeat themselves).
+ * Else NULL. */
 struct value *simplify_spread_source(struct builder *b, struct value *v, int64_t onto[RANK_MAX]);
 /* The same value, or constants of the same contents: a dump reads back small constants apart that
  * were one. */
@@ -43,8 +44,8 @@ bool simplify_axes(const struct op *op, unsigned *mask);
 struct value *simplify_reduce(struct builder *b, const struct op *like, struct value *x,
                               unsigned mask);
 
-/* dot(x, w) with the other dimension of w, a constant matrix, contracted; NULL: it is so already, or
- * is no such product */
+/* dot(x, w) with the other dimension of w, a constant matrix, contracted; NULL: it is so
+ * already, or is no such product */
 struct value *dot_turned(struct builder *b, struct op *op, int64_t contracted);
 
 #endif

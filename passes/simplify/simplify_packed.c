@@ -392,8 +392,8 @@ static struct value *build_part_slice(struct builder *b, struct value *v, struct
         return build_slice(b, v, starts, steps, part_type(b->m, v->type, p)->dims);
 }
 
-/* Weights of an array, which multiplies whole blocks: one word holds all channels of a block, and a panel as many outputs. No
- * instruction of a processor has words of 16 channels. */
+/* Weights of an array, which multiplies whole blocks: one word holds all channels of a block,
+ * and a panel as many outputs. No instruction of a processor has words of 16 channels. */
 static bool is_of_array(const struct op *op)
 {
         enum { WORD_MOST = 8 };
@@ -437,7 +437,8 @@ static bool can_part(const struct value *v, struct part p, int depth)
                 return can_part(op_operand(op, 0), x, depth + 1);
         case OP_convolve_packed:
                 return p.dim == v->type->rank - 1 && op_int(op, "groups") == 1 &&
-                       (!is_of_array(op) || p.size % lanes_of(op_result(op)) == 0) && (is_tail(op, p) || is_panels(op, p));
+                       (!is_of_array(op) || p.size % lanes_of(op_result(op)) == 0) &&
+                       (is_tail(op, p) || is_panels(op, p));
         default:
                 if (!(op_info[op->code].traits & TRAIT_ELEMENTWISE))
                         return false;

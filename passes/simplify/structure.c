@@ -174,9 +174,11 @@ static bool slice_of(const struct op *op, struct sliced *slice)
 }
 
 /* the first and last index that the slice reads along d, in ascending order */
-static void reach_of(const struct op *op, const struct sliced *slice, int d, int64_t *low, int64_t *high)
+static void reach_of(const struct op *op, const struct sliced *slice, int d, int64_t *low,
+                     int64_t *high)
 {
-        int64_t end = slice->starts[d] + (type_extent(op_result(op)->type, d) - 1) * slice->steps[d];
+        int64_t end =
+                slice->starts[d] + (type_extent(op_result(op)->type, d) - 1) * slice->steps[d];
         *low = slice->starts[d] < end ? slice->starts[d] : end;
         *high = slice->starts[d] < end ? end : slice->starts[d];
 }
@@ -195,7 +197,8 @@ struct value *rewrite_slice_concat(struct builder *b, struct op *op, struct pass
                 struct value *x = op_operand(v->op, i);
                 if (low >= offset && high < offset + type_extent(x->type, axis)) {
                         slice.starts[axis] -= offset;
-                        return build_slice(b, x, slice.starts, slice.steps, op_result(op)->type->dims);
+                        return build_slice(b, x, slice.starts, slice.steps,
+                                           op_result(op)->type->dims);
                 }
                 offset += type_extent(x->type, axis);
         }

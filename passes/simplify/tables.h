@@ -16,11 +16,11 @@ struct mapping {
         bool function;                  /* one of the library's is among them */
 };
 
-/* those that end in op, a cast of floats to bytes, of one tensor of bytes; false: it is made of something
- * else */
+/* those that end in op, a cast of floats to bytes, of one tensor of bytes; false: it is made of
+ * something else */
 bool mapping_find(struct mapping *m, struct op *op);
-/* What they make of all bytes (<256 x ..>), as stored: a byte with a sign is at the index that it has
- * without one. Folded by the operations themselves; NULL: out of budget. */
+/* What they make of all bytes (<256 x ..>), as stored: a byte with a sign is at the index that
+ * it has without one. Folded by the operations themselves; NULL: out of budget. */
 struct value *mapping_table(struct builder *b, const struct mapping *m,
                             struct pass_context *context);
 

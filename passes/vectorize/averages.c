@@ -52,7 +52,8 @@ static void find_set(struct loop_stmt *s, void *context)
 
 enum { NODES_MAX = 64 };                /* more of an expression is not looked at */
 
-/* Arithmetic of numbers that the program knows and one other value: of whole numbers, or of a sum. */
+/* Arithmetic of numbers that the program knows and one other value: of whole numbers, or of a
+ * sum. */
 struct arithmetic {
         const struct finding *f;
         const struct loop_variable *sum;

@@ -256,7 +256,12 @@ static void find_own(struct loop_stmt *s, void *context)
         case STMT_ALLOC: put(p->own, s->buffer, s); break;
         case STMT_FAIL: p->failed |= !p->may_fail; break;
         case STMT_CALL:
-        case STMT_TILES: case STMT_MULTIPLY: case STMT_UNLOAD: case STMT_SCALE: case STMT_TAKE: case STMT_GIVE:
+        case STMT_TILES:
+        case STMT_MULTIPLY:
+        case STMT_UNLOAD:
+        case STMT_SCALE:
+        case STMT_TAKE:
+        case STMT_GIVE:
         case STMT_COPY: case STMT_COMMIT: case STMT_WAIT: case STMT_SETTLE: p->failed = true; break;
         default: break;
         }
@@ -292,7 +297,8 @@ static bool lie_apart(const struct proof *p, const struct form *f)
         bool done[INDEPENDENT_LOOPS_MAX] = { false };
         if (!int_sub(f->high, f->low, &width))
                 return false;
-        for (int round = 0; round < p->count; round++) {          /* the smallest step that is left */
+        /* the smallest step that is left */
+        for (int round = 0; round < p->count; round++) {
                 int smallest = -1;
                 int64_t step = 0;
                 for (int k = 0; k < p->count; k++) {
@@ -317,7 +323,11 @@ static bool lie_apart(const struct proof *p, const struct form *f)
 bool loops_are_independent(const struct loop_bounds *bounds, struct loop_stmt *const *loops,
                            int count, bool may_fail)
 {
-        struct proof p = { .arena = arena_new(), .bounds = bounds, .loops = loops, .count = count, .may_fail = may_fail };
+        struct proof p = { .arena = arena_new(),
+                           .bounds = bounds,
+                           .loops = loops,
+                           .count = count,
+                           .may_fail = may_fail };
         struct loop_block *body = loops[0]->body;
         p.own = map_new(p.arena);
         p.written = map_new(p.arena);

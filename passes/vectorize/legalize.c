@@ -272,7 +272,8 @@ static bool is_inside(const struct legalization *l, const struct loop_expr *load
         if (load->args[1] || load->args[0]->type.lanes > 1)
                 return false;
         struct loop_range at = loop_bounds_of(l->bounds, load->args[0]);
-        return at.low >= 0 && at.high < load->buffer->extent - (load->type.lanes * loop_word_group(load) - 1);
+        return at.low >= 0 &&
+               at.high < load->buffer->extent - (load->type.lanes * loop_word_group(load) - 1);
 }
 
 static struct loop_expr *masked(const struct legalization *l, struct loop_expr *e,

@@ -31,7 +31,8 @@ static void expand(struct expansion *x, struct loop_block *block, struct loop_st
                 expand_block(x, s->body);
         if (s->other)
                 expand_block(x, s->other);
-        struct loop_block *plain = multiplies ? loop_tiles_expand(x->arena, s, s->variable, loop_multiplied(s)) : NULL;
+        struct loop_block *plain =
+                multiplies ? loop_tiles_expand(x->arena, s, s->variable, loop_multiplied(s)) : NULL;
         *block->end = plain ? plain->first : s;
         block->end = plain ? plain->end : &s->next;
 }

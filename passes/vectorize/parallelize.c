@@ -55,7 +55,8 @@ static struct loop_stmt *inner_loop(const struct loop_stmt *loop)
 /* iterations of the inner loop that the busiest thread runs */
 static int64_t longest(const struct partition *partition, int64_t chunks, int threads)
 {
-        return divide_up(partition->trip * chunks, threads) * divide_up(partition->inner_trip, chunks);
+        return divide_up(partition->trip * chunks, threads) *
+               divide_up(partition->inner_trip, chunks);
 }
 
 /* Into how many chunks the inner loop is cut: 1 where that is fine. */
@@ -64,7 +65,8 @@ static void choose_chunks(struct partition *partition, const struct loop_stmt *l
         partition->chunks = 1;
         partition->inner = inner_loop(loop);
         partition->inner_trip = partition->inner ? trip(partition->inner) : 0;
-        if (partition->trip >= EVEN_TRIPS * threads || partition->inner_trip < 2 || partition->inner_trip > INT32_MAX)
+        if (partition->trip >= EVEN_TRIPS * threads || partition->inner_trip < 2 ||
+            partition->inner_trip > INT32_MAX)
                 return;
         int64_t best = longest(partition, 1, threads);
         for (int64_t chunks = 2; chunks <= threads && chunks <= partition->inner_trip; chunks++) {
@@ -103,7 +105,8 @@ static struct loop_expr *chunk_bound(struct arena *arena, const struct partition
         return value_at(arena, partition->inner, op(arena, LOOP_DIV, scaled, partition->chunks));
 }
 
-static void partition_loop(struct arena *arena, struct loop_stmt *loop, const struct partition *partition)
+static void partition_loop(struct arena *arena, struct loop_stmt *loop,
+                           const struct partition *partition)
 {
         struct loop_variable *part =
                 loop_variable_new(arena, "part", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
@@ -152,7 +155,8 @@ static int parallelize_loop(struct loop_program *p, const struct loop_bounds *bo
 
 static void find_parallel(struct loop_stmt *s, void *found)
 {
-        *(bool *)found |= s->kind == STMT_FOR && s->for_kind != FOR_SERIAL && s->for_kind != FOR_UNROLL;
+        *(bool *)found |=
+                s->kind == STMT_FOR && s->for_kind != FOR_SERIAL && s->for_kind != FOR_UNROLL;
 }
 
 static int parallelize_kernel(struct loop_program *p, struct loop_function *kernel,

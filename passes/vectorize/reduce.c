@@ -11,7 +11,8 @@
  * Several of them take turns where the loop is long, for an addition takes four cycles; where it is
  * short, as blocks of numbers that share a scale are, iterations of the loop around it do. Loops
  * around that hold nothing else stay around; the partial results live outside of them all. With one
- * lane they are scalars that take turns: partial results, for loops inside one that becomes vectors. */
+ * lane they are scalars that take turns: partial results, for loops inside one that becomes
+ * vectors. */
 #include "passes/vectorize/vectorize.h"
 
 #include "cost/code.h"
@@ -93,8 +94,8 @@ static bool find_reductions(struct reducing *r)
         for (const struct loop_stmt *s = r->inner->body->first; s; s = s->next) {
                 if (s->kind == STMT_LET)
                         continue;
-                if (s->kind != STMT_SET || r->count == REDUCTIONS_MAX || !vectorize_accumulates(r->loop, s) ||
-                    averages_has(r->v->averages, s->variable))
+                if (s->kind != STMT_SET || r->count == REDUCTIONS_MAX ||
+                    !vectorize_accumulates(r->loop, s) || averages_has(r->v->averages, s->variable))
                         return false;
                 enum element e = s->a->type.element;
                 /* lanes of bool are masks */
@@ -306,7 +307,8 @@ static bool write_loops(const struct reducing *r, const struct loop_stmt *loop,
         return true;
 }
 
-/* how many turns, and where rounds are too few for them, of how many iterations of the loop around */
+/* how many turns, and where rounds are too few for them, of how many iterations of the loop
+ * around */
 static void choose_turns(struct reducing *r, int64_t rounds)
 {
         const struct vectorizing *v = r->v;
@@ -350,7 +352,8 @@ struct loop_block *vectorize_reduction(const struct vectorizing *v, const struct
         return reduce(v, loop, v->lanes);
 }
 
-struct loop_block *vectorize_partial_results(const struct vectorizing *v, const struct loop_stmt *loop)
+struct loop_block *vectorize_partial_results(const struct vectorizing *v,
+                                             const struct loop_stmt *loop)
 {
         return reduce(v, loop, 1);
 }

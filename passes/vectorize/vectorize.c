@@ -225,12 +225,13 @@ static struct loop_stmt *append_copy(const struct vectorizing *v, const struct l
 }
 
 /* the block with chains for its reductions; *changed: it has some */
-static struct loop_block *with_partial_results(const struct vectorizing *v, const struct loop_block *block,
-                                      bool *changed)
+static struct loop_block *with_partial_results(const struct vectorizing *v,
+                                               const struct loop_block *block, bool *changed)
 {
         struct loop_block *out = loop_block_new(v->arena);
         for (const struct loop_stmt *s = block->first; s; s = s->next) {
-                struct loop_block *split = s->kind == STMT_FOR ? vectorize_partial_results(v, s) : NULL;
+                struct loop_block *split =
+                        s->kind == STMT_FOR ? vectorize_partial_results(v, s) : NULL;
                 *changed |= split != NULL;
                 if (split) {
                         vectorize_append(out, split);

@@ -52,7 +52,8 @@ bool vectorize_accumulates(const struct loop_stmt *loop, const struct loop_stmt 
 struct loop_block *vectorize_reduction(const struct vectorizing *v, const struct loop_stmt *loop);
 
 /* the loop as several chains of scalar partial results, or NULL: it is short, or no reduction */
-struct loop_block *vectorize_partial_results(const struct vectorizing *v, const struct loop_stmt *loop);
+struct loop_block *vectorize_partial_results(const struct vectorizing *v,
+                                             const struct loop_stmt *loop);
 
 /* the nest from this loop inward in squares that are transposed in registers, or NULL
  * (transpose.c) */
