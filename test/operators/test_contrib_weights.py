@@ -111,7 +111,72 @@ def embedding(r):
     put("QEmbedLayerNormalization", *ids, *tables, mask, *scales, *zeros, constants=[k for k in range(2, 18) if k != 7], outputs=2, epsilon=r.choice([1e-12, 1e-3]))
 
 
-for number, draw in enumerate((bnb4, integer16, causal, rotary, embedding)):
+def experts_by_text(layers, operands, k, normalize, alpha, beta, limit):
+    """what the text of MoE says of gates that onnxruntime's CPU provider has not. layers: weights and bias of each"""
+    first, second, third = layers
+
+    def expect(*_):
+        tokens = operands[0].reshape(-1, operands[0].shape[-1]).astype(np.float64)
+        shares = np.exp(operands[1].astype(np.float64))
+        shares /= shares.sum(1, keepdims=True)
+        y = np.zeros_like(tokens)
+        for t, token in enumerate(tokens):
+            chosen = np.argsort(-shares[t])[:k]
+            for e in chosen:
+                g = first[0][e] @ token + first[1][e]
+                if third is None:
+                    half = len(g) // 2
+                    g, linear = g[:half], g[half:]
+                else:
+                    linear = third[0][e] @ token + third[1][e]
+                g, linear = np.minimum(g, limit), np.clip(linear, -limit, limit)
+                hidden = g / (1 + np.exp(-alpha * g)) * (linear + beta)
+                y[t] += (second[0][e] @ hidden + second[1][e]) * shares[t, e] / (shares[t, chosen].sum() if normalize else 1)
+        return y.reshape(operands[0].shape).astype(F32)
+    return expect
+
+
+def mixture(r):
+    experts, inputs, inner = r.choice([1, 4, 6]), r.choice([4, 7]), r.choice([3, 8])
+    tokens = r.choice([(1, 1), (1, 2), (2, 5), (6,), (1,)])
+    kind = r.choice(["relu", "gelu", "silu", "identity", "swiglu", "swiglu", "swiglu"])
+    fusion = r.choice([0, 1, 2]) if kind == "swiglu" else 0
+    k, normalize, outputs = r.randint(1, min(experts, 3)), r.randint(0, 1), inner * (2 if fusion else 1)
+    more = dict(activation_alpha=1.5, activation_beta=1.0, swiglu_fusion=fusion, swiglu_limit=r.choice([0.3, 7.0])) if kind == "swiglu" else {}
+    own = kind == "swiglu" and fusion != 1
+    layers = [[small(r, experts, outputs, inputs), small(r, experts, outputs)], [small(r, experts, inputs, inner), small(r, experts, inputs)],
+              [small(r, experts, inner, inputs), small(r, experts, inner)] if kind == "swiglu" and not fusion else None]
+    operands = [small(r, *tokens, inputs), small(r, int(np.prod(tokens)), experts), *layers[0], *layers[1], *(layers[2] or [])]
+    if not own and r.random() < 0.4:
+        operands[3] = operands[5] = None
+    expect = experts_by_text(layers, operands, k, normalize, 1.5, 1.0, more["swiglu_limit"]) if own else None
+    put("MoE", *operands, constants=r.choice([[], range(2, 8)]), expect=expect, k=k, normalize_routing_weights=normalize, activation_type=kind, **more)
+
+
+def quantized_mixture(r):
+    experts, inputs, inner, t = r.choice([2, 4, 6]), r.choice([32, 64]), r.choice([32, 64]), r.choice([F32, F32, F16])
+    tokens = r.choice([(1, 1), (1, 2), (2, 5), (6,), (1,)])
+    kind, block = r.choice(["relu", "gelu", "silu", "identity", "swiglu", "swiglu"]), r.choice([0, 16, 32])
+    bits = r.choice([4, 4, 2] if block else [4, 8])       # of 8 bits in blocks onnxruntime rounds what the layers read, too
+    k, normalize, outputs = r.randint(1, 2), r.randint(0, 1), inner * (2 if kind == "swiglu" else 1)
+    more = dict(activation_alpha=1.5, activation_beta=1.0, swiglu_fusion=1, swiglu_limit=7.0) if kind == "swiglu" else {}
+    if block:
+        more["block_size"] = block
+    zeros = r.random() < 0.5
+
+    def layer(rows, columns):
+        scales = (experts, rows, columns // block) if block else (experts, rows)
+        packed = (experts, rows, -(-(columns // block) * bits // 8)) if block else (experts, -(-rows * bits // 8))
+        return [whole(r, experts, rows, columns * bits // 8), (small(r, *scales) * 0.01).astype(t), small(r, experts, rows, dtype=t) if r.random() < 0.6 else None], \
+            whole(r, *packed) if zeros else None
+    mix = small(r, int(np.prod(tokens)), experts, dtype=t) + t(1.5) if r.random() < 0.4 else None
+    first, zeros_1 = layer(outputs, inputs)
+    second, zeros_2 = layer(inputs, inner)
+    put("QMoE", small(r, *tokens, inputs, dtype=t), small(r, int(np.prod(tokens)), experts, dtype=t), *first, *second, None, None, None, zeros_1, zeros_2, None, mix, k=k,
+        constants=r.choice([[], range(2, 13)]), expert_weight_bits=bits, normalize_routing_weights=normalize, activation_type=kind, **more)
+
+
+for number, draw in enumerate((bnb4, integer16, causal, rotary, embedding, mixture, quantized_mixture)):
     generator = random.Random(number)
     for _ in range(DRAWS):
         draw(generator)
