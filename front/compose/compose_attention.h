@@ -120,7 +120,13 @@ struct compose_linear_attention {
         int64_t heads, groups;
         double scale;                   /* the factor of the result; 0: 1 / sqrt(depth) */
 };
-/* *y [batch, steps, heads * width], and the state after the last step; false after an error */
+/* *y [batch, steps, heads * width], and the state after the last step; false after an error. Where
+ * window is not 0, *state is [window, batch, ..], the states after each of the last steps, and 0
+ * for those before the first one; the last one of `past` is read. Heads of queries that are fewer
+ * than groups are shared by consecutive groups. */
+enum { LINEAR_WINDOW_MAX = 8 };
+bool compose_linear_attention_window(struct compose *c, const struct compose_linear_attention *in,
+                                     int64_t window, struct value **y, struct value **state);
 bool compose_linear_attention(struct compose *c, const struct compose_linear_attention *in,
                               struct value **y, struct value **state);
 

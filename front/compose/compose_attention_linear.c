@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_move.h"
 
 enum {
         QUERY,
@@ -161,4 +162,76 @@ bool compose_linear_attention(struct compose *c, const struct compose_linear_att
                 c, *y, 3, (const dim_t[]){ dims[0], dim_of(l.steps), dim_of(in->heads * l.width) });
         *state = compose_cast(c, &loop.op->results[0], value_element(past ? past : in->q));
         return *y && *state;
+}
+
+/* Repeats the queries of each head for the groups that share it, where groups are more. */
+static bool queries_shared(struct compose *c, struct compose_linear_attention *l)
+{
+        const dim_t *d = l->q->type->dims;
+        const int64_t columns = dim_extent(d[2]), heads = l->heads, times = l->groups;
+
+        if (heads < 1 || times <= heads || times > NUMBER_MAX || times % heads || columns % heads)
+                return true;
+        const dim_t by_heads[4] = { d[0], d[1], dim_of(heads), dim_of(columns / heads) };
+        const dim_t each[5] = { d[0], d[1], by_heads[2], dim_of(times / heads), by_heads[3] };
+        const dim_t flat[3] = { d[0], d[1], dim_of(columns / heads * times) };
+        const struct type *t = compose_type(c, value_element(l->q), 5, each);
+        struct value *q = t ? compose_reshape(c, l->q, 4, by_heads) : NULL;
+        q = compose_spread(c, q, t, (const int64_t[]){ 0, 1, 2, 4 });
+        l->q = compose_reshape(c, q, 3, flat);
+        l->heads = times;
+        return l->q != NULL;
+}
+
+/* the part of a sequence that begins at a step; `in` has the state before it */
+static bool steps_part(struct compose *c, const struct compose_linear_attention *in, int64_t first,
+                       int64_t count, struct compose_linear_attention *part)
+{
+        struct value **const v[] = { &part->q, &part->k, &part->v, &part->decay, &part->beta };
+
+        *part = *in;
+        for (size_t i = 0; i < sizeof v / sizeof *v; i++)
+                if (*v[i] && !(*v[i] = compose_part(c, *v[i], 1, first, count)))
+                        return false;
+        return true;
+}
+
+bool compose_linear_attention_window(struct compose *c, const struct compose_linear_attention *in,
+                                     int64_t window, struct value **y, struct value **state)
+{
+        struct value *slots[LINEAR_WINDOW_MAX], *parts[LINEAR_WINDOW_MAX + 1];
+        const struct value *v[] = { in->q, in->k, in->v, in->decay, in->beta };
+        struct compose_linear_attention all = *in, part;
+        const int64_t steps = value_extent(in->q, 1), singles = compose_min(window, steps);
+        int count = 0;
+
+        for (size_t i = 0; i < sizeof v / sizeof *v; i++)
+                if (v[i] && (value_rank(v[i]) != 3 || value_extent(v[i], 1) != steps))
+                        return compose_invalid(c, "operands of %lld steps are %s", (long long)steps,
+                                               compose_text(c, v[i]->type));
+        if (window && all.past) {
+                if (value_rank(all.past) != 5 || value_extent(all.past, 0) != window)
+                        return compose_invalid(c, "the state is %s for a window of %lld",
+                                               compose_text(c, all.past->type), (long long)window);
+                all.past = compose_pick(c, all.past, 0, window - 1);
+        }
+        if (!queries_shared(c, &all))
+                return false;
+        if (!window || !steps)
+                return window ? compose_unsupported(c, "a window of no steps")
+                              : compose_linear_attention(c, &all, y, state);
+        for (int64_t at = 0; at < steps; count++) {
+                const int64_t length = at < steps - singles ? steps - singles : 1;
+                if (!steps_part(c, &all, at, length, &part) ||
+                    !compose_linear_attention(c, &part, &parts[count], &all.past))
+                        return false;
+                at += length;
+                if (at > steps - singles)
+                        slots[window - steps + at - 1] = all.past;
+        }
+        for (int64_t i = 0; i < window - singles; i++)
+                slots[i] = constant_number(c->m, all.past->type, 0);
+        *y = compose_concat(c, parts, count, 1);
+        *state = *y ? compose_stack(c, slots, (int)window, 0) : NULL;
+        return *state != NULL;
 }

@@ -160,9 +160,13 @@ bool onnx_import_linear_attention(struct onnx_import *im, struct onnx_node *n)
                                               .decay = onnx_input(n, 4),
                                               .beta = onnx_input(n, 5) };
         struct value *same[5] = { l.q, l.k, l.v, l.decay, l.beta }, *y, *state;
+        int64_t window = 0;
         float scale;
         int rule;
 
+        if (n->domain[0] &&
+            !onnx_int_range(im, n, "state_window", 0, 0, LINEAR_WINDOW_MAX, &window))
+                return false;
         if (!onnx_choice(im, n, "update_rule", rules, 3, &rule) ||
             !onnx_float(im, n, "scale", 0, &scale) ||
             !onnx_int_required(im, n, "q_num_heads", &l.heads) ||
@@ -175,6 +179,6 @@ bool onnx_import_linear_attention(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "update_rule %s %s decay and %s beta", rules[rule],
                                     l.decay ? "with" : "without", l.beta ? "with" : "without");
         l.scale = scale;
-        return compose_linear_attention(im->c, &l, &y, &state) && onnx_output(n, 0, y) &&
-               onnx_output(n, 1, state);
+        return compose_linear_attention_window(im->c, &l, window, &y, &state) &&
+               onnx_output(n, 0, y) && onnx_output(n, 1, state);
 }

@@ -108,6 +108,102 @@ bool onnx_import_multi_head_attention(struct onnx_import *im, struct onnx_node *
         return onnx_output(n, 0, result.y);
 }
 
+/* Puts the key and the value of one step, [batch, 1, columns], behind `past` steps of a cache. */
+static bool step_cached(struct onnx_import *im, struct onnx_node *n, struct compose_attention *a)
+{
+        const dim_t *d = a->past_k->type->dims, rows[4] = { d[0], d[1], dim_of(1), d[3] };
+        const struct type *step = type_tensor(im->m, value_element(a->q), 4, rows);
+        struct value *past = compose_cast(im->c, onnx_scalar(im, n, 7), E_I64);
+
+        if (!past)
+                return false;
+        if (a->past_v->type != a->past_k->type || !dim_is(d[1], a->heads) ||
+            value_element(a->past_k) != step->element ||
+            type_elements(a->k->type) != type_elements(step) ||
+            type_elements(a->v->type) != type_elements(step))
+                return onnx_invalid(im, n, "caches %s and %s for a key %s",
+                                    compose_text(im->c, a->past_k->type),
+                                    compose_text(im->c, a->past_v->type),
+                                    compose_text(im->c, a->k->type));
+        past = compose_spread(im->c, past, type_tensor(im->m, E_I64, 1, rows), NULL);
+        a->lengths = plus(im->c, past, 1);
+        a->k = compose_reshape(im->c, a->k, 4, rows);
+        a->v = compose_reshape(im->c, a->v, 4, rows);
+        if (!a->lengths || !a->k || !a->v)
+                return false;
+        a->k = compose_cache_update(im->c, a->past_k, a->k, past, 2, false);
+        a->v = compose_cache_update(im->c, a->past_v, a->v, past, 2, false);
+        a->past_k = a->past_v = NULL;
+        return a->k && a->v;
+}
+
+/* Operands query, key, value, mask_index, attention_bias, past_key, past_value,
+ * past_sequence_length, beam_width, cache_indirection, bias; results: output, present_key,
+ * present_value, qk. One step of each sequence, over a cache or (keys of rank 4) other keys. */
+bool onnx_import_decoder_attention(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *bias = onnx_input(n, 10), *scores_bias = onnx_input(n, 4);
+        struct compose_attention a = { .q = n->inputs[0],
+                                       .k = onnx_input(n, 1),
+                                       .v = onnx_input(n, 2),
+                                       .past_k = onnx_input(n, 5),
+                                       .past_v = onnx_input(n, 6) };
+        struct value *same[7] = { a.q, a.k, a.v, bias, scores_bias, a.past_k, a.past_v };
+        struct compose_attended result = { .y = NULL };
+        int64_t shares, scores;
+        float filter;
+
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 3) ||
+            !onnx_same_element(im, n, same, 7) || !attention_read(im, n, &a, &filter) ||
+            !onnx_int_range(im, n, "past_present_share_buffer", 0, 0, 1, &shares) ||
+            !onnx_int_range(im, n, "output_qk", 0, 0, 1, &scores) ||
+            !onnx_want_rank(im, n, 5, 4, 4) || !onnx_want_rank(im, n, 6, 4, 4) ||
+            (onnx_input(n, 7) && !onnx_want_integer(im, n, 7)))
+                return false;
+        if (scores || onnx_wants(n, 3) || onnx_input(n, 8) || onnx_input(n, 9))
+                return onnx_unsupported(im, n, "%s", onnx_input(n, 9) ? "beams" : "the result qk");
+        if (!a.k && !a.v && value_extent(a.q, 2) % 3 == 0) {
+                struct value *all = a.q;
+                const int64_t width = value_extent(all, 2) / 3;
+                a.q = compose_part(im->c, all, 2, 0, width);
+                a.k = a.q ? compose_part(im->c, all, 2, width, width) : NULL;
+                a.v = a.k ? compose_part(im->c, all, 2, 2 * width, width) : NULL;
+                if (!a.v)
+                        return false;
+        }
+        const int rank = a.k ? value_rank(a.k) : 0;
+        if (value_extent(a.q, 1) != 1 || !a.v || value_rank(a.v) != rank ||
+            rank != (a.past_k ? 3 : 4) || !a.past_k != !a.past_v ||
+            (shares && a.past_k && !onnx_input(n, 7)))
+                return onnx_invalid(im, n, "queries %s, keys %s %s a cache",
+                                    compose_text(im->c, a.q->type),
+                                    a.k ? compose_text(im->c, a.k->type) : "",
+                                    a.past_k ? "over" : "without");
+        const int64_t width = value_extent(a.q, 2);
+        const bool even = rank == 4 || (value_extent(a.k, 2) == width &&
+                                        value_extent(a.v, 2) == width);
+        if (bias && (value_rank(bias) != 1 || value_extent(bias, 0) < 3 * width || !even))
+                return onnx_invalid(im, n, "the bias is %s for queries of %lld",
+                                    compose_text(im->c, bias->type), (long long)width);
+        a.q = biased(im, a.q, bias, 0);
+        if (a.past_k) {
+                a.k = biased(im, a.k, bias, width);
+                a.v = biased(im, a.v, bias, 2 * width);
+        }
+        if (!a.q || !a.k || !a.v || (a.past_k && shares && !step_cached(im, n, &a)))
+                return false;
+        struct value *mask = onnx_input(n, 3);
+        int64_t keys = a.past_k ? value_extent(a.past_k, 2) + 1 : value_extent(a.k, 2);
+        if (mask && value_rank(mask) == 2)      /* of the keys so far, not of the whole cache */
+                keys = compose_min(keys, value_extent(mask, 1));
+        if (!mask_joined(im, &a, mask, scores_bias, keys, filter) ||
+            !compose_attention(im->c, &a, &result))
+                return false;
+        onnx_output(n, 1, result.k);
+        onnx_output(n, 2, result.v);
+        return onnx_output(n, 0, result.y);
+}
+
 /* keys (0) or values (1) of what stands in front, [2, batch, heads, past, size] */
 static struct value *past_of(struct onnx_import *im, struct value *past, int64_t which)
 {

@@ -176,7 +176,49 @@ def quantized_mixture(r):
         constants=r.choice([[], range(2, 13)]), expert_weight_bits=bits, normalize_routing_weights=normalize, activation_type=kind, **more)
 
 
-for number, draw in enumerate((bnb4, integer16, causal, rotary, embedding, mixture, quantized_mixture)):
+def linear(r):
+    batch, steps, groups, depth, width = r.choice([1, 2]), r.choice([1, 2, 5]), r.choice([1, 2]), r.choice([2, 4]), r.choice([2, 3])
+    heads, groups = r.choice([(groups, groups), (2 * groups, groups), (groups, 2 * groups)])
+    window, rule = r.choice([0, 1, 3, 8]), r.choice(["linear", "gated", "delta", "gated_delta"])
+    lead = (window,) if window else ()
+    operands = [small(r, batch, steps, heads * depth), small(r, batch, steps, groups * depth), small(r, batch, steps, groups * width),
+                small(r, *lead, batch, groups, depth, width) if r.random() < 0.5 else None,
+                small(r, batch, steps, groups * r.choice([1, depth])) if "gated" in rule else None, small(r, batch, steps, groups) if "delta" in rule else None]
+    more = dict(q_num_heads=heads, kv_num_heads=groups, update_rule=rule)
+    put("LinearAttention", *operands, outputs=2, expect=windowed("LinearAttention", operands, window, dict.fromkeys((0, 1, 2, 4, 5), 1), **more), **more,
+        **({"state_window": window} if window else {}))
+
+
+def decoder_step(r):
+    """over a cache as large as its sequences become, a cache that grows (which onnxruntime's MultiHeadAttention has), other keys"""
+    batch, heads, size, room = r.choice([1, 2, 3]), r.choice([1, 2, 3]), r.choice([1, 4, 8]), r.choice([4, 7])
+    op, kind, width = "DecoderMaskedMultiHeadAttention", r.choice(["shared", "shared", "packed", "grows", "others"]), heads * size
+    more = {"num_heads": heads, **({"scale": 0.3} if r.random() < 0.3 else {})}
+    q, bias = small(r, batch, 1, width), small(r, 3 * width) if kind in ("shared", "grows") and r.random() < 0.5 else None
+    k, v = (small(r, batch, heads, room, size), small(r, batch, heads, room, size)) if kind == "others" else (small(r, batch, 1, width), small(r, batch, 1, width))
+    past = r.randint(0, room - 1)
+    keys = room + 1 if kind == "grows" else room if kind == "others" else past + 1
+    mask = scores = None
+    if r.random() < 0.4:
+        mask = whole(r, batch, keys, dtype=I32, low=0, high=1)
+        mask[:, 0] = 1
+    if kind != "others" and r.random() < 0.4:
+        scores = small(r, r.choice([1, batch]), r.choice([1, heads]), 1, keys)
+    caches = [None, None] if kind == "others" else [small(r, batch, heads, room, size), small(r, batch, heads, room, size)]
+    if kind == "others":
+        put(op, q, k, v, mask, **more)
+    elif kind == "grows":
+        put(op, q, k, v, mask, scores, *caches, None, None, None, bias, outputs=3,
+            expect=lambda *_: tuple(onnxruntime_of((op, "com.microsoft", 1), "MultiHeadAttention", [q, k, v, bias, mask, scores, *caches], 3, **more)), **more)
+    else:
+        rest = [mask, scores, *caches, np.array([past], I32), None, None, bias]
+        more["past_present_share_buffer"] = 1
+        # queries, keys and values in one operand are in the operator's text; onnxruntime 1.31 fails on them
+        put(op, *([np.concatenate([q, k, v], 2), None, None] if kind == "packed" else [q, k, v]), *rest, outputs=3,
+            expect=(lambda *_: tuple(onnxruntime_of((op, "com.microsoft", 1), op, [q, k, v, *rest], 3, **more))) if kind == "packed" else None, **more)
+
+
+for number, draw in enumerate((bnb4, integer16, causal, rotary, embedding, mixture, quantized_mixture, linear, decoder_step)):
     generator = random.Random(number)
     for _ in range(DRAWS):
         draw(generator)
