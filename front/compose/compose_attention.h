@@ -96,6 +96,10 @@ struct compose_grouped_attention {
         int64_t heads, groups;
         int64_t keys;                   /* of the resulting cache, at least */
         int64_t window;                 /* keys that a query sees, with its own; 0: all */
+        struct value *pattern;          /* f32 [layouts, blocks, blocks]: what is added to scores of
+                                         * a block of positions and one of keys; heads have the
+                                         * layouts in turn. Without bias and window. Or NULL */
+        int64_t pattern_block;          /* positions of a block */
         bool causal, interleaved;
         double scale;                   /* 0: 1 / sqrt(size) */
         float softcap;

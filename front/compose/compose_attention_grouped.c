@@ -130,6 +130,26 @@ static struct value *cached(struct compose *c, const struct grouped *g, struct v
         return room ? compose_cache_update(c, room, x, g->held, 2, false) : NULL;
 }
 
+/* what the pattern adds to scores, [batch, heads, steps, keys] */
+static struct value *pattern_mask(struct compose *c, const struct grouped *g)
+{
+        struct value *pattern = g->in->pattern;
+        const double block = (double)g->in->pattern_block;
+        const double layouts = (double)value_extent(pattern, 0);
+
+        struct value *rows = compose_with(c, OP_div, g->positions, block);
+        struct value *columns = compose_with(c, OP_div, compose_iota(c, E_I64, g->keys), block);
+        struct value *heads = compose_iota(c, E_I64, g->in->heads);
+        heads = compose_with(c, OP_mod, heads, layouts);
+        if (!rows || !columns || !heads)
+                return NULL;
+        pattern = build_gather(c->b, pattern, heads, 0);
+        pattern = pattern ? build_gather(c->b, pattern, columns, 2) : NULL;
+        pattern = pattern ? build_gather(c->b, pattern, rows, 1) : NULL;
+        pattern = compose_transpose(c, pattern, (const int64_t[]){ 1, 0, 2, 3 });
+        return compose_cast(c, pattern, value_element(g->in->q));
+}
+
 /* -inf for keys that lie before a query's window, else 0: [batch, 1, steps, keys]; and the bias of
  * the scores */
 static bool mask_make(struct compose *c, const struct grouped *g, struct value **mask)
@@ -140,7 +160,9 @@ static bool mask_make(struct compose *c, const struct grouped *g, struct value *
                           *f = type_tensor(c->m, e, 4, dims);
         struct value *bias = g->in->bias;
 
-        *mask = bias;
+        *mask = g->in->pattern ? pattern_mask(c, g) : bias;
+        if (g->in->pattern)
+                return *mask != NULL;
         if (bias && value_rank(bias) != 4)
                 return compose_invalid(c, "the bias of the scores is %s, want rank 4",
                                        type_text(c->arena, c->m, bias->type));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* com.microsoft operators of transformers: Attention, MultiHeadAttention, RotaryEmbedding,
- * MRotaryEmbedding, EmbedLayerNormalization, also quantized, and the gates of linear attention. */
+/* com.microsoft operators of transformers: Attention, MultiHeadAttention and a decoder's
+ * step of it, GroupQueryAttention, RotaryEmbedding, MRotaryEmbedding, EmbedLayerNormalization, also
+ * quantized, and the gates of linear attention. */
 #include <string.h>
 
 #include "front/onnx/onnx_helpers.h"

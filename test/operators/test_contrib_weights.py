@@ -6,10 +6,12 @@ import random
 import sys
 
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from cases import check, collection, group_name, onnxruntime_of  # noqa: E402
+from cases import Case, check, collection, group_name, model_of, node_of, onnxruntime_of  # noqa: E402
 from test_opsets import F16, F32, I16, I32, I64, I8, U8, x  # noqa: E402
 
 DRAWS = 30
@@ -218,7 +220,47 @@ def decoder_step(r):
             expect=(lambda *_: tuple(onnxruntime_of((op, "com.microsoft", 1), op, [q, k, v, *rest], 3, **more))) if kind == "packed" else None, **more)
 
 
-for number, draw in enumerate((bnb4, integer16, causal, rotary, embedding, mixture, quantized_mixture, linear, decoder_step)):
+def shared_buffers(op, operands, **more):
+    """what onnxruntime makes where results 1 and 2 lie where operands 3 and 4 do"""
+    node, given, constants = node_of(Case(op, operands, set(), 3, more, None, ""), "com.microsoft", "n")
+    model = model_of([node], given, constants, [onnx.helper.make_empty_tensor_value_info(o) for o in node.output], "com.microsoft", 1)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    binding, values = session.io_binding(), {name: onnxruntime.OrtValue.ortvalue_from_numpy(v.copy()) for name, v in given.items()}
+    for name, v in values.items():
+        binding.bind_ortvalue_input(name, v)
+    binding.bind_output(node.output[0])
+    for result, operand in zip(node.output[1:], node.input[3:5]):
+        binding.bind_ortvalue_output(result, values[operand])
+    session.run_with_iobinding(binding)
+    return tuple(np.array(v.numpy()) for v in (binding.get_outputs()[0], values[node.input[3]], values[node.input[4]]))
+
+
+def sparse(r):
+    """a first call, or one that goes on"""
+    groups, size, blocks, layouts = r.choice([1, 2]), r.choice([8, 16]), r.choice([2, 3]), r.choice([1, 2])
+    heads, t, room = groups * r.choice([2, 4]), r.choice([F32, F32, F16]), 16 * blocks
+    first = r.random() < 0.5
+    total = r.randint(1, room) if first else r.randint(2, room)
+    steps, batch = total if first else 1, r.choice([1, 2])
+    seen = [[[c for c in range(row + 1) if c == row or r.random() < 0.6] for row in range(blocks)] for _ in range(layouts)]
+    columns = [sum(rows, []) for rows in seen]
+    starts = np.array([np.cumsum([0] + [len(row) for row in rows]) for rows in seen], I32)
+    most = max(map(len, columns))
+    packed, more = r.random() < 0.3, dict(num_heads=heads, kv_num_heads=groups, sparse_block_size=16)
+    q = small(r, batch, steps, (heads + (2 * groups if packed else 0)) * size, dtype=t)
+    k, v = (None, None) if packed else (small(r, batch, steps, groups * size, dtype=t), small(r, batch, steps, groups * size, dtype=t))
+    caches = [None, None]
+    if size == 16 and r.random() < 0.6:
+        more.update(do_rotary=1, rotary_interleaved=r.randint(0, 1))
+        caches = [small(r, room, size // 2, dtype=t), small(r, room, size // 2, dtype=t)]
+    if r.random() < 0.3:
+        more["scale"] = 0.4
+    operands = [q, k, v, small(r, batch, groups, room, size, dtype=t), small(r, batch, groups, room, size, dtype=t), starts,
+                np.array([c + [-1] * (most - len(c)) for c in columns], I32), np.array([total], I32), np.full(batch, total, I32), *caches]
+    put("SparseAttention", *operands, constants=[5, 6, 7], outputs=3, expect=lambda *_: shared_buffers("SparseAttention", operands, **more), **more)
+
+
+for number, draw in enumerate((bnb4, integer16, causal, rotary, embedding, mixture, quantized_mixture, linear, decoder_step, sparse)):
     generator = random.Random(number)
     for _ in range(DRAWS):
         draw(generator)
