@@ -12,8 +12,8 @@ struct c_spelling {
                                          * place */
         const char *definition;         /* of the function that `text` calls, from its result type
                                          * on; or NULL */
-        const char *gcc_optimize; /* what gcc must not do, besides what the target says, to kernels
-                                   * that have it; or NULL */
+        const char *gcc_optimize;       /* what gcc must not do, besides what the target says, to
+                                         * kernels that have it; or NULL */
 };
 
 /* in a target: its rows are those of an array of struct c_spelling */

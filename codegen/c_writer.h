@@ -49,8 +49,8 @@ struct c_writer;
 struct c_dialect {
         const char *inlined;            /* before small functions: "static inline " */
         const char *restricted;         /* "restrict " */
-        bool is_device; /* kernels run elsewhere, in grid form, and weights lie there; what
-                         * is printed is C++ as well */
+        bool is_device;                 /* kernels run elsewhere, in grid form, and weights lie
+                                         * there; what is printed is C++ as well */
         void (*reserve)(struct c_writer *w);              /* words of the language */
         void (*check)(struct c_writer *w);                /* options and programs that it does not
                                                            * have */
@@ -114,8 +114,8 @@ struct c_writer {
         bool in_run;                    /* printing main */
         struct loop_function *kernel;   /* that is printed, and the tasks that it launches */
         struct text tasks;
-        const struct loop_stmt *launch; /* of the task that is printed, inside its kernel; or NULL
-                                         */
+        const struct loop_stmt *launch; /* of the task that is printed, inside its kernel; or
+                                         * NULL / */
         bool has_tasks;
         int tasks_level;                /* the lowest that has */
 

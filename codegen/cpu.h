@@ -36,8 +36,9 @@ struct cpu_needs {
         struct cpu_leaf leaves[CPU_LEAVES];       /* the first is leaf 1 */
         int count;
         uint32_t saved;                 /* of XCR0: registers that the operating system must save */
-        uint64_t capabilities; /* of ARM and RISC-V, as Linux has them: getauxval(AT_HWCAP), and
-                                * from CPU_SECOND_WORD on AT_HWCAP2 */
+        uint64_t capabilities;          /* of ARM and RISC-V, as Linux has them:
+                                         * getauxval(AT_HWCAP), and from CPU_SECOND_WORD on
+                                         * AT_HWCAP2 */
         unsigned word;                  /* of the programs that those are for: 32 or 64 bits */
 };
 extern const struct cpu_needs cpu_needs_none;

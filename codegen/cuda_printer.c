@@ -27,7 +27,7 @@ static void check(struct c_writer *w)
         if (w->cuda->fails)
                 w->workspace_size = w->cuda->status_at + target_workspace_align(w->options->target);
         w->cuda->fails = false;         /* cuda_run.c sets it where a kernel that can fail is called
-                                         */
+                                         * / */
         w->copies_memory = true;
 }
 

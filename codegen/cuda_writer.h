@@ -21,7 +21,7 @@ struct cuda_phase {
                                          * front has ended */
         const struct loop_stmt *made[PRODUCTS_MAX];       /* warp-group MMA under way at the
                                                            * statement that is printed, oldest first
-                                                           */
+                                                           * / */
         int made_count;
 };
 
@@ -34,7 +34,7 @@ struct cuda_product {
         bool transposed;                /* words of w are outputs of one channel */
         bool scales;                    /* it scales sums */
         bool row;                       /* its sums are those of one row, of which lanes have parts
-                                         */
+                                         * / */
         bool of_sums;                   /* x are sums in fragments, not memory */
 };
 

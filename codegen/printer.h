@@ -44,7 +44,7 @@ struct print_options {
         const char *trace;              /* the file of a trace, for which there is a table of the
                                          * calls; NULL: none is */
         const struct print_kernel *kernels;       /* with trace: the calls, in the order of the text
-                                                   */
+                                                   * / */
         int kernel_count;
         int threads;                    /* parallel loops run on that many; 1 or less: as plain
                                          * loops */

@@ -197,8 +197,8 @@ void npy_write(FILE *file, enum element e, int rank, const int64_t *dims, const 
         while ((10 + text.length + 1) % 64)     /* data begins at a multiple of that */
                 text_add(&text, " ");
         text_add(&text, "\n");
-        fwrite("\x93NUMPY\1", 1, 8, file);      /* version 1.0: its last byte is the literal's end
-                                                 */
+        fwrite("\x93NUMPY\1", 1, 8, file);      /* version 1.0: its last byte is the literal's
+                                                 * end / */
         fputc((int)(text.length & 0xff), file);
         fputc((int)(text.length >> 8), file);
         fwrite(text.data, 1, text.length, file);

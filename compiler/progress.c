@@ -93,7 +93,7 @@ static void draw(double now)
                 add(&d, " left");
         }
         size_t width = terminal_width() - 1;    /* the last column makes some terminals go on below
-                                                 */
+                                                 * / */
         if (line.terminal && d.length - start > width)
                 d.length = start + width;
         if (!line.terminal) {           /* the same line again says nothing */

@@ -15,14 +15,13 @@ struct packed_work {
         int64_t channels, blocks, inner;        /* of a group: words of channels, blocks of x, words
                                                  * in a block */
         int64_t word;                           /* bytes of x in a word */
-        int64_t outputs, panels, panel;         /* of a group: outputs stored, panels; outputs of a
-                                                 * panel */
+        int64_t outputs, panels, panel; /* of a group: outputs stored, panels; outputs of a panel */
         int64_t weight;                         /* bytes of w in a word */
         int group;                              /* channels of a word */
         enum element sum;
         const struct multiply *multiply;        /* of the target, for such words */
-        bool skips;                             /* windows of one position each, which strides set
-                                                 * apart; x in whole lines of floats */
+        bool skips;                     /* windows of one position each, which strides set apart; x
+                                         * in whole lines of floats */
         /* positions; offsets; positions of x that are read */
         int64_t extent[RANK_MAX], window[RANK_MAX], read[RANK_MAX];
 };

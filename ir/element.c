@@ -111,8 +111,7 @@ static uint64_t to_short(double value, int exponent_bits, int fraction_bits)
                 kept = fraction >> drop;
         uint64_t rest = fraction & ((UINT64_C(1) << drop) - 1), half = UINT64_C(1) << (drop - 1);
         if (rest > half || (rest == half && kept & 1))
-                kept++;                                 /* may carry into the exponent: that is
-                                                         * right */
+                kept++;                 /* may carry into the exponent: that is right */
         return sign | (kept > infinity ? infinity : kept);
 }
 
@@ -171,8 +170,7 @@ void element_store(enum element e, void *data, size_t index, union scalar value)
         case E_BF16: bits = to_short(value.f, 8, 7); break;
         case E_TF32: bits = to_short(value.f, 8, 10) << 13; break;
         case E_BOOL: bits = value.u != 0; break;
-        default: bits = value.u; break;                 /* integers wrap; i and u share their
-                                                         * bits */
+        default: bits = value.u; break; /* integers wrap; i and u share their bits */
         }
         for (size_t i = 0; i < bytes; i++)
                 p[i] = (unsigned char)(bits >> 8 * i);

@@ -51,8 +51,8 @@ struct block {
         /* of blocks of keys */
         struct emit_place best, sum, products;
         struct band band;
-        struct loop_expr *panels, *key;                   /* of the first product in the block of
-                                                           * columns; its first column */
+        struct loop_expr *panels, *key; /* of the first product in the block of columns; its first
+                                         * column */
 };
 
 /* of scores, and of all that is computed from them but shares that are rounded */

@@ -41,12 +41,12 @@ struct circular_buffer {
                                          * columns, which readers of the value need one after the
                                          * other; 0: none */
         int64_t rows, kept;             /* rows of the value; those that the buffer holds at a time
-                                         */
+                                         * / */
         int64_t columns, width;         /* columns of the value; those of a patch. Without patches
                                          * 1: all columns are like channels */
         int64_t computed;               /* columns, by all patches */
-        int64_t least[AXES];             /* reach in the first iteration, end of the first patch's
-                                          * columns: later ones are larger */
+        int64_t least[AXES];            /* reach in the first iteration, end of the first patch's
+                                         * columns: later ones are larger */
         double flops;                   /* to compute the value once from the buffers before */
         struct need reads[AXES][BUFFERS_MAX];     /* what a row (a column) of this buffer needs of
                                                    * each buffer before it */
@@ -54,15 +54,15 @@ struct circular_buffer {
         struct loop_expr *from, *to;    /* the first column of the patch, and the one behind its
                                          * last */
         struct loop_variable *made;     /* how many rows are computed so far */
-        struct loop_expr *reach; /* how many are to be computed by the end of this iteration, if
-                                  * the value has so many */
+        struct loop_expr *reach;        /* how many are to be computed by the end of this iteration,
+                                         * if the value has so many */
 };
 
 struct circular_buffers {
         struct circular_buffer list[BUFFERS_MAX];       /* the last is the kernel's result */
         int count;
-        int64_t before; /* iterations before the first row of the result: buffers fill row
-                         * by row, too */
+        int64_t before;                 /* iterations before the first row of the result: buffers
+                                         * fill row by row, too */
         int64_t patch;                  /* columns of the result that are computed at a time; 0:
                                          * all */
         double scale[AXES];

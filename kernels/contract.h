@@ -70,8 +70,8 @@ struct tile {
         int64_t row_step, column_step;  /* in x, from one position to the next */
         int64_t width;                  /* of a panel: elements of w for one word and offset */
         struct loop_variable *sums;     /* [split * rows * columns][vectors] */
-        struct loop_variable *run; /* the same, of words that products go to before they go to the
-                                    * sums; NULL: they go there at once */
+        struct loop_variable *run;      /* the same, of words that products go to before they go to
+                                         * the sums; NULL: they go there at once */
         struct loop_expr *w_base, *prefetch_base;         /* in w; NULL: nothing is fetched */
 };
 

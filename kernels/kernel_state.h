@@ -27,7 +27,7 @@ struct kernel_state {
         struct arena *arena;
         struct schedule_registers schedule;     /* preset where the schedule is one of a grid */
         const struct schedule_grid *grid;       /* the words of such a one; NULL: it is of registers
-                                                 */
+                                                 * / */
         const struct target *target;    /* of the width that the schedule asks for */
         int lanes;                      /* of its vectors */
         bool has_fma;
@@ -48,8 +48,8 @@ struct kernel_state {
         struct value *pool_result;      /* of such a reduction: what is made of that, which is what
                                          * y stores; or NULL */
         struct loop_buffer *xs, *ws, *ys;
-        bool between; /* ys lies between two contractions of one kernel: it is not the
-                       * kernel's result */
+        bool between;                   /* ys lies between two contractions of one kernel: it is not
+                                         * the kernel's result */
         struct prologue *prologue;      /* computes or gathers x in strips (xs is such memory), or
                                          * NULL */
         int rank;                       /* of x and y */

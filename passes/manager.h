@@ -30,12 +30,13 @@ struct pipeline_options {
         const char *passes;             /* comma list; NULL: the default of `level` */
         int level;                      /* -O0 .. -O3 */
         const char *print_after, *print_before;         /* a pass, "all", or NULL; to standard error
-                                                         */
+                                                         * / */
         const char *dump_dir;           /* numbered files after every pass; NULL: none */
         const struct target *
-                neutral; /* that the passes up to the last of quantize and its kind, or shift_scales
-                          * (all, where none is among them), are for, so that one calibration, or
-                          * one choice of weights, serves all targets; NULL: as the others */
+                neutral;                /* that the passes up to the last of quantize and its kind,
+                                         * or shift_scales (all, where none is among them), are for,
+                                         * so that one calibration, or one choice of weights, serves
+                                         * all targets; NULL: as the others */
         bool verify;
         bool check;                     /* compare before and after each pass on random inputs */
         bool time, stats;               /* reports to standard error */

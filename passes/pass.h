@@ -40,7 +40,7 @@ struct pass_context {
         int threads;                    /* that generated code may use; 1: no threading code at
                                          * all */
         bool narrow_sums;               /* shift_scales: sums that others are added to have 16 bits
-                                         */
+                                         * / */
         enum element precision;         /* that contractions read: E_F32 (0 too), E_BF16, E_F16 or
                                          * E_TF32 */
         bool memory;                    /* the goal is little memory rather than speed */
@@ -62,7 +62,7 @@ struct pass_context {
         const struct quantize_policy *quantize;   /* --quantize (passes/quantize/quantize.h); or
                                                    * NULL */
         const struct sampler *sampler;  /* samples to look at (passes/calibrate/sampler.h); or NULL
-                                         */
+                                         * / */
 };
 
 enum pass_level { LEVEL_TENSOR, LEVEL_LOWER, LEVEL_LOOP };

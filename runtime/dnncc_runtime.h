@@ -71,7 +71,7 @@ void dnncc_threads_observe(void (*see)(const void *caller, int index, bool begin
 #define DNNCC_KERNEL_1
 struct dnncc_kernel_1 {
         const char *name, *nodes;       /* of the function; the nodes of the model that it computes
-                                         */
+                                         * / */
         double flops;                   /* operations on floats in a call */
         uint64_t bytes;                 /* read and written by a call */
         uint64_t workspace;             /* of the workspace (and regions) in use meanwhile */

@@ -270,8 +270,7 @@ static void send(struct worker *w, enum state state)
 {
         if (atomic_exchange_explicit(&w->state, (int)state, memory_order_acq_rel) != ASLEEP)
                 return;
-        pthread_mutex_lock(&w->mutex);            /* it is asleep for good, or not yet going to
-                                                   * sleep */
+        pthread_mutex_lock(&w->mutex);  /* it is asleep for good, or not yet going to sleep */
         pthread_mutex_unlock(&w->mutex);
         pthread_cond_signal(&w->wake);
 }

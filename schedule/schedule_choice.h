@@ -12,8 +12,8 @@
 struct schedule_machine {
         const struct target *target;
         int threads;
-        bool cold;                              /* constants come from memory in every run
-                                                 * (schedule_is_cold) */
+        bool cold;                      /* constants come from memory in every run
+                                         * (schedule_is_cold) */
         const struct stream_memo **memo;        /* of an accelerator's tiles
                                                  * (engines/stream/stream_memo.h); NULL: none is
                                                  * kept */

@@ -35,10 +35,8 @@ struct checker {
         bool said[RULES_MOST];                  /* of this instruction */
         struct running running;
         unsigned char *state[MACHINE_MEMORIES]; /* IS_.. of each element */
-        int64_t last[MACHINE_STAGES];           /* 1 + number of the last instruction of each
-                                                 * stage */
-        struct races *races;                    /* NULL: a token was missing, so no order is
-                                                 * known */
+        int64_t last[MACHINE_STAGES];   /* 1 + number of the last instruction of each stage */
+        struct races *races;            /* NULL: a token was missing, so no order is known */
 };
 
 void check_report(struct checker *c, const char *name, const char *format, ...)

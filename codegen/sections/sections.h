@@ -30,7 +30,7 @@ struct overlay {
         int64_t activation_bytes;       /* what is not said by an option */
         int number_bytes;               /* of a number in memory */
         int pool_rows;                  /* rows of a convolution that a pool behind it can wait for
-                                         */
+                                         * / */
         int64_t extent;                 /* the most rows, columns or channels of a volume */
 };
 
@@ -181,9 +181,9 @@ struct section_plan {
         struct arena *arena;
         int64_t memory;                 /* bytes there are */
         const int *order, *time;        /* steps by time, and the other way round */
-        int64_t *kept; /* of each storage: the first rows, which stay in activation memory from when
-                        * they are made to when they are read for the last time; the others, its
-                        * tail, lie in DDR */
+        int64_t *kept;                  /* of each storage: the first rows, which stay in activation
+                                         * memory from when they are made to when they are read for
+                                         * the last time; the others, its tail, lie in DDR */
         int *until;                     /* of each storage: the last time that its tail is in
                                          * activation memory, too; -1: never */
         int *again;                     /* of each storage: the time of a reader from which on it is

@@ -14,7 +14,7 @@ struct placing {
         struct item **list;
         int count;
         bool *there;                    /* of each storage: its kept rows, its tail, its tail again
-                                         */
+                                         * / */
 };
 
 static int by_time(const void *x, const void *y)

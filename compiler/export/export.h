@@ -9,10 +9,10 @@
 #include "ir/tensor/tensor.h"
 
 struct export_options {
-        const char *version; /* of dnncc */
-        FILE *data; /* receives the elements of large constants; NULL: they stand
-                                         * in the model */
-        const char *data_name; /* of that file, without a folder */
+        const char *version;            /* of dnncc */
+        FILE *data;                     /* receives the elements of large constants; NULL: they
+                                         * stand in the model */
+        const char *data_name;          /* of that file, without a folder */
 };
 
 /* Bytes of elements that the model would hold; beyond EXPORT_WITHIN a model of one file is not

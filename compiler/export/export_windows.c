@@ -7,9 +7,9 @@
 #include "compiler/export/exporter.h"
 
 enum {
-        SLICED = 9, /* sums of windows up to here are added up one by one, exactly
-                                         * as here */
-        SLICED_MOST = 1024, /* where there is no other way */
+        SLICED = 9,                     /* sums of windows up to here are added up one by one,
+                                         * exactly as here */
+        SLICED_MOST = 1024,             /* where there is no other way */
         SPATIAL_MOST = 3 /* dimensions of a pool that runtimes have */
 };
 

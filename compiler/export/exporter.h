@@ -10,7 +10,7 @@
 struct made {
         const char *name;
         const struct type *type;
-        bool named; /* the name is final: of an input, an output or an
+        bool named;                     /* the name is final: of an input, an output or an
                                          * initializer */
 };
 
@@ -68,16 +68,16 @@ struct export
         struct diag *diag;
         struct map *names, *node_names; /* in use, with how often they were asked for; only nodes'
                                          * come back when the model is read */
-        struct map *small; /* initializers of few bytes, by type and bytes */
+        struct map *small;              /* initializers of few bytes, by type and bytes */
         struct initializer *initializers, **initializers_end;
-        struct graph *graph; /* nodes go to its end */
-        struct node *last; /* the one made last: attributes go there */
-        const struct op *op; /* being written */
-        struct plan *plans; /* op->number - PLANNED is an index */
+        struct graph *graph;            /* nodes go to its end */
+        struct node *last;              /* the one made last: attributes go there */
+        const struct op *op;            /* being written */
+        struct plan *plans;             /* op->number - PLANNED is an index */
         int plan_count;
-        int opset; /* what the nodes so far need */
-        const char *domain; /* beside ONNX's, of some node; or NULL */
-        const char *refused; /* ", "-separated, or NULL */
+        int opset;                      /* what the nodes so far need */
+        const char *domain;             /* beside ONNX's, of some node; or NULL */
+        const char *refused;            /* ", "-separated, or NULL */
         int refused_count;
 };
 
@@ -97,14 +97,14 @@ struct plan {
         struct per_axis scale, zero, zero_w; /* of quantizations, and of integer products */
         struct per_axis bias;           /* of `product`, by which an addition is its bias */
         const struct op *product;
-        int axis; /* of Softmax */
-        double alpha, epsilon; /* of LeakyRelu, of LayerNormalization */
-        double low, high; /* of Clip */
+        int axis;                       /* of Softmax */
+        double alpha, epsilon;          /* of LeakyRelu, of LayerNormalization */
+        double low, high;               /* of Clip */
         bool has_low, has_high, has_bias;
-        bool full; /* of an element-wise one: the first operand is wanted as it
+        bool full;                      /* of an element-wise one: the first operand is wanted as it
                                          * is, since no other has all extents; AveragePool: counts
                                          * what is around, too */
-        int leading; /* the operand whose leading extents of 1 are written; -1:
+        int leading;                    /* the operand whose leading extents of 1 are written; -1:
                                          * none */
 };
 

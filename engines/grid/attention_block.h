@@ -31,7 +31,7 @@ struct block {
                                          * tile that they multiply */
         struct loop_expr *group, *first, *warp;   /* first: row of the block */
         struct loop_expr *number, *key_at;        /* of the iteration; the warp's first column of it
-                                                   */
+                                                   * / */
 };
 
 static inline int64_t columns_of(const struct block *b)

@@ -70,8 +70,8 @@ struct own {
         struct loop_buffer *values;
         struct loop_expr *lane, *first, *pair;            /* its number; its first row of eight, and
                                                            * column */
-        struct loop_expr *i, *at, *row;                   /* number of its row, which of all warps'
-                                                           * rows, of the result */
+        struct loop_expr *i, *at, *row; /* number of its row, which of all warps' rows, of the
+                                         * result */
 };
 
 static void move_own(struct block *b, enum loop_stmt_kind kind, const struct own *o)

@@ -449,8 +449,8 @@ static void write_results(struct block *b)
         else
                 write_result(b, d, all, sum);
         end_scopes(b, 3);
-        row_store_values(b, warp);          /* most warps are idle here, so they store the cache of
-                                             * values */
+        row_store_values(b, warp);      /* most warps are idle here, so they store the cache of
+                                         * values */
         emit_end(e);
 }
 

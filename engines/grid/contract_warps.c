@@ -377,7 +377,7 @@ static void add_up(struct warps *w)
         }
         for (int64_t i = first; i < ahead; i++)
                 warps_add(w, STMT_COMMIT, 0);         /* an empty batch, because waits count batches
-                                                       */
+                                                       * / */
         warps_add(w, STMT_WAIT, ahead - 1);
         struct loop_expr *iteration = emit_for(e, "iteration", number(e, 0), number(e, iterations)),
                          *of_all = warps_iteration(w, iteration);

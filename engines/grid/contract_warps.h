@@ -14,7 +14,7 @@ struct warp_tile {
         int warps, panels;              /* warps that share the positions of a panel; panels of a
                                          * block. It has warps * panels warps */
         int stages;                     /* iterations whose operands lie in shared memory at a time
-                                         */
+                                         * / */
         int words;                      /* of channels that an iteration multiplies */
         int parts;                      /* blocks that share the channels of a tile (split-K) */
         int rows;                       /* positions of a fragment */

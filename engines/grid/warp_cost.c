@@ -33,8 +33,8 @@ enum {
         LANES = 32,
         LANE_REGISTERS = 255,           /* registers that an instruction can name (CUDA C
                                          * Programming Guide, compute capabilities) */
-        REGISTER_UNIT = 8,              /* registers are allocated to a lane in units of this size
-                                         */
+        REGISTER_UNIT = 8,              /* registers are allocated to a lane in units of this
+                                         * size / */
         BLOCKS = 32                     /* blocks that are resident on a multiprocessor at most */
 };
 
@@ -310,7 +310,7 @@ double warps_row_attention_cost(const struct target *t, const struct row_attenti
                 OF_COPY = 5,            /* instructions to copy a word into the cache of keys and
                                          * values */
                 OF_BLOCK = 150,         /* instructions to begin, and to combine what the warps have
-                                         */
+                                         * / */
                 STEPS = 5               /* values that are handed on through shared memory, one
                                          * after the other */
         };

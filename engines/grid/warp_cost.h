@@ -21,7 +21,7 @@ struct warp_work {
         double x_copies, w_copies;      /* copies of 16 bytes that a lane starts in an iteration, of
                                          * x and of weights */
         double instructions;            /* that a warp issues in an iteration besides MMA and copies
-                                         */
+                                         * / */
         bool windows;                   /* where a position's row begins depends on offsets of a
                                          * window, and on a border */
         double rows;                    /* positions whose sums a warp has */
@@ -38,10 +38,10 @@ struct warp_work {
         double fused_pool;              /* positions that a lane reduces over, so that results are
                                          * not stored; 0: it stores them */
         double columns;                 /* outputs of a block that lanes reduce so */
-        bool cold;                      /* operands come from memory, not from L2 (warps_are_cold)
-                                         */
+        bool cold;                      /* operands come from memory, not from L2
+                                         * (warps_are_cold) / */
         int stages;                     /* iterations whose operands lie in shared memory at a time
-                                         */
+                                         * / */
         int warps, registers;           /* warps of a block; registers of a lane */
         int64_t shared;                 /* bytes of shared memory of a block */
 };
@@ -75,8 +75,8 @@ struct attention_work {
         struct warp_work of;            /* an iteration goes over a block of keys; its instructions
                                          * are all but loads of operands and MMA */
         double once;                    /* instructions of a warp outside of the iterations */
-        double first;                   /* bytes that a block waits for before its first iteration
-                                         */
+        double first;                   /* bytes that a block waits for before its first
+                                         * iteration / */
         double scores;                  /* share of an iteration's MMA that makes scores, from 0 to
                                          * 1 */
 };

@@ -9,8 +9,7 @@
 #include "kernels/kernel_state.h"
 
 struct warps {
-        struct kernel_state s;                 /* first, because its functions get a pointer to it
-                                                */
+        struct kernel_state s;          /* first, because its functions get a pointer to it / */
         struct warp_tile tile;
         int64_t groups;                 /* of the convolution */
         int64_t blocks;                 /* of channels of x in a group */
@@ -26,15 +25,15 @@ struct warps {
         struct loop_buffer *added;      /* in shared memory: the residual; or NULL */
         struct loop_expr *group, *position, *panel;       /* of the block: its group, its first
                                                            * position, its first panel in the group
-                                                           */
+                                                           * / */
         struct loop_expr *part;         /* of the block: which part of the iterations it does */
         struct loop_expr *number;       /* of the block in its cluster */
         struct loop_buffer
                 *partial; /* partial sums of all parts, [parts, groups, positions, outputs] in whole
                            * tiles; of a cluster, or if a block pools, those of its tile, [blocks
                            * across, parts, panels, positions, outputs] */
-        struct emit_place kept;         /* the results in `partial` of an output that a lane pools
-                                         */
+        struct emit_place kept;         /* the results in `partial` of an output that a lane
+                                         * pools / */
 };
 
 /* ---- contract_warps.c ---- */

@@ -19,29 +19,29 @@
  * columns. */
 struct stream_work {
         int64_t inputs, outputs;                /* blocks */
-        bool apart;                             /* each block of outputs reads the block of inputs
-                                                 * of its number */
+        bool apart;                     /* each block of outputs reads the block of inputs of its
+                                         * number */
         int64_t extent[2], window[2], strides[2], dilations[2];   /* extent: of the results */
-        bool pool;                              /* the results are the largest of windows of sums:
-                                                 * `convolved` are those */
+        bool pool;                      /* the results are the largest of windows of sums:
+                                         * `convolved` are those */
         int64_t convolved[2], pool_window[2], pool_strides[2], pool_pads[2];
-        int64_t read[2], pad[2];                /* of x as it lies in memory; zeros before it that
-                                                 * loads put there */
-        int64_t added;                          /* elements of sums that are loaded for each block
-                                                 * of outputs of a tile */
-        int64_t immediates, tensors;            /* operations on each element of sums; with another
-                                                 * one as their operand */
-        int64_t held, activations;              /* of a machine that activates: elements of whole
-                                                 * values; of each element of sums */
+        int64_t read[2], pad[2];        /* of x as it lies in memory; zeros before it that loads put
+                                         * there */
+        int64_t added;                  /* elements of sums that are loaded for each block of
+                                         * outputs of a tile */
+        int64_t immediates, tensors;    /* operations on each element of sums; with another one as
+                                         * their operand */
+        int64_t held, activations;      /* of a machine that activates: elements of whole values; of
+                                         * each element of sums */
         bool single;                            /* all weights are one block */
-        int64_t joined;                         /* bytes of other values that are multiplied by one
-                                                 * block each, and added */
-        int64_t joined_blocks;                  /* ... so many of them by blocks of their own for
-                                                 * each block of outputs */
-        int64_t around;                         /* elements of sums that are held all the time, and
-                                                 * stored around the result */
-        int64_t fixed;                          /* elements that are multiplied by a block for each
-                                                 * block of outputs, and added */
+        int64_t joined;                 /* bytes of other values that are multiplied by one block
+                                         * each, and added */
+        int64_t joined_blocks;          /* ... so many of them by blocks of their own for each block
+                                         * of outputs */
+        int64_t around;                 /* elements of sums that are held all the time, and stored
+                                         * around the result */
+        int64_t fixed;                  /* elements that are multiplied by a block for each block of
+                                         * outputs, and added */
 };
 
 struct stream_cost {

@@ -18,7 +18,7 @@
 struct contracting {
         struct loop_program *program;
         struct map *made, *rounded;     /* by variable: the let that makes it; that of whole numbers
-                                         */
+                                         * / */
         struct map *averages;           /* passes/vectorize/averages.h */
         struct pending { const struct loop_stmt *let; struct pending *next; } *pending;
         int count;

@@ -25,14 +25,14 @@ enum { POOL = 2 };                      /* rows and columns of a window of resul
 struct matrix { struct loop_buffer *buffer; int64_t tile, element; struct loop_expr *start; };
 
 struct tiles {
-        struct kernel_state s;                 /* first: its functions get this; of the target's own
-                                                * width, for transforms */
+        struct kernel_state s;          /* first: its functions get this; of the target's own width,
+                                         * for transforms */
         const struct target *wide;      /* of products: of the width that the schedule asks for */
         const struct winograd *f;
         int elements;                   /* of a square */
         int64_t rows, columns, all;     /* tiles of an image, tiles of all images */
-        struct tiling batch, block; /* all tiles in batches, tiles of a large batch in register
-                                     * tiles */
+        struct tiling batch, block;     /* all tiles in batches, tiles of a large batch in register
+                                         * tiles */
         int64_t channels, width, panel_size, panels; /* outputs of a panel, elements of w in it;
                                                       * panels of an element */
         struct matrix v, m;

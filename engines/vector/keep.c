@@ -23,8 +23,8 @@
 
 struct keeping {
         struct arena *arena, *scratch;  /* of the program; of the pass */
-        struct map *last;               /* by vector: the statement of the block that uses it last
-                                         */
+        struct map *last;               /* by vector: the statement of the block that uses it
+                                         * last / */
         struct loop_stmt *now;
         int count;
 };

@@ -20,8 +20,8 @@ struct index_uses {
         struct loop_buffer *buffer;
         int uses;                       /* of the variable, of any kind */
         int places;                     /* uses as a subscript, or a number behind */
-        bool own;                       /* the element at the index itself is accessed for certain
-                                         */
+        bool own;                       /* the element at the index itself is accessed for
+                                         * certain / */
         bool several;                   /* buffers */
 };
 

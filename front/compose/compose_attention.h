@@ -80,8 +80,8 @@ struct value *compose_attention_present(struct compose *c, struct value *k, stru
 /* Attention over a cache (compose_attention_grouped.c): keys and values of this call are put behind
  * those that each sequence has. */
 struct compose_grouped_attention {
-        struct value *q; /* [batch, steps, heads * size], or, where k and v are
-                          * NULL, (heads + 2 * groups) * size: queries, keys, values */
+        struct value *q;                /* [batch, steps, heads * size], or, where k and v are NULL,
+                                         * (heads + 2 * groups) * size: queries, keys, values */
         struct value *k, *v;            /* [batch, steps, groups * size] */
         struct value *past_k, *past_v;  /* the cache, [batch, groups, room, size]; or NULL */
         struct value *last;             /* integers [batch]: the last position of each sequence,
@@ -89,9 +89,9 @@ struct compose_grouped_attention {
         struct value *cosine, *sine;    /* [positions, turned / 2], by which queries and keys are
                                          * turned; NULL: they are not */
         struct value *positions;        /* of the steps, i64 [batch, steps]; NULL: behind the cache
-                                         */
+                                         * / */
         struct value *bias;             /* of scores, [batch or 1, heads or 1, steps, keys]; or NULL
-                                         */
+                                         * / */
         struct value *sink;             /* as of compose_attention */
         int64_t heads, groups;
         int64_t keys;                   /* of the resulting cache, at least */

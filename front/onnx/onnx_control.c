@@ -155,8 +155,7 @@ static bool run_time_if(struct onnx_import *im, struct onnx_node *n, struct valu
                                     count);
         const struct type **types = arena_array(im->arena, (size_t)count, sizeof *types);
         for (int i = 0; i < count; i++)
-                types[i] = c->type;             /* any, until the branches have said what they
-                                                 * yield */
+                types[i] = c->type;     /* any, until the branches have said what they yield */
         struct op *op = op_build_results(&im->b, OP_if, &c, 1, NULL, types, count, 2);
         if (!op)
                 return false;

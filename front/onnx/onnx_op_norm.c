@@ -65,8 +65,8 @@ bool onnx_import_batch_normalization(struct onnx_import *im, struct onnx_node *n
 struct layer_norm {
         int scale, bias;                /* operand numbers, -1: none */
         bool centered;                  /* less the mean: not for RMS */
-        int mean, deviation, sum; /* output numbers of mean, 1 / deviation, and the operand
-                                         * as normalized; -1: none */
+        int mean, deviation, sum;       /* output numbers of mean, 1 / deviation, and the operand as
+                                         * normalized; -1: none */
 };
 
 static bool layer_norm_read(struct onnx_import *im, struct onnx_node *n,

@@ -86,7 +86,7 @@ struct interp_options {
         bool plain;                     /* nothing hoisted, shared or fused: for comparison in
                                          * tests */
         bool late;                      /* asynchronous copies arrive as late as may be, not at once
-                                         */
+                                         * / */
         int strip;                      /* iterations per strip; 0: STRIP_LANES */
         uint64_t max_bytes;
 };

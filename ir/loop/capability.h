@@ -21,37 +21,38 @@
 /* What a row is for: an operation of Loop IR (enum loop_opcode), or one of these. Operands, in
  * the order in which a printer has them: */
 enum capability_op {
-        CAN_TYPE = LOOP_CALL + 1, /* of a variable: none */
-        CAN_ZERO, /* of zero bits: none; where there is no row, SPLAT of 0 */
-        CAN_TRUTHS, /* truth values that are known: an integer, its lowest bit
-                     * of lane 0 */
-        CAN_LOAD_MASKED, /* address, mask; zero where the mask is false, and nothing
-                          * is read */
-        CAN_LOAD_WORDS, /* address: words of `level` elements of type `to` */
-        CAN_GATHER, /* address of element 0, i32 subscripts */
-        CAN_GATHER_MASKED, /* the same, mask */
-        CAN_STORE, /* address, value */
-        CAN_STORE_MASKED, /* address, value, mask */
-        CAN_SCATTER, /* address of element 0, i32 subscripts, value; the last
-                      * lane wins */
-        CAN_SCATTER_MASKED, /* the same, mask */
-        CAN_FMA_LESS, /* a * b - c: FMA whose third operand is a negation */
-        CAN_FMA_FROM, /* c - a * b: FMA whose first or second operand is one */
-        CAN_CAST_ROUNDED, /* CAST whose operand is whole: it makes a call of round
-                           * itself, and what else it is given stays what it is */
+        CAN_TYPE = LOOP_CALL + 1,       /* of a variable: none */
+        CAN_ZERO,                       /* of zero bits: none; where there is no row, SPLAT of 0 */
+        CAN_TRUTHS,                     /* truth values that are known: an integer, its lowest bit
+                                         * of lane 0 */
+        CAN_LOAD_MASKED,                /* address, mask; zero where the mask is false, and nothing
+                                         * is read */
+        CAN_LOAD_WORDS,                 /* address: words of `level` elements of type `to` */
+        CAN_GATHER,                     /* address of element 0, i32 subscripts */
+        CAN_GATHER_MASKED,              /* the same, mask */
+        CAN_STORE,                      /* address, value */
+        CAN_STORE_MASKED,               /* address, value, mask */
+        CAN_SCATTER,                    /* address of element 0, i32 subscripts, value; the last
+                                         * lane wins */
+        CAN_SCATTER_MASKED,             /* the same, mask */
+        CAN_FMA_LESS,                   /* a * b - c: FMA whose third operand is a negation */
+        CAN_FMA_FROM,                   /* c - a * b: FMA whose first or second operand is one */
+        CAN_CAST_ROUNDED,               /* CAST whose operand is whole: it makes a call of round
+                                         * itself, and what else it is given stays what it is */
         CAN_SHL_LITERAL,
-        CAN_SHR_LITERAL, /* vector, an i32 literal from 0 to width - 1 */
-        CAN_PREFETCH, /* address; `level` says where to */
+        CAN_SHR_LITERAL,                /* vector, an i32 literal from 0 to width - 1 */
+        CAN_PREFETCH,                   /* address; `level` says where to */
         /* hardware tiles, by number; a table has all of these, of F32 but for the last, or none */
-        CAN_TILES, /* address of what says their shapes (struct tile_shapes); or, where
-                    * they are vector registers, a name and how many */
-        CAN_TILES_END, /* none */
-        CAN_TILE_ZERO, /* tile */
-        CAN_TILE_LOAD, /* tile, address of its first row, bytes from row to row, bytes of a
-                        * row, rows */
-        CAN_TILE_STORE, /* the same */
-        CAN_TILE_MULTIPLY, /* tile of sums, of positions, of groups of weights; a row
-                            * for each element, `to` that of weights */
+        CAN_TILES,                      /* address of what says their shapes (struct
+                                         * tile_shapes); or, where they are vector registers, a
+                                         * name and how many */
+        CAN_TILES_END,                  /* none */
+        CAN_TILE_ZERO,                  /* tile */
+        CAN_TILE_LOAD,                  /* tile, address of its first row, bytes from row to row,
+                                         * bytes of a row, rows */
+        CAN_TILE_STORE,                 /* the same */
+        CAN_TILE_MULTIPLY,              /* tile of sums, of positions, of groups of weights; a row
+                                         * for each element, `to` that of weights */
         CAN_END /* ends a table */
 };
 

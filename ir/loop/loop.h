@@ -127,9 +127,9 @@ struct loop_buffer {
         int64_t view_offset;            /* elements */
         /* memories of machines */
         int memory;                     /* which (ir/target/machine.h) */
-        int place_count; /* where it begins there, in elements: each execution of its alloc takes
-                          * the next of these places, and the first after the last; 0: nobody has
-                          * said yet */
+        int place_count;                /* where it begins there, in elements: each execution of its
+                                         * alloc takes the next of these places, and the first after
+                                         * the last; 0: nobody has said yet */
         int64_t *places;
         /* parameters */
         enum loop_access access;
@@ -175,9 +175,9 @@ struct loop_variable {
                                          * coordinates */
         struct tile_range registers;    /* its hardware tiles */
         int warps;                      /* so many warps have their own; 0: it is one */
-        struct loop_buffer *base; /* of a let that is an index: C computes &base[index] in its
-                                   * place, for it is used as a subscript of base alone; NULL: an
-                                   * index as any other */
+        struct loop_buffer *base;       /* of a let that is an index: C computes &base[index] in its
+                                         * place, for it is used as a subscript of base alone; NULL:
+                                         * an index as any other */
         enum { VARIABLE_LOOP, VARIABLE_LET, VARIABLE_VAR, VARIABLE_PARAMETER } kind;
         int number;                     /* scratch */
 };
@@ -199,61 +199,62 @@ struct loop_expr {
 /* ---- statements ---- */
 
 enum loop_stmt_kind {
-        STMT_FOR, /* for variable = a to b step `step` { body }; a, b
-                   * evaluated once, end exclusive */
-        STMT_WHILE, /* while a { body } */
-        STMT_IF, /* if a { body } else { other } */
+        STMT_FOR,                       /* for variable = a to b step `step` { body }; a, b
+                                         * evaluated once, end exclusive */
+        STMT_WHILE,                     /* while a { body } */
+        STMT_IF,                        /* if a { body } else { other } */
         STMT_LET,
-        STMT_VAR, /* variable = a; a NULL in VAR: zero */
-        STMT_SET, /* variable = a; tile entries: {row, column} = a */
-        STMT_STORE, /* buffer[a] = b, mask c or NULL */
-        STMT_CALL, /* function(buffers..., scalars...): a kernel, from main */
-        STMT_LAUNCH, /* function(buffers..., scalars..., i): a task, from a
-                      * kernel, for each i from a to b in steps of `step` */
-        STMT_FAIL, /* leave the program with code */
-        STMT_RETURN, /* a: last statement of a library function */
-        STMT_ALLOC, /* buffer lives until the end of this block */
-        STMT_PREFETCH, /* `step` elements of buffer from a on; `code`, a hint without
-                        * meaning: 0 to L1, 1 to L2, 2 non-temporal, and in grid form
-                        * 3: a warp's lanes load weights of a product into registers */
-        STMT_KEEP, /* variable, a vector or an index, has a register up to here,
-                    * and an index is not looked through: a hint to C
-                    * compilers, no meaning */
-        STMT_TILES, /* from here on, hardware tiles are for sums of this shape;
-                     * all 0: there are none */
-        STMT_MULTIPLY, /* variable += buffer[a..] times weights[b..], by function;
-                        * buffer NULL: sums a times .. */
-        STMT_UNLOAD, /* buffer[a..] = variable, row by row */
-        STMT_SCALE, /* variable = variable times buffer[a..], a factor for each
-                     * position */
+        STMT_VAR,                       /* variable = a; a NULL in VAR: zero */
+        STMT_SET,                       /* variable = a; tile entries: {row, column} = a */
+        STMT_STORE,                     /* buffer[a] = b, mask c or NULL */
+        STMT_CALL,                      /* function(buffers..., scalars...): a kernel, from main */
+        STMT_LAUNCH,                    /* function(buffers..., scalars..., i): a task, from a
+                                         * kernel, for each i from a to b in steps of `step` */
+        STMT_FAIL,                      /* leave the program with code */
+        STMT_RETURN,                    /* a: last statement of a library function */
+        STMT_ALLOC,                     /* buffer lives until the end of this block */
+        STMT_PREFETCH,                  /* `step` elements of buffer from a on; `code`, a hint
+                                         * without meaning: 0 to L1, 1 to L2, 2 non-temporal, and in
+                                         * grid form 3: a warp's lanes load weights of a product
+                                         * into registers */
+        STMT_KEEP,                      /* variable, a vector or an index, has a register up to
+                                         * here, and an index is not looked through: a hint to C
+                                         * compilers, no meaning */
+        STMT_TILES,                     /* from here on, hardware tiles are for sums of this shape;
+                                         * all 0: there are none */
+        STMT_MULTIPLY,                  /* variable += buffer[a..] times weights[b..], by function;
+                                         * buffer NULL: sums a times .. */
+        STMT_UNLOAD,                    /* buffer[a..] = variable, row by row */
+        STMT_SCALE,                     /* variable = variable times buffer[a..], a factor for each
+                                         * position */
         /* of kernels in grid form alone, up to LAUNCH_DEPENDENTS: ir/loop/loop_grid.h */
         STMT_TAKE,
-        STMT_GIVE, /* buffer, a lane's, = what lane a has of variable; and back
-                    */
-        STMT_COPY, /* buffer[a..] = source[b..], `code` elements a lane, or zeros where
-                    * the mask c, or NULL, does not say so */
-        STMT_COMMIT, /* what was copied since the last one is a group */
-        STMT_WAIT, /* for all but the last `code` groups */
-        STMT_SETTLE, /* all but the last `code` products of warp groups are done
-                      */
-        STMT_LAUNCH_WAIT, /* until the launch before this one has ended and its stores
-                           * are seen */
-        STMT_LAUNCH_DEPENDENTS, /* the launch behind this one may begin */
+        STMT_GIVE,                      /* buffer, a lane's, = what lane a has of variable; and back
+                                         * / */
+        STMT_COPY,                      /* buffer[a..] = source[b..], `code` elements a lane, or
+                                         * zeros where the mask c, or NULL, does not say so */
+        STMT_COMMIT,                    /* what was copied since the last one is a group */
+        STMT_WAIT,                      /* for all but the last `code` groups */
+        STMT_SETTLE,                    /* all but the last `code` products of warp groups are done
+                                         * / */
+        STMT_LAUNCH_WAIT,               /* until the launch before this one has ended and its stores
+                                         * are seen */
+        STMT_LAUNCH_DEPENDENTS,         /* the launch behind this one may begin */
         /* of streams alone: ir/loop/stream.h */
-        STMT_TRANSFER, /* buffer[a..] = source[b..], row by row: `transfer`; one of
-                        * the two is memory of the machine */
-        STMT_RESET, /* buffer[a..] = 0: an element of sums */
-        STMT_PRODUCT, /* buffer[a..] += source[b..] times weights[c..]; code 1: =
-                       */
-        STMT_APPLY, /* buffer[a..] = buffer[a..] `code` source[b..], or b where
-                     * source is NULL */
-        STMT_ACTIVATE, /* buffer[a..] = what `activation` makes of source[b..],
-                        * with weights[c..] or NULL */
+        STMT_TRANSFER,                  /* buffer[a..] = source[b..], row by row: `transfer`; one of
+                                         * the two is memory of the machine */
+        STMT_RESET,                     /* buffer[a..] = 0: an element of sums */
+        STMT_PRODUCT,                   /* buffer[a..] += source[b..] times weights[c..]; code 1: =
+                                         * / */
+        STMT_APPLY,                     /* buffer[a..] = buffer[a..] `code` source[b..], or b where
+                                         * source is NULL */
+        STMT_ACTIVATE,                  /* buffer[a..] = what `activation` makes of source[b..],
+                                         * with weights[c..] or NULL */
         STMT_PUSH,
-        STMT_POP, /* a token in `queue`: push stands in the stage it is from,
-                   * pop where it goes to */
-        STMT_AWAIT /* stage queue.to waits until `step` statements of stage
-                    * queue.from are done */
+        STMT_POP,                       /* a token in `queue`: push stands in the stage it is from,
+                                         * pop where it goes to */
+        STMT_AWAIT                      /* stage queue.to waits until `step` statements of stage
+                                         * queue.from are done */
 };
 /* Of a transfer, what is not where. All index expressions; columns and padding in elements of
  * the memory, step in the buffer's. */
@@ -311,19 +312,19 @@ struct loop_stmt {
         enum loop_barrier barrier;      /* FOR of warps or lanes */
         int row, column;                /* SET of a tile entry */
         bool streaming;                 /* STORE: past the caches, no meaning */
-        int vector; /* STORE of a lane: this one and the vector - 1 statements behind it
-                     * are one access; 0: it is by itself */
+        int vector;                     /* STORE of a lane: this one and the vector - 1 statements
+                                         * behind it are one access; 0: it is by itself */
         int code;                       /* FAIL, PREFETCH, COPY, WAIT; APPLY: LOOP_MIN, MAX, ADD,
                                          * SHR or SHL; PRODUCT */
         struct loop_block *body, *other;
         struct loop_function *function; /* CALL, LAUNCH; MULTIPLY: of the library */
-        const char *location; /* CALL: nodes of the model it computes, where its kernel was
-                               * written for others; safe text, or NULL */
+        const char *location;           /* CALL: nodes of the model it computes, where its kernel
+                                         * was written for others; safe text, or NULL */
         struct loop_buffer **buffers;   /* CALL, LAUNCH: one per buffer parameter */
         struct loop_expr **offsets;     /* CALL: elements of its buffer that lie before each
                                          * argument; NULL, or NULL entries: 0 */
-        struct loop_expr **scalars; /* CALL: one per scalar parameter; LAUNCH: variables, one per
-                                     * scalar parameter but the last: loop_scalar_count */
+        struct loop_expr **scalars;     /* CALL: one per scalar parameter; LAUNCH: variables, one
+                                         * per scalar parameter but the last: loop_scalar_count */
 };
 struct loop_block { struct loop_stmt *first, **end; };
 
@@ -393,7 +394,7 @@ struct loop_entry {
         /* filled in by planning, bytes */
         int64_t workspace_size;
         int64_t live_peak;              /* largest sum of live bytes over main: no plan is below it
-                                         */
+                                         * / */
 };
 
 struct loop_program {

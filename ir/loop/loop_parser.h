@@ -48,8 +48,7 @@ struct loop_parser {
         struct loop_binding *innermost;
         struct loop_expr *const *args;            /* FORMULA: x, y, z */
         int arg_count;
-        struct loop_type fallback;                /* of a literal without a type; lanes 0: index,
-                                                   * f32 */
+        struct loop_type fallback;      /* of a literal without a type; lanes 0: index, f32 */
         const char *template_name;                /* LIBRARY: stands for template_element */
         size_t template_length;
         enum element template_element;

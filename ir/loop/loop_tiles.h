@@ -61,14 +61,14 @@ struct loop_tiles {
         int positions, vectors, rows, depth;
         int lanes, word;                /* of a vector of sums; bytes of a word: TILES alone */
         int columns;                    /* UNLOAD: of the vectors, so many from `column` on; 0: all
-                                         */
+                                         * / */
         int column;
         int group;                      /* MULTIPLY alone, as are: */
         bool transposed;                /* a word of w has outputs of one channel */
-        int64_t step, jump; /* UNLOAD has a step: elements from a position to the next, 0:
-                             * they lie side by side */
-        int swizzle; /* words of a swizzle line, which a position of x, and an output, has; 0: there
-                      * are no such lines */
+        int64_t step, jump;             /* UNLOAD has a step: elements from a position to the next,
+                                         * 0: they lie side by side */
+        int swizzle;                    /* words of a swizzle line, which a position of x, and an
+                                         * output, has; 0: there are no such lines */
         bool warp_group;                /* all warps of the block do it, as warp groups */
         bool prefetched;                /* MULTIPLY: w is in registers, by the PREFETCH in front of
                                          * it */

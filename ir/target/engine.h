@@ -48,7 +48,7 @@ struct window_products { int64_t positions, outputs, taps, channels; double inpu
 struct engine {
         const char *name, *doc;
         const struct engine *base;      /* writes what this one has no lowering for; NULL for scalar
-                                         */
+                                         * / */
         bool (*fits)(const struct target *target);        /* Does the target have what the engine
                                                            * needs? */
 

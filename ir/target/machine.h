@@ -14,12 +14,12 @@
 struct machine_memory {
         const char *name;
         int64_t bytes;                  /* of the whole memory; a power of two, as all numbers here
-                                         */
+                                         * / */
         int rows, columns, bits;
         int loader;                     /* the stage that fills it; -1: what is computed does */
-        bool fifo; /* elements are filled one after the other, and read in that order, by the array
-                    * alone: it takes the next one where it is there, and room for another is where
-                    * one was taken */
+        bool fifo;                      /* elements are filled one after the other, and read in that
+                                         * order, by the array alone: it takes the next one where it
+                                         * is there, and room for another is where one was taken */
 };
 static inline int64_t machine_element_numbers(const struct machine_memory *m)
 {

@@ -60,12 +60,14 @@ enum multiply_order {
 
 struct multiply_operand {
         enum element memory;            /* of its elements there */
-        enum element word; /* that body takes: a word of elements as u32 or u64
-                            * (ir/loop/loop_words.c), or one element as what it computes
-                            * with, where one is a word and in hardware tiles */
+        enum element word;              /* that body takes: a word of elements as u32 or u64
+                                         * (ir/loop/loop_words.c), or one element as what it
+                                         * computes with, where one is a word and in hardware
+                                         * tiles */
         enum multiply_source source;
-        const char *decode; /* function(bits as u32) of one element that is no more than
-                             * bits, and neither infinite nor NaN; NULL: it is a number */
+        const char *decode;             /* function(bits as u32) of one element that is no more
+                                         * than bits, and neither infinite nor NaN; NULL: it is a
+                                         * number */
 };
 
 struct multiply {
@@ -76,19 +78,20 @@ struct multiply {
         const char *body;               /* function(sum, x.word, w.word); NULL: sum + x * w, in one
                                          * rounding where the target has fma */
         enum multiply_order order;
-        const char *join; /* NULL: body adds to sums. Else body adds `partial` words at most to a
-                           * partial sum of x's type, which begins as zeros, and
-                           * function(sum, partial) adds that to a sum */
+        const char *join;               /* NULL: body adds to sums. Else body adds `partial` words
+                                         * at most to a partial sum of x's type, which begins as
+                                         * zeros, and function(sum, partial) adds that to a sum */
         int partial;                    /* words of a partial sum at most */
         bool flushes;                   /* subnormal operands and sums are zeros */
         int instructions;               /* that it takes */
-        int registers; /* of hardware tiles, or vector registers that each hold a small
-                        * one, or fragments of a warp; 0 where sums are in vectors */
+        int registers;                  /* of hardware tiles, or vector registers that each hold a
+                                         * small one, or fragments of a warp; 0 where sums are in
+                                         * vectors */
         int spare;                      /* vector registers that its instructions take beside sums
                                          * and operands */
         int lane_registers;             /* that a vector may be in whose lanes x is; 0: any */
-        int least; /* products of a sum from which on it is faster than the next
-                    * row; 0: always */
+        int least;                      /* products of a sum from which on it is faster than the
+                                         * next row; 0: always */
         bool streams;                   /* the target's machine does it, in memories of its own */
         int limit;                      /* the largest magnitude of w for which body is what w's
                                          * elements say: where products are added up in fewer

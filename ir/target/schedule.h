@@ -20,8 +20,8 @@
 #include "base/text.h"
 
 enum schedule_kind {
-        SCHEDULE_registers,             /* tiles of sums in vector registers, or in hardware tiles
-                                         */
+        SCHEDULE_registers,             /* tiles of sums in vector registers, or in hardware
+                                         * tiles / */
         SCHEDULE_circular,              /* inside a kernel, rows in circular buffers */
         SCHEDULE_grid,                  /* thread blocks */
         SCHEDULE_stream,                /* instructions of an accelerator */

@@ -31,8 +31,8 @@ enum { TILE_SHAPES_MAX = 256 };
 struct tile_shapes {
         int bytes;                      /* of all, at most TILE_SHAPES_MAX */
         unsigned char first;            /* the first of them */
-        int row_bytes_at, rows_at; /* tile 0's: bytes of a row, the lower eight bits first; rows
-                                    * in one byte. Those of the next tiles follow */
+        int row_bytes_at, rows_at;      /* tile 0's: bytes of a row, the lower eight bits first;
+                                         * rows in one byte. Those of the next tiles follow */
         int rows, row_bytes;            /* that a tile has at most */
 };
 
@@ -64,8 +64,9 @@ struct gpu {
         int capability;                 /* compute capability that the code asks for: 80 is 8.0 */
         bool bulk_copies;               /* it copies runs of bytes into shared memory by itself
                                          * (cp.async.bulk) */
-        bool dependent_launch; /* a launch may begin before the one in front of it has ended, and
-                                * waits inside (programmatic dependent launch) */
+        bool dependent_launch;          /* a launch may begin before the one in front of it has
+                                         * ended, and waits inside (programmatic dependent
+                                         * launch) */
 };
 
 struct target {
@@ -79,8 +80,8 @@ struct target {
         const struct printer *printer;  /* what writes the code; NULL: the base's */
         bool big_endian;                /* constants are written as numbers, not as bytes */
         int64_t workspace_align;        /* bytes; 0: the base's */
-        const struct gpu *gpu;                    /* the GPU that runs kernels in grid form; NULL:
-                                                   * the base's */
+        const struct gpu *gpu;          /* the GPU that runs kernels in grid form; NULL: the
+                                         * base's */
         int64_t stack_bytes;            /* largest array a kernel may put on the stack; 0: the
                                          * base's */
 
@@ -90,20 +91,22 @@ struct target {
                                          * processor's registers have, where they may be fewer than
                                          * vector_bytes; NULL: as many */
         int vector_registers;
-        const struct target *wide; /* the same processor with longer vectors, of more registers
-                                    * each, which a schedule may ask for (`wide` of schedule.def);
-                                    * this is its base. NULL, whatever the base has: none */
+        const struct target *wide;      /* the same processor with longer vectors, of more registers
+                                         * each, which a schedule may ask for (`wide` of
+                                         * schedule.def); this is its base. NULL, whatever the base
+                                         * has: none */
         bool has_fma;                   /* in one instruction; else fma is a function of the
                                          * library */
         bool has_masks;                 /* masked loads and stores at no extra cost */
-        bool pointers; /* addresses are of a register and another one or a number, not of
-                        * all three: so an iteration's places stand behind pointers */
+        bool pointers;                  /* addresses are of a register and another one or a number,
+                                         * not of all three: so an iteration's places stand behind
+                                         * pointers */
         bool flushes;                   /* arithmetic on vectors of f32 takes denormal numbers for
                                          * zeros, and gives them as such */
         int64_t l1_bytes, l2_bytes;     /* data caches of one core: what a schedule may count on */
         int line_bytes;                 /* of a line of them */
-        const struct rates *rates; /* ir/target/rates.h: what it costs to compute and to move, as
-                                    * far as it is known better than the base knows it */
+        const struct rates *rates;      /* ir/target/rates.h: what it costs to compute and to move,
+                                         * as far as it is known better than the base knows it */
         const char *attribute;          /* of functions that hold vectors: target("attribute") */
         const char *gcc_attribute;      /* the same in gcc's words, where clang has others; of the
                                          * target itself */
@@ -111,8 +114,8 @@ struct target {
                                                    * name; the base's are behind them */
         const struct tile_shapes *tile_shapes; /* where multiplies have hardware tiles that are told
                                                 * their shapes */
-        const struct overlay *commands;  /* that command text is for (codegen/sections/sections.h);
-                                          * NULL: none */
+        const struct overlay *commands; /* that command text is for (codegen/sections/sections.h);
+                                         * NULL: none */
         const struct machine *accelerator; /* that streams are for (ir/target/machine.h); NULL: it
                                             * hands no work to any */
         const char *machine;            /* when the compiler is for such a processor, as a condition

@@ -180,8 +180,7 @@ struct packing {
         struct axis axes[RANK_MAX];
         int source_rank;
         int64_t extents[RANK_MAX], strides[RANK_MAX];           /* of the source, in elements */
-        int64_t at[RANK_MAX];                                   /* where in the source (or the zeros
-                                                                 * behind it) */
+        int64_t at[RANK_MAX];           /* where in the source (or the zeros behind it) */
 };
 
 /* the dimensions of the result in its order; neighbours that step as one are one */

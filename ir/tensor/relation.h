@@ -28,12 +28,13 @@
 enum along_kind {
         ALONG_FIRST,    /* index 0, for whatever element */
         ALONG_ALL,      /* all of them, for whatever element */
-        ALONG_AFFINE,   /* (i * scale + low + k * dilation) / spread for all k < window where that
-                         * is whole, i being the index in `from` */
-        ALONG_TABLE,    /* what operand 1 says for i and the dimensions behind `from` that it has;
-                         * from < 0: it has none */
-        ALONG_SOME      /* known when it runs, or in no such form; they depend on the index in
-                         * `from`, and maybe on others */
+        ALONG_AFFINE,                   /* (i * scale + low + k * dilation) / spread for all k <
+                                         * window where that is whole, i being the index in
+                                         * `from` */
+        ALONG_TABLE,                    /* what operand 1 says for i and the dimensions behind
+                                         * `from` that it has; from < 0: it has none */
+        ALONG_SOME                      /* known when it runs, or in no such form; they depend on
+                                         * the index in `from`, and maybe on others */
 };
 
 /* one dimension of an operand; from: a dimension of the result */

@@ -28,8 +28,9 @@ struct exposed {
 struct exposed_flags {
         struct value *value;
         int64_t times;
-        const char *overrun; /* NULL: 1 where it was computed. Else the loop that would have
-                              * run more iterations than were allowed for, where 1 */
+        const char *overrun;            /* NULL: 1 where it was computed. Else the loop that
+                                         * would have run more iterations than were allowed for,
+                                         * where 1 */
 };
 
 struct exposition {

@@ -30,8 +30,8 @@ struct layout {
         struct module *m;
         struct pass_context *context;
         struct builder b;               /* before the operation that is looked at */
-        int64_t block; /* channels: floats of a cache line, or of a longer vector; a
-                        * row of a hardware tile where contractions read bf16 */
+        int64_t block;                  /* channels: floats of a cache line, or of a longer vector;
+                                         * a row of a hardware tile where contractions read bf16 */
         bool in_rows;                   /* of such tiles */
         struct arena *arena;
         struct value **formed;          /* values whose scratch is set */

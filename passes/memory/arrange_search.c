@@ -40,7 +40,7 @@ struct stretch {
         const int *last;                /* where a whole order is walked: of each resident, the
                                          * position of the last step that */
         int at;                         /* touches it, and the position that the walk is at; or NULL
-                                         */
+                                         * / */
 };
 
 static bool has_run(const struct stretch *s, const uint64_t *set, int step)

@@ -36,8 +36,8 @@ struct placing {
         int64_t *best, size;            /* offsets by item, and what they take; INT64_MAX: none
                                          * yet */
         int64_t steps;                  /* left */
-        int64_t align;                  /* of offsets, where spans are not multiples of it already
-                                         */
+        int64_t align;                  /* of offsets, where spans are not multiples of it
+                                         * already / */
 };
 
 /* ---- one item ---- */

@@ -25,8 +25,8 @@ struct channels {
         struct layer **readers;         /* that multiply it, by the same channels */
         int reader_count;
         int64_t count, inner;           /* element i is of channel i / inner % count */
-        int64_t each; /* so many channels of a reader, one after the other, are one
-                       * here */
+        int64_t each;                   /* so many channels of a reader, one after the other, are
+                                         * one here */
         struct op *layer;               /* that makes them, its outputs; or NULL: */
         struct channel_constant factor; /* of the multiplication that does */
         struct channel_constant *added; /* on the way from there */

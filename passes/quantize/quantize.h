@@ -20,9 +20,9 @@ enum quantize_step {
 
 struct quantize_policy {
         bool layers;                    /* it is for pass_quantize; else for pass_quantize_products
-                                         */
+                                         * / */
         const struct calibration *calibration;  /* of layers; NULL: what the context's sampler sees
-                                                 */
+                                                 * / */
         bool dynamic;                   /* products by constant weights multiply bytes */
         const struct weights_type *weights;     /* NULL: s8; those of layers have no zero points,
                                                  * nor blocks */
@@ -75,8 +75,8 @@ struct site {
         struct layer *layer;            /* whose result it is; or NULL */
         const char *name;               /* of the calibration; NULL: it depends on no input */
         const struct range *range;      /* or NULL */
-        struct site *root; /* what is stored in the end of what is computed of it, element
-                            * by element; itself: it is stored */
+        struct site *root;              /* what is stored in the end of what is computed of it,
+                                         * element by element; itself: it is stored */
         struct site *sum;               /* of the one contraction whose sums reach it unstored; or
                                          * NULL */
         struct site *same;              /* has the same step: towards the one that stands for all;

@@ -74,8 +74,8 @@ struct weights {
         int largest;                    /* number */
         int64_t outputs, count;
         float *numbers;                 /* [count] */
-        float *scales, *biases;         /* [outputs]; biases NULL: none, or none that can be whole
-                                         */
+        float *scales, *biases;         /* [outputs]; biases NULL: none, or none that can be
+                                         * whole / */
         signed char *bytes;
 };
 

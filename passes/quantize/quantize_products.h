@@ -34,8 +34,8 @@ struct products {
 
 /* Weights on steps: number q of output o and input k stands for (q - zero) * scale of its block. */
 struct rounded {
-        int64_t outputs, inner, block, blocks;    /* block: inner, where there is one step for all
-                                                   */
+        int64_t outputs, inner, block, blocks;    /* block: inner, where there is one step for
+                                                   * all / */
         int bits;
         bool zeros;                     /* zero points, else all are 2^(bits - 1) */
         unsigned char *numbers;         /* [outputs][inner] */

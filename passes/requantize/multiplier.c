@@ -306,7 +306,7 @@ int64_t multiplier_nearest(const struct thresholds *t, const struct form *form,
                            struct multiplier *found)
 {
         enum { PRECISE = 1 << 12 };     /* a step of m moves no threshold by a 32nd of a byte's step
-                                         */
+                                         * / */
         int64_t m = (int64_t)guess_of(t, form->shift), most = even_most(form->shift), wrong = 0;
         int last = t->first + t->count;
         if (m < PRECISE && t->count > 1)

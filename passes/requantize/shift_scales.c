@@ -39,8 +39,8 @@ struct figure {
 /* factor * s + added, s the sums of a layer; between bounds perhaps */
 struct layer {
         struct op *product;             /* convolve, dot */
-        int along;                      /* dimension of its outputs; in the weights: whole_outputs
-                                         */
+        int along;                      /* dimension of its outputs; in the weights:
+                                         * whole_outputs / */
         int64_t outputs;
         double *factors, *added, zero;  /* zero: of x, where it is not taken off */
         const struct op *inside;        /* what makes bytes of it alone, which the line's op reads;
@@ -59,8 +59,8 @@ struct branch {
 /* y = bound(round(one + the layers + the branches)) */
 struct parts {
         int block;                      /* outputs that have one shift */
-        int layer_count, branch_count, shift; /* shift: of what layers and branches are brought to
-                                               */
+        int layer_count, branch_count, shift; /* shift: of what layers and branches are brought
+                                               * to / */
         bool narrow;                    /* sums of layers have 16 bits, before others are added
                                          * (pass_context.narrow_sums) */
         struct layer layers[TERMS_SOURCES];

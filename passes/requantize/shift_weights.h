@@ -19,7 +19,7 @@ struct shifted_weights {
         double *lost;                   /* of a result, by rounding, where operands are what they
                                          * are on average */
         double signal, error;           /* sums of squares: of weight * factor, and of what is lost
-                                         */
+                                         * / */
 };
 
 /* Of op, a convolve or dot by constant, static whole numbers; factors: one for each output.

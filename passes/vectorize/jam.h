@@ -26,12 +26,12 @@ struct jam_nest {
  * inside it; -1: of no loop. */
 struct jam {
         int row, rows;
-        int column, columns; /* the innermost loop; columns of a strip */
-        int64_t first, taken, strips; /* the first column of strips, and how many are in them; the
-                                       * last one may begin before the end of the one before */
-        int64_t iterations; /* of the innermost loop of the sums; 0: it depends */
-        int steps; /* so many of them at a time */
-        bool narrow; /* products of 16 bits */
+        int column, columns;            /* the innermost loop; columns of a strip */
+        int64_t first, taken, strips;   /* the first column of strips, and how many are in them; the
+                                         * last one may begin before the end of the one before */
+        int64_t iterations;             /* of the innermost loop of the sums; 0: it depends */
+        int steps;                      /* so many of them at a time */
+        bool narrow;                    /* products of 16 bits */
 };
 
 /* ---- jam.c ---- */
