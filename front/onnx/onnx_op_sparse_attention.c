@@ -53,6 +53,19 @@ static struct value *pattern_read(struct onnx_import *im, struct onnx_node *n)
         return constant_dense(im->m, t, hidden, NULL);
 }
 
+/* Are the keys of all sequences known to be as many? What onnxruntime means by other batches is in
+ * no text. */
+static bool lengths_are_equal(const struct value *lengths)
+{
+        const int64_t count = type_elements(lengths->type);
+
+        for (int64_t i = 1; i < count; i++)
+                if (!value_is_constant(lengths) || constant_element(lengths->constant, i).i !=
+                                                           constant_element(lengths->constant, 0).i)
+                        return false;
+        return true;
+}
+
 /* Operands query, key, value, past_key, past_value, block_row_indices, block_col_indices,
  * total_sequence_length, key_total_sequence_lengths, cos_cache, sin_cache */
 bool onnx_import_sparse_attention(struct onnx_import *im, struct onnx_node *n)
@@ -84,6 +97,8 @@ bool onnx_import_sparse_attention(struct onnx_import *im, struct onnx_node *n)
             !onnx_int_range(im, n, "rotary_interleaved", 0, 0, 1, &interleaved) ||
             !onnx_float(im, n, "scale", 0, &scale) || !(a.pattern = pattern_read(im, n)))
                 return false;
+        if (!lengths_are_equal(n->inputs[8]))
+                return onnx_unsupported(im, n, "sequences whose lengths only a run knows");
         if (rotary && (!same[5] || !same[6]))
                 return onnx_invalid(im, n, "do_rotary without cos_cache and sin_cache");
         a.keys = value_extent(a.past_k, 2);

@@ -257,7 +257,7 @@ def sparse(r):
         more["scale"] = 0.4
     operands = [q, k, v, small(r, batch, groups, room, size, dtype=t), small(r, batch, groups, room, size, dtype=t), starts,
                 np.array([c + [-1] * (most - len(c)) for c in columns], I32), np.array([total], I32), np.full(batch, total, I32), *caches]
-    put("SparseAttention", *operands, constants=[5, 6, 7], outputs=3, expect=lambda *_: shared_buffers("SparseAttention", operands, **more), **more)
+    put("SparseAttention", *operands, constants=[5, 6, 7] + [8] * (batch > 1), outputs=3, expect=lambda *_: shared_buffers("SparseAttention", operands, **more), **more)
 
 
 for number, draw in enumerate((bnb4, integer16, causal, rotary, embedding, mixture, quantized_mixture, linear, decoder_step, sparse)):
