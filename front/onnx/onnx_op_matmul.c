@@ -116,3 +116,10 @@ bool onnx_import_det(struct onnx_import *im, struct onnx_node *n)
         return onnx_want_float(im, n, 0) && onnx_want_rank(im, n, 0, 2, RANK_MAX) &&
                onnx_output(n, 0, compose_determinant(im->c, n->inputs[0]));
 }
+
+/* com.microsoft */
+bool onnx_import_inverse(struct onnx_import *im, struct onnx_node *n)
+{
+        return onnx_want_float(im, n, 0) && onnx_want_rank(im, n, 0, 2, RANK_MAX) &&
+               onnx_output(n, 0, compose_inverse(im->c, n->inputs[0]));
+}

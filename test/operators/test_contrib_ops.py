@@ -113,7 +113,25 @@ def engram(r):
     put("EngramGate", small(r, batch, steps, number, width), small(r, batch, steps, number, width), small(r, batch, steps, width), *scales, outputs=1 + normed)
 
 
-for place, draw in enumerate((fused_gemm, expand_dims, pad, count, distances, unfold, nhwc_max_pool, branchwise, pre_mix, post_mix, engram)):
+def inverse(r):
+    t, n = r.choice([F32, F32, F64]), r.choice([1, 2, 3, 5, 9])
+    rows = r.choice([(), (2,), (2, 3)])
+    m = small(r, *rows, n, n, dtype=t) + np.eye(n, dtype=t) * r.choice([0, 5])         # also such that rows change places
+    put("Inverse", m if np.abs(np.linalg.det(m)).min() > 0.5 else m + 9 * np.eye(n, dtype=t))
+
+
+def murmur(r):
+    t = r.choice([F32, F64, I32, I64, np.uint32, np.uint64])
+    v = x(r.randint(1, 5), r.randint(1, 7), dtype=t, low=-1000 if np.issubdtype(t, np.signedinteger) or t in (F32, F64) else 0, high=1000, key=r.randrange(1 << 30))
+    put("MurmurHash3", v, positive=r.randint(0, 1), **({"seed": r.choice([7, 123456])} if r.random() < 0.5 else {}))
+
+
+def repeats(r):
+    batch, length, size = r.randint(1, 3), r.randint(1, 9), r.randint(1, 4)
+    put("NGramRepeatBlock", x(batch, length, dtype=I64, low=0, high=3, key=r.randrange(1 << 30)), small(r, batch, 8), ngram_size=size)
+
+
+for place, draw in enumerate((fused_gemm, expand_dims, pad, count, distances, unfold, nhwc_max_pool, branchwise, pre_mix, post_mix, engram, inverse, murmur, repeats)):
     generator = random.Random(place)
     for _ in range(DRAWS):
         draw(generator)
