@@ -49,8 +49,10 @@ static struct value *stepped(struct compose *c, struct value *x, struct value *a
         chosen = divide(c, chosen, compose_spread(c, pivot, chosen->type, (const int64_t[]){ 0 }));
         x = compose_select(c, is_best, over(c, former, x, 1), x);
         struct value *factor = build_gather(c->b, x, at, 2);
-        struct value *taken = sub(c, x, mul(c, over(c, factor, x, 2), over(c, chosen, x, 1)));
-        return compose_select(c, is_at, over(c, chosen, x, 1), taken);
+        factor = over(c, factor, x, 2);
+        chosen = over(c, chosen, x, 1);
+        struct value *taken = factor && chosen ? sub(c, x, mul(c, factor, chosen)) : NULL;
+        return compose_select(c, is_at, chosen, taken);
 }
 
 struct value *compose_inverse(struct compose *c, struct value *x)
@@ -72,8 +74,8 @@ struct value *compose_inverse(struct compose *c, struct value *x)
                 return x;
         const dim_t dims[3] = { dim_of(batch), dim_of(n), dim_of(n) };
         const struct type *index = type_tensor(c->m, E_I64, 3, dims);
-        struct value *unit = compose_binary(c, OP_eq, build_iota(c->b, index, 1),
-                                            build_iota(c->b, index, 2));
+        struct value *row = build_iota(c->b, index, 1);
+        struct value *unit = compose_binary(c, OP_eq, row, build_iota(c->b, index, 2));
         x = compose_reshape(c, compose_wide(c, x), 3, dims);
         if (!x || !unit)
                 return NULL;

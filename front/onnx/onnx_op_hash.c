@@ -7,7 +7,8 @@
 #include "front/compose/compose_move.h"
 
 /* x op number, of u32 */
-static struct value *with(struct onnx_import *im, enum opcode code, struct value *x, uint32_t number)
+static struct value *with(struct onnx_import *im, enum opcode code, struct value *x,
+                          uint32_t number)
 {
         struct value *y = compose_integer(im->c, E_U32, number);
         return x && y ? compose_binary(im->c, code, x, compose_spread(im->c, y, x->type, NULL))
