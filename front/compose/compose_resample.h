@@ -86,4 +86,18 @@ struct compose_roi_align {
 };
 struct value *compose_roi_align(struct compose *c, const struct compose_roi_align *r);
 
+/* Regions of images, each resized to extents[0] x extents[1] pixels; the outermost of these lie on
+ * the region's corners, or, of one, in its middle. */
+struct compose_crops {
+        struct value *x;                /* [N, C, rows, columns], both extents at least 1 */
+        struct value *regions;          /* [regions, 4]: y and x of two corners, of which 0 and 1
+                                         * are the outermost pixels */
+        struct value *images;           /* integers [regions]: the image of each region */
+        int64_t extents[2];             /* rows and columns of a result */
+        bool nearest;                   /* the nearest pixel; else between pixels linearly */
+        double outside;                 /* what lies outside the image */
+};
+/* [regions, C, extents] */
+struct value *compose_crops(struct compose *c, const struct compose_crops *r);
+
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* RoiAlign: operands x [batch, channels, rows, columns], regions [regions, 4], the image of
- * each. */
+/* Regions of images: RoiAlign, and CropAndResize of com.microsoft. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_resample.h"
 
@@ -40,4 +39,38 @@ bool onnx_import_roi_align(struct onnx_import *im, struct onnx_node *n)
                                        .images = n->inputs[2] };
 
         return roi_read(im, n, &r) && onnx_output(n, 0, compose_roi_align(im->c, &r));
+}
+
+/* Operands X, rois, batch_indices, crop_size */
+bool onnx_import_crop_and_resize(struct onnx_import *im, struct onnx_node *n)
+{
+        static const char *const modes[] = { "bilinear", "nearest", NULL };
+        struct compose_crops r = { .x = n->inputs[0],
+                                   .regions = n->inputs[1],
+                                   .images = n->inputs[2] };
+        float outside;
+        int mode, count;
+        bool known;
+
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 4, 4) ||
+            !onnx_same_element(im, n, n->inputs, 2) || !onnx_want_rank(im, n, 1, 2, 2) ||
+            !onnx_want_integer(im, n, 2) || !onnx_want_rank(im, n, 2, 1, 1) ||
+            !onnx_choice(im, n, "mode", modes, 0, &mode) ||
+            !onnx_float(im, n, "extrapolation_value", 0, &outside) ||
+            !onnx_operand_ints(im, n, 3, r.extents, 2, &count, &known))
+                return false;
+        if (!known)
+                return onnx_unsupported(im, n, "a crop_size that only a run knows");
+        if (count != 2 || r.extents[0] < 1 || r.extents[1] < 1 || value_extent(r.regions, 1) != 4 ||
+            value_extent(r.images, 0) != value_extent(r.regions, 0) || !value_extent(r.x, 2) ||
+            !value_extent(r.x, 3))
+                return onnx_invalid(im, n, "regions are %s of images %s",
+                                    compose_text(im->c, r.regions->type),
+                                    compose_text(im->c, r.x->type));
+        const dim_t batch[1] = { r.x->type->dims[0] };
+        if (!onnx_indices_fit(im, n, r.images, batch, 1))
+                return false;
+        r.nearest = mode;
+        r.outside = outside;
+        return onnx_output(n, 0, compose_crops(im->c, &r));
 }

@@ -131,7 +131,14 @@ def repeats(r):
     put("NGramRepeatBlock", x(batch, length, dtype=I64, low=0, high=3, key=r.randrange(1 << 30)), small(r, batch, 8), ngram_size=size)
 
 
-for place, draw in enumerate((fused_gemm, expand_dims, pad, count, distances, unfold, nhwc_max_pool, branchwise, pre_mix, post_mix, engram, inverse, murmur, repeats)):
+def crops(r):
+    batch, number, rows, columns = r.randint(1, 3), r.randint(1, 4), r.randint(1, 6), r.randint(1, 7)
+    corners = x(number, 4, low=-0.3, high=1.3, key=r.randrange(1 << 30)) if r.random() < 0.6 else x(number, 4, low=0, high=1, key=r.randrange(1 << 30))
+    put("CropAndResize", small(r, batch, r.randint(1, 3), rows, columns), corners, x(number, dtype=I32, low=0, high=batch - 1, key=r.randrange(1 << 30)),
+        np.array([r.randint(1, 5), r.randint(1, 5)], I32), constants=[3], mode=r.choice(["bilinear", "nearest"]), extrapolation_value=r.choice([0.0, 7.5]))
+
+
+for place, draw in enumerate((fused_gemm, expand_dims, pad, count, distances, unfold, nhwc_max_pool, branchwise, pre_mix, post_mix, engram, inverse, murmur, repeats, crops)):
     generator = random.Random(place)
     for _ in range(DRAWS):
         draw(generator)
