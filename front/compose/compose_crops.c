@@ -74,8 +74,8 @@ struct value *compose_crops(struct compose *c, const struct compose_crops *r)
                         return NULL;
         }
         struct value *grid = build_concat(c->b, parts, SIDES, 3);
-        struct value *images = build_gather(c->b, compose_wide(c, r->x),
-                                            compose_cast(c, r->images, E_I64), 0);
+        struct value *x = compose_wide(c, r->x), *which = compose_cast(c, r->images, E_I64);
+        struct value *images = x && which ? build_gather(c->b, x, which, 0) : NULL;
         struct value *v = grid && images ? compose_grid_sample(c, images, grid, &how) : NULL;
         outside = compose_spread(c, outside, type_with_element(c->m, y, E_BOOL),
                                  (const int64_t[]){ 0, 2, 3 });
