@@ -220,9 +220,31 @@ static bool transposed_read(struct onnx_import *im, struct onnx_node *n,
         return true;
 }
 
+/* the pads of a window from an operand */
+static bool pads_read(struct onnx_import *im, struct onnx_node *n, int input,
+                      struct compose_window *window)
+{
+        int count;
+        bool known;
+
+        if (!onnx_input(n, input))
+                return true;
+        if (!onnx_operand_ints(im, n, input, window->pads, 2 * RANK_MAX, &count, &known))
+                return false;
+        if (!known)
+                return onnx_unsupported(im, n, "pads that only a run knows");
+        for (int i = 0; i < count; i++)
+                if (window->pads[i] < 0 || window->pads[i] > NUMBER_MAX)
+                        return onnx_invalid(im, n, "a pad of %lld", (long long)window->pads[i]);
+        return count == 2 * window->rank ||
+               onnx_invalid(im, n, "%d pads of %d dimensions", count, window->rank);
+}
+
+/* Variant 1, of com.microsoft: pads are an operand in front of the bias */
 bool onnx_import_conv_transpose(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *v[3] = { n->inputs[0], n->inputs[1], onnx_input(n, 2) };
+        const bool padded = onnx_variant(n) == 1;
+        struct value *v[3] = { n->inputs[0], n->inputs[1], onnx_input(n, padded ? 3 : 2) };
         struct compose_transposed t = { 0 };
         int64_t kernel[RANK_MAX];
         int rank = value_rank(v[0]);
@@ -235,6 +257,6 @@ bool onnx_import_conv_transpose(struct onnx_import *im, struct onnx_node *n)
         dims_extents(kernel, rank - 2, v[1]->type->dims + 2);
         return onnx_int_range(im, n, "group", 1, 1, NUMBER_MAX, &t.groups) &&
                onnx_window_read(im, n, rank - 2, kernel, true, &t.window) &&
-               transposed_read(im, n, &t) &&
+               (!padded || pads_read(im, n, 2, &t.window)) && transposed_read(im, n, &t) &&
                onnx_output(n, 0, compose_conv_transposed(im->c, v[0], v[1], v[2], &t));
 }

@@ -138,7 +138,17 @@ def crops(r):
         np.array([r.randint(1, 5), r.randint(1, 5)], I32), constants=[3], mode=r.choice(["bilinear", "nearest"]), extrapolation_value=r.choice([0.0, 7.5]))
 
 
-for place, draw in enumerate((fused_gemm, expand_dims, pad, count, distances, unfold, nhwc_max_pool, branchwise, pre_mix, post_mix, engram, inverse, murmur, repeats, crops)):
+def transposed(r):
+    dims, groups = r.choice([1, 2, 2]), r.choice([1, 1, 2])
+    kernel = [r.randint(1, 3) for _ in range(dims)]
+    channels, outputs = groups * r.randint(1, 2), r.randint(1, 3)
+    more = dict(kernel_shape=kernel, strides=[r.randint(1, 2) for _ in kernel], group=groups)
+    pads = np.array([r.randint(0, k - 1) for k in kernel * 2], I64)
+    bias = [small(r, outputs * groups)] if r.random() < 0.5 else []
+    put("ConvTransposeWithDynamicPads", small(r, 1, channels, *[r.randint(3, 5) for _ in kernel]), small(r, channels, outputs, *kernel), pads, *bias, constants=[2], **more)
+
+
+for place, draw in enumerate((fused_gemm, expand_dims, pad, count, distances, unfold, nhwc_max_pool, branchwise, pre_mix, post_mix, engram, inverse, murmur, repeats, crops, transposed)):
     generator = random.Random(place)
     for _ in range(DRAWS):
         draw(generator)
