@@ -170,7 +170,7 @@ SHARED_MISTAKES = {
     "a part's shares are left out": (r" \+ sums\[at\d+ \+ 96\]", ""),
     "each has its own largest score": (r"exp_negative\(bests\[at\d+\] -\s+larger", "exp_negative(0.0f * larger"),
     "keys of the first part": (r"(first_key = [^;]*) / 2 \* 16", r"\1 / 2 * 0"),
-    "values of the first part": (r"(across_of_sums\(acc, tile,\s+vs \+ \([^;]*?)warp2 / 2 \*", r"\1warp2 * 0 *"),
+    "values of the first part": (r"(transposed_of_sums\(acc, tile,\s+vs \+ \([^;]*?)warp2 / 2 \*", r"\1warp2 * 0 *"),
 }
 
 
