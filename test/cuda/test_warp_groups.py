@@ -136,7 +136,7 @@ def test_which_row(shape, warp_group, tmp_path):
     """few positions, few tiles, or few channels, are for each warp alone; and none together where no time is allowed"""
     onnx_file = products.model((*shape, "Relu"), tmp_path / "m.onnx")
     path = cuda.compile_model(onnx_file, tmp_path, ["--precision=f16"], target=TARGET)
-    assert ("multiply_f16_warp_group_" in path.read_text()) == together
+    assert ("multiply_f16_warp_group_" in path.read_text()) == warp_group
     path = cuda.compile_model(onnx_file, tmp_path, ["--precision=f16", "--limit=warp_group_percent=0"], target=TARGET)
     assert "multiply_f16_warp_group_" not in path.read_text()
 
