@@ -178,7 +178,7 @@ struct isa {
 /* NULL, or why instructions cannot be encoded for this machine. */
 const char *isa_begin(struct isa *isa, const struct instruction_set *set,
                       const struct machine *machine);
-/* Of such sizes by name ("": usual ones). False after one EXIT_USAGE error. */
+/* The machine whose sizes have this name ("": the usual ones). False after one EXIT_USAGE error. */
 bool isa_begin_sizes(struct isa *isa, const struct instruction_set *set, const char *sizes,
                      struct diag *diag);
 int isa_form(const struct isa *isa, const struct instruction *i);

@@ -8,7 +8,7 @@
 #include "codegen/machines/instruction_set.h"
 
 struct device;
-/* A machine of such sizes with so many bytes of memory; NULL: there is none. */
+/* A machine of the sizes of that name, with this many bytes of memory; NULL: there is none. */
 struct device *device_new(const struct instruction_set *set, const char *sizes, size_t bytes);
 void device_free(struct device *d);                     /* NULL is fine */
 void *device_take(struct device *d, size_t bytes);      /* pages that nobody has yet; NULL: there

@@ -103,7 +103,7 @@ static bool hidden_keys(struct compose *c, struct value *mask, const struct type
                     (rank == 3 && dim_is(d[0], batch) && dim_equal(d[1], t->dims[1]) &&
                      dim_is(d[2], keys));
         if (!fits && rank == 2 && dim_is(d[1], 1) && (dim_is(d[0], batch) || dim_is(d[0], 1)))
-                return true; /* it says the same of all keys */
+                return true; /* the mask has one number for all keys, which moves no share */
         if (!fits && rank == 4)
                 return compose_unsupported(c, "a mask of rank 4");
         if (!fits)

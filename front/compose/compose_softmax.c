@@ -56,10 +56,10 @@ struct value *compose_softmax_with_sink(struct compose *c, struct value *x, stru
                 return NULL;
         sink = compose_spread(c, compose_cast(c, sink, t->element), most->type, heads);
         most = compose_binary(c, OP_max, most, sink);
-        struct value *beside = compose_unary(c, OP_exp, sub(c, sink, most)),
+        struct value *of_sink = compose_unary(c, OP_exp, sub(c, sink, most)),
                      *e = compose_unary(c, OP_exp,
                                         sub(c, x, compose_unreduce(c, most, t, last, 1)));
-        struct value *sum = add(c, compose_reduce(c, REDUCE_sum, e, last, 1, E_COMPUTE), beside);
+        struct value *sum = add(c, compose_reduce(c, REDUCE_sum, e, last, 1, E_COMPUTE), of_sink);
         return divide(c, e, compose_unreduce(c, sum, t, last, 1));
 }
 
