@@ -182,8 +182,8 @@ void write_convolve(struct export *e, const struct op *op, const struct plan *pl
                 export_result(e, op, 0, convolution(e, op, NULL));
 }
 
-/* An addition of such an operation, read nowhere else and in floats, and of one number for each
- * index of `axis`: what is wanted for both as one; false: it is none. */
+/* Is `add` the sum of an operation `code`, which makes floats and is read nowhere else, and of one
+ * number for each index of `axis`? Then one node is wanted for both. */
 static bool want_biased(struct export *e, const struct op *add, enum opcode code, int axis,
                         struct plan *plan)
 {

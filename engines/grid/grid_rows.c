@@ -277,8 +277,8 @@ static struct loop_block *side_by_side(struct jam_copy *copy, struct loop_block 
         return all;
 }
 
-/* The same of iterations that a lane has, of which the first statement says where it is, if that
- * matters. */
+/* Writes the iterations that one lane has side by side. Their first statement says where the lane
+ * is, if that matters. */
 static void write_side(struct arena *arena, struct loop_stmt *iterations, int64_t side)
 {
         struct jam_copy *copy = jam_copy_new(arena, (int)side);
@@ -321,8 +321,8 @@ static struct loop_expr *join_parts(struct arena *arena, enum loop_opcode op,
                                  join_parts(arena, op, parts + count / 2, count - count / 2), NULL);
 }
 
-/* What becomes of the variable of the set: parts of it, from nothing on, in each lane, as many
- * as it has neighbours; those of all lanes behind the loop over them. */
+/* The variable of the set becomes parts: each lane adds up as many as it has neighbours, from the
+ * neutral value on; behind the loop over lanes the parts of all lanes are joined. */
 static void put_parts(struct arena *arena, struct loop_stmt *set, struct jam_copy *copy,
                       struct loop_block *before, struct loop_stmt *lane, struct loop_block *after)
 {
