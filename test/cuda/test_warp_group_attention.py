@@ -79,7 +79,7 @@ MISTAKES = {
     "no fence": (r"shared_to_units\(\);\n(?= +__syncthreads)", "\n"),
     "scores are not waited for": (r"units_wait\(1\);", "units_wait(3);"),
     "sums are not waited for": (r"units_wait\(0\);\n( +sums_settled\(acc)", r"\n\1"),
-    "the stage of values off by one": (r"(warp_group_of_sums_\w+\(acc\[0\], shares, vs \+ \(\(iteration) - 1\)", r"\1)"),
+    "the stage of values off by one": (r"(warp_group_of_sums_\w+\(acc\[0\], shares,\s+vs \+ \(\(iteration) - 1\)", r"\1)"),
     "the stage of keys off by one": (r"(multiply_f16_warp_group_8\(scores2\[0\], qs \+ [^;]*?iteration) % 2", r"\1 % 2 * 0"),
     "sums are not brought to the largest score": (r"\n +scale_f32_\d+\([^;]*;", ""),
     "lanes do not wait": (r"__syncwarp\(\);", ""),
