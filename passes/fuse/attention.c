@@ -15,18 +15,18 @@
  * one), which are then left out. That changes rounding. And a key or value that is hidden from all
  * rows of a block is not read: where it is infinite or NaN, what would be NaN is a number.
  *
- * Of few rows, by blocks of warps, keys and values may be concats, as a decoder's caches are: what
- * there was, and what is new. Then the kernel reads these where they lie, and has the concats as
- * results where others read them, too:
+ * Where there are few rows and the engine multiplies in blocks of warps, keys and values may be
+ * concats, as a decoder's caches are: the keys so far, and the new ones. The kernel then reads the
+ * parts where they lie, and has the concats as results where other kernels read them, too:
  *
  *   %1 = concat(%past, %new)                                         %1, %2 = fusion(%past, %new, %q, ..) { .. concat .. dot .. }
  *   %2 = fusion(%q, %1, ..) { dot ... dot }                     ->
  *
- * unless so few blocks store that for longer than a kernel of its own takes.
+ * unless the few thread blocks that store the concats take longer than a kernel of its own.
  *
- * Where something else reads what is between, or the scheduled lowering
- * (kernels/attention_kernel.c) cannot write it, nothing changes; nor where a tile of whole rows
- * is needed and does not fit into half of that cache. */
+ * Where an operation outside reads a value between the two products, or the scheduled lowering
+ * (kernels/attention_kernel.c) cannot write it, nothing changes; nor where a tile of whole rows is
+ * needed and does not fit into half of that cache. */
 #include "cost/room.h"
 #include "passes/fuse/join.h"
 #include "kernels/attention.h"
@@ -34,12 +34,12 @@
 #include "schedule/choose.h"
 #include "schedule/schedule_choice.h"
 
-enum { GROUP = 1, ROW = 2, COLUMN = 3 };         /* dimensions of scores */
+enum { GROUP = 1, ROW = 2, COLUMN = 3 };         /* The numbers of the dimensions of scores. */
 enum { KERNELS_MAX = 24, RESULTS_MAX = 3, LEAST_KEYS = 64 };
 
 /* ---- which kernels ---- */
 
-/* those that become one, in order; its results */
+/* The kernels that become one, in the order of the program, and the results of that one. */
 struct candidates {
         struct op *kernels[KERNELS_MAX];
         int count;
@@ -55,15 +55,15 @@ static bool is_member(const struct candidates *c, const struct op *op)
         return false;
 }
 
-/* the operation of the function's (or a branch's) region that op is, or is in */
+/* Returns the operation of the function's (or a branch's) region that op is, or is inside of. */
 static struct op *kernel_of(struct op *op)
 {
         struct op *owner = op->region->owner;
         return owner && owner->code == OP_fusion ? owner : op;
 }
 
-/* a packed product that has a schedule, or one of matrices, alone or in a fusion of one result;
- * NULL: none, or several */
+/* Returns the only contraction of the kernel, an operation or a fusion of one result, if it is a
+ * packed product with a schedule or a product of matrices; NULL if it has none, or several. */
 static struct op *product_of(struct op *kernel)
 {
         struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
@@ -79,7 +79,8 @@ static struct op *product_of(struct op *kernel)
         return kernel->result_count == 1 ? found : NULL;
 }
 
-/* of two in one region; from both at once, because they are near each other in a long region */
+/* Does a come before b in their region? The walk goes back from both at once, because they are near
+ * each other in a region that may be long. */
 static bool comes_before(const struct op *a, const struct op *b)
 {
         for (const struct op *p = a, *q = b; p || q;) {
@@ -100,8 +101,8 @@ static bool add_in_order(struct candidates *c, struct op *kernel)
         return kernel->result_count == 1 && kernel->code != OP_yield;
 }
 
-/* Whoever reads first's result, and what is made of that, up to second: false when somebody else
- * does in the end. */
+/* Adds the readers of kernel's result, and the readers of theirs, up to `second`. Returns false if
+ * a result on the way is read elsewhere. */
 static bool add_readers(struct candidates *c, struct op *kernel, const struct op *second)
 {
         for (const struct use *u = op_result(kernel)->uses; u; u = u->next) {
@@ -117,7 +118,9 @@ static bool add_readers(struct candidates *c, struct op *kernel, const struct op
         return true;
 }
 
-/* upward from x through kernels of one large operand (rows), to a product of the same shape */
+/* Returns the kernel with a product whose result x is made from: the walk goes upward from x
+ * through kernels that read one large operand with the same rows. NULL: there is none within 4
+ * kernels. */
 static struct op *find_first(const struct value *x)
 {
         for (int hops = 0; hops < 4 && x->kind == VALUE_RESULT; hops++) {
@@ -145,7 +148,7 @@ static struct op *find_first(const struct value *x)
         return NULL;
 }
 
-/* does nothing but move what it reads, for candidates alone */
+/* Does the kernel only move what it reads, and do only candidates read its result? */
 static bool moves_for(const struct candidates *c, struct op *kernel)
 {
         const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
@@ -161,8 +164,8 @@ static bool moves_for(const struct candidates *c, struct op *kernel)
         return true;
 }
 
-/* What packs an operand of the product: blocks of warps put words where they want them as they
- * copy. */
+/* Adds the kernels that pack the product's second operand: blocks of warps put words in the order
+ * they need as they copy. */
 static bool add_packing(struct candidates *c, const struct op *product)
 {
         struct value *v = op_operand(product, 1);
@@ -206,8 +209,8 @@ static bool find_kernels(struct op *second, struct candidates *c, bool packs)
 
 /* ---- caches ---- */
 
-/* Do all who read it stand behind `second`, or become one with it? *others: somebody else reads
- * it. */
+/* Does every reader of v stand behind `second`, or become one kernel with it? Sets *others if a
+ * kernel reads v that is no candidate. */
 static bool is_read_behind(const struct candidates *c, const struct op *second,
                            const struct value *v, bool *others)
 {
@@ -235,8 +238,9 @@ static void add_concat(struct candidates *c, const struct op *second, struct val
                 c->results[c->result_count++] = keys;
 }
 
-/* The same with what puts keys and values together; false: nothing does, or blocks, of which
- * each group has one that stores, are too few. */
+/* Sets *with to the candidates and the concats that make their keys and values. Returns false if
+ * there is no such concat, or if too few thread blocks (one of each group stores) store the
+ * concats. */
 static bool find_caches(const struct candidates *c, const struct target *target,
                         struct candidates *with)
 {
@@ -258,7 +262,7 @@ static bool find_caches(const struct candidates *c, const struct target *target,
 
 /* ---- how ---- */
 
-/* rows in tiles of so many, most of them of `size` */
+/* Rows are cut into `count` tiles, most of which have `size` rows. */
 struct tiles { int64_t count, size; };
 
 static struct tiles tiles_of(const struct attention *a, int columns)
@@ -277,15 +281,15 @@ static int64_t score_bytes(const struct attention *a)
         return element_info[a->scores->type->element].bytes;
 }
 
-/* tiles of so many columns of scores that fill a quarter of the second cache */
+/* Returns how many tiles with this many columns of scores fill a quarter of the second cache. */
 static int64_t tiles_in_quarter(const struct attention *a, struct tiles tiles, int64_t columns,
                                 const struct schedule_machine *machine)
 {
         return room_part(machine->target) / (tiles.size * columns * score_bytes(a));
 }
 
-/* Tiles of whole rows in a block: its scores fill a quarter of the second cache; and as many blocks
- * as threads share evenly. 0: not even one fits into half of it. */
+/* Returns how many tiles a block of whole rows has: its scores fill a quarter of the second cache,
+ * and threads get equal numbers of blocks. 0: not even one tile fits into half of the cache. */
 static int64_t block_tiles(const struct attention *a, struct tiles tiles,
                            const struct schedule_machine *machine)
 {
@@ -299,8 +303,8 @@ static int64_t block_tiles(const struct attention *a, struct tiles tiles,
         return divide_up(tiles.count, blocks);
 }
 
-/* Columns in a block, where rows need not be whole: those whose keys and values fill a quarter of
- * the second cache. */
+/* Returns how many columns a block has where rows may be cut: their keys and values fill a quarter
+ * of the second cache. */
 static int64_t block_keys(const struct attention *a, const struct schedule_machine *machine)
 {
         int64_t depth =
@@ -312,9 +316,10 @@ static int64_t block_keys(const struct attention *a, const struct schedule_machi
         return keys > columns ? columns : keys < LEAST_KEYS ? LEAST_KEYS : keys;
 }
 
-/* Of a block of so many columns: its scores fill a quarter of the second cache, too. What the mask
- * hides from all rows of a block is left out, the more the fewer they are. The same blocks for
- * every number of threads: they decide what is left out. */
+/* Returns how many tiles a block of this many columns has: its scores fill a quarter of the second
+ * cache, too. Columns that the mask hides from all rows of a block are left out, and the fewer rows
+ * a block has, the more columns those are. Blocks are the same for every number of threads, because
+ * they decide what is left out, and so how results are rounded. */
 static int64_t block_tiles_of_keys(const struct attention *a, struct tiles tiles, bool hides,
                                    int64_t keys, const struct schedule_machine *machine)
 {
@@ -325,7 +330,7 @@ static int64_t block_tiles_of_keys(const struct attention *a, struct tiles tiles
         return divide_up(tiles.count, divide_up(tiles.count, most > 1 ? most : 1));
 }
 
-/* Does the mask hide enough of the columns from blocks of so many rows? */
+/* Does the mask hide enough of the columns from blocks of this many rows? */
 static bool hides_much(const struct attention *a, int64_t rows)
 {
         const struct type *t = a->scores->type;
@@ -341,8 +346,8 @@ static bool hides_much(const struct attention *a, int64_t rows)
         return (double)seen < .9 * (double)band.rows * (double)type_extent(t, COLUMN);
 }
 
-/* Should rows be cut into blocks of columns? The same answer for every number of threads. *hides:
- * because of the mask */
+/* Should rows be cut into blocks of columns? The answer is the same for every number of threads.
+ * *hides: the mask is the reason. */
 static bool cuts_rows(const struct attention *a, struct tiles tiles,
                       const struct schedule_machine *machine, bool *hides)
 {
@@ -352,9 +357,9 @@ static bool cuts_rows(const struct attention *a, struct tiles tiles,
         return *hides || fit < (tiles.count < FEW ? tiles.count : FEW);
 }
 
-/* Every block of rows reads both products' second operands. Beyond the second cache that must be
- * less than what no longer goes through memory, the scores: as it is for keys and values, but not
- * for two layers' weights with a norm between them. */
+/* Every block of rows reads the second operands of both products. If these do not fit into the
+ * second cache, they must be fewer bytes than the scores, which no longer go through memory. That
+ * holds for keys and values, but not for the weights of two layers with a norm between them. */
 static bool reads_less(const struct attention *a, int64_t blocks,
                        const struct schedule_machine *machine)
 {
@@ -366,7 +371,8 @@ static bool reads_less(const struct attention *a, int64_t blocks,
         return again <= room_whole(machine->target) || again <= spared / blocks;
 }
 
-/* blocks of warps are the only ones that can be, and go over blocks of columns */
+/* Lets the engine set the schedules. Where it multiplies in blocks of warps, these are the only
+ * blocks that rows can have, and they go over blocks of columns. */
 static bool set_by_engine(const struct attention *a, const struct target *target,
                           struct pass_context *context, struct arena *arena)
 {

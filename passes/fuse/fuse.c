@@ -52,53 +52,60 @@
 #include "ir/tensor/relation.h"
 #include "passes/remark.h"
 
-struct member {                         /* what is known of an operation while groups form */
+struct member {                         /* A member is what the pass knows of an operation while
+                                         * groups form. */
         struct group *group;
-        enum remark_reason why;         /* it is not in the group of its readers */
-        const struct op *decided;       /* the reader because of which, or NULL */
-        const struct op *home;          /* the packed contraction whose epilogue it could be */
-        bool epilogue;                  /* it could be one of any contraction, or is a
-                                         * contraction */
-        bool stays;                     /* one of these two, and no more than element-wise
-                                         * operations (or one halo) read it */
-        bool identity;                  /* its element i is needed where the root's element i (in a
-                                         * halo) is stored, once */
-        bool repeated;                  /* some element may be read more than once */
-        const struct op *map;           /* members with the same map are read at the same index, and
-                                         * computed once for it */
-        bool decoded;                   /* computed from constants, which were to stay as small as
-                                         * they are, and indices alone */
-        bool widens;                    /* what its reader wants to find narrow (fuse_narrow.c) */
-        bool summed;                    /* a reduction, or computed from one and no larger */
-        bool per_row;                   /* needed once for a row */
-        bool along_row;                 /* element i is needed where the root's is stored, and in
-                                         * loops over its row */
-        unsigned loops;                 /* a bit for each of those */
+        enum remark_reason why;         /* The reason why it is not in the group of its readers. */
+        const struct op *decided;       /* The reader that this was decided by, or NULL. */
+        const struct op *home;          /* The packed contraction whose epilogue it could be part
+                                         * of, or NULL. */
+        bool epilogue;                  /* It is a contraction, or could be in the epilogue of any
+                                         * one. */
+        bool stays;                     /* It has a home or could be an epilogue, and all its
+                                         * readers are element-wise, or a single halo. */
+        bool identity;                  /* Its element i is needed once, where the root's element i
+                                         * (in a halo) is stored. */
+        bool repeated;                  /* An element of it may be read more than once. */
+        const struct op *map;           /* The reader whose index it is read at: members with the
+                                         * same map are read at the same index, and computed once
+                                         * for it. */
+        bool decoded;                   /* It is computed from indices and from constants that
+                                         * should stay as small as they are. */
+        bool widens;                    /* Its reader wants to read it narrow (fuse_narrow.c). */
+        bool summed;                    /* It is a reduction, or is computed from one and has no
+                                         * more elements. */
+        bool per_row;                   /* It is needed once for a row. */
+        bool along_row;                 /* Its element i is needed where the root's is stored, and
+                                         * in loops over the root's row. */
+        unsigned loops;                 /* These loops, a bit for each. */
 };
 
 struct group {
         struct op *root;
-        const struct op *home;          /* of the root */
+        const struct op *home;          /* The root's home. */
         int size;
         bool anchored;                  /* holds a contraction or reduction */
-        const struct type *shape;       /* of what it stores; where rows become one element each: of
-                                         * what is reduced */
-        bool reduced;                   /* they do */
-        unsigned along;                 /* dimensions of its rows; 0: it has none */
-        unsigned loop_count;            /* over a row */
-        const struct op *kept;          /* what its rows keep */
+        const struct type *shape;       /* The shape that it stores or, where rows become one
+                                         * element each, the shape that is reduced. */
+        bool reduced;                   /* Rows become one element each. */
+        unsigned along;                 /* A bit for each dimension of its rows; 0: it has no
+                                         * rows. */
+        unsigned loop_count;            /* The number of its loops over a row. */
+        const struct op *kept;          /* The operation whose values are kept while a row is
+                                         * computed, or NULL. */
 };
 
 struct fusing {
-        struct member *members;         /* by number */
-        int limit;                      /* operations of a group */
-        bool vectors;                   /* the target has them, or a machine that has blocks */
-        bool borders;                   /* blocks of warps multiply: they put zeros around what they
-                                         * read */
+        struct member *members;         /* All operations of the region, by number. */
+        int limit;                      /* The largest number of operations of a group. */
+        bool vectors;                   /* The target has vectors, or is a machine whose layouts
+                                         * have blocks. */
+        bool borders;                   /* The engine multiplies in blocks of warps, which put zeros
+                                         * around what they read. */
 };
 
-/* zeros that nobody stores: around what a packed contraction reads; or, too, around what is only
- * moved on */
+/* A border is zeros that no memory holds: around what a packed contraction reads (is_border), or
+ * around a value that is only moved, too (is_any_border). */
 static bool is_border(const struct fusing *f, const struct op *op)
 {
         return f->borders && fuse_is_border(op);
@@ -115,13 +122,13 @@ static bool is_move(const struct fusing *f, const struct op *op)
         switch (op->code) {
         case OP_broadcast: case OP_iota: case OP_transpose:
                 return true;
-        case OP_slice:                  /* with run-time bounds a slice can fail: once, in its own
-                                         * kernel */
+        case OP_slice:                  /* A slice with run-time bounds can fail, and then should do
+                                         * so once, in a kernel of its own. */
                 return value_is_constant(op_operand(op, 1)) && value_is_constant(op_operand(op, 2));
         case OP_pad:
                 return is_any_border(f, op);
-        case OP_reshape:                /* of elements on the move anyway: no view of memory is
-                                         * lost */
+        case OP_reshape:                /* The operand is moved anyway, so the reshape is no view
+                                         * that would be lost. */
                 return f->vectors &&
                        (op_is(op_operand(op, 0), OP_transpose) ||
                         op_is(op_operand(op, 0), OP_broadcast) ||
@@ -132,7 +139,7 @@ static bool is_move(const struct fusing *f, const struct op *op)
         }
 }
 
-/* at indices that are known, and so in range */
+/* Its indices are constants, which have been checked, so it cannot fail. */
 static bool is_known_gather(const struct op *op)
 {
         return op->code == OP_gather && value_is_constant(op_operand(op, 1));
@@ -154,14 +161,14 @@ static bool can_join_any(const struct fusing *f, const struct op *op)
                fuse_is_halo(op) || is_known_gather(op);
 }
 
-/* element i of its operand goes into element i (in the halo) of its result, and nowhere else */
+/* Element i of its operand goes into element i (in the halo) of its result, and nowhere else. */
 static bool keeps_index(const struct op *op)
 {
         return fuse_is_elementwise(op) || op->code == OP_pad;
 }
 
-/* A packed contraction reads its weights as they lie, and rows of channels at any stride: one that
- * is read element by element is better copied once. */
+/* A packed contraction reads its weights as they lie, and rows of channels at any stride. An
+ * operand that would have to be read element by element is better copied once. */
 static bool packed_accepts(const struct fusing *f, const struct op *op, int operand)
 {
         int last = op_result(op)->type->rank - 1;
@@ -169,8 +176,8 @@ static bool packed_accepts(const struct fusing *f, const struct op *op, int oper
                                 (op->code == OP_transpose && relation_keeps(op, 0, last)));
 }
 
-/* bytes that one row alone is multiplied by (keys of a cache): each is widened once, where it is
- * read */
+/* Are these the bytes that a single row is multiplied by (the keys of a cache)? Each byte is then
+ * widened once, where it is read. */
 static bool is_row_of_bytes(const struct op *dot, const struct op *op, int operand)
 {
         const struct type *x =
@@ -188,7 +195,8 @@ static bool is_row_of_bytes(const struct op *dot, const struct op *op, int opera
         return type_elements(x) == known;
 }
 
-/* whether op may stand in user's group (joined), as far as this one use goes, and why not */
+/* May op join user's group, as far as this one use goes? Returns REMARK_fuse_joined, or the reason
+ * why not. */
 static enum remark_reason accepts(const struct fusing *f, const struct op *user,
                                   const struct op *op, int operand)
 {
@@ -208,7 +216,7 @@ static enum remark_reason accepts(const struct fusing *f, const struct op *user,
         if (widens && (at->widens || operand == 0))
                 return REMARK_fuse_joined;
         if (is_move(f, op)) {
-                /* operands that say where (axes) are read as they are */
+                /* Operands that are positions (axes) are read as they are. */
                 bool data = op_info[user->code].operand_count <= operand ||
                             op_info[user->code].operands[operand].kind != OPERAND_SHAPE;
                 return data ? REMARK_fuse_joined : REMARK_fuse_where;
@@ -226,8 +234,8 @@ static enum remark_reason accepts(const struct fusing *f, const struct op *user,
 
 /* ---- rows ---- */
 
-/* Along which dimensions of `shape` does a broadcast repeat what it has once for all the others? 0:
- * no such. */
+/* Returns a bit for each dimension of `shape` along which a broadcast repeats values that it has
+ * once for each index of the other dimensions; 0 if op is no broadcast to that shape. */
 static unsigned repeats_along(const struct op *op, const struct type *shape)
 {
         unsigned along = 0;
@@ -243,7 +251,7 @@ static bool is_row_operation(const struct op *op)
         return fuse_is_elementwise(op) || op->code == OP_reshape || op->code == OP_reduce;
 }
 
-/* A group that has no anchor but this reduction: it stores one element for each row. */
+/* Begins a group that has no anchor but this reduction: it stores one element for each row. */
 static void begin_rows(struct group *group, const struct op *op)
 {
         const struct type *x = op->operand_count ? op_operand(op, 0)->type : NULL;
@@ -259,7 +267,8 @@ static bool needed_per_row(const struct member *m)
         return m->per_row || (m->group->reduced && m->identity);
 }
 
-/* op makes of reductions along the rows of user's group what user needs once for a row */
+/* Does op compute, from reductions along the rows of user's group, what user needs once for a row?
+ * *along: the dimensions of the rows. */
 static bool is_per_row(const struct fusing *f, const struct op *user, const struct op *op,
                        unsigned *along)
 {
@@ -281,7 +290,8 @@ static bool is_per_row(const struct fusing *f, const struct op *user, const stru
         return op->code != OP_reduce || (rows_reduce(op, shape, &reduced) && reduced == *along);
 }
 
-/* It costs little for each element: a division of indices only where it is one for all of a row. */
+/* Does op cost little for each element? A division of indices does where it is the same for a whole
+ * row. */
 static bool is_cheap(const struct op *op)
 {
         bool divides = op->code == OP_div || op->code == OP_rem || op->code == OP_mod;
@@ -292,7 +302,7 @@ static bool is_cheap(const struct op *op)
                 (!divides || once));
 }
 
-/* It moves what is decoded on: element-wise operations alone read it. */
+/* Do element-wise operations alone read op's result? Moving decoded values costs nothing then. */
 static bool is_read_by_maps(const struct op *op)
 {
         for (const struct use *u = op->results[0].uses; u; u = u->next)
@@ -344,8 +354,8 @@ static void find_summed(const struct region *region, struct member *members)
         }
 }
 
-/* What loops over a row would compute again: nothing, what is cheap, or what the group then
- * keeps (joined). */
+/* Decides about a value that several loops over a row would compute again: allowed are cheap ones,
+ * and one that the group then keeps (joined). */
 static enum remark_reason may_repeat(struct group *group, const struct op *op,
                                      struct member *joined)
 {
@@ -354,8 +364,8 @@ static enum remark_reason may_repeat(struct group *group, const struct op *op,
                 return REMARK_fuse_joined;
         if (!joined->along_row || !group->along)
                 return REMARK_fuse_row_places;
-        for (int i = 0; i < op->operand_count; i++) {           /* a contraction's epilogue computes
-                                                                 * it once */
+        /* A contraction's epilogue computes it once. */
+        for (int i = 0; i < op->operand_count; i++) {
                 const struct value *x = op_operand(op, i);
                 if (x->kind == VALUE_RESULT && op_info[x->op->code].traits & TRAIT_CONTRACTION &&
                     value_has_one_use(x))
@@ -372,7 +382,8 @@ static enum remark_reason may_repeat(struct group *group, const struct op *op,
 
 /* ---- packed contractions ---- */
 
-/* A value that only element-wise operations read does not leave its contraction's kernel. */
+/* Does v stay in its contraction's kernel, since only element-wise operations or a single halo read
+ * it? */
 static bool stays(const struct fusing *f, const struct value *v)
 {
         for (const struct use *u = v->uses; u; u = u->next)
@@ -408,8 +419,8 @@ static void find_homes(const struct region *region, const struct fusing *f)
         }
 }
 
-/* What decodes bytes for another kernel's epilogue is a part of that one: between kernels lie
- * bytes. */
+/* Operations that decode bytes for another kernel's epilogue become part of that kernel, so that
+ * bytes lie between the kernels. */
 static void leave_bytes(const struct region *region, struct member *members)
 {
         for (const struct op *op = region->first; op; op = op->next) {
@@ -424,7 +435,7 @@ static void leave_bytes(const struct region *region, struct member *members)
         }
 }
 
-/* how op's element is needed, as far as this one use goes */
+/* Adds to `joined` how op's element is needed by this one use. */
 static void add_use(const struct fusing *f, const struct op *user, struct member *joined)
 {
         const struct member *at = &f->members[user->number];
@@ -437,7 +448,8 @@ static void add_use(const struct fusing *f, const struct op *user, struct member
                             user->code == OP_arg_window;
 }
 
-/* as per row: computed before the loops over the row, whoever needs it in them */
+/* Adds op to the group as an operation per row: it is computed before the loops over the row that
+ * need it. Returns false where that cannot be. */
 static bool join_rows(struct group *group, const struct op *op, unsigned along,
                       struct member *joined)
 {
@@ -452,23 +464,23 @@ static bool join_rows(struct group *group, const struct op *op, unsigned along,
         return true;
 }
 
-/* op on its way into the group of those who read it */
+/* The state of an operation while its readers are asked whether it may join their group. */
 struct joining {
         struct group *group;
-        struct member member;           /* op, as it will be there */
-        unsigned rows;                  /* dimensions along which it is computed once per row; 0: it
-                                         * is not */
-        bool others;                    /* somebody reads it elsewhere than per row */
-        bool several_maps;              /* different operations, not element-wise, have it in front
-                                         * of them */
-        const struct op *decided;       /* the reader that was looked at last */
+        struct member member;           /* The operation's facts, as they will be in the group. */
+        unsigned rows;                  /* A bit for each dimension along which it is computed once
+                                         * per row; 0: it is not. */
+        bool others;                    /* A reader needs it elsewhere than once per row. */
+        bool several_maps;              /* Several operations that are not element-wise read it,
+                                         * each at an index of its own. */
+        const struct op *decided;       /* The reader that was looked at last. */
 };
 
-/* a kernel of its own, or none */
+/* A view is a kernel of its own or, where memory is shared, none. */
 static bool is_view(const struct op *op) { return op->code == OP_reshape || op->code == OP_concat; }
 
-/* what all readers of op ask of it; or why they are not of one group, or one of them wants it
- * stored */
+/* Collects what all readers of op ask of it. Returns REMARK_fuse_joined, or why they are not of one
+ * group or which of them wants it stored. */
 static enum remark_reason find_readers(const struct fusing *f, struct op *op, struct joining *j)
 {
         unsigned along;
@@ -497,7 +509,8 @@ static enum remark_reason find_readers(const struct fusing *f, struct op *op, st
                 j->member.map = map;
         }
         j->decided = NULL;
-        return j->group ? REMARK_fuse_joined : REMARK_fuse_alone;         /* nobody reads it */
+        /* Nobody reads it. */
+        return j->group ? REMARK_fuse_joined : REMARK_fuse_alone;
 }
 
 static enum remark_reason can_join(const struct fusing *f, struct op *op, struct joining *j)
@@ -528,7 +541,7 @@ static bool join(const struct fusing *f, struct op *op)
         struct joining j = { .member = f->members[op->number] };
         struct member *member = &f->members[op->number];
         j.member.identity = j.member.along_row = true;
-        /* always the root */
+        /* A pad that memory holds is always the root of its group. */
         member->why = op->code == OP_pad && !is_any_border(f, op) ? REMARK_fuse_halo
                                          : find_readers(f, op, &j);
         if (member->why == REMARK_fuse_joined)
@@ -553,9 +566,9 @@ static bool is_spread(const struct fusing *f, const struct op *op)
         return op->code == OP_broadcast || op->code == OP_iota || is_border(f, op);
 }
 
-/* Copies of broadcasts, iotas and borders, one for each user, so that each can join its user's
- * kernel. The first user keeps the old one, unless that leaves the region. In the order of the
- * program: that of uses is not in a dump. */
+/* Copies broadcasts, iotas and borders, one for each user, so that each can join its user's kernel.
+ * The first user keeps the original, unless that leaves the region. Users are walked in the order
+ * of the program, because a dump does not hold the order of uses. */
 static void split_moves(struct region *region, const struct fusing *f)
 {
         for (struct op *op = region->first; op; op = op->next) {
@@ -579,7 +592,7 @@ static void split_moves(struct region *region, const struct fusing *f)
         }
 }
 
-/* moves the members, in order, into the region of a fusion that takes the root's place */
+/* Moves the members, in their order, into the region of a fusion that takes the root's place. */
 static void build_fusion(struct module *m, struct op **ops, int count, struct diag *diag)
 {
         struct op *root = ops[count - 1];
@@ -612,13 +625,13 @@ static void build_fusion(struct module *m, struct op **ops, int count, struct di
                 op_move_before(ops[i], yield);
 }
 
-/* from the last operation to the first, so that users come before what they use */
+/* Forms groups from the last operation to the first, so that users come before what they use. */
 static void form_groups(struct region *region, const struct fusing *f, struct arena *arena)
 {
         for (struct op *op = region->last; op; op = op->previous) {
                 struct member *member = &f->members[op->number];
                 bool known = can_join_any(f, op);
-                /* where nothing is tried */
+                /* The reason of operations for which no group is tried. */
                 member->why = is_view(op) ? REMARK_fuse_view : REMARK_fuse_alone;
                 if (((known || member->summed) && join(f, op)) || (!known && !reads_indices(op)))
                         continue;
@@ -659,7 +672,8 @@ static int build_groups(struct region *region, const struct member *members, str
         return fused;
 }
 
-/* Every value between two operations: one kernel, or why they are two. */
+/* Makes a remark on every value between two operations: that they are one kernel, or why they are
+ * two. */
 static void remark_all(const struct region *region, const struct member *members,
                        struct remarks *remarks)
 {
@@ -667,7 +681,8 @@ static void remark_all(const struct region *region, const struct member *members
                 for (int r = 0; r < op->result_count; r++)
                         for (const struct use *u = op->results[r].uses; u; u = u->next) {
                                 const struct member *at = &members[op->number];
-                                bool seen = u->user->code == OP_yield;    /* or it reads it twice */
+                                /* A user that reads a value twice gets one remark. */
+                                bool seen = u->user->code == OP_yield;
                                 for (const struct use *v = op->results[r].uses; v != u; v = v->next)
                                         seen |= v->user == u->user;
                                 if (!seen)

@@ -11,13 +11,13 @@
  *                                                 %6 = add(mul(cast(%1), 0.05), %7)
  *
  * Tensors of quantized networks are of 8 bits between a quantization and a dequantization.
- * Element-wise operations would all follow the kernel that makes them; those behind the narrowest
- * value are for the reader instead (fuse.c keeps them apart, and canonical nests compute them where
- * they read; the pass prologues joins the others). Each reader has them for itself, reshapes in
- * front of them, where they are views. Exact: the same operations on each element. */
+ * Element-wise operations would all join the kernel that makes these; those behind the narrowest
+ * value join the reader instead (fuse.c keeps them apart, and canonical nests compute them where
+ * they read; the pass prologues joins the others). Each reader has a copy of them, with reshapes in
+ * front, where reshapes are views. Exact: the same operations on each element. */
 #include "passes/fuse/fuse.h"
 
-/* operation `op` widens operand 0 where the others are numbers */
+/* Is op a reshape, or an element-wise operation of operand 0 and numbers? */
 static bool is_map(const struct op *op)
 {
         const struct op_info *info = &op_info[op->code];
@@ -34,7 +34,7 @@ static bool is_map(const struct op *op)
 
 static int bytes_of(const struct value *v) { return element_info[v->type->element].bytes; }
 
-/* of those that schedules compute, the ones that can have a prologue */
+/* May op have a prologue? Some contractions, windows and transposes may. */
 static bool is_reader(const struct op *op)
 {
         bool reads = op_info[op->code].traits & TRAIT_CONTRACTION || op->code == OP_reduce_window ||
@@ -45,8 +45,8 @@ static bool is_reader(const struct op *op)
                (op->code != OP_convolve_winograd && op_operand(op, 0)->type->element == E_F32);
 }
 
-/* what a contraction or reduction makes, element by element, would have to be stored in front of a
- * transpose anyway */
+/* Is v the result of a contraction or reduction, or computed from one element by element? It would
+ * have to be stored in front of a transpose anyway. */
 static bool follows_anchor(const struct value *v)
 {
         while (v->kind == VALUE_RESULT && fuse_is_elementwise(v->op) && v->op->operand_count)
@@ -98,7 +98,7 @@ int fuse_decoding(struct value *v, const struct region *region, struct op *ops[W
         return 0;
 }
 
-/* one of its operations, of a value of another shape */
+/* Builds one of the widening operations again, for a value x of another shape. */
 static struct value *rebuild(struct builder *b, const struct op *op, struct value *x)
 {
         struct value *operands[OPERAND_ROW_MAX] = { x };

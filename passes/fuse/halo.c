@@ -8,16 +8,18 @@
  *   %5 = convolve_packed(%2, @w)                %s = slice(%3, [0, 0, 1, 1, 0], 1)
  *                                               %5 = convolve_packed(%s, @w)
  *
- * Where several pads surround a value, one does: the largest amounts of each, the others are slices
- * of it. Around a concat, one surrounds each part. The pad then becomes the root of its producer's
- * kernel (fuse.c), and each slice is part of the address in the kernel that reads it. */
+ * Where several pads surround a value, one takes their place, with the largest amounts of all; the
+ * others become slices of it. A pad around a concat becomes a pad around each part. The pad then
+ * becomes the root of its producer's kernel (fuse.c), and each slice is part of the address in the
+ * kernel that reads it. */
 #include "passes/fuse/fuse.h"
 
 #include <string.h>
 
 #include "ir/tensor/relation.h"
 
-/* how far it begins in front of its operand, and the number that it surrounds that with */
+/* Returns whether op is a halo; lows: how many elements it puts in front of its operand in each
+ * dimension, *number: what they are. */
 static bool halo_lows(const struct op *op, int64_t lows[RANK_MAX], double *number)
 {
         const struct value *v = relation_surrounds(op, lows) ? op_operand(op, 1) : NULL;
@@ -26,11 +28,12 @@ static bool halo_lows(const struct op *op, int64_t lows[RANK_MAX], double *numbe
 
 static bool is_contracted(const struct use *u) { return fuse_is_packed(u->user) && u->index == 0; }
 
-/* v is for packed contractions, directly, through slices, or as part of a concat; *contracted:
- * there is one */
+/* Is every use of v by packed contractions, directly, through slices, or as part of a concat?
+ * *contracted: there is such a contraction. */
 static bool is_for_contractions(const struct value *v, int depth, bool *contracted)
 {
-        enum { DEPTH_MAX = 2 };         /* concats of concats are flat */
+        enum { DEPTH_MAX = 2 };         /* Deeper nests are not looked for: concats of concats are
+                                         * flat. */
         for (const struct use *u = v->uses; u; u = u->next) {
                 if (u->user->code == OP_slice)
                         for (const struct use *w = op_result(u->user)->uses; w; w = w->next)
@@ -53,7 +56,8 @@ bool fuse_is_halo(const struct op *op)
                is_for_contractions(op_result(op), 0, &contracted) && contracted;
 }
 
-/* zeros behind the channels of a position, which are whole words */
+/* Does the pad put zeros only behind the channels of each position, and are the channels whole
+ * words? */
 static bool are_words(const struct op *pad, const struct op *contraction, int64_t low)
 {
         const struct type *x = op_operand(pad, 0)->type, *around = op_result(pad)->type;
@@ -90,8 +94,8 @@ bool fuse_is_moved_border(const struct op *op)
                op_result(user)->uses->user->code == OP_transpose;
 }
 
-/* The union of all halos around v: amounts below and extents of the result, and their number. False
- * when there is none, or they are of several numbers. */
+/* Finds the union of all halos around v: the elements it has in front, its extents, and its number.
+ * Returns false if there is no halo, or if they have several numbers. */
 static bool unite_halos(const struct value *v, int64_t lows[RANK_MAX], dim_t dims[RANK_MAX],
                         double *number)
 {
@@ -120,7 +124,8 @@ static bool unite_halos(const struct value *v, int64_t lows[RANK_MAX], dim_t dim
         return any;
 }
 
-/* every user of v but the halo itself reads a slice of it at starts, one of its own */
+/* Makes every user of v but the halo itself read a slice of the halo at `starts`, each one a slice
+ * of its own. */
 static bool read_slices(struct value *v, struct op *halo, const int64_t *starts, struct builder *b)
 {
         int64_t steps[RANK_MAX];
@@ -159,7 +164,8 @@ static bool share_halo(struct value *v, const int64_t lows[RANK_MAX], const dim_
         struct op *halo = op_build(b, OP_pad, operands, 3, NULL, &type, 0);
         if (!halo)
                 return false;
-        for (struct use *u = v->uses, *next; u; u = next) {     /* smaller halos are parts of it */
+        /* Smaller halos become slices of the large one. */
+        for (struct use *u = v->uses, *next; u; u = next) {
                 int64_t own[RANK_MAX], starts[RANK_MAX];
                 struct op *pad = u->user;
                 next = u->next;
@@ -179,8 +185,8 @@ static bool share_halo(struct value *v, const int64_t lows[RANK_MAX], const dim_
 
 /* ---- concats ---- */
 
-/* pad(concat(x, y)) = concat(pad(x), pad(y)): each part is stored in its halo, in its place. Only
- * where parts lie one after the other in memory. */
+/* pad(concat(x, y)) = concat(pad(x), pad(y)): each part is stored in its halo, at its place in the
+ * concat. That needs parts that lie one after the other in memory. */
 static bool push_halo(struct op *concat, struct builder *b)
 {
         struct value *v = op_result(concat);

@@ -5,16 +5,16 @@
 
 #include "passes/pass.h"
 
-/* A fusion of what `kernels` (operations or fusions, in order) compute, in front of the last one,
- * whose result it has: all stay as they are. Inside, they read each other's results where these are
- * computed. NULL after an error. */
+/* Builds a fusion that computes what `kernels` (operations or fusions, in order) do, in front of
+ * the last one, whose result it has; the kernels stay as they are. Inside, they read each other's
+ * results where these are computed. Returns NULL after an error. */
 struct op *kernel_join(struct op *const *kernels, int count, struct diag *diag);
-/* the same of several results, of any of the kernels */
+/* Builds the same with several results, which any of the kernels may have. */
 struct op *kernel_join_results(struct op *const *kernels, int count, struct value *const *results,
                                int result_count, struct diag *diag);
 
-/* Calls join(op, context) for every operation outside of fusions, those in regions first; it says
- * whether it has joined op to kernels in front of it. How often it has. */
+/* Calls join(op, context) for every operation outside of fusions, those in regions first; join says
+ * whether it has joined op to kernels in front of it. Returns how often it has. */
 int kernels_join_all(struct region *region,
                      bool (*join)(struct op *op, struct pass_context *context),
                      struct pass_context *context);

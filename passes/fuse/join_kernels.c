@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Several kernels as one. */
+/* Joins several kernels into one. */
 #include "passes/fuse/join.h"
 
 #include <string.h>
 
-/* copies of a kernel's operations; what stands for each of its results becomes that one's
- * scratch */
+/* Copies a kernel's operations; the copy of each result becomes the scratch of that result. */
 static void copy_operations(struct builder *b, struct op *kernel)
 {
         if (kernel->code != OP_fusion) {
@@ -23,7 +22,7 @@ static void copy_operations(struct builder *b, struct op *kernel)
                 op->results[0].scratch = NULL;
 }
 
-/* each one's, but those that are as the one's before */
+/* Lists the locations of all kernels, without those that equal the one before. */
 static const char *join_locations(struct arena *arena, struct op *const *kernels, int count)
 {
         const char *location = NULL, *before = NULL;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* pools: what reduces over all positions of a contraction that nothing else reads becomes part of
- * its kernel, where the schedule says so.
+/* pools: a reduction over all positions of a contraction that nothing else reads becomes part of
+ * the contraction's kernel, where its schedule says so.
  *
  *   %1 = fusion(%0, @w) { ... convolve_packed ..           %2 = fusion(%0, @w) { ... convolve_packed .. schedule="... fused_pool=1"
  *                         .. schedule="... fused_pool=1"                             ... reduce
  *                         ... }                      ->                          ... }
  *   %2 = fusion(%1) { reduce ... }
  *
- * A block that has all positions of an image then stores what becomes of their reduction, and no
- * position (engines/grid/warps_pool.c): a launch less. Exact to the bit: positions are reduced
- * in the same order. */
+ * A thread block that has all positions of an image then stores their reduction alone
+ * (engines/grid/warps_pool.c), which saves a launch. The result is exact to the bit: positions are
+ * reduced in the same order. */
 #include "kernels/kernels.h"
 #include "passes/fuse/join.h"
 
-/* what makes the positions that the kernel reduces; NULL: it reduces none, or others read them */
+/* Returns the kernel that computes the positions that `kernel` reduces; NULL if it reduces none, or
+ * if others read them. */
 static struct op *find_maker(struct op *kernel, const struct target *target)
 {
         struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;

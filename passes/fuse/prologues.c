@@ -8,9 +8,9 @@
  * Batch norm and activation in front of DenseNet's convolutions: the scheduled lowering computes
  * them once for each strip of rows, into memory that stays in the second cache
  * (kernels/prologue.c), and nothing is stored that the next kernel only reads again. Where threads
- * share panels, each of them would compute all of it: left alone. What decodes narrower elements
- * always joins: what is stored then stays as small as it is. Every element is computed as before,
- * so results stay the same to the bit. */
+ * share panels, each of them would compute all of the prologue, so the kernels stay two. Operations
+ * that decode narrower elements always join, so that what is stored stays small. Every element is
+ * computed as before, so results stay the same to the bit. */
 #include "cost/room.h"
 #include "passes/fuse/fuse.h"
 #include "passes/fuse/join.h"
@@ -22,8 +22,8 @@ static bool is_map(const struct op *op)
                op->code == OP_pad;
 }
 
-/* the kernel of element-wise operations alone that makes what only the contraction reads, or
- * NULL */
+/* Returns the kernel that makes what only the contraction reads, if it has element-wise operations
+ * alone; else NULL. */
 static struct op *find_map(struct op *kernel, const struct op *contraction)
 {
         const struct value *x = op_operand(contraction, 0);
@@ -39,7 +39,7 @@ static struct op *find_map(struct op *kernel, const struct op *contraction)
         return made;
 }
 
-/* its result can lie where an operand was */
+/* Can its result lie where an operand was? */
 static bool is_in_place(const struct op *map)
 {
         for (int i = 0; i < map->operand_count; i++) {
@@ -51,7 +51,7 @@ static bool is_in_place(const struct op *map)
         return false;
 }
 
-/* all that it reads is narrower than what it makes */
+/* Is everything that it reads narrower than what it makes? */
 static bool widens(const struct op *map)
 {
         int count = 0, bytes = element_info[op_result(map)->type->element].bytes;
@@ -65,9 +65,9 @@ static bool widens(const struct op *map)
         return all;
 }
 
-/* What a map reads and stores does not stay in the second cache, and strips are cheaper for the
- * contraction anyway. Elsewhere a map alone is faster: it runs once over its memory from front to
- * back. */
+/* Does the join pay? It does where what the map reads and stores does not stay in the second cache,
+ * and strips are cheaper for the contraction anyway. Elsewhere a map alone is faster, as it runs
+ * once over its memory from front to back. */
 static bool pays(const struct op *map, const struct schedule_registers *s,
                  const struct target *target)
 {

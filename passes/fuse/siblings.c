@@ -25,7 +25,8 @@
 #include "ir/tensor/relation.h"
 #include "passes/fuse/join.h"
 
-enum { READERS_MAX = 16, NEAR = 16 };   /* of a value; in front of a kernel: that are looked at */
+enum { READERS_MAX = 16, NEAR = 16 };   /* READERS_MAX readers of a value, and NEAR kernels in front
+                                         * of one, are looked at. */
 
 static bool is_map(const struct op *op)
 {
@@ -41,9 +42,10 @@ static bool is_map(const struct op *op)
         }
 }
 
-/* What a kernel goes over: elements of this shape, in rows along some dimensions (0: each is one of
- * its own), a result for each row. */
-/* launches: each kernel is one more that the target launches */
+/* A walk is what a kernel goes over: elements of `shape`, in rows along the dimensions whose bits
+ * are in `along` (0: each element is a row of its own), with a result for each row; `size` is the
+ * number of its operations; launches: the target launches each kernel, so that each one costs a
+ * launch. */
 struct walk { const struct type *shape; unsigned along; int64_t rows; int size; bool launches; };
 
 static bool add_reduction(struct walk *w, const struct op *op)
@@ -60,7 +62,7 @@ static bool add_reduction(struct walk *w, const struct op *op)
         return first || (along == w->along && type_same_dims(t, w->shape));
 }
 
-/* one that copies: no view of operands that lie one behind the other */
+/* Is op a concat that copies? Where operands lie one behind the other, it is a view. */
 static bool is_concat(const struct op *op)
 {
         int64_t before = 1;
@@ -69,14 +71,14 @@ static bool is_concat(const struct op *op)
         return op->code == OP_concat && before > 1;
 }
 
-/* a launch of its own that computes nothing */
+/* Is op a launch of its own that computes nothing? */
 static bool is_moved(const struct op *op)
 {
         return op->code == OP_gather || op->code == OP_transpose || is_concat(op);
 }
 
-/* element-wise operations of one index, or with reductions of one row, all results of the same
- * extents; size: how many operations */
+/* Finds the walk of a kernel of element-wise operations at one index, or with reductions of one
+ * row, whose results all have the same extents. Returns false if the kernel is none. */
 static bool find_walk(struct op *kernel, struct walk *w)
 {
         const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
@@ -100,13 +102,13 @@ static bool find_walk(struct op *kernel, struct walk *w)
         return true;
 }
 
-/* all results have an element for each index, or, of rows, for each row */
+/* Has each result of the kernel an element for each index or, of rows, for each row? */
 static bool is_kernel(struct op *kernel, struct walk *w)
 {
         return find_walk(kernel, w) && type_elements(kernel->results[0].type) == w->rows;
 }
 
-/* rows that are stored, as a norm's */
+/* Does the kernel store its rows, as a norm does? */
 static bool is_stored_rows(struct op *kernel, struct walk *w)
 {
         return find_walk(kernel, w) && w->along &&
@@ -120,7 +122,7 @@ static bool is_walked(const struct walk *w, const struct value *v)
                (w->along && type_is_static(v->type) && type_elements(v->type) == w->rows);
 }
 
-/* What is needed of op at an index, or in a row, is of that index or row of its operands. */
+/* Does op need, for an index or a row of its result, only that index or row of its operands? */
 static bool keeps_row(const struct op *op, const struct walk *w)
 {
         if (op->code == OP_yield || op->code == OP_reduce ||
@@ -146,7 +148,8 @@ static bool reads_in_place(struct op *kernel, const struct walk *w, const struct
                         found |= op_operand(kernel, i) == v;
                 return found;
         }
-        /* numbers of operations: 1 where elements are needed at that index, 2 where at others */
+        /* The number of an operation is a set of bits: 1, its elements are needed at that index; 2,
+         * at others. */
         for (struct op *op = region->first; op; op = op->next)
                 op->number = 0;
         for (struct op *op = region->last; op; op = op->previous) {
@@ -163,7 +166,7 @@ static bool reads_in_place(struct op *kernel, const struct walk *w, const struct
         return found;
 }
 
-/* the operation of `region` that the use is in, or NULL */
+/* Returns the operation of `region` that the use is in, or NULL. */
 static struct op *reader_in(const struct use *u, const struct region *region)
 {
         struct op *op = u->user;
@@ -176,12 +179,12 @@ static struct op *reader_in(const struct use *u, const struct region *region)
 
 struct pair {
         struct op *first, *second;
-        struct walk walks[2];           /* theirs */
-        int64_t bytes;                  /* that are no longer read */
-        struct op *place;               /* the joined kernel stands in front of it */
-        struct value **read;            /* by the second one */
+        struct walk walks[2];           /* The walks of first and second. */
+        int64_t bytes;                  /* The bytes that are no longer read. */
+        struct op *place;               /* The joined kernel stands in front of this operation. */
+        struct value **read;            /* The values that the second kernel reads. */
         int read_count;
-        const struct gpu *gpu;                    /* that launches them; or NULL */
+        const struct gpu *gpu;                    /* The GPU whose kernels are launches, or NULL. */
 };
 
 static struct value **values_read(struct arena *arena, struct op *kernel, int *count)
@@ -196,7 +199,8 @@ static struct value **values_read(struct arena *arena, struct op *kernel, int *c
         return values;
 }
 
-/* All that is shared, and nothing else of what the first one makes, is read in place. */
+/* Counts the bytes of what both kernels read in place, or one makes and the other reads so. Returns
+ * false if the second kernel reads a result of the first one elsewhere. */
 static bool count_bytes(struct pair *p)
 {
         p->bytes = 0;
@@ -231,8 +235,8 @@ static bool find_place(struct pair *p)
         return late || early;
 }
 
-/* the same elements in the same rows; or one of the two has nothing but what there is for each
- * row */
+/* Do both go over the same elements in the same rows, or has one of them only elements that there
+ * are for each row? */
 static bool go_together(const struct walk *x, const struct walk *y)
 {
         return !x->along || !y->along ||
@@ -247,7 +251,8 @@ static bool reads_first(const struct pair *p)
         return reads;
 }
 
-/* What the second one makes of rows is stored beside them: a norm's result, rounded. */
+/* Does the second kernel compute, from rows that the first one stores, a value that is stored
+ * beside them? It does from a norm's result, for instance by rounding it. */
 static bool stores_for_sibling(struct pair *p)
 {
         return p->gpu && reads_first(p) && !p->walks[1].along &&
@@ -267,7 +272,8 @@ static void look_at(struct pair *best, struct op *first, int limit)
                 *best = p;
 }
 
-/* The nearest one in front that shares nothing, where a launch takes longer than what it stores. */
+/* Finds the nearest kernel in front that shares nothing with the second one, where a launch takes
+ * longer than what the second one stores. */
 static void find_apart(struct pair *best, int limit)
 {
         struct op *op = best->second->previous;
@@ -285,7 +291,7 @@ static void find_apart(struct pair *best, int limit)
         }
 }
 
-/* the kernel in front that shares most */
+/* Finds the kernel in front that shares most bytes with the second one. */
 static void find_first(struct pair *best, int limit)
 {
         for (int i = 0; i < best->read_count; i++) {
@@ -306,7 +312,7 @@ static void find_first(struct pair *best, int limit)
 
 /* ---- joining ---- */
 
-/* results that others read */
+/* Fills *results with the results of both kernels that others read, and returns their number. */
 static int find_results(const struct pair *p, struct arena *arena, struct value ***results)
 {
         struct op *kernels[] = { p->first, p->second };

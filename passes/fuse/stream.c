@@ -27,14 +27,15 @@
 #include "passes/memory/arrange.h"
 #include "passes/pass.h"
 
-enum { RANGE_MAX = 32 };                /* kernels that become one */
+enum { RANGE_MAX = 32 };                /* A range has this many operations at most. */
 
-/* kernels as one: bytes of its circular buffers (and of what is prepared for it), of whole rows,
- * and with the narrowest patches; INT64_MAX: they cannot be */
+/* A range, as one kernel: the bytes of its circular buffers (and of what is prepared for it) with
+ * whole rows, and with the narrowest patches. INT64_MAX: it cannot be one kernel. */
 struct range { int64_t whole, narrow; };
 
-/* The best way to go on from an operation: the range that begins there, and what it and all behind
- * it compute again and join. last < 0: there is none. */
+/* The best way to go on from an operation: the range that begins there ends with operation `last`,
+ * in patches of `patch` columns; `again` is what it and all ranges behind it compute again, and
+ * `joins` how many kernels they join. last < 0: there is no way. */
 struct way { int last; int64_t patch; double again; int joins; };
 
 struct streaming {
@@ -43,20 +44,23 @@ struct streaming {
         struct arena *arena;
         struct op **ops;
         int count;
-        int64_t *entering, *made;       /* by operation: bytes that are there before it and are
-                                         * needed later on; its own */
-        int *last;                      /* who reads its results last; INT_MAX: they leave */
-        const struct op **obstacle;     /* why no longer range begins there, or NULL */
-        struct range (*ranges)[RANGE_MAX];        /* [p][q - p]: p..q; of one kernel, no buffers */
-        int64_t *least;                 /* by operation: bytes that it and all behind it cannot do
-                                         * without */
+        int64_t *entering, *made;       /* Of each operation: the bytes that exist before it and are
+                                         * needed later, and the bytes of its results. */
+        int *last;                      /* Of each operation: the number of the last reader of its
+                                         * results; INT_MAX: the function returns them. */
+        const struct op **obstacle;     /* Of each operation: the one that keeps a longer range from
+                                         * beginning there, or NULL. */
+        struct range (*ranges)[RANGE_MAX];        /* ranges[p][q - p] is the range p..q; a range of
+                                                   * one operation has no buffers. */
+        int64_t *least;                 /* Of each operation: the fewest bytes with which it and all
+                                         * behind it can run. */
         struct way *ways;
-        int64_t enough;                 /* bytes that may be in use */
+        int64_t enough;                 /* The bytes that may be in use. */
 };
 
 /* ---- what is in use ---- */
 
-/* the operation of the region that an operation is, or is inside of */
+/* Returns the operation of the region that op is, or is inside of. */
 static struct op *outermost(const struct streaming *s, struct op *op)
 {
         while (op->region != s->region)
@@ -64,7 +68,7 @@ static struct op *outermost(const struct streaming *s, struct op *op)
         return op;
 }
 
-/* A reshape is another name for its operand. */
+/* Returns the number of v's last reader. A reshape is another name for its operand. */
 static int last_use(const struct streaming *s, const struct value *v)
 {
         int last = v->op->number;
@@ -86,7 +90,8 @@ static bool is_kernel(const struct op *op)
                op->code != OP_reshape && (op->code == OP_fusion || op_info[op->code].element);
 }
 
-/* In the order of the operations; results of the function are the caller's memory. */
+/* Finds `entering`, `made` and `last`, in the order of the operations. Results of the function lie
+ * in the caller's memory. */
 static void find_bytes(struct streaming *s)
 {
         int64_t *change = arena_array(s->arena, (size_t)s->count + 1, sizeof *change);
@@ -113,9 +118,9 @@ static void find_bytes(struct streaming *s)
 
 /* ---- ranges ---- */
 
-/* The operations from *op on are copies of a kernel's. What it hands on inside (where it is several
- * kernels joined before) becomes a circular buffer. Returns the copy of its result; *op: the one
- * behind. */
+/* The operations from *op on are copies of a kernel's. A value that is handed on inside (the kernel
+ * may be several that were joined before) becomes a circular buffer. Returns the copy of the
+ * kernel's result, and sets *op to the operation behind the copies. */
 static struct op *mark_inside(const struct op *kernel, struct op **op)
 {
         const struct op *inside = kernel->code == OP_fusion ? kernel->regions[0]->first : kernel;
@@ -132,8 +137,8 @@ static struct op *mark_inside(const struct op *kernel, struct op **op)
         return made;
 }
 
-/* It computes from constants alone, as weights from bytes: it stays apart, before the kernel of the
- * range that it is in. */
+/* Does it compute from constants alone, as what decodes weights does? Then it stays apart, in front
+ * of the kernel of its range. */
 static bool prepares(const struct op *op)
 {
         bool all = op->operand_count > 0;
@@ -142,12 +147,12 @@ static bool prepares(const struct op *op)
         return all;
 }
 
-/* Can it be one of several? Reshapes can, but neither first nor last. */
+/* Can it be in a range? Reshapes can, but neither first nor last. */
 static bool is_inner(const struct op *op) { return op->code == OP_reshape || is_kernel(op); }
 static bool is_end(const struct op *op) { return is_kernel(op) && !prepares(op); }
 
-/* A kernel of p..q, what they hand on to each other as circular buffers; it stands beside them.
- * What only moves elements is read through. */
+/* Builds a kernel of the operations p..q, beside them. What they hand on to each other lies in
+ * circular buffers; what only moves elements is read through. */
 static struct op *join(const struct streaming *s, int p, int q)
 {
         struct op *kernels[RANGE_MAX] = { NULL };
@@ -166,7 +171,7 @@ static struct op *join(const struct streaming *s, int p, int q)
         return joined;
 }
 
-/* bytes of what stays apart */
+/* Returns the bytes of the results of p..q that stay apart, because constants alone make them. */
 static int64_t prepared(const struct streaming *s, int p, int q)
 {
         int64_t bytes = 0;
@@ -175,7 +180,8 @@ static int64_t prepared(const struct streaming *s, int p, int q)
         return bytes;
 }
 
-/* false: p..q cannot be one kernel, nor can more from p on */
+/* Measures the range p..q. Returns false if it cannot be one kernel, nor can any longer range that
+ * begins with p. */
 static bool measure(struct streaming *s, int p, int q)
 {
         const struct op *unused = NULL;
@@ -196,14 +202,14 @@ static bool measure(struct streaming *s, int p, int q)
         return good;
 }
 
-/* what is in use while p..q run as one kernel */
+/* Returns the bytes in use while p..q run as one kernel. */
 static int64_t bytes_with(const struct streaming *s, int p, int q, int64_t buffers)
 {
         return s->entering[p] + s->made[q] + buffers;
 }
 
-/* Those that begin with p: all but the last hand nothing on to others, and one of them alone is too
- * much. */
+/* Finds the ranges that begin with p: none of their operations but the last hands a result to an
+ * operation outside, and one of them alone takes too much memory. */
 static void find_ranges(struct streaming *s, int p)
 {
         int reach = p;
@@ -226,7 +232,7 @@ static void find_ranges(struct streaming *s, int p)
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* From the last operation on: the least that p and all behind it can do with. */
+/* Finds, from the last operation on, the fewest bytes with which p and all behind it can run. */
 static void find_least(struct streaming *s)
 {
         for (int p = s->count - 1; p >= 0; p--) {
@@ -241,8 +247,8 @@ static void find_least(struct streaming *s)
         }
 }
 
-/* The widest patches of a kernel whose buffers then take no more than `room`; all are about as
- * wide. */
+/* Finds the widest patches with which the kernel's buffers take no more than `room` bytes. All
+ * patches are about as wide. */
 static int64_t widest_patch(struct op *kernel, int64_t room, struct circular_cost *cost)
 {
         const struct op *unused = NULL;
@@ -259,7 +265,8 @@ static int64_t widest_patch(struct op *kernel, int64_t room, struct circular_cos
         return patch;
 }
 
-/* the range p..q and the best way behind it; false: that is too much */
+/* Sets *way to the range p..q followed by the best way behind it. Returns false if that takes too
+ * many bytes. */
 static bool try_range(struct streaming *s, int p, int q, struct way *way)
 {
         const struct range *range = &s->ranges[p][q - p];
@@ -280,8 +287,8 @@ static bool try_range(struct streaming *s, int p, int q, struct way *way)
         return true;
 }
 
-/* From the last operation on: with enough bytes, the fewest operations, then the fewest kernels
- * that change. */
+/* Finds the ways from the last operation on: within enough bytes, those that compute least again,
+ * then those that join the fewest kernels. */
 static void find_ways(struct streaming *s)
 {
         s->enough = larger(s->least[0], s->context->max_ram);
@@ -331,10 +338,11 @@ static int64_t replace(const struct streaming *s, int p, const struct way *way)
 
 static int stream(struct streaming *s)
 {
-        const struct op *most = NULL, *obstacle = NULL;          /* behind it, less is enough */
+        /* Operations behind it can do with less. */
+        const struct op *most = NULL, *obstacle = NULL;
         for (int p = 0; p < s->count && s->least[p] == s->enough; p = s->ways[p].last + 1) {
                 most = s->ops[p];
-                /* what is there as a whole was made before */
+                /* What is in memory as a whole was made before. */
                 obstacle = s->obstacle[p] ? s->obstacle[p] : obstacle;
         }
         if (s->enough > s->context->max_ram) {
@@ -393,7 +401,8 @@ static void cut(struct streaming *s)
         find_ways(s);
 }
 
-/* as they stand in s, but each operation just before the first one that needs it */
+/* Fills `ops` with the operations of s in their order, but each just before the first one that
+ * needs it. */
 static void order_by_need(const struct streaming *s, struct op **ops)
 {
         struct step_graph g = { .count = s->count,

@@ -22,7 +22,7 @@
 #include "passes/fuse/join.h"
 #include "schedule/schedule_choice.h"
 
-/* Is an operation or a fusion a chain, scheduled? */
+/* Is the kernel, an operation or a fusion, a layer chain whose operations have schedules? */
 static bool find_chain(struct op *kernel, struct layer_chain *chain)
 {
         const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
@@ -36,7 +36,7 @@ static bool find_chain(struct op *kernel, struct layer_chain *chain)
         return true;
 }
 
-/* of an image */
+/* Returns the bytes of one image of v. */
 static int64_t bytes_of(const struct value *v)
 {
         return type_bytes(v->type) / type_extent(v->type, 0);
@@ -47,13 +47,13 @@ static int64_t weights_bytes(const struct op *op)
         return op->operand_count > 1 ? type_bytes(op_operand(op, 1)->type) : 0;
 }
 
-/* bound by memory, when alone */
+/* Is op bound by memory when it runs alone? */
 static bool is_light(const struct op *op)
 {
         return op->code == OP_convolve_lanes || op->code == OP_reduce_window;
 }
 
-/* makes one line of outputs of all that it reads */
+/* Does it make a single vector of outputs from all that it reads? */
 static bool is_narrow(const struct op *op, const struct target *target)
 {
         return op->code == OP_convolve_packed && op_int(op, "outputs") <= target_block(target);
@@ -70,7 +70,8 @@ static bool pays(const struct layer_chain *first, const struct layer_chain *seco
                        (first->count + second->count > 2 ? room_part(target) : room_whole(target));
 }
 
-/* rows of a tile: as many as the schedule says, where they divide the rows of the result */
+/* Returns the rows of link i's tile: as many as the schedule says, or fewer so that they divide the
+ * rows of the result. */
 static int tile_rows(const struct layer_chain *chain, int i, const struct schedule_registers *s)
 {
         int64_t rows = type_extent(op_result(chain->links[i].op)->type, LAYER_CHAIN_ROWS);
@@ -80,8 +81,8 @@ static int tile_rows(const struct layer_chain *chain, int i, const struct schedu
         return most;
 }
 
-/* Rows of a strip: what lies between the contractions fills half of the second cache, threads get
- * equal shares, and strips are whole tiles. 0: not even one row fits. */
+/* Returns the rows of a strip: what lies between the contractions fills half of the second cache,
+ * threads get equal shares, and strips are whole tiles. 0: not even one row fits. */
 static int64_t strip_rows(const struct layer_chain *chain, const struct schedule_machine *machine,
                           int tile)
 {
@@ -105,7 +106,8 @@ static int64_t strip_rows(const struct layer_chain *chain, const struct schedule
         return divide_up(divide_up(rows, strips), tile) * tile;
 }
 
-/* schedules of contractions become such of a chain; false: there is none */
+/* Turns the schedules of single contractions into schedules of a chain. Returns false if that
+ * cannot be. */
 static bool set_schedules(struct layer_chain *chain, const struct schedule_machine *machine,
                           struct arena *arena)
 {
@@ -130,7 +132,8 @@ static bool set_schedules(struct layer_chain *chain, const struct schedule_machi
         return strip > 0;
 }
 
-/* the kernel whose result is all that `second` needs of it, and whose only reader is `second` */
+/* Returns the kernel whose result is all that the chain of `second` reads, and whose only reader is
+ * `second`; NULL if there is none. */
 static struct op *find_first(struct op *second, const struct layer_chain *chain)
 {
         const struct value *x = op_operand(chain->links[0].op, 0);
@@ -139,7 +142,8 @@ static struct op *find_first(struct op *second, const struct layer_chain *chain)
         return made ? x->op : NULL;
 }
 
-/* joined, of first and second, takes their place, where it can be scheduled so */
+/* Puts `joined` in the place of first and second if it can be scheduled; else erases it and returns
+ * false. */
 static bool replace(struct op *first, struct op *second, struct op *joined,
                     struct pass_context *context)
 {
@@ -159,7 +163,7 @@ static struct op *contraction_of(struct op *kernel, const struct target *target)
                                    target);
 }
 
-/* windows of what Winograd's algorithm makes, tile by tile */
+/* Joins a pool to the Winograd convolution whose tiles its windows read. */
 static bool join_windows(struct op *second, struct pass_context *context)
 {
         struct op *pool =

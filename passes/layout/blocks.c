@@ -6,15 +6,16 @@
  *      w <panels x blocks x bytes / group x vectors x lanes * group>,
  *      scales <panels x blocks x vectors x lanes>
  *
- * A word of the multiply is `group` bytes, and a number of each of them is a word of as many
- * numbers: unpacking is a shift and a mask of whole vectors. So weights stay as small as the model
- * has them. */
+ * A word of the multiply is `group` bytes; one number out of each of these bytes is again a word,
+ * of `group` numbers. So unpacking is a shift and a mask of whole vectors, and weights stay as
+ * small as the model has them. */
 #include "ir/tensor/block_weights.h"
 #include "passes/layout/layout.h"
 
 enum { SCALES = 4, ZEROS };
 
-/* <outputs x blocks x n x 1 ..> as <panels x blocks x n / group x vectors x lanes * group> */
+/* Reorders <outputs x blocks x n x 1 ..> to <panels x blocks x n / group x vectors x lanes *
+ * group>. */
 static struct value *in_panels(struct layout *l, struct value *v, int64_t vectors, int64_t lanes,
                                int64_t group)
 {
@@ -32,7 +33,8 @@ static struct value *in_panels(struct layout *l, struct value *v, int64_t vector
                                        dim_of(blocks), dim_of(words), dim_of(group) },
                             perm)
               : NULL;
-        if (v->type->rank == 4)         /* scales: a number of each output */
+        if (v->type->rank == 4)         /* Scales have a number for each output, so there are no
+                                         * words to split. */
                 return layout_reshape(&l->b, x, 4,
                                       (dim_t[]){ dim_of(panels), dim_of(blocks), dim_of(vectors),
                                                  dim_of(lanes) });
@@ -41,7 +43,7 @@ static struct value *in_panels(struct layout *l, struct value *v, int64_t vector
                                          dim_of(vectors), dim_of(lanes * group) });
 }
 
-/* Zeros behind the last output take little memory. */
+/* Do the zeros behind the last output take little memory? */
 static bool stays_small(const struct packed_bits *p, int64_t outputs, int64_t panel)
 {
         enum { SHARE = 32, BYTES = 4096 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Layout of convolutions: convolve becomes convolve_packed or, depthwise, convolve_lanes.
  *
- *   groups        few channels of several groups are one group whose weights are blocks on a diagonal of zeros; several outputs
- *                 of one channel each read a copy of it
- *   transposed    (input_dilations): output s * q + r sums every s-th weight only, so each r is a convolution of its own, and
- *                 the results lie interleaved in the whole */
+ *   groups        few channels of several groups become one group, whose weights are blocks on a
+ *                 diagonal of zeros; where a channel has several outputs, each reads a copy of it
+ *   transposed    (input_dilations): output s * q + r sums every s-th weight only, so each r is a
+ *                 convolution of its own, and the results lie interleaved in the whole */
 #include "passes/layout/layout.h"
 #include "passes/simplify/ranges.h"
 
@@ -15,9 +15,11 @@ enum { SPATIAL_MAX = 6, MERGED_MAX = 8, PHASES_MAX = 64 };
 struct convolution {
         struct layout *l;
         const struct op *op;
-        struct value *x, *w;            /* logical: [N, C, S..], [M, C / groups, K..] */
+        struct value *x, *w;            /* They are in the logical form: x is [N, C, S..], w is [M,
+                                         * C / groups, K..]. */
         const struct multiply *multiply;
-        int64_t groups, block;          /* channels of x's blocks, before they are whole words */
+        int64_t groups, block;          /* The number of channels in a block of x, before blocks are
+                                         * padded to whole words. */
         int spatial;
 };
 
@@ -29,7 +31,7 @@ static bool is_depthwise(const struct convolution *c)
 
 /* ---- groups ---- */
 
-/* each channel `times` times */
+/* Repeats each channel `times` times. */
 static struct value *repeat_channels(struct builder *b, struct value *x, int64_t times)
 {
         dim_t dims[RANK_MAX] = { x->type->dims[0], x->type->dims[1], dim_of(times) };
@@ -45,9 +47,10 @@ static struct value *repeat_channels(struct builder *b, struct value *x, int64_t
         return build_reshape(b, x, rank, dims);
 }
 
-/* Weights of `merged` groups as those of one: [.., i, outputs, channels, ..] becomes row i of a
- * square whose diagonal it is. Rows of n * m elements with n behind them, cut to n * m each, begin
- * one m further to the left every time. */
+/* Makes the weights of `merged` groups those of one: [.., i, outputs, channels, ..] becomes row i
+ * of a square whose diagonal it is. To get there, n zeros are put behind each row of n * m
+ * elements; cut to n * m elements each, the rows then begin m elements further to the left every
+ * time. */
 static struct value *merge_groups(struct builder *b, struct value *w, int64_t groups,
                                   int64_t merged)
 {
@@ -77,7 +80,7 @@ static struct value *merge_groups(struct builder *b, struct value *w, int64_t gr
         return layout_reshape(b, v, w->type->rank, dims);
 }
 
-/* single channels up to whole blocks: zeros for those behind the last */
+/* Pads single channels up to whole blocks: there are zeros for the channels behind the last. */
 static void pad_groups(struct convolution *c)
 {
         const int64_t groups = round_up(c->groups, c->l->block);
@@ -92,8 +95,8 @@ static void pad_groups(struct convolution *c)
         c->groups = groups;
 }
 
-/* groups that a kernel takes: one, whole blocks, or single channels; false: it would cost too
- * much */
+/* Brings the groups to a form that a kernel takes: one group, whole blocks, or single channels.
+ * Returns false if that would cost too much. */
 static bool bring_groups(struct convolution *c)
 {
         int64_t channels = type_extent(c->w->type, 1),
@@ -123,8 +126,8 @@ static bool bring_groups(struct convolution *c)
 
 /* ---- operands ---- */
 
-/* x in blocks: few channels stay as they are, in blocks of one, or of all where x comes from [N,
- * S.., C] */
+/* Returns x in blocks where it has few channels: they stay as they are, in blocks of one channel,
+ * or in one block of all where x comes from [N, S.., C]. */
 static struct value *few_channels(struct layout *l, struct value *x)
 {
         int rank = x->type->rank;
@@ -139,8 +142,9 @@ static struct value *few_channels(struct layout *l, struct value *x)
         return layout_reshape(&l->b, channels_last ? op_operand(x->op, 0) : x, rank + 1, dims);
 }
 
-/* the same for words, and for tiles, whose rows are the channels of a row of the window: [N, 1,
- * S.., C], C whole words; rounded where they are moved */
+/* Returns the same for words, and for hardware tiles, whose rows are the channels of a row of the
+ * window: [N, 1, S.., C] with C padded to whole words. A cast to fewer bits is done where elements
+ * are moved. */
 static struct value *grouped_channels(struct layout *l, struct value *x, int group)
 {
         int rank = x->type->rank;
@@ -164,7 +168,7 @@ static struct value *grouped_channels(struct layout *l, struct value *x, int gro
                            (int64_t[]){ 0, missing }, 1);
 }
 
-/* w's channels as blocks of so many have them, each with zeros behind it up to `inner` */
+/* Puts w's channels into as many blocks as x has, each padded with zeros up to `inner` channels. */
 static struct value *words_of_blocks(struct layout *l, struct value *w, int64_t blocks,
                                      int64_t channels, int64_t inner)
 {
@@ -187,8 +191,8 @@ static struct value *words_of_blocks(struct layout *l, struct value *w, int64_t 
         return w ? layout_reshape(&l->b, w, rank, whole) : NULL;
 }
 
-/* w [M, C / groups, K..] as panels [P, blocks, K.., inner / group, vectors, lanes * group], the
- * channels of a word behind each other; stored: outputs of a group, with those that pad a block */
+/* Packs w [M, C / groups, K..] as panels [P, blocks, K.., inner / channels of a word, vectors,
+ * lanes * channels of a word]. stored: the outputs of a group, with those that pad a block. */
 static struct value *pack_panels(struct layout *l, struct value *w, const struct multiply *m,
                                  int64_t groups, int64_t blocks, int64_t inner, int64_t stored,
                                  int64_t positions)
@@ -228,7 +232,7 @@ static struct value *pack_panels(struct layout *l, struct value *w, const struct
         return layout_reshape(&l->b, packed, rank - 1, dims + 1);
 }
 
-/* depthwise: [C, 1, K..] as [C / 16, K.., 16] */
+/* Packs depthwise weights: [C, 1, K..] becomes [C / 16, K.., 16]. */
 static struct value *pack_lanes(struct layout *l, struct value *w, int64_t lanes)
 {
         dim_t dims[RANK_MAX] = { w->type->dims[0] };
@@ -248,13 +252,14 @@ static void copy_ints(struct module *m, struct attr *attrs, enum opcode code, co
         attr_set_ints(m, attrs, code, name, values, count);
 }
 
-/* channels of a block of results, of so many outputs of a group */
+/* Returns how many channels a block of results has, where a group has this many outputs. */
 static int64_t block_of(const struct convolution *c, int64_t outputs)
 {
         return is_last(c->l, op_result(c->op)) ? outputs : c->l->block;
 }
 
-/* of x in blocks, with its halo, by w (all of c's weights, or those of a phase) */
+/* Builds the contraction of x, in blocks with its halo, by w (all of c's weights, or those of a
+ * phase). */
 static struct value *contract(const struct convolution *c, struct value *x, struct value *w)
 {
         struct layout *l = c->l;
@@ -277,7 +282,7 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
                 int64_t inner = type_extent(x->type, x->type->rank - 1),
                         blocks = type_extent(x->type, 1) / c->groups;
                 attr_set(attrs, code, "groups", c->groups);
-                /* which take whole blocks: zeros behind the channels */
+                /* These multiplies take whole blocks: there are zeros behind the channels. */
                 bool whole = c->multiply->registers || c->multiply->sum == E_I32;
                 attr_set(attrs, code, "channels", whole ? blocks * inner : type_extent(w->type, 1));
                 attr_set(attrs, code, "outputs", outputs);
@@ -296,8 +301,8 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
 
 /* ---- transposed convolution ---- */
 
-/* One dimension in one phase: outputs s * q + r, q below `count`, sum the weights first + s * t, t
- * below taps, times x at q - low + t. */
+/* A phase of one dimension: output s * q + r, with q below `count`, is the sum over t below `taps`
+ * of weight first + s * t times x at q - low + t. `high` is how far x is read behind its end. */
 struct phase { int64_t first, taps, low, high; };
 
 static struct phase phase_of(int64_t r, int64_t step, int64_t pad, int64_t window, int64_t extent,
@@ -314,9 +319,11 @@ static struct phase phase_of(int64_t r, int64_t step, int64_t pad, int64_t windo
 struct phases {
         const struct convolution *c;
         const int64_t *steps, *pads;
-        int64_t count[SPATIAL_MAX];     /* positions of each phase, the same for all */
-        int64_t low[SPATIAL_MAX];       /* of the halo that serves all */
-        struct value *x;                /* in it */
+        int64_t count[SPATIAL_MAX];     /* The number of positions of a phase, the same for all
+                                         * phases. */
+        int64_t low[SPATIAL_MAX];       /* The number of elements in front of x in the halo that
+                                         * serves all phases. */
+        struct value *x;                /* It is x with that halo. */
 };
 
 static struct phase phase_in(const struct phases *p, int d, int64_t r)
@@ -346,11 +353,11 @@ static struct value *contract_phase(const struct phases *p, const int64_t *r)
                 part[2 + d] = dim_of(p->count[d] + phase.taps - 1);
                 none |= !phase.taps;
         }
-        if (none) {                     /* no weight meets an element */
+        if (none) {                     /* No weight of the phase meets an element of x. */
                 memcpy(part + 2, p->count, (size_t)p->c->spatial * sizeof *part);
                 int64_t outputs = type_extent(w->type, 0) / p->c->groups,
                         block = block_of(p->c, outputs);
-                if (!is_depthwise(p->c)) {      /* whose results lie as x does */
+                if (!is_depthwise(p->c)) {      /* Results of convolve_packed lie as x does. */
                         part[1] = dim_of(p->c->groups * layout_blocks(outputs, block));
                         part[p->x->type->rank - 1] = dim_of(block);
                 }
@@ -361,8 +368,8 @@ static struct value *contract_phase(const struct phases *p, const int64_t *r)
         return contract(p->c, build_slice(b, p->x, from, ones, part), weights);
 }
 
-/* parts <P * N x C/16 x Q.. x 16>, one phase after the other, as <N x C/16 x (Q * s).. x 16>, cut
- * to the extents of y */
+/* Interleaves the phases: parts <P * N x C/16 x Q.. x 16>, one phase after the other, become <N x
+ * C/16 x (Q * s).. x 16>, cut to the extents of y. */
 static struct value *interleave(const struct phases *p, struct value *parts, const struct type *y)
 {
         struct builder *b = &p->c->l->b;
@@ -401,7 +408,7 @@ static struct phases phases_of(const struct convolution *c)
         return p;
 }
 
-/* x: in blocks */
+/* Builds a transposed convolution of x, which is in blocks, phase by phase. */
 static struct value *contract_phases(const struct convolution *c, struct value *x)
 {
         const struct type *y = op_result(c->op)->type;
@@ -431,8 +438,8 @@ static struct value *contract_phases(const struct convolution *c, struct value *
         return all ? interleave(&p, all, y) : NULL;
 }
 
-/* Few outputs: all phases in one convolution, as outputs of it, when they read the same elements of
- * x. */
+/* Do all phases read the same elements of x? Then few outputs are computed with all phases in one
+ * convolution, as outputs of it. Fills in *p. */
 static bool phases_alike(const struct convolution *c, struct phases *p)
 {
         for (int d = 0; d < c->spatial; d++) {
@@ -470,7 +477,7 @@ static struct value *weights_of_phases(const struct convolution *c, const struct
         return build_concat(&b, parts, (int)total, 0);
 }
 
-/* the logical value */
+/* Builds that convolution, and returns the logical value of its result. */
 static struct value *contract_phases_at_once(const struct convolution *c, struct value *x,
                                              const struct phases *p)
 {
@@ -503,7 +510,7 @@ static struct value *contract_phases_at_once(const struct convolution *c, struct
 
 /* ---- all of it ---- */
 
-/* channels of a block up to whole words: what is added is multiplied by zeros */
+/* Pads the channels of a block up to whole words: zeros multiply what is added. */
 static struct value *whole_words(struct layout *l, struct value *x, int group)
 {
         int last = x ? x->type->rank - 1 : 0;
@@ -519,7 +526,7 @@ bool layout_lanes_sum(const struct layout *l, const struct op *depthwise)
                (layout_bytes(l, depthwise) && whole_in_floats(depthwise));
 }
 
-/* what multiplies x by w, or NULL: it is done in its own shape */
+/* Returns what multiplies x by w; NULL: the convolution is computed in its own shape. */
 static const struct multiply *layout_multiply(const struct layout *l, const struct op *op,
                                               const struct value *w)
 {
@@ -531,7 +538,7 @@ static const struct multiply *layout_multiply(const struct layout *l, const stru
                        : NULL;
 }
 
-/* depthwise convolutions of floats may stay canonical nests, which need none */
+/* Depthwise convolutions of floats may stay canonical nests, which need no multiply. */
 static bool needs_multiply(const struct layout *l, const struct op *op)
 {
         return !layout_is_depthwise(op) ||
@@ -539,7 +546,8 @@ static bool needs_multiply(const struct layout *l, const struct op *op)
                op_operand(op, 0)->type->element != E_F32 || op_result(op)->type->element != E_F32;
 }
 
-/* channels that a word, or a step of a warp, has: those behind the last are zeros in memory */
+/* Returns the number of channels in a word, or in a step of a warp. Memory has zeros behind the
+ * last channel. */
 static int whole_group(const struct convolution *c)
 {
         return is_depthwise(c)                    ? 1
@@ -608,8 +616,9 @@ bool layout_convolve(struct layout *l, struct op *op)
                 : few            ? few_channels(l, c.x)
                 : is_depthwise(&c)
                         ? layout_blocked_as(l, c.x,
-                                            is_last(l, op_result(op))) /* x may be new, of rows: its
-                                                                          result knows */
+                                            /* x may be new, the rows of a matrix; then the result
+                                             * knows its layout. */
+                                            is_last(l, op_result(op)))
                         : layout_blocked(l, c.x);
         c.block = x ? type_extent(x->type, x->type->rank - 1) : 0;
         if (!few)
@@ -621,7 +630,7 @@ bool layout_convolve(struct layout *l, struct op *op)
         if (!whole && phases_alike(&c, &p)) {
                 y = contract_phases_at_once(&c, x, &p);
                 l->failed |= !y;
-                if (y)                  /* in its own shape */
+                if (y)                  /* The result is in its own shape. */
                         value_replace(op_result(op), y);
                 return layout_refuse(l, REMARK_layout_at_once);
         }

@@ -7,25 +7,26 @@
  *   %x = reshape(%a) : <1 x 1 x M x K>
  *   %1 = convolve_packed(%x, @b packed) channels=K outputs=N block=N : <1 x 1 x M x N>
  *
- * What is made at run time is not packed where it lies as a panel (values of a cache), nor where it
- * has a few rows to be multiplied with (keys of a cache, in a step): then it is x, and they are the
- * weights.
+ * An operand that is computed at run time is not packed where it lies as a panel (values of a
+ * cache), nor where few rows are multiplied with it (keys of a cache, in a decoder's step): then it
+ * is x, and the rows are the weights.
  *
- * For tiles K has zeros behind it, up to whole rows of them. Batch dimensions are groups. Rows are
- * not blocked: a row of a is all of its K channels, a row of the result all of its N outputs.
- * Element-wise operations that follow are built on the rows, so that they can be the contraction's
- * epilogue; the logical value is a reshape away. */
+ * For hardware tiles K has zeros behind it, up to whole rows of tiles. Batch dimensions are groups.
+ * Rows are not blocked: a row of a is all of its K channels, a row of the result all of its N
+ * outputs. Element-wise operations that follow are built on the rows, so that they can be the
+ * contraction's epilogue; the logical value is a reshape away. */
 #include "passes/layout/layout.h"
 
 #include <string.h>
 
-enum { LEAST_WORK = 4096, LEAST_ROWS = 4, DECODED_ROWS = 16 };    /* operations; rows that are worth
-                                                 * packing b at run time; or decoding all of it
-                                                 * into memory before */
-enum { PANEL_MOST = 8 };                /* lines of sums of a panel that is not packed */
+/* A product needs LEAST_WORK operations. Packing b at run time pays from LEAST_ROWS rows on,
+ * decoding all of b into memory first from DECODED_ROWS on. */
+enum { LEAST_WORK = 4096, LEAST_ROWS = 4, DECODED_ROWS = 16 };
+enum { PANEL_MOST = 8 };                /* A panel that is not packed has at most this many vectors
+                                         * of sums. */
 enum { TURNED_ROWS = 8, TURNED_COLUMNS = 256 };
 
-/* the dimensions of an operand, by what they are in the product, and extents */
+/* The dimensions of an operand and its extents, by their role in the product. */
 enum { BATCH, FREE, CONTRACT, ROLE_COUNT };
 struct matrix {
         struct value *value;
@@ -60,8 +61,8 @@ static struct matrix matrix_of(const struct op *op, int operand)
         return m;
 }
 
-/* the dimensions of m, its roles in this order; *straight: as they are already, but for extents of
- * 1 */
+/* Lists the dimensions of m, its roles in this order. *straight: they are in this order already,
+ * but for dimensions of extent 1. */
 static void order_of(const struct matrix *m, const int order[ROLE_COUNT], int64_t perm[RANK_MAX],
                      bool *straight)
 {
@@ -79,7 +80,7 @@ static void order_of(const struct matrix *m, const int order[ROLE_COUNT], int64_
                 }
 }
 
-/* m as [B, order[1], order[2]] */
+/* Returns m as [B, order[1], order[2]]. */
 static struct value *as_matrix(struct layout *l, const struct matrix *m,
                                const int order[ROLE_COUNT])
 {
@@ -92,8 +93,8 @@ static struct value *as_matrix(struct layout *l, const struct matrix *m,
         return layout_reshape(&l->b, x, 3, dims);
 }
 
-/* b as panels <B * P x 1 x 1 x inner / group x vectors x lanes * group>; inner: K, with zeros
- * behind it */
+/* Packs b as panels <B * P x 1 x 1 x inner / channels of a word x vectors x lanes * channels of a
+ * word>. inner: K, padded with zeros. */
 static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64_t inner,
                                  int64_t vectors, const struct multiply *m)
 {
@@ -110,7 +111,7 @@ static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64
         bool columns, rows;
         order_of(b, by_columns, perm, &columns);
         order_of(b, by_rows, perm, &rows);
-        /* words are neighbours where a row lies along K */
+        /* Words are neighbours in memory where a row lies along K. */
         const int64_t *inner_most = b->dims[CONTRACT] + b->count[CONTRACT] - 1;
         columns |= !rows && pairs && *inner_most == b->value->type->rank - 1;
         struct value *w = as_matrix(l, b, columns ? by_columns : by_rows);
@@ -143,7 +144,8 @@ static struct value *pack_matrix(struct layout *l, const struct matrix *b, int64
                                          dim_of(lanes * pair) });
 }
 
-/* computed from constants alone: weights of 8 bits, which the kernel that reads them decodes */
+/* Is v computed from constants alone, as weights of 8 bits that the kernel which reads them
+ * decodes? */
 static bool is_decoded(const struct value *v, int depth)
 {
         enum { DEPTH_MAX = 8 };
@@ -158,7 +160,8 @@ static bool is_decoded(const struct value *v, int depth)
         return true;
 }
 
-/* It lies in memory in this order, and nothing brings it there that could pack it as well. */
+/* Does m lie in memory in this order, without a kernel that brings it there and could pack it as
+ * well? */
 static bool lies(const struct matrix *m, const int order[ROLE_COUNT])
 {
         int64_t perm[RANK_MAX];
@@ -170,7 +173,7 @@ static bool lies(const struct matrix *m, const int order[ROLE_COUNT])
         return straight && !is_decoded(v, 0) && !op_is(v, OP_transpose);
 }
 
-/* b is a panel as it lies */
+/* Is b a panel as it lies? */
 static bool is_panel(const struct layout *l, const struct matrix *b, const struct multiply *m)
 {
         int line = target_line(l->context->target, m->sum);
@@ -180,8 +183,9 @@ static bool is_panel(const struct layout *l, const struct matrix *b, const struc
                lines <= PANEL_MOST && (lines == 1 || lines % 2 == 0) && lies(b, by_rows);
 }
 
-/* A few rows by many columns that lie one after the other, as queries by the keys of a cache: a
- * column is a position of x, and the rows are the weights, so that nothing large is packed. */
+/* Is this a product of a few rows by many columns that lie one after the other, as of queries by
+ * the keys of a cache? Then a column is a position of x, and the rows are the weights, so that
+ * nothing large is packed. */
 static bool is_turned(const struct matrix *a, const struct matrix *b)
 {
         static const int by_columns[] = { BATCH, FREE, CONTRACT };
@@ -190,7 +194,7 @@ static bool is_turned(const struct matrix *a, const struct matrix *b)
                lies(b, by_columns);
 }
 
-/* packing at run time should not pad */
+/* Returns the number of vectors of a panel; packing at run time should not pad. */
 static int64_t panel_vectors(const struct layout *l, const struct matrix *a, const struct matrix *b,
                              const struct multiply *m, int64_t channels)
 {
@@ -209,7 +213,7 @@ static int64_t panel_vectors(const struct layout *l, const struct matrix *a, con
         return width > m->outputs ? width / m->outputs : 1;
 }
 
-/* what multiplies rows by b as it is stored, or NULL: the product stays as it is */
+/* Returns what multiplies rows by b as it is stored; NULL: the product stays as it is. */
 static const struct multiply *multiply_of(const struct layout *l, const struct op *op,
                                           const struct matrix *a, const struct matrix *b)
 {
@@ -221,7 +225,7 @@ static const struct multiply *multiply_of(const struct layout *l, const struct o
                        : NULL;
 }
 
-/* the same, by what its extents cost */
+/* Returns the multiply that costs least for these extents. */
 static const struct multiply *multiply_of_extents(const struct layout *l, const struct multiply *m,
                                                   const struct matrix *a, const struct matrix *b)
 {
@@ -232,8 +236,8 @@ static const struct multiply *multiply_of_extents(const struct layout *l, const 
         return multiply_of_product(l->context, m, &product);
 }
 
-/* Bytes that are made while it runs and lie as a panel (values of a cache) are widened where
- * they are multiplied. */
+/* Returns the bytes that b widens, where they are computed at run time and lie as a panel (values
+ * of a cache): they are widened where they are multiplied. Else returns b. */
 static struct value *bytes_of_panel(const struct layout *l, const struct matrix *b)
 {
         struct matrix narrow = *b;
@@ -307,8 +311,8 @@ static const struct type *rows_type(struct layout *l, const struct value *rows, 
         return type_with_element(l->m, rows->type, e);
 }
 
-/* a broadcast onto rows: in B, M and N its operand has every element or one; NULL where it has
- * some */
+/* Makes a broadcast one onto rows. For each of B, M and N its operand has every element or one;
+ * NULL: it has some of them. */
 static struct value *broadcast_rows(struct layout *l, const struct op *op, const struct form *form)
 {
         struct value *x = op_operand(op, 0);
@@ -340,9 +344,9 @@ static bool is_spread(const struct value *v)
         return value_is_splat(v, NULL) || op_is(v, OP_broadcast);
 }
 
-/* An element-wise operation on numbers that are spread, as steps of rows times scales of outputs
- * are: it is as cheap where it is read, and a matrix in memory where its result is moved. NULL:
- * it is none. */
+/* Makes an element-wise operation on broadcast numbers one on rows, as steps of rows times scales
+ * of outputs are: it costs as little where it is read, but would be a matrix in memory where its
+ * result is moved. NULL: it is no such operation. */
 static struct value *spread_rows(struct layout *l, const struct op *op, const struct form *form)
 {
         struct value *operands[OPERAND_ROW_MAX];
@@ -376,7 +380,8 @@ static struct value *operand_rows(struct layout *l, struct value *v, const struc
         return spread ? spread : layout_reshape(&l->b, v, to->rank, to->dims);
 }
 
-/* How dimensions t are B, M and N of rows: false when one belongs to two of them. */
+/* Finds how the dimensions of t are divided into B, M and N of rows. Returns false if one of them
+ * belongs to two of these. */
 static bool split_rows(const struct type *t, const struct value *rows, struct form *form)
 {
         int64_t product = 1;
@@ -393,7 +398,7 @@ static bool split_rows(const struct type *t, const struct value *rows, struct fo
         return dim_is(rows->type->dims[2], product);
 }
 
-/* Whether rows of v may become part of the epilogue: what others read, too, is stored, and what
+/* May rows of v become part of the epilogue? A value that others read, too, is stored, and what
  * follows reads it as it is. */
 static bool goes_on(const struct value *v, const struct value *rows, int depth)
 {

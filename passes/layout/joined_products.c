@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Joined products [horizontal fusion]: those of the same rows by several constants become one,
- * where their results are heads, which lie one behind the other. For targets that launch kernels:
- * one launch, and enough blocks for all multiprocessors.
+/* Joined products [horizontal fusion]: products of the same rows by several constants become one,
+ * where their results are heads, which lie one behind the other. Targets that launch kernels then
+ * have one launch instead of several, with enough thread blocks for all multiprocessors.
  *
  *   %q = reshape(cast(add(dot(%x, @wq), @bq))) : <1 x M x 12 x 64>       %y = reshape(cast(add(dot(%x, @w), @b))) : <1 x M x 36 x 64>
  *   %k = reshape(cast(add(dot(%x, @wk), @bk))) : <1 x M x 12 x 64>  ->   %h = transpose(%y) : <1 x 36 x M x 64>
@@ -12,12 +12,14 @@
 
 #include <string.h>
 
-enum { MOST = 8, COLUMNS = 2 };         /* products; dimension of <1 x M x N> */
+enum { MOST = 8, COLUMNS = 2 };         /* At most MOST products are joined; COLUMNS is the
+                                         * dimension N of <1 x M x N>. */
 
-/* ends: how far what follows each of them has been followed; all: what stands for all of these */
+/* The products to join. `ends` are the values that each sequence of operations behind a product has
+ * been followed to; `all` is the value that stands for all of these. */
 struct joined { struct op *dots[MOST]; struct value *ends[MOST]; int count; struct value *all; };
 
-/* <1 x M x K> by a constant <K x N>, of floats */
+/* Is op a product of <1 x M x K> by a constant <K x N> of floats? */
 static bool is_candidate(const struct op *op)
 {
         int batches, contracted;
@@ -47,7 +49,8 @@ static void find_dots(struct joined *s, struct op *first)
 
 /* ---- constants side by side ---- */
 
-/* <K x N1>, <K x N2>, .. or <N1>, <N2>, ..: all of them in each row */
+/* Joins <K x N1>, <K x N2>, .. or <N1>, <N2>, ..: each row of the result has the columns of all
+ * parts. */
 static struct value *constants_joined(struct layout *l, struct value *const *parts, int count)
 {
         const struct type *first = parts[0]->type;
@@ -73,7 +76,7 @@ static struct value *constants_joined(struct layout *l, struct value *const *par
 
 /* ---- what follows all of them alike ---- */
 
-/* a constant for each column, spread over rows */
+/* Returns the constant with a number for each column that v broadcasts over rows, or NULL. */
 static struct value *spread_constant(const struct value *v)
 {
         struct value *x = op_is(v, OP_broadcast) ? op_operand(v->op, 0) : NULL;
@@ -83,7 +86,7 @@ static struct value *spread_constant(const struct value *v)
                        : NULL;
 }
 
-/* Are these operands of what follows each of the products alike: what was followed so far, the
+/* Are the operands i of the operations behind the products alike: the value followed so far, the
  * same number, or constants for each column? */
 static bool operands_alike(const struct joined *s, int i)
 {
@@ -101,7 +104,8 @@ static bool operands_alike(const struct joined *s, int i)
         return true;
 }
 
-/* one element-wise operation with numbers that are constant along rows, the same in all chains */
+/* Does the same element-wise operation follow each product, with other operands that are constant
+ * along rows? */
 static bool follow_alike(const struct joined *s)
 {
         const struct op *first = s->ends[0]->uses ? s->ends[0]->uses->user : NULL;
@@ -119,7 +123,7 @@ static bool follow_alike(const struct joined *s)
         return true;
 }
 
-/* what stands for that operand of all */
+/* Returns the operand that stands for operand i of all these operations. */
 static struct value *operand_joined(struct layout *l, const struct joined *s, int i)
 {
         struct value *parts[MOST], *first = op_operand(s->ends[0]->uses->user, i);
@@ -135,7 +139,7 @@ static struct value *operand_joined(struct layout *l, const struct joined *s, in
                                (int64_t[]){ COLUMNS });
 }
 
-/* all of them at once, where all is built */
+/* Follows them: builds one operation for all, where there is a value for all. */
 static void go_on(struct layout *l, struct joined *s)
 {
         struct value *operands[OPERAND_ROW_MAX];
@@ -149,7 +153,8 @@ static void go_on(struct layout *l, struct joined *s)
                 s->ends[k] = op_result(s->ends[k]->uses->user);
 }
 
-/* channels of a head, as all that reads the products sees them; 0: they are not alike */
+/* Returns how many channels a head has, as all readers of the products split them; 0: they
+ * differ. */
 static int64_t head_of(const struct joined *s)
 {
         int64_t channels = 0;
@@ -190,7 +195,7 @@ static void put_heads(struct layout *l, const struct joined *s, int64_t channels
         l->failed |= !heads;
 }
 
-/* nobody reads the products any more, nor what was made of them */
+/* Erases the products and the operations behind them, which nobody reads any more. */
 static void erase_chains(const struct joined *s)
 {
         for (int k = 0; k < s->count; k++)

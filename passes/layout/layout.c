@@ -17,15 +17,15 @@
  * windows of one dimension of those of several. Then layout_choose.c says where all channels of a
  * position better lie side by side, in one block: <N x 1 x S.. x C>.
  *
- * One walk, first to last. Convolutions (convolve.c) always become blocked; operations that
- * keep channels apart (layout_moves.c) where an operand is. Products of matrices (dot.c) are
- * convolutions of rows. A logical value is blocked once, where it is made, when the first operation
- * asks; at the end, a value that others still read in its logical form is brought back from its
- * other one. What remains of the old operations is dead. Sums in another order: class R. Nothing to
- * do for a target without vectors. */
+ * One walk goes from the first operation to the last. Convolutions (convolve.c) always become
+ * blocked; operations that keep channels apart (layout_moves.c) do where an operand is. Products of
+ * matrices (dot.c) are convolutions of rows. A logical value is blocked once, where it is made,
+ * when the first operation asks; at the end, a value that others still read in its logical form is
+ * brought back from its other one. What remains of the old operations is dead. Sums are added up in
+ * another order: class R. Targets without vectors have no layouts. */
 #include "passes/layout/layout.h"
 
-/* in front of whatever may read v */
+/* Returns a builder that stands behind v, in front of whatever may read it. */
 static struct builder builder_behind(struct layout *l, const struct value *v)
 {
         struct builder b = l->b;
@@ -70,7 +70,7 @@ struct value *layout_blocked_as(struct layout *l, struct value *v, bool last)
         return blocks;
 }
 
-/* tensors of known extents, none 0 */
+/* Are all operands and results tensors of known extents, none of them 0? */
 static bool has_elements(const struct op *op)
 {
         for (int i = 0; i < op->operand_count + op->result_count; i++) {
@@ -82,8 +82,8 @@ static bool has_elements(const struct op *op)
         return op->result_count == 1;
 }
 
-/* Weights of equal elements are one number in the file. Packed they are all there, with zeros
- * behind them: up to 32 times as many. */
+/* Weights of equal elements are one number in the file. Packed weights have all their elements, and
+ * zeros behind them: up to 32 times as many. */
 static bool has_large_splat(const struct op *op)
 {
         enum { SPLAT_BYTES_MOST = 8 << 20 };
@@ -110,7 +110,7 @@ static bool convert(struct layout *l, struct op *op)
         }
 }
 
-/* What op computes has been built anew: it needs no weights any more. */
+/* Releases the weights of op: its result has been built anew, so it needs them no more. */
 static void release_weights(struct layout *l, struct op *op)
 {
         for (int i = 0; i < op->operand_count && op_info[op->code].traits & TRAIT_CONTRACTION; i++)
@@ -118,7 +118,7 @@ static void release_weights(struct layout *l, struct op *op)
                         op_set_operand(op, i, constant_number(l->m, op_operand(op, i)->type, 0));
 }
 
-/* the memory of weights that have been packed, for the next ones */
+/* Frees the memory of weights that have been packed, so that the next ones can have it. */
 static void reuse_weights(struct layout *l)
 {
         for (int i = 0; i < l->formed_count; i++) {
@@ -137,7 +137,7 @@ static bool reads_blocks(const struct op *op)
         return false;
 }
 
-/* of contractions, and where blocks end or go on */
+/* Makes remarks on contractions, and on operations where blocks end or go on. */
 static void remark(const struct layout *l, const struct op *op, bool converted)
 {
         struct remarks *remarks = l->context->remarks;
@@ -153,7 +153,7 @@ static void remark(const struct layout *l, const struct op *op, bool converted)
         remark_op(remarks, why, op, form ? type_text(remarks->arena, l->m, form->type) : NULL);
 }
 
-/* why nothing has another form */
+/* Does no value of the function get another form? *why: the reason. */
 static bool refuses(const struct pass_context *context, enum remark_reason *why)
 {
         *why = !target_engine(context->target)->blocks ? REMARK_layout_vectors
@@ -183,7 +183,7 @@ static void visit_region(struct layout *l, struct region *region)
         }
 }
 
-/* logical values for those who still read them */
+/* Builds logical values for the operations that still read them. */
 static void restore_logical(struct layout *l)
 {
         for (int i = l->replaced_count - 1; i >= 0 && !l->failed; i--) {
@@ -205,7 +205,8 @@ static void restore_logical(struct layout *l)
         }
 }
 
-/* the multiply in tiles of contractions that read bf16; NULL: there are none, or it has none */
+/* Returns the multiply in hardware tiles for contractions that read bf16; NULL: there are no such
+ * contractions, or the target has no such multiply. */
 static const struct multiply *find_tiles(const struct function *f,
                                          const struct pass_context *context)
 {

@@ -2,24 +2,30 @@
 /* Layout, the choice: channels in blocks of 16, or all channels of a position side by side (one
  * block, "last"), or the value as it is, channel by channel ("plain").
  *
- *   region     what is of one kind: values that operations join which work on any (element-wise, windows, concats, slices,
- *              depthwise convolutions); contractions and all else end it
- *   cost       of every kind, in cycles: of contractions that read its values, of copies in it, of depthwise convolutions, of
- *              conversions from and to the logical form, where the walk of layout.c would make them
+ *   region     the values that have one layout: those that operations join which work on any layout
+ *              (element-wise, windows, concats, slices, depthwise convolutions); contractions and
+ *              all other operations end a region
+ *   cost       of every layout, in cycles: of contractions that read the region's values, of copies
+ *              in it, of depthwise convolutions, of conversions from and to the logical form, where
+ *              the walk of layout.c would make them
  *
- *      convolve -> <58 channels> -> concat -> shuffle -> slice -> convolve      last: copies, where blocks would be taken apart
- *      convolve -> <64 channels> -> max, pool -> convolve                       blocks of 16
- *      image of 3 channels -> convolve, depthwise 5 x 5 -> image                plain: neighbours along the width are the lanes
+ *   convolve -> <58 channels> -> concat -> shuffle -> slice -> convolve
+ *                                           last: copies, where blocks would be taken apart
+ *   convolve -> <64 channels> -> max, pool -> convolve
+ *                                           blocks of 16
+ *   image of 3 channels -> convolve, depthwise 5 x 5 -> image
+ *                                           plain: neighbours along the width are the lanes
  *
- * A contraction reads one region and writes another, and what it costs is a sum of both, so regions
- * are decided one by one: a walk over the graph, in time proportional to it. One with fewer outputs
- * than a vector has lanes may stay as it is, too: its nest has the width for lanes, loads a vector
- * for every product, and wins where outputs are as few as 4 of 16. With more it never does, because
- * each vector of a panel serves a tile of positions; so plain values lie between the edges of the
- * graph and such operations only. Fewer channels than a block has are one block either way: without
- * lanes that pad it, unless what they join needs whole ones. Blocks of 16 where costs are equal:
- * lanes that pad the last block cost less than what whole vectors are good for (a depthwise window
- * that stays in registers, strips, stores without masks). */
+ * A contraction reads one region and writes another, and its cost is a sum of both parts, so
+ * regions are decided one by one: a walk over the graph, in time proportional to it. A contraction
+ * with fewer outputs than a vector has lanes may stay as it is, too: its nest has the width for
+ * lanes, loads a vector for every product, and wins where outputs are as few as 4 of 16. With more
+ * outputs it never does, because each vector of a panel serves a tile of positions; so plain values
+ * lie only between the edges of the graph and such contractions. A value with fewer channels than a
+ * block has one block in either layout: without lanes that pad it, unless operations that it joins
+ * need whole blocks. Blocks of 16 are chosen where costs are equal: lanes that pad the last block
+ * cost less than what whole vectors are good for (a depthwise window that stays in registers,
+ * strips, stores without masks). */
 #include "cost/layout_cost.h"
 #include "ir/loop/loop_vector.h"
 #include "passes/layout/layout.h"
@@ -34,7 +40,8 @@ enum {
         KIND_COUNT = LAYOUT_KIND_COUNT
 };
 
-/* another kind than blocks must be better by so much: costs are no more exact than that */
+/* A layout other than blocks must cost less than this share of their cost: predictions are no more
+ * exact than that. */
 #define WORTH .9
 
 /* ---- regions ---- */
@@ -44,7 +51,7 @@ static struct form *region_of(struct layout *l, struct value *v)
         struct form *form = layout_form(l, v), *root = form;
         while (root->joined)
                 root = root->joined;
-        while (form->joined) {          /* a shorter way the next time */
+        while (form->joined) {          /* Later walks to the root are shorter. */
                 struct form *next = form->joined;
                 form->joined = root;
                 form = next;
@@ -82,19 +89,21 @@ static bool is_whole(const struct layout *l, const struct type *t)
         return type_extent(t, 1) % l->block == 0;
 }
 
-/* less than a block: one block either way, with lanes that pad it or without */
+/* Has a value of this type fewer channels than a block? It has one block in either layout, with
+ * lanes that pad it or without. */
 static bool is_few(const struct layout *l, const struct type *t)
 {
         return type_extent(t, 1) < l->block;
 }
 
-/* the blocks that a value of this kind has where a contraction makes or wants them */
+/* Returns the blocks that a value of this kind has where a contraction makes or wants them. */
 static int blocks_in(const struct layout *l, const struct type *t, int kind)
 {
         return kind != PLAIN ? kind : is_few(l, t) ? LAST : BLOCKS;
 }
 
-/* between blocks and the logical form: nothing moves where there is one position, or one channel */
+/* Returns the cycles of a conversion between blocks and the logical form. Nothing moves where there
+ * is one position, or one channel. */
 static double conversion(const struct layout *l, const struct type *t, int kind)
 {
         const struct target *target = l->context->target;
@@ -111,7 +120,7 @@ static double copy(const struct layout *l, const struct type *t, int kind)
         return layout_copy_cost(2 * bytes_of(l, t, kind), l->context->target);
 }
 
-/* v is needed in its blocks; in its own shape */
+/* These two say that v is needed in its blocks, or in its own shape. */
 static void want_blocks(struct layout *l, struct value *v, int kind)
 {
         struct form *state = layout_form(l, v);
@@ -128,7 +137,7 @@ static void want_logical(struct layout *l, struct value *v, int kind)
         state->logical[kind] = true;
 }
 
-/* v is made in its blocks, or in its own shape */
+/* Says that v is made in its blocks, or in its own shape. */
 static void make(struct layout *l, struct value *v, int kind, bool blocked)
 {
         struct form *state = layout_form(l, v);
@@ -156,20 +165,21 @@ static bool keeps_channels(const struct type *x, const struct type *y)
                dim_equal(y->dims[1], x->dims[1]);
 }
 
-/* made anew in any form */
+/* Is v built anew in any form? */
 static bool is_spread(const struct value *v)
 {
         return v->kind == VALUE_CONSTANT || op_is(v, OP_broadcast);
 }
 
-/* an operand that has the form of the result */
+/* Is the operand in the form of the result? */
 static bool has_form(const struct op *op, int operand)
 {
         const struct value *v = op_operand(op, operand);
         return carries(v) && !is_spread(v) && v->type->rank == op_result(op)->type->rank;
 }
 
-/* channels spread over positions, as those of a squeeze: of the form that they spread to */
+/* Does the operand spread channels over positions, as that of a squeeze-and-excitation does? It
+ * takes the form of the value that it is spread to. */
 static bool spreads_channels(const struct op *op, int operand)
 {
         const struct value *v = op_operand(op, operand),
@@ -177,8 +187,8 @@ static bool spreads_channels(const struct op *op, int operand)
         return x && carries(v) && carries(x) && keeps_channels(x->type, v->type);
 }
 
-/* The operation is done in blocks where one of its operands is there in blocks; never where they
- * are plain. */
+/* Says that op is computed in blocks where one of its operands is there in blocks, but never where
+ * they are plain. */
 static void work_in(struct layout *l, struct op *op, int kind)
 {
         bool any = false;
@@ -201,7 +211,7 @@ static void join_all(struct layout *l, struct op *op)
                         join(l, op_operand(op, i), op_result(op));
 }
 
-/* one operand, and a result that may have another rank */
+/* Joins the regions of an operation's one operand and its result, which may have another rank. */
 static void join_one(struct layout *l, struct value *x, struct value *y)
 {
         join(l, x, y);
@@ -212,8 +222,8 @@ static void join_one(struct layout *l, struct value *x, struct value *y)
         }
 }
 
-/* Channels are put together, taken apart or moved: copies in the last kind and the logical form,
- * which all is done in where blocks are not whole. */
+/* Handles an operation that puts channels together, takes them apart or moves them. Where blocks
+ * are not whole, it is a copy in the last layout, and is done in the logical form otherwise. */
 static void choose_parts(struct layout *l, struct op *op, bool whole)
 {
         struct value *y = op_result(op);
@@ -258,13 +268,13 @@ static double packed_cycles(const struct layout *l, const struct op *op)
         return layout_blocks_cost(op, one_by_one, target);
 }
 
-/* every output sums what lies under its own window, of all channels or of one */
+/* Does every output sum what lies under its own window, of all channels or of one? */
 static bool is_simple(const struct op *op)
 {
         return layout_is_direct(op) && (op_int(op, "groups") == 1 || layout_is_depthwise(op));
 }
 
-/* its nest has vectors, where rows end, too */
+/* Has the convolution's nest vectors where rows end, too? */
 static bool may_stay(const struct op *op)
 {
         const struct type *w = op_operand(op, 1)->type;
@@ -293,8 +303,8 @@ static void choose_depthwise(struct layout *l, struct op *op)
                                        : layout_again_cost(packed, target));
 }
 
-/* few outputs, of what is there in its own shape (brought back to it, x would be gathered for every
- * product) */
+/* Does the convolution stay as it is? It does where it has few outputs and x is there in its own
+ * shape; were x brought back to that shape, it would be gathered for every product. */
 static bool stays(struct layout *l, const struct op *op)
 {
         const struct type *y = op_result(op)->type;
@@ -311,7 +321,7 @@ static bool loses_winograd(const struct layout *l, const struct type *t, int kin
         return blocks_in(l, t, kind) == LAST && !is_whole(l, t);
 }
 
-/* the convolution itself; in blocks y is of any kind after it */
+/* Handles the convolution itself. Computed in blocks, it can make y in any kind. */
 static void choose_convolve(struct layout *l, struct op *op)
 {
         struct value *x = op_operand(op, 0), *y = op_result(op);
@@ -332,15 +342,15 @@ static void choose_convolve(struct layout *l, struct op *op)
         }
         if (stay)
                 return;
-        if (!is_simple(op)) {           /* made of blocks (convolve.c) */
+        if (!is_simple(op)) {           /* Such a convolution is built of blocks (convolve.c). */
                 add_cost(l, x, LAST, INFINITY);
                 add_cost(l, y, LAST, INFINITY);
         }
-        /* more than half of a block may be lanes that pad it */
+        /* More than half of a block may be lanes that pad it. */
         for (int k = 0; k < KIND_COUNT && is_few(l, y->type); k++)
                 add_cost(l, y, k,
                          layout_copy_cost(bytes_of(l, y->type, blocks_in(l, y->type, k)), target));
-        if (bytes) {                    /* words of a block are few, and want to be whole */
+        if (bytes) {                    /* A block has few words, and they should be whole. */
                 double lost = layout_short_cost(cycles, bytes->channels, target);
                 add_cost(l, x, BLOCKS, is_few(l, x->type) ? 0 : lost);
                 add_cost(l, x, LAST, type_extent(x->type, 1) % bytes->channels ? cycles : 0);
@@ -362,7 +372,8 @@ static bool ints_of(const struct op *op, int operand, int64_t *ints)
         return value_ints(op_operand(op, operand), ints, RANK_MAX, &count);
 }
 
-/* false: in no form but the logical one */
+/* Handles an operation that moves elements. Returns false if it is done in the logical form
+ * alone. */
 static bool choose_moves(struct layout *l, struct op *op)
 {
         struct value *x = op_operand(op, 0), *y = op_result(op), *shuffled = layout_shuffled(op);
@@ -397,7 +408,8 @@ static bool choose_moves(struct layout *l, struct op *op)
         }
 }
 
-/* a part of a shuffle, which its last operation stands for */
+/* Is op a part of a channel shuffle that is not its last operation? That one stands for the
+ * shuffle. */
 static bool is_inside_shuffle(const struct op *op)
 {
         const struct value *y = op_result(op);
@@ -465,7 +477,8 @@ static enum layout_kind best_kind(const struct form *region)
                        : blocks;
 }
 
-/* how many regions are of each kind, where that mattered; and convolutions that stay as they are */
+/* Notes how many regions have each layout, where that mattered, and how many convolutions stay as
+ * they are. */
 static void add_notes(struct layout *l)
 {
         static const char
@@ -492,7 +505,7 @@ bool layout_stays(const struct op *convolve)
                        : y->scratch && ((const struct form *)y->scratch)->stays;
 }
 
-/* what the engine says, or what costs least */
+/* Returns the layout that the engine asks for, or the one that costs least. */
 static enum layout_kind kind_of(const struct layout *l, const struct form *region)
 {
         switch (target_engine(l->context->target)->layout) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Layout, whole numbers: contractions of integers become such of floats where these are exact, and
- * weights that are decoded where they are read are decoded here.
+/* Layout, whole numbers: contractions of integers become contractions of floats where these are
+ * exact, and weights that their reader would decode are decoded here.
  *
  *   %1 = sub(cast(%0: i8) to=i16, 3)                    %1 = sub(cast(%0: i8) to=i16, 3)
  *   %2 = convolve(%1, @w) accumulator=i32       ->      %2 = convolve(cast(%1), @w as f32)
@@ -17,11 +17,11 @@
 
 enum { DEPTH_MAX = 8 };
 
-/* what decodes integer constants, computed here whatever its size; NULL: it does something else, or
- * takes too long */
+/* Computes the constant that v is, where it only decodes integer constants, whatever its size.
+ * NULL: it does something else, or would take too long. */
 static struct value *decoded(struct builder *b, struct value *v, int depth)
 {
-        if (value_is_constant(v))       /* floats of fewer bits stay so */
+        if (value_is_constant(v))       /* Floats of fewer bits stay as they are. */
                 return (element_is_float(v->type->element) &&
                         element_info[v->type->element].bytes < 4) ||
                                        element_code(v->type->element)
@@ -58,7 +58,7 @@ struct value *layout_decoded(struct layout *l, struct value *v)
         return known ? known : v;
 }
 
-/* codes of floats, none of which is infinite or NaN */
+/* Are all these codes of floats finite? */
 static bool all_finite(const struct constant *c, const struct element_code *code)
 {
         return element_codes_finite(code, c->data,
@@ -88,7 +88,8 @@ static bool is_whole(const struct op *op)
 
 const struct multiply *layout_bytes(const struct layout *l, const struct op *op)
 {
-        enum { WORD = 4 };              /* fewer channels are no faster than floats */
+        enum { WORD = 4 };              /* With fewer channels in a word, the multiply is no faster
+                                         * than floats. */
         const struct multiply *m = multiply_of_bytes(l->context, op);
         bool constant = value_is_constant(op_operand(op, 1));
         return m && (constant || m->channels >= WORD || !whole_in_floats(op)) ? m : NULL;
@@ -123,7 +124,7 @@ static bool multiply_floats(struct layout *l, struct op *op)
         struct value *y =
                 value_build(&l->b, op->code, (struct value *[]){ build_cast(&l->b, x, E_F32), w },
                             2, attrs, NULL);
-        /* an integer sum wraps, a float's conversion does not */
+        /* An integer sum wraps, but the conversion of a float does not. */
         y = build_cast(&l->b, build_cast(&l->b, y, E_I32), op_result(op)->type->element);
         if (!y)
                 return false;

@@ -16,8 +16,8 @@ static struct value *refuse(struct layout *l, enum remark_reason why)
 
 /* ---- element-wise ---- */
 
-/* a broadcast of something smaller to the blocked type `to`: channels, where it has them, become
- * blocks and lanes */
+/* Makes a broadcast one to the blocked type `to`: where its operand has channels, these become
+ * blocks and lanes. */
 static struct value *broadcast_blocked(struct layout *l, const struct op *op, const struct type *to)
 {
         struct value *x = op_operand(op, 0);
@@ -39,7 +39,8 @@ static struct value *broadcast_blocked(struct layout *l, const struct op *op, co
         return build_broadcast(&l->b, x, to, dims);
 }
 
-/* a splat, a broadcast, or element-wise of those: made anew in blocks rather than brought there */
+/* Is v a splat, a broadcast, or computed from these element by element? Then it is built anew in
+ * blocks rather than converted. */
 static bool is_spread(const struct value *v, int depth)
 {
         enum { DEPTH_MAX = 4 };
@@ -77,14 +78,14 @@ static struct value *blocked_operand(struct layout *l, struct value *v, bool las
         return is_spread(v, 0) ? blocked_spread(l, v, last) : layout_blocked_as(l, v, last);
 }
 
-/* the type of the result on blocks */
+/* Returns the type of the result in blocks. */
 static const struct type *result_type(struct layout *l, const struct op *op)
 {
         const struct value *y = op_result(op);
         return layout_type(l->m, y->type, layout_lanes(l, y->type, is_last(l, y)));
 }
 
-/* Contractions in tiles add up whole blocks: what lies behind the last channel is zero. */
+/* Puts zeros behind the last channel: contractions in hardware tiles add up whole blocks. */
 static struct value *zero_behind(struct layout *l, struct value *blocks, int64_t channels)
 {
         const struct type *t = blocks->type;
@@ -121,8 +122,8 @@ static struct value *elementwise(struct layout *l, struct op *op)
 
 /* ---- windows and reductions ---- */
 
-/* an INTS attribute that has an entry for each dimension, with one more for the lanes; twice for
- * pads */
+/* Sets an INTS attribute that has an entry for each dimension (pads: two), with one more for the
+ * lanes. */
 static void widen(struct layout *l, struct attr *attrs, const struct op *op, const char *name,
                   int64_t lanes)
 {
@@ -150,7 +151,7 @@ static struct value *window(struct layout *l, struct op *op)
         return value_build(&l->b, op->code, (struct value *[]){ blocks_of(x) }, 1, attrs, NULL);
 }
 
-/* over spatial axes */
+/* Builds a reduction over spatial axes. */
 static struct value *reduce(struct layout *l, struct op *op)
 {
         struct value *x = op_operand(op, 0);
@@ -186,7 +187,7 @@ struct value *layout_shuffled(const struct op *op)
         return x;
 }
 
-/* the other order of channels, in one block of them */
+/* Builds the channels in their other order; they are in one block. */
 static struct value *shuffle(struct layout *l, const struct op *op, struct value *x)
 {
         const struct type *split = op_operand(op_operand(op, 0)->op, 0)->type,
@@ -208,7 +209,7 @@ static struct value *shuffle(struct layout *l, const struct op *op, struct value
         return build_reshape(&l->b, v, rank, y->dims);
 }
 
-/* N and C stay, the rest is numbered anew */
+/* Builds a reshape that keeps N and C, and changes the other dimensions. */
 static struct value *reshape(struct layout *l, struct op *op)
 {
         struct value *x = op_operand(op, 0);
@@ -220,8 +221,8 @@ static struct value *reshape(struct layout *l, struct op *op)
         return build_reshape(&l->b, blocks_of(x), to->rank, to->dims);
 }
 
-/* copies along new dimensions behind C, for reshapes to merge: an upsampling (others are built
- * where they are read) */
+/* Builds a broadcast that copies along new dimensions behind C, which reshapes merge: an
+ * upsampling. Other broadcasts are built where they are read. */
 static struct value *repeat(struct layout *l, struct op *op)
 {
         struct value *x = op_operand(op, 0);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Layout, windows: extremes and sums of a window of several dimensions are those along one after
- * those along the others.
+/* Layout, windows: the extremes and sums of a window of several dimensions are computed along one
+ * dimension after the other.
  *
  *   %1 = reduce_window(%0) window=[1, 1, 5, 5]      ->      %1 = reduce_window(%0) window=[1, 1, 5, 1]
  *                                                           %2 = reduce_window(%1) window=[1, 1, 1,
  *                                                           5]
  *
- * 4 + 4 operations for each result instead of 24. Steps of 1 only, which leave no result out, and
- * where the value between stays in the second cache: to write and read it again must cost less than
- * what is saved. Sums in another order. */
+ * That takes 4 + 4 operations for each result instead of 24. It is done for steps of 1 only, which
+ * leave no result out, and where the value between stays in the second cache: to write and read it
+ * again must cost less than what is saved. Sums are added up in another order. */
 #include "cost/room.h"
 #include "passes/layout/layout.h"
 #include "passes/simplify/simplify.h"
 
-enum { SAVED_MIN = 12 };        /* operations for each result, from which on it is worth it */
+enum { SAVED_MIN = 12 };        /* Splitting pays where it saves at least this many operations for
+                                 * each result. */
 
-/* The first dimension along which the window has elements; -1: nothing is gained by doing the
- * others first. */
+/* Returns the first dimension along which the window has more than one element; -1: nothing is
+ * gained by doing the others first. */
 static int dimension_apart(const int64_t *window, int rank)
 {
         int first = -1;
@@ -45,7 +46,7 @@ static bool is_separable(const struct layout *l, const struct op *op)
                type_bytes(x) <= room_part(l->context->target);
 }
 
-/* the windows along dimensions from..to of x alone */
+/* Builds the windows of op along dimensions from..to of x alone. */
 static struct value *reduce_along(struct layout *l, const struct op *op, struct value *x, int from,
                                   int to)
 {

@@ -9,13 +9,13 @@ static bool fits(const struct pass_context *context, const struct multiply *m, i
         bool vectors = target_engine(context->target)->vectors &&
                        m->outputs == target_lanes(context->target, m->sum);
         bool native = m->registers || m->streams || vectors;
-        bool plain = element_is_float(m->sum);    /* what canonical nests read, too */
+        bool plain = element_is_float(m->sum);    /* Canonical nests read these operands, too. */
         return native && (!context->least || plain ||
                           multiply_find(context->least, m->x.memory, m->w.memory, m->registers > 0,
                                         0, m->channels, limit));
 }
 
-/* Are sums long enough, and channels no more than a third short of whole words? */
+/* Are sums long enough, and channels at most a third short of whole words? */
 static bool pays(const struct multiply *m, const struct op *op)
 {
         int64_t products = whole_products(op),
@@ -25,7 +25,7 @@ static bool pays(const struct multiply *m, const struct op *op)
                (products >= m->least && 3 * round_up(channels, m->channels) <= 4 * channels);
 }
 
-/* where sums may be */
+/* The memory that sums may be in, as bits. */
 enum { IN_VECTORS = 1, IN_TILES = 2 };
 
 static const struct multiply *find(const struct pass_context *context, enum element x,
@@ -103,9 +103,9 @@ enum element multiply_sign(const struct pass_context *context)
                                             : E_BOOL;
 }
 
-/* `few` tiles wide, or half as wide again, where registers have room for two such rows and what
- * goes into them: a tile of x then serves more products, but more zeros may stand behind the
- * outputs. */
+/* Returns the tiles of a panel: `few`, or half as many again, where registers have room for two
+ * such rows and their operands. A tile of x then serves more products, but more zeros may stand
+ * behind the outputs. */
 static int64_t tiled_panel(const struct target *target, const struct multiply *m, int64_t outputs,
                            int64_t few)
 {
@@ -119,14 +119,14 @@ static int64_t tiled_panel(const struct target *target, const struct multiply *m
         return of_many < of_few ? many : few;
 }
 
-/* Few outputs need one line of sums; one position alone reads long panels fastest; words that are
- * broadcast by a load of their own want to be multiplied by more than two vectors. */
+/* Few outputs need one vector of sums; a single position reads long panels fastest; words that are
+ * broadcast by a load of their own should be multiplied by more than two vectors. */
 int64_t multiply_panel(const struct target *target, const struct multiply *m,
                        const struct schedule_product *p)
 {
         const int64_t outputs = p->outputs, positions = p->positions;
         if (m->streams)
-                return 1;               /* a block of weights */
+                return 1;               /* Its panel is a block of weights. */
         const struct engine *engine = target_engine(target);
         int64_t panel = engine->panel ? engine->panel(target, m, p) : 0;
         if (panel)
@@ -137,7 +137,7 @@ int64_t multiply_panel(const struct target *target, const struct multiply *m,
                         : outputs > 2 * line && (positions == 1 || loads) ? 4
                                                                           : 2;
         int64_t vectors = lines * line > m->outputs ? lines * line / m->outputs : 1;
-        /* tiles of sums, as many for other positions, and what goes into them */
+        /* Registers hold tiles of sums, as many for other positions, and the operands. */
         int64_t most = m->registers / (positions == 1 ? 2 : 4);
         return !m->registers || vectors < most ? vectors
                : positions == 1                ? most
@@ -157,7 +157,7 @@ const struct multiply *multiply_of_product(const struct pass_context *context,
 int64_t multiply_few(const struct target *target, const struct multiply *m, int64_t outputs,
                      int64_t positions)
 {
-        enum { SHARE = 32 };            /* of the outputs, that zeros behind them may be */
+        enum { SHARE = 32 };            /* Zeros behind the outputs may be this fraction of them. */
         int64_t vectors = (positions == 1 ? 4 : 2) * (int64_t)target_block(target) / m->outputs;
         while (vectors > 1 &&
                SHARE * (round_up(outputs, vectors * m->outputs) - outputs) > outputs)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Layout, the conversions: between a logical value <N x C x S.. > and its blocks <N x C/16 x S.. x
- * 16>, as pads, reshapes and transposes; of constants at once. */
+/* Layout, the conversions between a logical value <N x C x S.. > and its blocks <N x C/16 x S.. x
+ * 16>: they are pads, reshapes and transposes, and constants are converted at once. */
 #include "passes/layout/layout.h"
 
 #include <string.h>
@@ -64,7 +64,8 @@ struct value *layout_crossed(struct layout *l, struct value *w, const struct mul
                                        element_info[w->type->element].bytes);
         const unsigned char *from = w->constant->data;
         unsigned char *to = constant_room(l->m, bytes);
-        for (size_t i = 0; i < bytes / eighth; i++)     /* line i / 8 */
+        for (size_t i = 0; i < bytes / eighth; i++)     /* The eighths of swizzle line i / 8 change
+                                                         * places. */
                 memcpy(to + (i ^ i / MULTIPLY_SWIZZLE % MULTIPLY_SWIZZLE) * eighth,
                        from + i * eighth, eighth);
         struct value *crossed = constant_dense(l->m, w->type, to, NULL);
@@ -125,8 +126,8 @@ struct value *layout_slice_to(struct builder *b, struct value *x, const dim_t *d
         return layout_slice(b, x, zeros, ones, dims);
 }
 
-/* The lanes behind the channels go first where there is one block, else last: where N is 1 the rest
- * is one piece of memory either way. */
+/* Drops the lanes behind the channels first where there is one block, else last: where N is 1 the
+ * rest is one piece of memory either way. */
 struct value *layout_unblock(struct builder *b, struct value *x, const struct type *t)
 {
         dim_t dims[RANK_MAX];

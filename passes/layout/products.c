@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* Layout, products: where a machine multiplies whole blocks of channels, and only such a
- * convolution runs on it, more becomes one.
+/* Layout, products: where a machine multiplies whole blocks of channels, and runs only convolutions
+ * of these, other operations become such convolutions.
  *
  *   mul(reduce_window(%0) kind=sum, 7)       ->   convolve(%0, @7) groups=C          averages, of all positions or of windows
  *   dot(%0: <M x K>, @w)                     ->   convolve(%0 as <1 x K x M x 1>, @w as <N x K x 1 x 1>)
  *   convolve(%0, @w) of fewer channels than  ->   convolve(concat of slices(%0), @w in the same order)
  *   a block has
  *
- * Few channels: along each dimension elements of x stay neighbours (keep), or those of a step of
- * the window become channels (space to depth), or those of the whole window do (fold, which repeats
- * them):
+ * Few channels: along each dimension the elements of x stay neighbours (keep), or the elements of a
+ * step of the window become channels (space to depth), or the elements of the whole window do
+ * (fold, which repeats them):
  *
  *                  channels           window         step      positions of x
  *      keep        C                  k              s         (n - 1) * s + k
  *      to depth    C * s              ceil(k / s)    1         n - 1 + ceil(k / s)
  *      fold        C * k              1              1         n
  *
- * Of all combinations the one of least cycles: the machine's, or what it reads, and the
- * processor's, which moves a byte in each. What another contraction makes is in blocks already,
- * and stays. Element-wise operations with constants that follow on rows go on in the same form.
- * Exact. */
+ * The combination of least cycles is taken: the cycles of the machine's arithmetic or of its reads,
+ * and those of the processor, which moves a byte in each. What another contraction makes is in
+ * blocks already, and stays so. Element-wise operations with constants that follow on rows are
+ * computed in the same form. Exact. */
 #include "ir/target/machine.h"
 #include "passes/layout/layout.h"
 
 #include <math.h>
 #include <string.h>
 
-/* the machine's multiply of bytes; NULL: none */
+/* Returns the machine's multiply of bytes, or NULL. */
 static const struct multiply *machine_multiply(const struct layout *l)
 {
         const struct multiply *m = multiply_in(l->context, E_I8, E_I8);
@@ -49,7 +49,7 @@ static void replace(struct layout *l, struct op *op, struct value *y)
 
 /* ---- rows as columns of channels ---- */
 
-/* A value [M, N] as [1, N, M, 1], and back. */
+/* Returns a value [M, N] as [1, N, M, 1]. */
 static struct value *upright(struct builder *b, struct value *x)
 {
         static const int64_t swap[] = { 1, 0 };
@@ -72,7 +72,7 @@ static struct value *lying(struct builder *b, struct value *y)
                 b, build_reshape(b, y, 2, (dim_t[]){ dim_of(columns), dim_of(rows) }), swap);
 }
 
-/* The numbers of a constant [M, N] whose rows are equal, [N]; or NULL. */
+/* Returns the numbers of a constant [M, N] whose rows are equal, as [N]; or NULL. */
 static struct value *equal_rows(struct layout *l, const struct value *x, int64_t columns)
 {
         const struct constant *c = x->constant;
@@ -85,7 +85,7 @@ static struct value *equal_rows(struct layout *l, const struct value *x, int64_t
                               arena_copy(l->m->arena, data, row), c->name);
 }
 
-/* An operand of what follows, in that form; NULL: it has none. */
+/* Returns an operand of a following operation in that form; NULL: it has none. */
 static struct value *upright_operand(struct layout *l, struct value *v, const struct type *like)
 {
         const struct type *type = type_with_element(l->m, like, v->type->element);
@@ -105,8 +105,8 @@ static struct value *upright_operand(struct layout *l, struct value *v, const st
         return row ? build_broadcast(&l->b, row, type, (int64_t[]){ 1 }) : NULL;
 }
 
-/* `old`, which only element-wise operations with constants follow, is the rows of y; so far they
- * are done on y. */
+/* Does the element-wise operations with constants that follow *old on y, which has its rows, and
+ * moves *old behind them. Returns y's last result. */
 static struct value *carry(struct layout *l, struct value **old, struct value *y)
 {
         while (y && value_has_one_use(*old) && (*old)->uses->user->result_count == 1 &&
@@ -126,7 +126,7 @@ static struct value *carry(struct layout *l, struct value **old, struct value *y
         return y;
 }
 
-/* y, in rows again, takes the place of op's result, or of what follows it */
+/* Puts y, in rows again, in the place of op's result, or of what follows it. */
 static void replace_rows(struct layout *l, struct op *op, struct value *y)
 {
         struct value *old = op_result(op);
@@ -139,7 +139,8 @@ static void replace_rows(struct layout *l, struct op *op, struct value *y)
         y = lying(&l->b, y);
         y = y ? build_reshape(&l->b, y, old->type->rank, old->type->dims) : NULL;
         l->failed |= !y;
-        if (y)                          /* what was there is dead, and goes with all else */
+        if (y)                          /* The old operations are dead now, and go with all
+                                         * others. */
                 value_replace(old, y);
 }
 
@@ -176,13 +177,13 @@ static void convolve_rows(struct layout *l, struct op *op)
 /* ---- sums of windows ---- */
 
 struct sums {
-        struct value *x;                /* bytes, [1, C, rows, columns] or so */
-        double zero;                    /* that is taken off each */
-        /* of the dimensions behind C */
+        struct value *x;                /* Bytes, as [1, C, rows, columns] for instance. */
+        double zero;                    /* The number that is subtracted from each byte. */
+        /* These are of the dimensions behind C. */
         int64_t window[RANK_MAX], strides[RANK_MAX], pads[2 * RANK_MAX];
 };
 
-/* v is x, as whole numbers, less their zero */
+/* Is v the bytes x as integers, less their zero? Fills in both. */
 static bool find_bytes(struct value *v, struct sums *s)
 {
         s->zero = 0;
@@ -228,7 +229,7 @@ static bool find_window(const struct op *op, struct sums *s)
         return op_all_ones(op, "dilations");
 }
 
-/* x with what counts as nothing around it */
+/* Puts bytes that stand for zero around x. */
 static struct value *surround(struct layout *l, const struct sums *s)
 {
         const int spatial = s->x->type->rank - 2;
@@ -248,7 +249,7 @@ static struct value *surround(struct layout *l, const struct sums *s)
                                   type_tensor(l->m, E_I8, spatial + 2, dims));
 }
 
-/* mul, the product of sums of windows and a byte */
+/* Makes mul, the product of sums of windows and a byte, a convolution. */
 static void convolve_windows(struct layout *l, struct op *mul)
 {
         struct sums s = { 0 };
@@ -299,10 +300,12 @@ static void convolve_windows(struct layout *l, struct op *mul)
 
 /* ---- few channels ---- */
 
-enum { FEW_SPATIAL = 2, PARTS_MOST = 16 };        /* each is a copy in the code */
+enum { FEW_SPATIAL = 2, PARTS_MOST = 16 };        /* At most 2 dimensions are folded, and at most 16
+                                                   * parts are copied: each is a copy in the
+                                                   * code. */
 
-/* of one dimension: x' at p holds x at p * step + m for each m < times; its window has `taps`
- * elements at a stride */
+/* The folding of one dimension: x' at p holds x at p * step + m for each m < times; its window has
+ * `taps` elements, `stride` apart, and x' has `positions`. */
 struct folding { int64_t step, times, taps, stride, positions; };
 
 static struct folding folding_of(int way, int64_t window, int64_t stride, int64_t results)
@@ -318,7 +321,7 @@ static struct folding folding_of(int way, int64_t window, int64_t stride, int64_
         return f;
 }
 
-/* Has each element of x one place? What is cut off has no results. */
+/* Goes each element of x to one place? Elements that are cut off have no results. */
 static bool is_turned(const struct folding *f, int spatial)
 {
         bool turned = true;
@@ -327,7 +330,8 @@ static bool is_turned(const struct folding *f, int spatial)
         return turned;
 }
 
-/* what is computed, and what is moved to be: offsets of the window, and elements of x' */
+/* Counts what is computed and what is moved for it: channels, offsets of the window, and positions
+ * of x'. */
 static void count_folded(const struct folding *f, int spatial, int64_t *channels, int64_t *taps,
                          double *positions)
 {
@@ -340,12 +344,12 @@ static void count_folded(const struct folding *f, int spatial, int64_t *channels
         }
 }
 
-/* predicted cycles of a machine */
+/* Returns the predicted cycles of a machine. */
 static double price_of_machine(const struct layout *l, int64_t channels, int64_t outputs,
                                int64_t results, int64_t taps, double positions)
 {
-        enum { OPERATIONS = 5 };        /* on each sum beside products: a reset, a bias, a shift,
-                                         * bounds */
+        enum { OPERATIONS = 5 };        /* Each sum takes these operations beside products: a reset,
+                                         * a bias, a shift, two bounds. */
         const struct machine *m = target_accelerator(l->context->target);
         const int64_t blocks = divide_up(channels, m->block_in);
         const double moved = positions * (double)(blocks * m->block_in);
@@ -354,7 +358,7 @@ static double price_of_machine(const struct layout *l, int64_t channels, int64_t
         return fmax(computed, moved / m->cycles.beat_bytes) + moved;
 }
 
-/* predicted time: cycles of a machine, or as the engine has it */
+/* Returns the predicted time: cycles of a machine, or the engine's estimate. */
 static double price(const struct layout *l, const struct multiply *m, const struct folding *f,
                     int spatial, int64_t images, int64_t channels, int64_t outputs, int64_t results)
 {
@@ -376,7 +380,8 @@ static double price(const struct layout *l, const struct multiply *m, const stru
         return engine->window_cost(l->context->target, m, &w);
 }
 
-/* All elements go to one place each: x [N, C, (P, times)..] as [N, times.., C, P..]. */
+/* Builds x' where each element goes to one place: x [N, C, (P, times)..] becomes [N, times.., C,
+ * P..]. */
 static struct value *turned_inputs(struct layout *l, struct value *x, const struct folding *f,
                                    int spatial)
 {
@@ -427,7 +432,7 @@ static struct value *folded_inputs(struct layout *l, struct value *x, const stru
         return x ? build_concat(&l->b, all, (int)parts, 1) : NULL;
 }
 
-/* w [M, C, K..] as [M, times.. C, taps..] */
+/* Builds the weights for x': w [M, C, K..] becomes [M, times.. C, taps..]. */
 static struct value *folded_weights(struct layout *l, struct value *w, const struct folding *f,
                                     int spatial)
 {
@@ -447,7 +452,7 @@ static struct value *folded_weights(struct layout *l, struct value *w, const str
         return w ? layout_reshape(&l->b, w, 2 + spatial, to) : NULL;
 }
 
-/* It comes from another contraction, in blocks already: to move its elements takes the
+/* Does x come from another contraction, and so in blocks? Moving its elements would take the
  * processor, and another launch. */
 static bool is_in_blocks(const struct value *x)
 {
@@ -459,8 +464,8 @@ static bool is_in_blocks(const struct value *x)
         return x->kind == VALUE_RESULT && op_info[x->op->code].traits & TRAIT_CONTRACTION;
 }
 
-/* What multiplies x, which has fewer channels than it takes at a time, by w: a machine, or
- * warps; NULL: neither does. */
+/* Returns what multiplies x, which has fewer channels than it takes at a time, by w: a machine's
+ * multiply, or that of warps; NULL: there is neither. */
 static const struct multiply *multiply_of_few(const struct layout *l, const struct op *op,
                                               const struct value *w)
 {
@@ -528,7 +533,7 @@ static void fold_channels(struct layout *l, struct op *op)
         struct attr *attrs = attrs_new(l->m, OP_convolve);
         attr_set_ints(l->m, attrs, OP_convolve, "strides", steps, spatial);
         attr_set(attrs, OP_convolve, "accumulator", op_int(op, "accumulator"));
-        /* on its way */
+        /* A cast is done while elements are moved. */
         const bool rounded = op_is(x, OP_cast) && element_is_small(x->type->element);
         const enum element element = x->type->element;
         x = layout_halo(&l->b, rounded ? op_operand(x->op, 0) : x, 2, pads, spatial);

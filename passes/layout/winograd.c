@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* winograd: 3 x 3 convolutions by tiles of their result, with fewer products
+/* winograd: 3 x 3 convolutions are computed tile by tile of their result, with fewer products
  * (ir/tensor/winograd_tiles.h), where that is faster.
  *
  *   %1 = pad(%0, 0.0, [0, 0, 1, 1, 0])                    %1 = pad(%0, 0.0, [0, 0, 1, 1, 0])
@@ -10,11 +10,11 @@
  * The pad grows until all tiles lie in it. Weights are transformed here, in double, and grow by
  * (tile + 2)^2 / 9. Which tile, or none, is a matter of predicted time
  * (schedule/choose_winograd.c), and of --limit winograd_percent: weights that save most for a byte
- * come first. None where a file of schedules has one for the convolution itself. Class R: errors
- * are larger than those of plain sums, 1e-5 of the largest result at tile=4 and 512 channels; an
- * infinity or a NaN spreads over its tile. Not where results are taken as integers. Tiles take
- * memory, and all rows at once: where that is more than --max-ram, there are none
- * (compiler/budget.c). */
+ * come first. Convolutions that a file of schedules has a schedule for stay as they are. Class R:
+ * errors are larger than those of plain sums, 1e-5 of the largest result at tile=4 and 512
+ * channels; an infinity or a NaN spreads over its tile. Convolutions whose results are taken as
+ * integers stay as they are. Tiles take memory, and need all rows at once: where that is more than
+ * --max-ram, there are no tiles (compiler/budget.c). */
 #include "cost/winograd_cost.h"
 #include "ir/tensor/relation.h"
 #include "ir/tensor/winograd_tiles.h"
@@ -27,10 +27,10 @@
 
 /* ---- weights ---- */
 
-enum { BATCH = 16 };                    /* windows that are transformed together */
+enum { BATCH = 16 };                    /* This many windows are transformed together. */
 typedef float windows[WINOGRAD_WINDOW][WINOGRAD_WINDOW][BATCH];
 
-/* G w G^T; u: element by element, u_step apart */
+/* Computes G w G^T for a batch of windows; the elements of u are u_step floats apart. */
 static void transform_windows(const struct winograd *f, windows w, float *u, int64_t u_step)
 {
         double rows[WINOGRAD_SIZE_MAX][WINOGRAD_WINDOW][BATCH];
@@ -58,7 +58,8 @@ static float weight_at(const struct constant *c, int64_t at)
         return (float)(code ? element_code_number(code, (unsigned)x.u) : x.f);
 }
 
-/* from element `at` on, one offset of the window `step` elements behind the other */
+/* Loads a batch of windows from element `at` on; an offset of the window lies `step` elements
+ * behind the one before. */
 static void load_windows(const struct constant *c, int64_t at, int64_t step, windows w)
 {
         for (int k = 0; k < WINOGRAD_WINDOW * WINOGRAD_WINDOW; k++) {
@@ -67,14 +68,14 @@ static void load_windows(const struct constant *c, int64_t at, int64_t step, win
                         memcpy(lanes,
                                (const char *)c->data + (size_t)(at + k * step) * sizeof(float),
                                sizeof **w);
-                else                    /* in fewer bits, or one number */
+                else                    /* The elements have fewer bits, or are all one number. */
                         for (int l = 0; l < BATCH; l++)
                                 lanes[l] = weight_at(c, at + k * step + l);
         }
 }
 
-/* w [panels, blocks, 3, 3, inner, vectors, lanes] -> [elements, panels, channels, vectors,
- * lanes] of `outputs` in all; both have whole batches of them side by side */
+/* Transforms w [panels, blocks, 3, 3, inner, vectors, lanes] to [elements, panels, channels,
+ * vectors, lanes], with `outputs` in all. In both, whole batches of outputs lie side by side. */
 static struct value *transform_weights(struct module *m, const struct constant *c,
                                        const struct winograd *f, int64_t channels, int64_t outputs,
                                        int64_t width)
@@ -105,8 +106,8 @@ static struct value *transform_weights(struct module *m, const struct constant *
 
 /* ---- the input ---- */
 
-/* x with at least so many rows and columns, zeros behind it; where x is a pad, that pad made
- * larger */
+/* Returns x with at least this many rows and columns, and zeros behind it. Where x is a pad, that
+ * pad is made larger. */
 static struct value *extend(struct builder *b, struct value *x, int64_t rows, int64_t columns)
 {
         int64_t low[RANK_MAX] = { 0 };
@@ -128,7 +129,8 @@ static struct value *extend(struct builder *b, struct value *x, int64_t rows, in
 
 /* ---- the pass ---- */
 
-/* Whole numbers that are taken as such are exact, and stay so. */
+/* Is v converted to integers? Then it has whole numbers, which are exact without Winograd's
+ * algorithm, and should stay so. */
 static bool is_whole(const struct value *v)
 {
         for (const struct use *u = v->uses; u; u = u->next)
@@ -190,13 +192,14 @@ static bool replace(struct op *op, const struct winograd *f, const struct pass_c
         return true;
 }
 
-/* Whoever gives a schedule for the convolution itself wants it so. */
+/* Has the file of schedules one for the convolution itself? */
 static bool stays_direct(const struct op *op, const struct pass_context *context)
 {
         return context->book && schedule_book_find(context->book, op->region->function->module, op);
 }
 
-/* most saved for a byte first; of equals the first operation, with the smaller tile */
+/* Orders choices: those that save most cycles for a byte come first; of equals the first operation,
+ * with the smaller tile. */
 static int by_worth(const void *a, const void *b)
 {
         const struct winograd_choice *x = a, *y = b;
@@ -236,7 +239,7 @@ double winograd_constants(const struct module *m)
         return bytes;
 }
 
-/* of weights that are f32 when they are transformed, in bytes */
+/* Returns by how many bytes weights grow, which are f32 when they are transformed. */
 static double growth_of(const struct winograd *f, const struct type *w)
 {
         double count = (double)type_elements(w);
