@@ -67,6 +67,8 @@ struct onnx_row {
                                          * ... */
         unsigned lists;                 /* bit i: input i may be a sequence or an optional; bit 31:
                                          * so may all from 31 on */
+        int mapped;                     /* the result has the shape of this many operands, broadcast
+                                         * to each other; 0: another shape */
 };
 int onnx_rows(const struct onnx_row **rows);              /* the table, for --help-ops; how many */
 static inline int onnx_variant(const struct onnx_node *n) { return n->row->variant; }

@@ -200,6 +200,20 @@ bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope,
         return true;
 }
 
+void onnx_declare_results(struct onnx_import *im, struct onnx_scope *scope,
+                          const struct onnx_node *call, const Onnx__FunctionProto *f)
+{
+        scope->declared = map_new(im->arena);
+        for (int i = 0; i < call->output_count; i++) {
+                struct onnx_declaration *d = onnx_declaration(im->scope, call->proto->output[i]);
+                if (!d || !f->output[i].len)
+                        continue;
+                d = arena_copy(im->arena, d, sizeof *d);
+                d->contradicted = true; /* the call's own output gets the warning */
+                map_set(scope->declared, (const char *)f->output[i].data, f->output[i].len, d);
+        }
+}
+
 static char *declared_text(struct onnx_import *im, const struct onnx_declaration *d)
 {
         struct text text = { 0 };

@@ -315,7 +315,9 @@ static bool call(struct onnx_import *im, struct onnx_node *n, struct onnx_functi
                 .caller = caller, .function = f, .call = n->proto, .opsets = f->opsets
         };
         im->model->frame = &frame;
-        im->scope = onnx_scope_new(im, NULL);
+        struct onnx_scope *inner = onnx_scope_new(im, NULL);
+        onnx_declare_results(im, inner, n, f->proto);
+        im->scope = inner;
         bool ok = expand(im, n, f);
         im->scope = scope;
         im->model->frame = caller;
@@ -385,10 +387,14 @@ static bool import_node(struct onnx_import *im, const Onnx__NodeProto *origin)
 
 bool onnx_nodes(struct onnx_import *im, Onnx__NodeProto *const *nodes, const int *order, int count)
 {
-        for (int i = 0; i < count; i++)
-                if (!import_node(im, nodes[order[i]]))
-                        return false;
-        return true;
+        const struct onnx_walk outer = im->model->walk;
+        bool ok = true;
+        for (int i = 0; ok && i < count; i++) {
+                im->model->walk = (struct onnx_walk){ nodes, order, count, i + 1 };
+                ok = import_node(im, nodes[order[i]]);
+        }
+        im->model->walk = outer;
+        return ok;
 }
 
 /* ---- subgraphs ---- */

@@ -11,15 +11,18 @@
 
 /* ---- operands and results ---- */
 
-/* Returns the declared type of an output, or reports an error that says what to add to the
- * model. */
+/* Returns the type of an output as it is declared, or as later declarations imply it. Reports an
+ * error that says what to add to the model where neither is there. */
 static const struct type *onnx_declared(struct onnx_import *im, const struct onnx_node *n,
-                                        int output)
+                                        int output, enum element e, int rank)
 {
         const struct type *t = output < n->output_count ? n->declared[output] : NULL;
 
         if (t && t->kind == TYPE_TENSOR && type_is_static(t))
                 return t;
+        t = output < n->output_count ? onnx_implied(im, n->proto->output[output], rank) : NULL;
+        if (t && t->kind == TYPE_TENSOR && type_is_static(t))
+                return type_with_element(im->m, t, e);
         onnx_unsupported(im, n,
                          "the shape of output %d depends on run-time values; declare it in the "
                          "model (value_info) "
@@ -31,7 +34,7 @@ static const struct type *onnx_declared(struct onnx_import *im, const struct onn
 const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_node *n, int output,
                                     enum element e, int rank)
 {
-        const struct type *t = onnx_declared(im, n, output);
+        const struct type *t = onnx_declared(im, n, output, e, rank);
 
         if (!t)
                 return NULL;

@@ -139,6 +139,7 @@ static int64_t declared_rows(struct onnx_import *im, struct onnx_node *n, const 
         int64_t rows = INT64_MAX;
         for (int i = 0; i < l->stacked; i++) {
                 const struct type *t = n->declared[l->which[i]];
+                t = t ? t : onnx_implied(im, n->proto->output[l->which[i]], -1);
                 if (!t || !t->rank) {
                         onnx_unsupported(im, n,
                                          "output %d has as many rows as there are iterations, "

@@ -15,6 +15,7 @@
  *   onnx_bind.c       types of values; --dim and --input
  *   onnx_order.c      which node needs which: topological order, needed nodes
  *   onnx_channel_block.c  blocks of channels in weights that onnxruntime reordered
+ *   onnx_implied.c    shapes that follow from declarations of later values
  *   onnx_function.c   functions of the model: the graph of calls, attributes of a call
  *   onnx_graph.c      nodes one after the other, calls of functions, subgraphs
  *   onnx_op_*.c       importers, and those of control flow: onnx_control.c, onnx_loop.c
@@ -90,6 +91,14 @@ struct onnx_binding {
         const char *origin;             /* the option, for messages */
 };
 
+/* The nodes of the innermost graph or function, in the order of their import. */
+struct onnx_walk {
+        Onnx__NodeProto *const *nodes;
+        const int *order;               /* [count]: numbers of nodes */
+        int count;
+        int next;                       /* the place in the order behind the node at hand */
+};
+
 /* The state of the walk over a model. */
 struct onnx_model {
         const Onnx__ModelProto *proto;
@@ -101,6 +110,7 @@ struct onnx_model {
         const char *command;            /* the command that would bind all open dimensions; NULL:
                                          * nobody asked for it yet */
         const struct onnx_frame *frame; /* innermost */
+        struct onnx_walk walk;
         int nesting;                    /* how deep subgraphs and functions nest now */
         bool skip;                      /* the node at hand is not supported; without it, a failure
                                          * is an error of the model */
@@ -210,6 +220,10 @@ struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_
 bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
                          struct onnx_declaration *d, const struct type *t);
 
+/* Declares the outputs of the function that the scope is of, as its call's are declared. */
+void onnx_declare_results(struct onnx_import *im, struct onnx_scope *scope,
+                          const struct onnx_node *call, const Onnx__FunctionProto *f);
+
 /* ---- onnx_scales.c ---- */
 
 /* Checks the node's constant operands that are scales or zero points, as onnx_scales.def has
@@ -240,6 +254,12 @@ int *onnx_wiring_order(struct onnx_import *im, const struct onnx_wiring *w,
 /* The same for nodes all of which are needed. */
 int *onnx_order(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t node_count,
                 int *count);
+
+/* ---- onnx_implied.c ---- */
+
+/* Returns the declared type of a value that has the shape of the named result of the node at hand.
+ * NULL: none is found. rank: of the named result; -1: unknown. */
+const struct type *onnx_implied(struct onnx_import *im, bytes_t name, int rank);
 
 /* ---- onnx_graph.c ---- */
 

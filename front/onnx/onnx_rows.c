@@ -5,9 +5,12 @@
 
 static const struct onnx_row rows[] = {
 #define ONNX_OP(domain, name, since, until, in_min, in_max, out_max, importer, variant)            \
-        { domain, name, since, until, in_min, in_max, out_max, importer, variant, 0 },
+        { domain, name, since, until, in_min, in_max, out_max, importer, variant, 0, 0 },
 #define ONNX_LIST_OP(domain, name, since, until, in_min, in_max, out_max, importer, lists)         \
-        { domain, name, since, until, in_min, in_max, out_max, importer, 0, lists },
+        { domain, name, since, until, in_min, in_max, out_max, importer, 0, lists, 0 },
+#define ONNX_MAP_OP(domain, name, since, until, in_min, in_max, out_max, importer, variant,        \
+                    mapped)                                                                        \
+        { domain, name, since, until, in_min, in_max, out_max, importer, variant, 0, mapped },
 #include "front/onnx/onnx_ops.def"
 };
 
