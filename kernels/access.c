@@ -15,8 +15,9 @@ static void row_major(const struct type *t, struct access *access)
         }
 }
 
-/* Strides of a value with dims `from`, seen under other dims `to`: false when one would need two.
- * Runs of dimensions of equal product are matched; within a run the old ones must lie as one. */
+/* Computes the strides of a value with dims `from` when it is seen with dims `to`. Returns false
+ * where a dimension of `to` would need two strides. Runs of dimensions of equal product are
+ * matched; within a run the dimensions of `from` must be contiguous. */
 bool access_reshape(const struct type *from, int rank, const dim_t *dims, int64_t *stride)
 {
         int64_t old[RANK_MAX];
@@ -43,7 +44,8 @@ bool access_reshape(const struct type *from, int rank, const dim_t *dims, int64_
                                 return false;
                 }
                 int64_t step = old[last_i], extent = 1;
-                for (int k = last_i; k >= i; k--) {     /* the old ones lie as one */
+                for (int k = last_i; k >= i; k--) {     /* All dimensions of the run in `from` must
+                                                         * be contiguous. */
                         if (!dim_is(from->dims[k], 1) && extent != 1 && old[k] != step * extent)
                                 return false;
                         if (!dim_is(from->dims[k], 1) && extent == 1)
@@ -112,7 +114,7 @@ bool access_read_inside(const struct region *region, struct value *v, struct acc
         return read_through(region, v, true, access);
 }
 
-/* Strides of the operand of a transpose or a halo from those of its result. */
+/* Derives the strides of the operand of a transpose or a pad from those of its result. */
 static void store_through(const struct op *op, struct access *access)
 {
         struct relation r;

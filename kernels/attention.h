@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention: two products of one kernel, with rows between them. */
+/* Attention as one kernel: two products, with operations on rows between them. */
 #ifndef KERNELS_ATTENTION_H
 #define KERNELS_ATTENTION_H
 
@@ -8,45 +8,49 @@
 #include "ir/target/target.h"
 #include "kernels/access.h"
 
-/* What each value holds of G groups, R rows and C columns (keys). */
+/* The parts of an attention kernel. Values have G groups, R rows and C columns (keys). */
 struct attention {
-        /* convolve_packed: queries by keys, and what becomes of that by values */
+        /* The two products: queries by keys, and the shares by values. */
         struct op *first, *second;
-        /* what the first one's epilogue makes, <1 x G x R x C> */
+        /* The result of the first product's epilogue, of shape <1 x G x R x C>. */
         struct value *scores;
-        /* made of the scores, row by row */
+        /* The shares are computed from the scores, row by row. */
         struct value *shares;
-        /* what the second one reads: the shares, or those rounded to bf16, with zeros behind
-         * them */
+        /* What the second product reads: the shares, or the shares rounded to bf16 and padded with
+         * zeros behind the last column. */
         struct value *multiplied;
-        /* also made of the scores, and needed by the second one's epilogue; or NULL */
+        /* A value with one number per row that is also computed from the scores and that the second
+         * product's epilogue needs; or NULL. */
         struct value *per_row;
-        /* of a row's shares, where they are exp(score - the row's largest) and the result is
-         * divided by it, as a softmax's; or NULL */
+        /* The sum of a row's shares, where the shares are exp(score - largest score of the row) and
+         * the result is divided by the sum, as in a softmax; or NULL. */
         struct value *sum;
-        /* of that epilogue, as it lies before the moves at the end; and where those store it */
+        /* The result of the second product's epilogue, before the moves at the end of the kernel; y
+         * says where these moves store it. */
         struct value *result;
         struct access y;
 };
 
-/* Is that what a kernel with this region and result computes? */
+/* Does a kernel with this region and result compute attention? Fills in `attention` then. */
 bool attention_find(const struct region *region, struct value *result, struct attention *attention);
 
-/* what puts keys (or values) together behind each other, in the region; NULL: nothing does */
+/* Returns the concat of the region that joins old and new keys (or values), or NULL where there is
+ * none. */
 const struct op *attention_concat(const struct region *region, const struct value *keys);
 
-/* Of row r, no columns count but r % rows + low .. r % rows + high: the shares of the others are
- * known to be 0. (attention_mask.c) */
+/* Which columns of a row count: of row r, columns r % rows + low .. r % rows + high. The shares of
+ * all other columns are known to be 0 (see attention_mask.c). */
 struct band { int64_t low, high, rows; };
 struct band attention_band(const struct attention *attention);
 
-/* dimensions alike but for the columns */
+/* Do both types have the same dimensions, columns left out? */
 static inline bool attention_same_rows(const struct type *a, const struct type *b)
 {
         return a->rank == 4 && b->rank == 4 && !memcmp(a->dims, b->dims, 3 * sizeof *a->dims);
 }
 
-/* elements of a whole row of scores in memory: whole cache lines */
+/* Returns the elements that a row of scores takes in memory: it is rounded up to whole cache
+ * lines. */
 static inline int64_t attention_columns(const struct attention *a, const struct target *t)
 {
         return round_up(type_extent(a->scores->type, 3), target_line(t, a->scores->type->element));

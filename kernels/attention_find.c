@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is attention: two products, rows between them, and whether these rows are a softmax. */
+/* Recognizes attention: two products, the operations on rows between them, and whether these are a
+ * softmax. */
 #include "kernels/attention.h"
 
 #include "ir/lower/lower.h"
@@ -24,7 +25,8 @@ static bool depends(const struct region *region, const struct value *v, const st
         return false;
 }
 
-/* a product of matrices for each group, the second ones contracted along that dimension */
+/* Is op a product of matrices for each group, whose second operand is contracted along dimension
+ * `along`? */
 static bool is_plain(const struct op *op, int along)
 {
         int count[4];
@@ -63,7 +65,8 @@ static bool find_products(const struct region *region, struct attention *a)
                dim_equal(scores->dims[ROW], y->dims[ROW]);
 }
 
-/* down the element-wise operations that one after the other are all that reads the first product */
+/* Follows the first product through element-wise operations, as long as each is the only reader of
+ * the one before. The last one makes the scores. */
 static void find_scores(const struct region *region, struct attention *a)
 {
         a->scores = op_result(a->first);
@@ -80,8 +83,8 @@ static void find_scores(const struct region *region, struct attention *a)
         }
 }
 
-/* what is rounded to bf16, f16 or tf32 or has zeros behind its columns, as tiles read it; other
- * values as they are */
+/* Returns the value that v is a rounded (bf16, f16, tf32) or zero-padded copy of, as hardware tiles
+ * read it; v itself where it is none. */
 static struct value *unrounded(struct value *v)
 {
         int64_t low[RANK_MAX];
@@ -92,8 +95,8 @@ static struct value *unrounded(struct value *v)
         return rounded && op_is(v, OP_cast) ? op_operand(v->op, 0) : v;
 }
 
-/* What gives every row of v a number: the value spread along columns, or NULL where v is not spread
- * so. */
+/* Returns the value that is broadcast along the columns to make v, which gives every row of v one
+ * number; NULL where v is not such a broadcast. */
 static struct value *spread_of(const struct attention *a, const struct value *v)
 {
         const struct type *t = op_is(v, OP_broadcast) ? op_operand(v->op, 0)->type : NULL;
@@ -107,7 +110,7 @@ static struct value *spread_of(const struct attention *a, const struct value *v)
                        : NULL;
 }
 
-/* one number for each row, rows in its last dimension */
+/* Has v one number per row, with the rows in its last dimension? */
 static bool is_per_row(const struct attention *a, const struct value *v)
 {
         int64_t rows = type_extent(a->scores->type, ROW);
@@ -119,8 +122,9 @@ static bool is_per_row(const struct attention *a, const struct value *v)
                type_elements(v->type) == rows * type_extent(a->scores->type, GROUP);
 }
 
-/* What is between scores and shares may be rows, what follows the second product element-wise;
- * there they meet only in per_row. */
+/* Checks that what depends on the scores is either between scores and shares, where it may combine
+ * rows, or behind the second product, where it must be element-wise. The two parts may meet only in
+ * per_row. */
 static bool check_operations(const struct region *region, struct attention *a)
 {
         for (const struct op *op = region->first; op != region->last; op = op->next) {
@@ -167,9 +171,10 @@ static bool reduces_row(const struct attention *a, const struct value *v, const 
                (enum reducer)op_int(v->op, "kind") == kind;
 }
 
-/* Are shares exp(score - the largest of its row), and is the second product divided by their
- * sum? Where all of a row may be -inf, the largest is at least the lowest number, and the sum at
- * least 1, so that such a row is 0. */
+/* Returns the sum of the shares where these are exp(score - largest score of the row) and the
+ * second product is divided by their sum; otherwise NULL. Where all scores of a row may be -inf,
+ * the largest score is clamped to the lowest finite number and the sum to at least 1, so that the
+ * row's result is 0. */
 static struct value *find_sum(const struct attention *a)
 {
         const struct op *power = a->shares->op;

@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduled lowering of attention, and of any two products with rows between them:
+/* The scheduled lowering of attention, and of any two products with operations on rows between
+ * them:
  *
- *      scores = q k', scaled and masked      <groups x rows x columns>       for a group (a head) and a block of its rows:
- *      shares = softmax(scores)                                               |  scores of the block, into memory of the
- *      y      = shares v                     <groups x rows x depth>          |  kernel's own; row by row, shares in their
- *                                                                             v  place; y of the block
+ *      scores = q k', scaled and masked      <groups x rows x columns>
+ *      shares = softmax(scores)
+ *      y      = shares v                     <groups x rows x depth>
  *
- * The products are written by their own lowering (contract.h), tile by tile of rows; what is
- * between them by the element functions of its operations, as loops over rows
- * (ir/lower/lower_rows.c) that vectorize does. A block of scores stays in the second cache, and no
- * workspace holds all of them. Where shares are not divided by their sum, but the result is, the
- * sums of a block are kept, too; where the second product reads bf16, shares rounded to that.
+ * For each group (a head) and each block of its rows, the kernel computes the block's scores into
+ * memory of its own, then row by row the shares in their place, then y of the block.
  *
- * A softmax need not have whole rows: with `keys`, a block of rows goes over blocks of columns and
- * keeps for each row the largest score so far, and the sums of shares and of shares by values
- * relative to it. Where a larger one comes, these are multiplied by exp(before - now) (Milakov and
- * Gimelshein, arXiv 1805.02867; Dao et al., arXiv 2205.14135). Columns that the mask hides from all
- * rows of a block are left out. The largest score begins as the lowest number, not as -inf: so -inf
- * - -inf never comes up, a share of -inf is 0, and a row of nothing but -inf ends as 0 / 0, which
- * is what a softmax makes of it.
+ * The products are written by their own lowering (contract.h), a row of tiles at a time. The
+ * operations between them are written by their element functions as loops over rows
+ * (ir/lower/lower_rows.c), which the pass vectorize then vectorizes. A block of scores stays in the
+ * second-level cache, and no workspace holds all scores. Where the result, not the shares, is
+ * divided by the sum, the sums of a block are kept, too; where the second product reads bf16, a
+ * rounded copy of the shares is kept.
  *
- * Of the second product's schedule count: strip (tiles of rows in a block; 0: all), keys,
- * row_tasks. */
+ * A softmax does not need whole rows: with the schedule word `keys`, a block of rows is computed
+ * over one block of columns after the other. For each row the kernel keeps the largest score so
+ * far, the sum of the shares and the products of shares and values, both relative to that score.
+ * When a larger score appears, sum and products are multiplied by exp(old largest - new largest)
+ * (Milakov and Gimelshein, arXiv 1805.02867; Dao et al., arXiv 2205.14135). Columns that the mask
+ * hides from all rows of a block are skipped. The largest score starts as the lowest finite number,
+ * not as -inf: so -inf - -inf is never computed, the share of a score of -inf is 0, and a row whose
+ * scores are all -inf ends as 0 / 0, which is what a softmax makes of it.
+ *
+ * Three words of the second product's schedule count: strip (tiles of rows in a block; 0 means
+ * all), keys, and row_tasks. */
 #include "kernels/attention.h"
 
 #include <float.h>
@@ -38,24 +43,27 @@ struct block {
         struct attention a;
         const struct region *region;
         struct kernel_state *first, *second;
-        int64_t width, rows;            /* of the memory for a block */
+        int64_t width, rows;            /* The elements of a row and the rows in the memory of a
+                                         * block. */
         int tasks;
-        int64_t tiles;                  /* of rows in a block */
-        int64_t keys;                   /* columns in a block, whole panels of the first product; 0:
-                                         * whole rows */
+        int64_t tiles;                  /* The tiles of rows in a block. */
+        int64_t keys;                   /* The columns in a block, which are whole panels of the
+                                         * first product; 0: blocks have whole rows. */
         struct emit_place scores, per_row;
-        struct emit_place multiplied;   /* what the second product reads: the scores' memory, or
-                                         * that of rounded shares */
-        struct loop_expr *group, *from, *to;      /* rows */
-        struct loop_expr *start;                  /* of the memory: row `from` is at from + start */
-        /* of blocks of keys */
+        struct emit_place multiplied;   /* What the second product reads: the scores' memory, or the
+                                         * memory of the rounded shares. */
+        struct loop_expr *group, *from, *to;      /* The rows of the block. */
+        struct loop_expr *start;                  /* Row `from` of the group lies at row from +
+                                                   * start of the memory. */
+        /* Used with blocks of keys: largest score, sum and products of each row. */
         struct emit_place best, sum, products;
         struct band band;
-        struct loop_expr *panels, *key; /* of the first product in the block of columns; its first
-                                         * column */
+        struct loop_expr *panels, *key; /* The number of panels of the first product in the block of
+                                         * columns, and the block's first column. */
 };
 
-/* of scores, and of all that is computed from them but shares that are rounded */
+/* Returns the element type of the scores and of all that is computed from them, rounded shares
+ * excepted. */
 static enum element element_of(const struct block *b) { return b->a.scores->type->element; }
 
 static int line_of(const struct block *b)
@@ -63,7 +71,7 @@ static int line_of(const struct block *b)
         return target_line(b->e->options->target, element_of(b));
 }
 
-/* elements of a row of the products of shares and values in memory */
+/* Returns the elements of a row of the products of shares and values in memory. */
 static int64_t depth_of(const struct block *b)
 {
         return round_up(type_extent(op_result(b->a.second)->type, COLUMN), line_of(b));
@@ -71,8 +79,8 @@ static int64_t depth_of(const struct block *b)
 
 static bool rounds(const struct block *b) { return b->a.multiplied != b->a.shares; }
 
-/* channels of rounded shares that the second product reads at a time: a row of a hardware tile, or
- * whole iterations of words */
+/* Returns how many columns of rounded shares the second product reads at a time: a row of a
+ * hardware tile, or an unrolled iteration of words. */
 static int64_t read_at_once(const struct block *b)
 {
         const struct target *target = b->e->options->target;
@@ -83,7 +91,7 @@ static int64_t read_at_once(const struct block *b)
                        : COUNTED_CHANNELS;
 }
 
-/* of a row that the second product reads, with zeros up to a whole tile */
+/* Returns the columns of a row that the second product reads, with zeros up to a whole tile. */
 static int64_t width_read(const struct block *b)
 {
         if (!rounds(b))
@@ -121,8 +129,8 @@ static int64_t columns_of_panel(const struct block *b)
         return packed_panel(op_operand(b->a.first, 0)->type, op_operand(b->a.first, 1)->type);
 }
 
-/* Blocks of columns are whole panels of the first product, and begin where a tile of the second one
- * may. */
+/* Returns the granularity of blocks of columns: they are whole panels of the first product and
+ * begin where a tile of the second product may begin. */
 static int64_t least_keys(const struct block *b)
 {
         return rounds(b) ? round_up(columns_of_panel(b), read_at_once(b)) : columns_of_panel(b);
@@ -140,7 +148,8 @@ static bool prepare(struct block *b)
                           ? round_up(schedule->keys < columns ? schedule->keys : columns,
                                      least_keys(b))
                           : 0;
-        /* rows a power of two apart would share few sets of the cache */
+        /* The row is a cache line longer than its columns: rows that are a power of two apart would
+         * map to few sets of the cache. */
         b->width = b->keys ? b->keys + line_of(b) : columns;
         b->band = attention_band(&b->a);
         b->first = prepare_product(b, b->a.first);
@@ -151,14 +160,15 @@ static bool prepare(struct block *b)
         if (!b->tiles || b->tiles > one->count)
                 b->tiles = one->count;
         b->rows = b->tiles * one->size;
-        /* numbers of rows, which every task writes again and again, share no pair of cache lines
-         * with another's */
+        /* Every task rewrites its numbers per row, so those of two tasks must not share a pair of
+         * cache lines. */
         if (b->tasks > 1)
                 b->rows = round_up(b->rows, 2 * line_of(b));
         return one->count == other->count && one->size == other->size && one->large == other->large;
 }
 
-/* a number for each row of a block; t: of a value with one for each of all rows */
+/* Allocates one number for each row of a block; t is the type of a value with one number for each
+ * of all rows. */
 static struct emit_place row_memory(struct block *b, const char *name, const struct type *t)
 {
         struct emit_place place = { .buffer = emit_scratch(b->e, name, element_of(b),
@@ -201,7 +211,7 @@ static void find_memory(struct block *b, struct loop_buffer *result)
         b->second->ys = b->keys ? b->products.buffer : result;
 }
 
-/* shares in the place of the scores */
+/* Computes the shares in the memory of the scores. */
 static bool write_rows(struct block *b)
 {
         struct emit *e = b->e;
@@ -237,7 +247,8 @@ static bool write_rows(struct block *b)
                 emit_local(e, b->a.per_row)->place = &b->per_row;
         }
         emit_end(e);
-        bool once = e->rows.written <= 1;       /* what is kept lies where the scores were */
+        bool once = e->rows.written <= 1;       /* The memory of the scores holds one value only, so
+                                                 * at most one may be written. */
         e->rows = (struct rows){ 0 };
         return once;
 }
@@ -259,8 +270,8 @@ static struct loop_expr *float_number(struct block *b, double value)
         return loop_literal(b->e->arena, LOOP_TYPE(element_of(b)), (union scalar){ .f = value });
 }
 
-/* Opens loops over pieces from..to of a row, and over the columns of a piece, whose number is
- * known: the column. */
+/* Opens loops over pieces from..to of a row and over the columns of a piece, whose number is
+ * constant. Returns the column. */
 static struct loop_expr *each_column(struct block *b, struct loop_expr *from, struct loop_expr *to,
                                      int64_t piece)
 {
@@ -276,7 +287,8 @@ static void end_columns(struct block *b)
         emit_end(b->e);
 }
 
-/* joins all of a row; long pieces have partial results that take turns */
+/* Combines all elements of a row by `op`. Where rows are long, several partial results are combined
+ * in turn, so that operations do not wait for each other. */
 static void reduce_columns(struct block *b, struct loop_variable *result, enum loop_opcode op,
                            struct loop_expr *at)
 {
@@ -307,7 +319,7 @@ static void begin_rows(struct block *b)
         emit_end(e);
 }
 
-/* the columns behind the last one, in its panel */
+/* Sets the scores of the columns behind the last one, in the last panel, to -infinity. */
 static void hide_rest(struct block *b, struct loop_expr *at)
 {
         struct emit *e = b->e;
@@ -321,7 +333,7 @@ static void hide_rest(struct block *b, struct loop_expr *at)
         emit_end(e);
 }
 
-/* rounded shares behind the last panel, up to a whole tile */
+/* Clears the rounded shares behind the last panel, up to a whole tile. */
 static void clear_rest(struct block *b, struct loop_expr *at)
 {
         struct emit *e = b->e;
@@ -336,8 +348,8 @@ static void clear_rest(struct block *b, struct loop_expr *at)
         emit_end(e);
 }
 
-/* shares in the place of the scores, and rounded; what was added up so far is brought to the
- * largest score that is now known */
+/* Computes the shares of a block of columns, and their rounded copy, in the memory of the scores;
+ * rescales the sums and products so far to the largest score now known. */
 static void write_shares(struct block *b)
 {
         struct emit *e = b->e;
@@ -376,7 +388,7 @@ static void write_shares(struct block *b)
         emit_end(e);
 }
 
-/* what the fusion makes of the products and sums */
+/* Writes the epilogue of the second product, which reads products and sums. */
 static void finish_rows(struct block *b, struct loop_buffer *result)
 {
         struct emit *e = b->e;
@@ -396,8 +408,8 @@ static void finish_rows(struct block *b, struct loop_buffer *result)
         emit_end(e);
 }
 
-/* The rows of the band that rows from..to are, where it repeats: all of them where these go over
- * its end. */
+/* Maps rows from..to to rows of the band, which repeats after band.rows rows. Where they cross its
+ * end, the result is all rows of the band. */
 static void find_band_rows(struct block *b, struct loop_expr **from, struct loop_expr **to)
 {
         struct emit *e = b->e;
@@ -413,7 +425,7 @@ static void find_band_rows(struct block *b, struct loop_expr **from, struct loop
         *to = emit_let(e, "band_to", loop_op(e->arena, LOOP_SELECT, within, end, number(e, rows)));
 }
 
-/* the panels with a column that one of the rows sees: *first, *end */
+/* Finds the panels *first..*end that contain a column visible from one of the rows. */
 static void find_panels(struct block *b, struct loop_expr **first, struct loop_expr **end)
 {
         struct emit *e = b->e;
@@ -472,7 +484,7 @@ static bool write_key_blocks(struct block *b, struct loop_expr *tile, struct loo
 
 /* ---- blocks of rows ---- */
 
-/* the first row of a tile */
+/* Returns the first row of a tile. */
 static struct loop_expr *row_of(struct block *b, struct loop_expr *tile)
 {
         struct emit *e = b->e;
@@ -511,8 +523,9 @@ static bool write_block(struct block *b, struct loop_expr *tile, struct loop_exp
                b->second->write(b->second, tile, end, number(e, 0), number(e, b->second->panels));
 }
 
-/* Which block of rows comes next: in turn one from the front and one from the back, so that shares
- * of them are about as much work where a mask hides more from some. */
+/* Returns the number of the next block of rows, alternately one from the front and one from the
+ * back, so that the blocks of each task are about the same work even where a mask hides more
+ * columns from some rows. */
 static struct loop_expr *block_number(struct block *b, struct loop_expr *turn, int64_t blocks)
 {
         struct emit *e = b->e;
@@ -534,7 +547,7 @@ bool attention_kernel(struct emit *e, const struct kernel_request *request,
         if (!prepare(&b))
                 return false;
         for (const struct op *op = b.region->first; op != b.region->last; op = op->next)
-                /* indices stay apart: places need them so */
+                /* Indices are not merged, because emit_place needs one per dimension. */
                 emit_local(e, op_result(op))->splits = ~0u;
         find_memory(&b, buffer);
         int64_t tiles = b.first->column.count, blocks = divide_up(tiles, b.tiles);
@@ -542,7 +555,8 @@ bool attention_kernel(struct emit *e, const struct kernel_request *request,
         emit_loop(e, 1, b.tasks > 1);
         state_share(e, task, b.tasks, type_extent(b.a.scores->type, GROUP) * blocks, &from, &to);
         struct loop_expr *unit = emit_for(e, "unit", from, to);
-        bool one = dim_is(b.a.scores->type->dims[GROUP], 1); /* then element functions say 0 */
+        bool one = dim_is(b.a.scores->type->dims[GROUP], 1); /* Element functions then expect index
+                                                              * 0. */
         b.group = one ? number(e, 0) : emit_let(e, "group", emit_op_int(e, LOOP_DIV, unit, blocks));
         struct loop_expr *turn =
                 blocks > 1 ? emit_let(e, "turn", emit_op_int(e, LOOP_REM, unit, blocks))

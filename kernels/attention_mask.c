@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Which columns a mask hides, as far as that is known now: causal masks, windows that slide along
- * the rows.
+/* Which columns a mask hides, as far as the compiler knows: causal masks, and windows that slide
+ * along the rows.
  *
  *      columns ->        x x . . . .     visible: columns row + low .. row + high
- *   rows                 x x x . . .     (here low = -1, high = 1; a causal mask has no low)
+ * rows x x x . . . (here low = -1, high = 1; a causal mask has no low)
  *                        . x x x . .
  *
- * A mask is what the scores are added to (-inf, or -1e9 and less, hides), or the choice between
- * them and such a number, and says where by comparing indices or as a constant. A share of what is
- * hidden is exp(-inf) = 0, so that its column need not be computed. A finite number hides only
- * where rows have a visible column and nothing else is added: else all of a row may be as low. */
+ * A mask is added to the scores (-inf, or -1e9 and less, hides), or a select chooses between the
+ * scores and such a number. It is a constant, or computed by comparing indices. The share of a
+ * hidden column is exp(-inf) = 0, so the column need not be computed. A finite number hides only
+ * where every row has a visible column and nothing else is added; otherwise all scores of a row
+ * could be as low. */
 #include <math.h>
 
 #include "kernels/attention.h"
@@ -17,17 +18,19 @@
 enum { ROW = 2, COLUMN = 3, DEPTH_MAX = 24, SCAN_MAX = 1 << 22 };
 static const double HIDDEN = -1e9;
 
-/* what is known of a mask */
+/* What is known of a mask: the band of visible columns, whether it hides with a finite number, and
+ * whether some rows have no visible column. */
 struct mask { struct band band; bool finite, empty_rows; };
 
-/* A value, and which of its dimensions are the rows and the columns; -1: all of them are alike. It
- * does not depend on others. */
+/* A value, and which of its dimensions are the rows and the columns; -1: all rows (or columns) are
+ * alike. The value is alike along all other dimensions. */
 struct view { const struct value *v; int row, column; };
 
 enum { FAR = INT32_MAX };
 static const struct band everything = { -FAR, FAR, 0 };
 
-/* Bands of other rows than the first one's are left alone. */
+/* Intersects both bands. A band that repeats after another number of rows than the first one is
+ * ignored. */
 static void narrow(struct band *band, struct band other)
 {
         if (other.rows && band->rows && other.rows != band->rows)
@@ -59,8 +62,8 @@ static bool view_broadcast(struct view *view)
         return true;
 }
 
-/* Columns stay the last dimension; rows do before them, or several rows of them become one (heads
- * that share keys). */
+/* Looks through a reshape. The columns must stay the last dimension. The rows must stay the
+ * dimension before it, or several groups of rows become one (heads that share keys). */
 static bool view_reshape(struct view *view)
 {
         const struct value *x = op_operand(view->v->op, 0);
@@ -83,7 +86,7 @@ static bool view_reshape(struct view *view)
         return true;
 }
 
-/* through moves, and into other kernels */
+/* Looks through moves, and into the fusions that make the value. */
 static bool view_source(struct view *view)
 {
         for (int depth = 0; view->v->kind == VALUE_RESULT; depth++) {
@@ -137,7 +140,7 @@ static bool is_first_of_rows(const struct affine *a)
 
 static bool is_constant(const struct affine *a) { return a->row == 0 && a->column == 0; }
 
-/* the remainder: rows again and again, of heads that share keys */
+/* Handles a remainder: the rows repeat, as those of heads that share keys do. */
 static bool affine_again(struct view view, struct affine *a, int depth)
 {
         struct affine turn;
@@ -177,7 +180,7 @@ static bool affine_of(struct view view, struct affine *a, int depth)
         }
 }
 
-/* where x < y (strict) or x <= y */
+/* Finds the band in which x < y (strict) or x <= y. */
 static bool band_of_order(struct view x, struct view y, bool strict, struct band *band)
 {
         struct affine a, b;
@@ -189,7 +192,8 @@ static bool band_of_order(struct view x, struct view y, bool strict, struct band
                 return false;
         if (a.rows && b.rows && a.rows != b.rows)
                 return false;
-        *band = everything;                     /* column * (c - r) + start <= 0 */
+        *band = everything;                     /* The condition is column * (c - r) + start <=
+                                                 * 0. */
         band->rows = a.rows ? a.rows : b.rows;
         if (column > 0)
                 band->high = -(int64_t)start;
@@ -210,7 +214,8 @@ static bool is_visible(const struct view *view, int64_t at, double hidden, struc
         return !(s.f <= hidden);
 }
 
-/* hidden: of numbers those up to it, of truth values that one */
+/* Reads the band off a constant mask. `hidden` is the largest number that hides or, for truth
+ * values, the one that hides. */
 static bool scan(const struct view *view, const struct type *scores, double hidden,
                  struct mask *mask)
 {
@@ -245,7 +250,7 @@ static bool scan(const struct view *view, const struct type *scores, double hidd
 
 /* ---- masks ---- */
 
-/* narrows the band to where a truth value is `when` */
+/* Narrows the mask's band to the elements where a truth value is `when`. */
 static bool find_condition(struct view view, bool when, const struct type *scores,
                            struct mask *mask, int depth)
 {
@@ -287,14 +292,14 @@ static bool is_hidden(const struct value *v, struct mask *mask)
         return true;
 }
 
-/* which of the two a choice takes is hidden; -1: neither or both */
+/* Returns which operand of the select hides, 1 or 2; -1: both or neither. */
 static int hidden_side(const struct op *select, struct mask *mask)
 {
         bool x = is_hidden(op_operand(select, 1), mask), y = is_hidden(op_operand(select, 2), mask);
         return x == y ? -1 : x ? 1 : 2;
 }
 
-/* what is added to the scores */
+/* Narrows the mask by a value that is added to the scores. */
 static bool find_added(struct view view, const struct type *scores, struct mask *mask)
 {
         if (!view_source(&view))
@@ -309,7 +314,7 @@ static bool find_added(struct view view, const struct type *scores, struct mask 
 
 /* ---- the scores ---- */
 
-/* what op, which makes scores of scores x, says */
+/* Finds the mask that op applies to the scores x. */
 static bool find_mask(const struct op *op, const struct value *x, struct mask *mask)
 {
         const struct type *t = x->type;
@@ -324,7 +329,8 @@ static bool find_mask(const struct op *op, const struct value *x, struct mask *m
                               0);
 }
 
-/* Do scores of -inf stay hidden (others, if *alone: no tensor is involved)? */
+/* Do scores of -inf stay -inf behind op? *alone: op reads no other tensor, so finite masks keep
+ * hiding as well. */
 static bool stays_hidden(const struct op *op, const struct value *x, bool *alone)
 {
         double number;
@@ -344,7 +350,8 @@ static bool stays_hidden(const struct op *op, const struct value *x, bool *alone
 struct band attention_band(const struct attention *a)
 {
         struct band exact = everything, finite = everything;
-        bool others = false;            /* than those with finite numbers */
+        bool others = false;            /* Set where something else than finite masks is applied to
+                                         * the scores. */
         int finite_masks = 0;
         for (const struct value *x = op_result(a->first); x != a->scores;) {
                 const struct op *op = x->uses->user;

@@ -1,28 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /* The lowering of a kernel that computes several large tensors, each from the one before, without
- * room for any of them: rows of the last result are computed one after the other, and what lies
- * between is made row by row as it is needed.
+ * memory for any of them as a whole: rows of the last result are computed one after the other, and
+ * each tensor between is computed row by row as it is needed.
  *
- *      x ---convolve--> buffer --pool--> buffer --convolve---> y        for row of y:
- *                        . . .            . . .                           first buffer:  rows that were not made yet, up to the last one
- *                        . . .            . . .                                        that the second buffer's new rows need
- *                        . . .                                            second buffer: up to the last one that this row of y needs
- *                                                                         this row of y
+ *      x ---convolve--> buffer --pool--> buffer --convolve---> y
+ *                        . . .            . . .
+ *                        . . .            . . .
+ *                        . . .
+ *
+ *      for row of y:
+ *        first buffer:  the missing rows, up to the last one that new rows of the second need
+ *        second buffer: the missing rows, up to the last one that this row of y needs
+ *        this row of y
  *
  * Iterations begin before the first row of the result, so that buffers fill row by row. A circular
- * buffer has as many rows as are needed at once; row k of its tensor is at k modulo that. No row is
- * computed twice, and every element is computed as by the canonical nest, so results are the same
- * to the bit. Which rows of one tensor a row of another needs, say needs.c; where a tensor has more
- * rows than the one before (resizes, transposed convolutions), several iterations need the same row
- * of that.
+ * buffer has as many rows as are needed at once; row k of its tensor lies at k modulo their number.
+ * No row is computed twice, and every element is computed as by the canonical nest, so results are
+ * the same to the bit. needs.c says which rows of one tensor a row of another needs; where a tensor
+ * has more rows than the one before (resizes, transposed convolutions), several iterations need the
+ * same row of that one.
  *
- * Where whole rows are too much, the result's schedule says patch=N: all of this for N columns of
- * the result, then for the next N. A circular buffer then has the columns that one patch needs;
- * those that two need (the halo of windows) are computed for both:
+ * Where whole rows take too much memory, the result's schedule says patch=N: the kernel does all of
+ * this for N columns of the result, then for the next N. A circular buffer then has the columns
+ * that one patch needs; columns that two patches need (the halo of windows) are computed for both:
  *
- *      x           buffer               y                    patch 1:  a a a a|b . . . .
- *                  a a a a b b . .    1 1 1|2 2 2|. .      patch 2:  . . a|b b b b|. .      a, b: by windows of 3
- * */
+ *      x           buffer               y
+ *                  a a a a b b . .    1 1 1|2 2 2|. .
+ *
+ *      patch 1:  a a a a|b . . . .        (a, b: columns that windows of 3 read)
+ *      patch 2:  . . a|b b b b|. . */
 #include "kernels/circular_buffers.h"
 
 #include <stdlib.h>
@@ -32,39 +38,39 @@
 #include "ir/target/schedule.h"
 #include "kernels/needs.h"
 
-/* of the result, rows are dimension SPATIAL + ROWS */
+/* Rows of the result are its dimension SPATIAL + ROWS. */
 enum { ROWS, COLUMNS, AXES, SPATIAL = 2, BUFFERS_MAX = 32, PATCH_MOST = 1 << 30 };
 
 struct circular_buffer {
         struct value *value;
-        int dimension[AXES];            /* dimensions of the value that are its rows and its
-                                         * columns, which readers of the value need one after the
-                                         * other; 0: none */
-        int64_t rows, kept;             /* rows of the value; those that the buffer holds at a time
-                                         * / */
-        int64_t columns, width;         /* columns of the value; those of a patch. Without patches
-                                         * 1: all columns are like channels */
-        int64_t computed;               /* columns, by all patches */
-        int64_t least[AXES];            /* reach in the first iteration, end of the first patch's
-                                         * columns: later ones are larger */
-        double flops;                   /* to compute the value once from the buffers before */
-        struct need reads[AXES][BUFFERS_MAX];     /* what a row (a column) of this buffer needs of
-                                                   * each buffer before it */
+        int dimension[AXES];            /* The dimensions of the value that are its rows and its
+                                         * columns, which its readers go along; 0: none. */
+        int64_t rows, kept;             /* The rows of the value, and how many of them the buffer
+                                         * holds at a time. */
+        /* The columns of the value, and those of a patch. Without patches both are 1, and columns
+         * are treated like channels. */
+        int64_t columns, width;
+        int64_t computed;               /* The columns that all patches compute together. */
+        int64_t least[AXES];            /* `reach` in the first iteration, and the end of the first
+                                         * patch's columns: later ones are larger. */
+        double flops;                   /* Floating-point operations to compute the value once from
+                                         * the buffers before it. */
+        struct need reads[AXES][BUFFERS_MAX];     /* What a row (or column) of this buffer needs of
+                                                   * each buffer before it. */
         struct emit_circular at;
-        struct loop_expr *from, *to;    /* the first column of the patch, and the one behind its
-                                         * last */
-        struct loop_variable *made;     /* how many rows are computed so far */
-        struct loop_expr *reach;        /* how many are to be computed by the end of this iteration,
-                                         * if the value has so many */
+        struct loop_expr *from, *to;    /* The patch's first column, and the one behind its last. */
+        struct loop_variable *made;     /* How many rows are computed so far. */
+        struct loop_expr *reach;        /* How many rows must be computed by the end of this
+                                         * iteration, clamped to the rows of the value. */
 };
 
 struct circular_buffers {
-        struct circular_buffer list[BUFFERS_MAX];       /* the last is the kernel's result */
+        struct circular_buffer list[BUFFERS_MAX];       /* The last one is the kernel's result. */
         int count;
-        int64_t before;                 /* iterations before the first row of the result: buffers
-                                         * fill row by row, too */
-        int64_t patch;                  /* columns of the result that are computed at a time; 0:
-                                         * all */
+        int64_t before;                 /* The iterations before the first row of the result, in
+                                         * which buffers fill. */
+        int64_t patch;                  /* The columns of the result that are computed at a time; 0:
+                                         * all. */
         double scale[AXES];
         const struct op *obstacle;
 };
@@ -111,8 +117,9 @@ void circular_set_patch(struct op *fusion, int64_t columns)
 
 /* ---- which rows and columns are needed ---- */
 
-/* op needs all along the dimension that is gone along. A contraction that needs all channels is not
- * to blame: the last one is, which keeps neither rows nor columns. */
+/* Returns the operation to blame where op needs everything along a dimension. A contraction that
+ * needs all channels is not at fault: then the last value is, which has neither rows nor
+ * columns. */
 static const struct op *to_blame(const struct circular_buffers *r, const struct op *op,
                                  int dimension, int axis)
 {
@@ -120,8 +127,8 @@ static const struct op *to_blame(const struct circular_buffers *r, const struct 
         return channels ? r->list[r->count - 1].value->op : op;
 }
 
-/* What buffer number `to` reads of those before it: backwards through the operations of the
- * region. */
+/* Finds what buffer number `to` reads of the buffers before it, going backwards through the
+ * operations of the region. */
 static bool find_reads(struct circular_buffers *r, int to, int axis, const struct region *region,
                        struct need *needs)
 {
@@ -168,11 +175,12 @@ static bool find_reads(struct circular_buffers *r, int to, int axis, const struc
                                           ? (double)reads[i].scale / (double)reads[i].per
                                           : 1;
         }
-        return r->scale[axis] <= NEED_SCALE_MAX;      /* of all buffers: what they reach stays
-                                                       * small */
+        return r->scale[axis] <= NEED_SCALE_MAX;      /* The product of all scales is bounded, so
+                                                       * that rows reached stay within bounds. */
 }
 
-/* the elements that are needed of a circular buffer from..end behind it */
+/* Return the first element, and the end of the elements, of an earlier buffer that elements
+ * from..end of a later one need. */
 static int64_t need_from(const struct need *n, int64_t from)
 {
         return divide_down(n->scale * from + n->low, n->per);
@@ -182,8 +190,8 @@ static int64_t need_end(const struct need *n, int64_t end)
         return divide_down(n->scale * (end - 1) + n->high, n->per) + 1;
 }
 
-/* Rows that each buffer must reach when the result reaches `rows`: below 0 and beyond its end where
- * the windows do. */
+/* Computes how many rows each buffer must have when the result has `rows`. This is below 0 or
+ * beyond the end where windows reach outside. */
 static void find_reach(const struct circular_buffers *r, int64_t rows, int64_t *reach)
 {
         reach[r->count - 1] = rows;
@@ -206,7 +214,7 @@ static int64_t limit(int64_t rows, int64_t most)
         return rows < 0 ? 0 : rows < most ? rows : most;
 }
 
-/* Iterations before the first row of the result in which some buffer gets rows. */
+/* Counts the iterations before the first row of the result in which some buffer gets rows. */
 static void find_before(struct circular_buffers *r)
 {
         enum { BEFORE_MAX = 4096 };
@@ -250,7 +258,8 @@ static void find_kept(struct circular_buffers *r)
         }
 }
 
-/* Columns from..to of each buffer that the patch of the result which begins at `start` needs. */
+/* Finds the columns from..to of each buffer that the patch of the result at column `start`
+ * needs. */
 static void find_columns(const struct circular_buffers *r, int64_t start, int64_t *from,
                          int64_t *to)
 {
@@ -274,7 +283,7 @@ static void find_columns(const struct circular_buffers *r, int64_t start, int64_
         }
 }
 
-/* Runs through all patches to see how many columns of each buffer one needs at most, and how
+/* Runs through all patches to find how many columns of each buffer a patch needs at most, and how
  * many are computed in all. */
 static void find_width(struct circular_buffers *r)
 {
@@ -308,7 +317,7 @@ static bool add_circular(struct circular_buffers *r, struct value *v, double flo
         return true;
 }
 
-/* columns of a patch, as the schedule of the result says; 0: all */
+/* Returns the columns of a patch that the result's schedule asks for; 0: all. */
 static int64_t find_patch(const struct op *fusion)
 {
         const struct schedule_circular *words =
@@ -317,8 +326,8 @@ static int64_t find_patch(const struct op *fusion)
         return patch > 0 && patch < circular_columns(fusion) ? patch : 0;
 }
 
-/* who needs what along rows, and with patches along columns: from the result on, each buffer's
- * dimension is what its readers go along */
+/* Finds what the buffers need of each other along the rows or, with patches, the columns. It starts
+ * at the result: each buffer's dimension is the one that its readers go along. */
 static bool find_axis(struct circular_buffers *r, int axis, const struct region *region,
                       struct need *needs)
 {
@@ -374,7 +383,7 @@ static int64_t circular_elements(const struct circular_buffer *circular)
                circular->kept * circular->width;
 }
 
-/* floating operations for columns that more than one patch computes */
+/* Returns the floating-point operations for columns that more than one patch computes. */
 static double count_again(const struct circular_buffers *r)
 {
         double again = 0;
@@ -413,7 +422,7 @@ bool circular_cost(const struct op *fusion, struct circular_cost *cost, const st
 
 /* ---- writing ---- */
 
-/* (at * scale + add) / per, rounded down, where `at` is no less than `least` */
+/* Writes (at * scale + add) / per, rounded down, where `at` is at least `least`. */
 static struct loop_expr *write_share(struct emit *e, struct loop_expr *at, const struct need *n,
                                      int64_t add, int64_t least)
 {
@@ -425,7 +434,7 @@ static struct loop_expr *write_share(struct emit *e, struct loop_expr *at, const
         return emit_op_int(e, LOOP_SUB, emit_op_int(e, LOOP_DIV, x, n->per), lift);
 }
 
-/* need_from and need_end, written */
+/* Write need_from and need_end as Loop IR. */
 static struct loop_expr *write_from(struct emit *e, const struct need *n, struct loop_expr *from)
 {
         return write_share(e, from, n, n->low, 0);
@@ -437,7 +446,7 @@ static struct loop_expr *write_end(struct emit *e, const struct need *n, struct 
         return write_share(e, end, n, n->high + n->per - n->scale, least);
 }
 
-/* how many rows each buffer is to reach when the result has row + 1 */
+/* Writes how many rows each buffer must have when the result has row + 1. */
 static void write_reach(struct emit *e, struct circular_buffers *r, struct loop_expr *row)
 {
         r->list[r->count - 1].reach = emit_op_int(e, LOOP_ADD, row, 1);
@@ -455,8 +464,8 @@ static void write_reach(struct emit *e, struct circular_buffers *r, struct loop_
         }
 }
 
-/* which columns of each buffer the patch of the result needs that begins at `start`: as
- * find_columns */
+/* Writes which columns of each buffer the patch at column `start` needs, as find_columns computes
+ * them. */
 static void write_columns(struct emit *e, struct circular_buffers *r, struct loop_expr *start)
 {
         struct circular_buffer *last = &r->list[r->count - 1];
@@ -485,8 +494,8 @@ static void write_columns(struct emit *e, struct circular_buffers *r, struct loo
         }
 }
 
-/* a row of a value (of it, what the patch needs), stored into its circular, or where the whole
- * result is */
+/* Writes a row of a value (with patches, its columns in the patch) into its circular buffer, or
+ * into `whole` for the kernel's result. */
 static void write_row(struct emit *e, const struct circular_buffer *circular,
                       struct loop_buffer *whole, struct loop_expr *image, struct loop_expr *row)
 {
@@ -512,7 +521,7 @@ static void write_row(struct emit *e, const struct circular_buffer *circular,
                         emit_end(e);
 }
 
-/* the rows of a circular buffer that this iteration needs and that are not there yet */
+/* Writes the rows of a circular buffer that this iteration needs and that are not computed yet. */
 static void write_circular(struct emit *e, struct circular_buffer *circular,
                            struct loop_expr *image)
 {
@@ -528,14 +537,14 @@ static void write_circular(struct emit *e, struct circular_buffer *circular,
 bool circular_kernel(struct emit *e, const struct kernel_request *request,
                      struct loop_buffer *buffer)
 {
-        struct circular_buffers *r =
-                ARENA_NEW(e->arena, struct circular_buffers); /* what is read from a circular buffer
-                                                               * knows where it is, to the end */
+        /* Allocated in the arena, because expressions that read a circular buffer refer to it until
+         * they are printed. */
+        struct circular_buffers *r = ARENA_NEW(e->arena, struct circular_buffers);
         if (!find_buffers(r, request->region, request->results[0]))
                 return false;
         struct circular_buffer *last = &r->list[r->count - 1];
         for (const struct op *op = request->region->first; op->code != OP_yield; op = op->next)
-                /* indices stay apart: a circular buffer is no tensor with fewer rows */
+                /* Indices are not merged: a circular buffer needs the row by itself. */
                 emit_local(e, op_result(op))->splits = ~0u;
         e->kernel->again = count_again(r);
         for (int i = 0; i + 1 < r->count; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels that pass rows on through circular buffers: see circular_buffers.c. */
+/* Kernels that pass rows from one operation to the next through circular buffers: see
+ * circular_buffers.c. */
 #ifndef KERNELS_CIRCULAR_BUFFERS_H
 #define KERNELS_CIRCULAR_BUFFERS_H
 
@@ -7,19 +8,19 @@
 
 /* Does the kernel of a fusion keep rows of some results inside it as circular buffers? */
 bool circular_wanted(const struct kernel_request *request);
-/* writes it so; false: it cannot be written so */
+/* Writes the kernel of such a fusion; returns false where that is impossible. */
 bool circular_kernel(struct emit *e, const struct kernel_request *request,
                      struct loop_buffer *buffer);
-/* What the buffers of an operation take, what it computes, and of that, what it computes more than
- * once; all 0: it has no buffers. */
+/* The costs of an operation's circular buffers: their bytes, the floating-point operations, and how
+ * many of these are done more than once. All are 0 where the operation has no buffers. */
 struct circular_cost { int64_t bytes; double flops, again; };
-/* false: its rows (or patches) cannot be passed on so. *obstacle: the operation that is in the
- * way */
+/* Computes the costs. Returns false where rows (or patches) cannot be passed on; *obstacle is then
+ * the operation that prevents it. */
 bool circular_cost(const struct op *op, struct circular_cost *cost, const struct op **obstacle);
-/* says that the result of an operation inside a fusion is kept as a circular buffer */
+/* Sets the schedule that keeps the result of an operation inside a fusion in a circular buffer. */
 void circular_mark(struct op *op);
-/* The schedule of a fusion's result becomes "as many columns at a time". circular_columns: how many
- * there are. */
+/* circular_set_patch sets the schedule of a fusion's result to compute `columns` columns at a time;
+ * circular_columns returns how many columns it has. */
 void circular_set_patch(struct op *fusion, int64_t columns);
 int64_t circular_columns(const struct op *fusion);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* convolve_packed: its kernel state, the loops around tiles, where outputs lie. See contract.h. */
+/* The scheduled lowering of convolve_packed: its kernel state, the loops around tiles, and where
+ * outputs lie. See contract.h. */
 #include "kernels/contract.h"
 #include "ir/tensor/packed_multiply.h"
 
 static bool in_tiles(const struct contract *c) { return c->s.multiply->registers; }
 
-/* ---- what the sums ask ---- */
+/* ---- operands and places of the sums ---- */
 
 struct loop_expr *contract_units(const struct contract *c, struct loop_expr *channels, int count)
 {
@@ -44,7 +45,7 @@ void contract_index(struct contract *c, struct loop_expr *line, int row, int col
         state_index(&c->s, row, column, index);
         index[1] = times(e, c->group, per_group);
         struct loop_expr *n = number(e, first % in_block);
-        if (!line && in_panel % in_block == 0) {          /* panels are whole blocks */
+        if (!line && in_panel % in_block == 0) {          /* A panel is whole blocks. */
                 index[1] = plus(e, index[1],
                                 plus(e, times(e, c->panel, in_panel / in_block),
                                      number(e, first / in_block)));
@@ -65,7 +66,7 @@ static bool write_tile(struct kernel_state *s, int rows, int columns)
         return (in_tiles(c) ? contract_tiles : contract_sums)(c, rows, columns);
 }
 
-/* the panel's outputs, a tile's width at a time; the last may be narrower */
+/* Writes the panel's outputs, a tile's width at a time; the last tile may be narrower. */
 static bool write_panel(struct contract *c, struct loop_expr *from, struct loop_expr *to,
                         int64_t outputs)
 {
@@ -147,7 +148,8 @@ static bool write_groups(struct kernel_state *s, struct loop_expr *from, struct 
 
 /* ---- the kernel state ---- */
 
-/* A cache line of sums where tiles, of so many, and blocks have whole ones, else a vector of w. */
+/* Returns the outputs of a line: as many as a cache line of sums has, where tiles and blocks are
+ * multiples of that; otherwise as many as a vector of w. */
 static int64_t line_of(const struct contract *c, int64_t tile)
 {
         const struct op *op = c->s.op;
@@ -159,7 +161,7 @@ static int64_t line_of(const struct contract *c, int64_t tile)
         return lines ? line : lanes;
 }
 
-/* what the shapes of the operands say */
+/* Sets the extents that follow from the shapes of the operands. */
 static void measure(struct contract *c)
 {
         const struct op *op = c->s.op;
@@ -175,11 +177,13 @@ static void measure(struct contract *c)
         c->s.panel_width = packed_panel(x, w);
         c->width = in_tiles(c) ? (int)c->s.panel_width : c->s.schedule.vectors * c->s.lanes;
         c->line = line_of(c, c->width);
-        if (!in_tiles(c))               /* tiles take as long for a narrow panel */
+        if (!in_tiles(c))               /* A hardware tile takes as long for a narrow panel as for a
+                                         * full one. */
                 c->s.last_width = c->outputs - (c->s.panels - 1) * c->s.panel_width;
 }
 
-/* by this multiply; NULL: it cannot be */
+/* Prepares the kernel state for a multiply; returns NULL where the contraction cannot be computed
+ * by it. */
 static struct kernel_state *prepare(const struct kernel_state *common,
                                     const struct multiply *multiply)
 {

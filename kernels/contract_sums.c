@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums in vectors: the register tile, the loops that add it up, and what becomes of its vectors.
+/* Sums in vectors: the register tile, the loops that add it up, and the epilogue on its vectors.
  * See contract.h. */
 #include "kernels/contract.h"
 
-enum { SUMS_MAX = RANK_MAX + 2 };       /* loops of a sum */
+enum { SUMS_MAX = RANK_MAX + 2 };       /* The most loops of a sum. */
 
-/* elements of w in a line */
+/* Returns the elements of w in a cache line. */
 static int64_t line_of(const struct kernel_state *s)
 {
         return target_line(s->target, s->ws->element);
@@ -13,7 +13,8 @@ static int64_t line_of(const struct kernel_state *s)
 
 static int group_of(const struct tile *t) { return t->s->multiply->channels; }
 
-/* the words of w for vector j of outputs; w_add: to the first */
+/* Loads the words of w for vector j of outputs; w_add is the distance, in elements, from w_at to
+ * the first of them. */
 static struct loop_expr *load_w(const struct tile *t, struct loop_expr *w_at, int64_t w_add, int j)
 {
         const struct kernel_state *s = t->s;
@@ -27,7 +28,7 @@ static struct loop_expr *load_w(const struct tile *t, struct loop_expr *w_at, in
         return emit_let(s->e, "w", w);
 }
 
-/* words of x from `at` on: one, in every lane, or as many as a vector has */
+/* Loads words of x at index `at`: one word, broadcast to every lane, or a vector of them. */
 static struct loop_expr *load_x(const struct tile *t, struct loop_expr *at, int words)
 {
         const struct kernel_state *s = t->s;
@@ -44,7 +45,7 @@ void tile_open(struct tile *t)
         t->sums = state_sums(t->s, t->s->schedule.split * t->rows * t->columns, t->vectors);
 }
 
-/* where position number i of a tile lies in x, seen from the first */
+/* Returns where position number i of a tile lies in x, in elements from the first position. */
 static int64_t position_at(const struct tile *t, int i)
 {
         return i % t->columns * t->column_step + i / t->columns * t->row_step;
@@ -57,8 +58,8 @@ static struct loop_expr *lane_of(const struct tile *t, struct loop_expr *words, 
                          loop_index(arena, lane), NULL);
 }
 
-/* `count` channels in a row: where they begin in x and w, and from one to the next. lanes: words
- * of x are loaded as whole vectors, of which channels are lanes. */
+/* `count` successive channels: where they begin in x and w, and the steps from one to the next, in
+ * elements. lanes: words of x are loaded as whole vectors, and each lane is a channel. */
 struct iteration {
         struct loop_expr *x, *w;
         int64_t x_step, w_step;
@@ -66,7 +67,7 @@ struct iteration {
         bool lanes;
 };
 
-/* a vector of words of position number i, of channel u and those behind it */
+/* Loads a vector of words at position number i: channel u and those behind it. */
 static struct loop_expr *load_lanes(const struct tile *t, const struct iteration *iteration, int u,
                                     int i)
 {
@@ -76,7 +77,7 @@ static struct loop_expr *load_lanes(const struct tile *t, const struct iteration
                       MULTIPLY_LANES);
 }
 
-/* x of channel u, position i, in all lanes */
+/* Returns x of channel u at position i, broadcast to all lanes. */
 static struct loop_expr *x_of(const struct tile *t, const struct iteration *iteration,
                               struct loop_expr *const *words, int u, int i)
 {
@@ -88,10 +89,10 @@ static struct loop_expr *x_of(const struct tile *t, const struct iteration *iter
                 t, plus(e, iteration->x, number(e, u * iteration->x_step + position_at(t, i))), 1);
 }
 
-/* The products of all channels, one after the other: position by position, or, where the
- * schedule says `ahead`, vector by vector of outputs, and what the next channel needs is loaded
- * as soon as what is in its place has had its last product. set: which of the split sums the
- * first channel is for. */
+/* Writes the products of all channels, one after the other: position by position or, where the
+ * schedule says `ahead`, vector by vector of outputs; then the next channel's operands are loaded
+ * as soon as the last product of what they replace is written. `set` is the number of the split
+ * sums that the first channel is added to. */
 static void add_products(const struct tile *t, const struct iteration *iteration, int64_t set)
 {
         const int positions = t->rows * t->columns, vectors = t->vectors,
@@ -132,17 +133,18 @@ static void add_prefetch(const struct tile *t, struct loop_expr *done)
         }
 }
 
-/* where the innermost loop begins, in x and w, and its first number in the panel */
+/* Where the innermost loop begins in x and w, and the number of its first word in the panel. */
 struct run { const struct sum_loop *loop; struct loop_expr *x, *w, *number; };
 
-/* Are the words of x in an iteration whole vectors, for a multiply that takes their lanes? */
+/* Does an iteration load whole vectors of words of x, for a multiply that takes lanes of them? */
 static bool has_lanes(const struct tile *t, const struct sum_loop *loop, int iteration)
 {
         return multiply_takes_lanes(t->s->multiply) && iteration % MULTIPLY_LANES == 0 &&
                loop->x_step == group_of(t);
 }
 
-/* `iteration` channels from k on; set: which of the split sums the first one is for */
+/* Writes the products of `iteration` channels from k on; `set` is the number of the split sums that
+ * the first one is added to. */
 static void add_iteration(const struct tile *t, const struct run *run, struct loop_expr *k,
                           int iteration, int64_t set)
 {
@@ -162,14 +164,14 @@ static void add_iteration(const struct tile *t, const struct run *run, struct lo
                                      times(e, k, each / iteration)));
 }
 
-/* ---- runs of products, where the multiply has them ---- */
+/* ---- partial sums, where the multiply has them ---- */
 
 static void open_run(struct tile *t)
 {
         t->run = state_run(t->s, t->sums->rows, t->sums->columns);
 }
 
-/* which goes to the sums */
+/* Adds the partial sums to the sums. */
 static void close_run(struct tile *t)
 {
         const struct kernel_state *s = t->s;
@@ -184,11 +186,12 @@ static void close_run(struct tile *t)
         t->run = NULL;
 }
 
-/* The loops of a sum from number `loop` on, `share` iterations of that at a time, are a run. */
+/* Partial sums extend over the loops behind number `loop`, and over `share` iterations of loop
+ * `loop` itself. */
 struct partial_sums { int loop; int64_t share; };
 
-/* As many of the innermost loops as a run has room for, and shares of the next one that are as
- * good as equal. */
+/* Chooses partial sums as long as the multiply permits: as many of the innermost loops as possible,
+ * and nearly equal shares of the next one. */
 static struct partial_sums partial_sums_of(const struct tile *t, const struct sum_loop *loops,
                                            int count)
 {
@@ -206,8 +209,8 @@ static struct partial_sums partial_sums_of(const struct tile *t, const struct su
         return partial;
 }
 
-/* Opens the loop over from..to, step at a time, in runs of `share` (0: it is in one, or there
- * are none). */
+/* Opens the loop over from..to with the given step, in shares of `share` iterations, each with
+ * partial sums of its own (0: it is part of a share already, or there are no partial sums). */
 static struct loop_expr *open_shares(struct tile *t, const char *name, struct loop_expr *from,
                                      struct loop_expr *to, int64_t step, int64_t share)
 {
@@ -237,7 +240,7 @@ static void close_shares(struct tile *t, int64_t share)
         emit_end(t->s->e);
 }
 
-/* as many as are known when it runs */
+/* Adds up a number of channels that is known at run time. */
 static void add_counted(struct tile *t, const struct run *run, int64_t share)
 {
         struct emit *e = t->s->e;
@@ -256,7 +259,7 @@ static void add_counted(struct tile *t, const struct run *run, int64_t share)
         close_shares(t, share);
 }
 
-/* as many as the shapes say */
+/* Adds up a number of channels that is constant. */
 static void add_known(struct tile *t, const struct run *run, struct loop_expr *outermost,
                       int64_t share)
 {
@@ -345,8 +348,8 @@ void tile_prefetch(struct tile *t, struct loop_expr *next, struct loop_expr *til
 
 /* ---- the sums of a contraction ---- */
 
-/* Blocks from..from + count of x, each of `inner` words; total: of all of them where the last has
- * fewer, else 0. */
+/* Blocks from .. from + count of x, each of `inner` words. total is the number of words of all of
+ * them where the last one has fewer, otherwise 0. */
 struct blocks { int64_t from, count, inner, total; };
 
 static void write_blocks(struct contract *c, const struct tile *t, struct loop_expr *x_at,
@@ -394,16 +397,16 @@ static void write_sums(struct contract *c, const struct tile *t, struct loop_exp
         tile_join(t);
 }
 
-/* ---- what becomes of them ---- */
+/* ---- the epilogue ---- */
 
-/* that the tile begins with, in the group */
+/* Returns the number of the line of outputs that the tile begins with, in the group. */
 static struct loop_expr *first_line(struct contract *c)
 {
         struct emit *e = c->s.e;
         return plus(e, times(e, c->panel, c->s.panel_width / c->line), c->part);
 }
 
-/* Where vector j of position number i of a tile is stored; of its lanes, so many are live. */
+/* Where vector j of position number i of a tile is stored, and how many of its lanes exist. */
 struct place { struct loop_expr *index[RANK_MAX], *first_lane; int live; };
 static struct place place_of(struct contract *c, const struct tile *t, struct loop_expr *line,
                              int i, int j, int live)
@@ -413,8 +416,8 @@ static struct place place_of(struct contract *c, const struct tile *t, struct lo
         return place;
 }
 
-/* numbers of each output, of blocks and lanes or of lanes alone, that lie outside the kernel: v in
- * all positions */
+/* Is v a broadcast, over all positions, of a value from outside the kernel with one number per
+ * output, indexed by block and lane or by lane alone? */
 static bool is_of_outputs(const struct contract *c, struct value *v)
 {
         const struct type *t = v->type;
@@ -458,7 +461,8 @@ static void begin_sums(struct contract *c, const struct tile *t, int live)
         }
 }
 
-/* the sums as they were left: what is stored is the sums themselves */
+/* Loads the sums that the kernel has stored before. Here the sums themselves are stored, without an
+ * epilogue. */
 static void resume_sums(struct contract *c, const struct tile *t, int live)
 {
         struct emit *e = c->s.e;
@@ -477,8 +481,8 @@ static bool write_epilogue(struct contract *c, const struct tile *t, int live)
 {
         struct emit *e = c->s.e;
         struct loop_expr *line = first_line(c);
-        /* a variable, so that what depends on it alone (a bias) is not read before the sums, which
-         * need all registers */
+        /* The line is a variable, so that loads that depend on it alone (a bias) are not hoisted
+         * above the sums, which need all registers. */
         line = loop_use(c->s.arena, emit_var(e, "vector", LOOP_TYPE(E_INDEX), line));
         for (int i = 0; i < t->rows * t->columns; i++)
                 for (int j = 0; j < t->vectors; j++) {

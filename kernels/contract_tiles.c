@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums in hardware tiles: which positions a tile has, what adds it up, what becomes of its sums.
+/* Sums in hardware tiles: which positions a tile has, what adds it up, and where its sums go.
  *
  *                     V * m.outputs outputs of a panel
  *                  +---------+---------+
@@ -7,14 +7,15 @@
  *      m.positions | of sums | of sums |                   * w[m.depth words, vector j]
  *      positions   +---------+---------+     for every such row of words and window offset
  *
- * (Or, in a first layer, for all channels of each row of the window, which lie side by side.)
+ * (In a first layer, a row of words may instead hold all channels of a row of the window, which are
+ * contiguous.)
  *
  * A tile holds up to m.positions positions that follow each other in the last spatial dimension
- * (or, where that has one, in the one before); where that is short, each tile has positions of a
- * row of its own, or, if that takes fewer tiles, rows follow each other with what lies between
- * them in x, whose sums nobody reads (three rows of 7 in a halo of one are 25 positions). The sums
- * leave the tiles through memory that stays in the first cache (a share of `sums` for each task),
- * and a loop over positions makes of them what the fusion says. */
+ * (or, where that has extent one, in the dimension before). Where that dimension is short, each
+ * tile holds positions of one row or, if that takes fewer tiles, consecutive rows together with the
+ * positions between them in x, whose sums nobody reads (three rows of 7 positions in a halo of one
+ * are 25 positions). The sums leave the tiles through memory that stays in the first-level cache
+ * (each task has its part of `sums`), and a loop over positions applies the epilogue to them. */
 #include "kernels/contract.h"
 
 enum { LOOPS_MAX = RANK_MAX + 2 };
@@ -30,7 +31,8 @@ struct tile_block tile_block_of(const struct multiply *m, int64_t rows, int64_t 
                 return (struct tile_block){ rows * columns, divide_up(rows * columns, most), 0 };
         if (pitch && divide_up(joined, most) < rows * divide_up(columns, most))
                 return (struct tile_block){ joined, divide_up(joined, most), pitch };
-        /* a row is in one tile, or joined */
+        /* A tile holds positions of one row, or rows are joined; a row of several tiles beside
+         * others is neither. */
         return (struct tile_block){ rows * columns, columns > most ? INT16_MAX : rows, 0 };
 }
 
@@ -39,7 +41,7 @@ bool tile_block_takes_turns(const struct multiply *m, const struct tile_block *b
         return m->registers - block->tiles * vectors <= block->tiles;
 }
 
-/* sums of a block: tiles of positions and of weights are beside them */
+/* Returns the most sums of a block: two tiles are left for positions and weights. */
 static int64_t most_sums(const struct multiply *m)
 {
         return (int64_t)(m->registers - 2) * m->positions * m->outputs;
@@ -150,7 +152,7 @@ bool contract_tiles_fit(struct contract *c)
 
 /* ---- the sums ---- */
 
-/* weights of a cache line, and of a step of the sums */
+/* Return the weights of a cache line, and those of a step of the sums. */
 static int line_of(const struct contract *c)
 {
         return target_line(c->s.target, c->s.ws->element);
@@ -174,8 +176,8 @@ static void fetch(struct contract *c, struct loop_expr *next, struct loop_expr *
         }
 }
 
-/* where the next panel is fetched from while this block of sums is added up: its share, from the
- * front to the back */
+/* Returns where the next panel is prefetched from while this block of sums is added up: each block
+ * fetches its share, from the front to the back of the panel. */
 static struct loop_expr *next_panel(struct contract *c, struct loop_expr *panel)
 {
         struct emit *e = c->s.e;
@@ -187,8 +189,8 @@ static struct loop_expr *next_panel(struct contract *c, struct loop_expr *panel)
         return emit_let(e, "next", plus(e, times(e, contract_next(c, panel), c->panel_size), skip));
 }
 
-/* The loops around the product of tiles: blocks, offsets of the window, words of a block; of these,
- * as many as are known when it runs. */
+/* One loop around the product of tiles: over blocks, offsets of the window, or words of a block.
+ * `count`, where not NULL, is the extent known at run time. */
 struct product_loop { const char *name; int64_t extent, x_step; struct loop_expr *count; };
 
 static int find_loops(const struct contract *c, struct product_loop loops[LOOPS_MAX])
@@ -206,7 +208,7 @@ static int find_loops(const struct contract *c, struct product_loop loops[LOOPS_
         return n;
 }
 
-/* products of an iteration of the innermost loop */
+/* Returns the products in an iteration of the innermost loop. */
 static int iteration_of(const struct contract *c, const struct product_loop *loop)
 {
         int unroll = c->s.schedule.unroll;
@@ -258,7 +260,7 @@ static void add_up(struct contract *c, struct loop_variable *sums, const struct 
                 emit_end(e);
 }
 
-/* ---- what becomes of them ---- */
+/* ---- the epilogue ---- */
 
 static bool write_position(struct contract *c, struct loop_expr *at)
 {
@@ -321,6 +323,6 @@ bool contract_tiles(struct contract *c, int rows, int columns)
         unload->buffer = c->sums;
         unload->a = times(s->e, s->task, most_sums(s->multiply));
         unload->tiles = shape;
-        unload->tiles.step = 0;         /* rows of sums lie side by side */
+        unload->tiles.step = 0;         /* Rows of sums are contiguous. */
         return write_results(c, rows, columns, unload->a);
 }

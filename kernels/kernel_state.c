@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stages: what the scheduled lowerings of contractions share. */
+/* The kernel state: what the scheduled lowerings of contractions share. */
 #include "kernels/kernel_state.h"
 
 #include "ir/loop/loop_vector.h"
@@ -78,7 +78,7 @@ bool state_open_strips(struct kernel_state *s, struct loop_expr **from, struct l
         return true;
 }
 
-/* Can the spatial dimensions run as one? Then they become that one. */
+/* Merges the spatial dimensions into one, where they can be iterated as one. */
 static void flatten(struct kernel_state *s)
 {
         struct spatial one = s->spatial[s->spatial_count - 1];
@@ -146,7 +146,7 @@ void state_index(struct kernel_state *s, int row, int column, struct loop_expr *
                 index[last - 1] = plus(s->e, index[last - 1], number(s->e, row));
 }
 
-/* ---- the sums and what becomes of them ---- */
+/* ---- sums and epilogue ---- */
 
 static struct loop_variable *vectors_of(struct kernel_state *s, const char *name, enum element e,
                                         int rows, int columns)
@@ -308,7 +308,7 @@ void state_fill(struct kernel_state *s, struct loop_buffer *buffer, struct loop_
         emit_end(e);
 }
 
-/* elements from * stride .. to * stride of the padded result, from `base` on */
+/* Fills elements from * stride .. to * stride of the padded result, counted from `base`. */
 static void fill_halo(struct kernel_state *s, struct loop_expr *base, struct loop_expr *from,
                       struct loop_expr *to, int64_t stride)
 {
@@ -331,7 +331,8 @@ void state_halo(struct kernel_state *s, struct loop_expr *task, int tasks, int s
                 last--;
         shared = shared < last ? shared : last;
         struct loop_expr *base = number(e, 0);
-        /* outer dimensions run over all of x, inner ones are filled whole */
+        /* Dimensions before d run over the positions of x only; dimensions behind it are filled
+         * whole. */
         for (int d = 0; d <= last; d++) {
                 int64_t end = low[d] + type_extent(x, d);
                 struct loop_expr *from, *to;
@@ -366,15 +367,15 @@ void state_share(struct emit *e, struct loop_expr *k, int n, int64_t extent,
         *to = emit_let(e, "to", emit_op_int(e, LOOP_DIV, after, n));
 }
 
-/* Rows of tiles in all panels, one panel behind the other, each as wide as a whole one. */
+/* Returns the rows of tiles of all panels together, a narrow last panel counted by its width. */
 static int64_t rows_of_panels(const struct kernel_state *s, int64_t rows)
 {
         int64_t width = s->panel_width, last = s->last_width;
         return last ? divide_up(rows * ((s->panels - 1) * width + last), width) : rows * s->panels;
 }
 
-/* Are panels divided where tasks cannot share them evenly? Not where what a strip reads is
- * computed for all of its panels at once. */
+/* Are panels divided, because tasks cannot share whole panels evenly? They are not where a prologue
+ * computes a strip for all panels at once. */
 static bool divides_panels(const struct kernel_state *s, int64_t rows)
 {
         int tasks = s->schedule.panel_tasks;
@@ -383,8 +384,8 @@ static bool divides_panels(const struct kernel_state *s, int64_t rows)
                !s->prologue && !s->schedule.strip && !s->all_rows;
 }
 
-/* Rows of all panels, one panel behind the other, in equal shares: a task begins and ends in the
- * middle of a panel. */
+/* Writes equal shares of the rows of all panels, one panel behind the other: a task may begin and
+ * end in the middle of a panel. */
 static bool write_divided_panels(struct kernel_state *s, int64_t rows, struct loop_expr *task)
 {
         struct emit *e = s->e;
@@ -392,7 +393,7 @@ static bool write_divided_panels(struct kernel_state *s, int64_t rows, struct lo
         int tasks = s->schedule.panel_tasks;
         struct loop_expr *first, *end;
         state_share(e, task, tasks, count, &first, &end);
-        /* the last has all of the last panel, which may be a narrow one */
+        /* The last task gets all of the last panel, which may be narrow. */
         struct loop_expr *is_last = emit_op_int(e, LOOP_DIV, plus(e, task, number(e, 1)), tasks);
         end = emit_let(e, "end", plus(e, end, times(e, is_last, rows * s->panels - count)));
         struct loop_expr *stop = emit_op_int(e, LOOP_DIV, plus(e, end, number(e, rows - 1)), rows);
@@ -408,7 +409,8 @@ static bool write_divided_panels(struct kernel_state *s, int64_t rows, struct lo
         return good;
 }
 
-/* tasks, images, outer spatial dimensions; the rest is the lowering's */
+/* Writes the loops over tasks, images and outer spatial dimensions; the lowering writes what is
+ * inside. */
 static bool write_tasks(struct kernel_state *s)
 {
         struct emit *e = s->e;
@@ -438,8 +440,8 @@ static bool write_tasks(struct kernel_state *s)
         return good;
 }
 
-/* what has vectors as long as those of f32: what an epilogue makes of sums are floats, or integers
- * where it quantizes them */
+/* Has v an element that is stored in vectors of as many lanes as f32's? An epilogue makes floats of
+ * the sums, or small integers where it quantizes them. */
 static bool can_store(const struct value *v)
 {
         enum element e = v->type->element;
@@ -447,7 +449,8 @@ static bool can_store(const struct value *v)
                (element_is_integer(e) && element_info[e].bytes <= 4);
 }
 
-/* what is stored is a window's of result */
+/* Finds the pool of a convolve_winograd: a window reduction of the result that is stored in its
+ * place. */
 static void find_pool(struct kernel_state *s)
 {
         if (s->op->code != OP_convolve_winograd || !op_is(s->result, OP_reduce_window) ||
@@ -471,7 +474,8 @@ static bool is_made_of(const struct value *v, const struct op *pool)
         return false;
 }
 
-/* what is stored is made of a reduction over positions of result */
+/* Finds the reduction over positions that is stored in place of the result (schedule word
+ * fused_pool). */
 static void find_reduction(struct kernel_state *s)
 {
         bool (*pools)(const struct op *contraction, const struct op *reduce) =
@@ -488,7 +492,8 @@ static void find_reduction(struct kernel_state *s)
         s->result = op_operand(pool, 0);
 }
 
-/* zeros around what blocks of warps read, which they know of (warps_prepare) */
+/* Finds the pad with zeros around what a grid's contraction reads: its copies know where zeros are
+ * (warps_prepare), so no memory holds them. */
 static struct value *find_border(struct kernel_state *s, struct value *x)
 {
         int64_t lows[RANK_MAX];
@@ -513,7 +518,8 @@ static bool read_border(struct kernel_state *s)
         return true;
 }
 
-/* what the contraction reads and where its result goes, through the moves around it */
+/* Finds where the contraction reads its operands and stores its result, through the moves around
+ * it. */
 static bool find_access(struct kernel_state *s, struct value *result)
 {
         struct access w;

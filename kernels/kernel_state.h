@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What the scheduled lowerings of contractions share: where a contraction reads and stores through
- * the moves around it, its positions cut into tiles, tasks, the epilogue on a vector of sums, the
+ * the moves around it, the tiles of its positions, tasks, the epilogue on a vector of sums, and the
  * halo.
  *
- * A lowering is a row of an engine (engines/): it prepares a kernel state and writes its rows;
- * kernel_state.c writes what is around them. */
+ * A lowering is a row of an engine (engines/): it prepares a kernel state and writes its rows of
+ * tiles; kernel_state.c writes the loops around them. */
 #ifndef KERNELS_KERNEL_STATE_H
 #define KERNELS_KERNEL_STATE_H
 
@@ -14,175 +14,186 @@
 #include "kernels/tiling.h"
 
 struct spatial {
-        int64_t extent;                 /* positions of the result */
+        int64_t extent;                 /* The positions of the result. */
         int64_t window;
-        int64_t x_step, x_window;       /* in x, from one position, one offset of the window, to the
-                                         * next */
-        int64_t y_step;                 /* where the result is stored */
+        int64_t x_step, x_window;       /* The elements of x from one position to the next, and from
+                                         * one offset of the window to the next. */
+        int64_t y_step;                 /* The elements of the result's buffer from one position to
+                                         * the next. */
 };
 
-/* One contraction of a kernel, from what it reads to what is stored. */
+/* One contraction of a kernel, from the operands that it reads to the result that is stored. */
 struct kernel_state {
         struct emit *e;
         struct arena *arena;
-        struct schedule_registers schedule;     /* preset where the schedule is one of a grid */
-        const struct schedule_grid *grid;       /* the words of such a one; NULL: it is of registers
-                                                 * / */
-        const struct target *target;    /* of the width that the schedule asks for */
-        int lanes;                      /* of its vectors */
+        struct schedule_registers schedule;     /* Zero, but for what state_begin presets, where the
+                                                 * schedule is one of a grid. */
+        const struct schedule_grid *grid;       /* The schedule's words for a grid; NULL: the
+                                                 * schedule is one of registers. */
+        const struct target *target;    /* The target, in the vector width that the schedule asks
+                                         * for. */
+        int lanes;                      /* The f32 lanes of its vectors. */
         bool has_fma;
-        const struct multiply *multiply;          /* that adds up its sums; before a lowering says
-                                                   * another, that of floats */
-        const struct op *op;            /* the contraction */
-        const struct value *sums;       /* what its sums are: its result, or that and what they
-                                         * begin with */
+        const struct multiply *multiply;          /* The multiply that adds up the sums; the one of
+                                                   * floats until the lowering chooses. */
+        const struct op *op;            /* The contraction. */
+        const struct value *sums;       /* The value that the sums equal: the contraction's result,
+                                         * or result + initial value. */
         const struct region *region;
-        struct value *result;           /* in the index space of op: before the moves at the end */
+        struct value *result;           /* The kernel's result in the index space of op, before the
+                                         * moves at the end. */
         struct access x, y;
         struct op *pad;
-        struct op *border;              /* around what the contraction reads: zeros where x has no
-                                         * position (x is where these would lie); or NULL */
-        struct op *pool;                /* of convolve_winograd: windows of the result that are
-                                         * stored in its place; by blocks of warps: a reduction over
-                                         * its positions; or NULL */
-        struct value *pool_result;      /* of such a reduction: what is made of that, which is what
-                                         * y stores; or NULL */
+        /* The pad with zeros around what the contraction reads, which no memory holds (x is indexed
+         * as if it had them); or NULL. */
+        struct op *border;
+        /* A reduction that is stored in place of the result: for convolve_winograd over windows,
+         * for blocks of warps over all positions; or NULL. */
+        struct op *pool;
+        /* What y stores where a reduction over positions is fused: its result, or element-wise
+         * operations on that; otherwise NULL. */
+        struct value *pool_result;
         struct loop_buffer *xs, *ws, *ys;
-        bool between;                   /* ys lies between two contractions of one kernel: it is not
-                                         * the kernel's result */
-        struct prologue *prologue;      /* computes or gathers x in strips (xs is such memory), or
-                                         * NULL */
-        int rank;                       /* of x and y */
+        bool between;                   /* ys lies between two contractions of one kernel, and is
+                                         * not the kernel's result. */
+        struct prologue *prologue;      /* Computes or gathers x in strips, which xs then holds; or
+                                         * NULL. */
+        int rank;                       /* The rank of x and y. */
         int spatial_count;
         struct spatial spatial[RANK_MAX];
-        struct tiling row, column;         /* of the last two spatial dimensions */
-        int64_t panels;                 /* what panel_tasks share */
-        int64_t panel_width, last_width;          /* of a panel, and of the last one, which may be
-                                                   * narrower; 0: all are equal */
-        /* all of the panels first..end at the rows of tiles from..to; a kernel of one spatial
-         * dimension has rows of one tile */
+        struct tiling row, column;         /* The tiles of the last two spatial dimensions. */
+        int64_t panels;                 /* The panels, which panel_tasks share. */
+        /* The outputs of a panel, and of the last panel, which may be narrower; last_width 0: all
+         * are equal. */
+        int64_t panel_width, last_width;
+        /* Writes all tiles of panels first..end in the rows of tiles from..to. A kernel with one
+         * spatial dimension has one tile per row. */
         bool (*write)(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
                       struct loop_expr *first, struct loop_expr *end);
-        bool all_rows;                  /* write does not look at from and to */
-        /* called where tiles of a size begin, in front of the loop over those of a row; or NULL */
+        bool all_rows;                  /* `write` ignores from and to. */
+        /* Called before the loop over the tiles of a row that have one size; or NULL. */
         void (*enter)(struct kernel_state *s, int rows, int columns);
-        bool (*write_all)(struct kernel_state *s); /* instead, with loops over tasks and images of
-                                                    * its own; or NULL */
-        /* where element 0 of x and of the result is, and where the loops are */
+        /* Writes the kernel with its own loops over tasks and images, instead of `write`; or
+         * NULL. */
+        bool (*write_all)(struct kernel_state *s);
+        /* Where element 0 of x and of the result lies, and the variables of the loops. */
         struct loop_expr *x_start, *y_start;
         struct loop_expr *task, *image, *position[RANK_MAX];
-        struct loop_expr *group;        /* of convolve_packed: the only group of channels that write
-                                         * is for; NULL: all groups */
-        struct loop_expr *first_channel, *channels;       /* the only channels that write sums over:
-                                                           * x_start is where first_channel is;
-                                                           * NULL: all channels */
-        bool adds;                      /* sums go on from what lies where they are stored */
-        struct loop_expr *tile_number;  /* among those that this call of write is for */
+        struct loop_expr *group;        /* For convolve_packed: the only group of channels that
+                                         * `write` writes; NULL: all groups. */
+        /* The only channels that `write` sums over; x_start is then the index of first_channel.
+         * NULL: all channels. */
+        struct loop_expr *first_channel, *channels;
+        bool adds;                      /* Sums start from what has been stored where the result
+                                         * goes. */
+        struct loop_expr *tile_number;  /* The tile's number among those that this call of `write`
+                                         * writes. */
 };
 
 /* ---- contract.c: convolve_packed in register tiles of vectors, or in hardware tiles ---- */
 
 struct kernel_state *contract_prepare(const struct kernel_state *common);
 
-/* ---- prologue.c: x, computed or gathered once for a strip of the positions ---- */
+/* ---- prologue.c: x, computed or gathered once for a strip of positions ---- */
 
-/* What is read is computed by the fusion around the contraction (or schedule.pack says to gather
- * it). False: it cannot be. */
+/* Finds the prologue: the operations of the fusion that compute what the contraction reads (or
+ * schedule.pack asks to gather it). Returns false where x cannot be computed so. */
 bool prologue_find(struct kernel_state *s);
 bool prologue_has_halo(const struct prologue *p);
-/* where its memory has the positions along the spatial dimensions */
+/* Sets the steps of the spatial dimensions in the prologue's memory. */
 void prologue_spatial(struct kernel_state *s);
-/* the memory, for `blocks` of x, once positions are cut */
+/* Allocates the memory for `blocks` blocks of x, once the tiles are known. */
 void prologue_memory(struct kernel_state *s, int64_t blocks);
-/* what the tiles (rows of them) from..to read of blocks first_block.. of x; from here on, x is
- * there */
+/* Writes what the (rows of) tiles from..to read of x, from block first_block on; afterwards
+ * s->x_start points to it. */
 bool prologue_write(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
                     struct loop_expr *first_block);
 
-/* a kernel of two products and rows between them: attention_kernel.c */
+/* Writes a kernel of two products with operations on rows between them (attention_kernel.c). */
 bool attention_kernel(struct emit *e, const struct kernel_request *request,
                       struct loop_buffer *buffer);
-/* a kernel of several contractions: strips_kernel.c */
+/* Writes a kernel of several contractions (strips_kernel.c). */
 bool strips_kernel(struct emit *e, const struct kernel_request *request,
                    struct loop_buffer *buffer);
 
 /* ---- kernel_state.c ---- */
 
-/* A whole kernel, of one contraction. False: it cannot be written so. */
+/* Writes a whole kernel of one contraction. Returns false where it cannot be written so. */
 bool state_kernel(struct emit *e, const struct kernel_request *request, struct op *op,
                   struct loop_buffer *buffer);
-/* What the states of all lowerings begin with: fields up to rank, the schedule. False where no
- * contraction can be scheduled so. */
+/* Fills in what the kernel states of all lowerings begin with: the fields up to rank, and the
+ * schedule. Returns false where the contraction cannot be scheduled. */
 bool state_begin(struct kernel_state *s, struct emit *e, const struct region *region,
                  const struct op *op);
-/* its vectors, and the multiply of floats, from here on */
+/* Sets the vector width and, with it, the multiply of floats. */
 void state_set_width(struct kernel_state *s, const struct target *target);
-/* Fills what the pad at the end puts around the result: task number `task` of so many its share of
- * dimension `shared`. Any share is right, as nothing else is ever stored there; the one that lies
- * around what the task stores is in its own cache. */
+/* Fills the halo that the pad at the end puts around the result: task number `task` of `tasks`
+ * fills its share of dimension `shared`. Any partition is correct, because nothing else is ever
+ * stored there; the part next to what the task stores is in its own cache. */
 void state_halo(struct kernel_state *s, struct loop_expr *task, int tasks, int shared);
-/* `value` in count elements of a buffer, by vectors of `lanes` that divide count, or one by one */
+/* Stores `value` to `count` elements of a buffer, in vectors of `lanes`, which must divide count,
+ * or one by one. */
 void state_fill(struct kernel_state *s, struct loop_buffer *buffer, struct loop_expr *at,
                 struct loop_expr *count, int lanes, union scalar value);
-/* spatial dimensions, as the loops see them: windows begin at dimension `window` of w; then the
- * cuts */
+/* state_spatial sets the spatial dimensions as the loops see them; the window begins at dimension
+ * `window` of w. state_tiling then splits the last two into tiles. */
 void state_spatial(struct kernel_state *s, int window);
 void state_tiling(struct kernel_state *s);
-/* Opens the loop over the strips of the rows of tiles from..to, which become those of one strip.
- * False: all are one. */
+/* Opens the loop over strips of the rows of tiles from..to, which become those of one strip.
+ * Returns false where there is one strip only. */
 bool state_open_strips(struct kernel_state *s, struct loop_expr **from, struct loop_expr **to);
-/* All tiles at the rows of tiles from..to: `tile` writes one of rows * columns positions, from
- * s->position on. */
+/* Writes all tiles in the rows of tiles from..to: `tile` writes one of rows * columns positions, at
+ * s->position. */
 bool state_each_tile(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
                      bool (*tile)(struct kernel_state *s, int rows, int columns));
-/* where the window of the tile's first position begins, in channel 0 of x */
+/* Returns the index in x, in channel 0, where the window of the tile's first position begins. */
 struct loop_expr *state_x(struct kernel_state *s);
-/* where tile number `tile` of a cut begins */
+/* Returns where tile number `tile` of a tiling begins. */
 struct loop_expr *state_tile_start(struct kernel_state *s, const struct tiling *tiling,
                                    struct loop_expr *tile);
-/* index of the position in a tile, block 0; all but the lane */
+/* Computes the index of a position in a tile, in block 0, without the lane. */
 void state_index(struct kernel_state *s, int row, int column, struct loop_expr **index);
-/* rows * columns vectors, all zero; one of them becomes value; one of them += a * b, rounded once
- * where the target can */
+/* state_sums declares rows * columns vectors of zeros; state_set assigns one of them; state_add
+ * adds a * b to one of them, rounded once where the target can. */
 struct loop_variable *state_sums(struct kernel_state *s, int rows, int columns);
 void state_set(struct kernel_state *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *value);
-/* the same vectors, of words of a run of products */
+/* Declares vectors of the same extents for partial sums. */
 struct loop_variable *state_run(struct kernel_state *s, int rows, int columns);
-/* the function of the kernel's multiply; NULL: sum + x * w */
+/* Returns the library function of the kernel's multiply; NULL: it is sum + x * w. */
 struct loop_function *state_product(const struct kernel_state *s);
-/* words of the multiply that follow each other from index `at` on, `lanes` or one; where it
- * takes one element at a time, elements as such */
+/* Loads one word, or `lanes` successive words, of the multiply from index `at` on; where a word is
+ * one element, elements are loaded as they are. */
 struct loop_expr *state_words(const struct kernel_state *s, struct loop_buffer *from,
                               struct loop_expr *at, enum element word, int lanes);
 void state_add(struct kernel_state *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *a, struct loop_expr *b);
-/* A vector at `at` + add of a buffer, under a name; of its lanes, `live`. */
+/* Loads a named vector at index `at` + `add` of a buffer; `live` of its lanes exist. */
 struct loop_expr *state_load(struct kernel_state *s, const char *name, struct loop_buffer *b,
                              struct loop_expr *at, int64_t add, int live);
-/* the same, as another element */
+/* Does the same, converted to another element. */
 struct loop_expr *state_load_as(struct kernel_state *s, enum element e, const char *name,
                                 struct loop_buffer *b, struct loop_expr *at, int64_t add, int live);
-/* The last dimension, of extent depth, in native vectors: `write` writes rows * columns positions
- * of part->live lanes from part->first on. */
+/* Splits the last dimension, of extent `depth`, into native vectors: `write` writes rows * columns
+ * positions of part->live lanes from lane part->first on. */
 struct lane_part { struct loop_expr *first; int live; };
 bool state_vectors(struct kernel_state *s, int64_t depth, struct lane_part *part, int rows,
                    int columns, bool (*write)(struct kernel_state *s, int rows, int columns));
-/* share number k of n of `extent`: from, to */
+/* Computes share number k of n of `extent`: *from .. *to. */
 void state_share(struct emit *e, struct loop_expr *k, int n, int64_t extent,
                  struct loop_expr **from, struct loop_expr **to);
-/* A vector of the elements of `value` at index (all but the lane), which the fusion computes:
- * part->live of them, from lane part->first of the last dimension on. sum: what stands for the
- * contraction's elements, or NULL: it does not depend on them. */
+/* A vector of elements of `value` at `index` (without the lane), which the fusion computes:
+ * part.live of them, from lane part.first of the last dimension on. `sum` stands for the
+ * contraction's elements; NULL: the value does not depend on them. */
 struct state_vector { struct value *value; struct loop_expr **index, *sum; struct lane_part part; };
-/* stored, lane 0 of the last dimension at `at` */
+/* Stores such a vector; `at` is the index of lane 0 of the last dimension. */
 bool state_write_vector(struct kernel_state *s, const struct state_vector *v,
                         struct loop_buffer *to, struct loop_expr *at);
-/* where lane 0 of the result at index is stored */
+/* Returns the index where lane 0 of the result at `index` is stored. */
 struct loop_expr *state_y(struct kernel_state *s, struct loop_expr *const *index);
-/* What the fusion makes of `sum`, a vector of the contraction's elements at index (all but the
- * lane), stored. It begins at first_lane of the last dimension; live: how many of its lanes there
- * are. */
+/* Applies the epilogue to `sum`, a vector of the contraction's elements at `index` (without the
+ * lane), and stores the result. The vector begins at first_lane of the last dimension; `live` of
+ * its lanes exist. */
 bool state_store(struct kernel_state *s, struct loop_expr *sum, struct loop_expr **index,
                  struct loop_expr *first_lane, int live);
 

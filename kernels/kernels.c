@@ -6,7 +6,7 @@
 #include "kernels/circular_buffers.h"
 #include "kernels/kernel_state.h"
 
-/* each row of the target's engine, and of its bases */
+/* Iterates over the rows of the target's engine and of its base engines. */
 #define EACH_ROW(row, target)                                                                      \
         for (const struct engine *engine = target_engine(target); engine; engine = engine->base) \
                 for (const struct lowering *row = engine->lowerings; row && row->reads; row++)
@@ -52,14 +52,13 @@ struct op *kernels_contraction(const struct region *region, struct op *op,
         return NULL;
 }
 
-/* has a lowering of its own, or (dot) has one as a part of attention, whose pass gave it a
- * schedule */
+/* Has op a lowering of its own, or, for a dot, a schedule that the pass for attention gave it? */
 static bool is_scheduled(const struct op *op, const struct target *target)
 {
         return kernels_lowering(op, target) || (op->code == OP_dot && op->schedule);
 }
 
-/* another one of the same region */
+/* Does another scheduled contraction follow in the same region? */
 static bool is_followed(const struct op *contraction, const struct target *target)
 {
         for (const struct op *op = contraction->next; op; op = op->next)
@@ -78,7 +77,7 @@ static struct op *find_contraction(const struct kernel_request *request,
         return op;
 }
 
-/* of several results only attention of few rows, which may store what it reads */
+/* Only attention of few rows may have several results: it may also store what it reads. */
 static bool wants(const struct kernel_request *request, const struct target *target)
 {
         const struct op *op = find_contraction(request, target);
@@ -106,7 +105,8 @@ static bool write_kernel(struct emit *e, const struct kernel_request *request,
 
 const struct kernel_scheduler kernels_scheduler = { wants, write_kernel };
 
-/* The kernel, written in arena; NULL: it cannot be, or (refused set) not as it is scheduled. */
+/* Writes the kernel into an arena. Returns NULL where that is impossible or, with *refused set,
+ * where the schedule cannot be followed. */
 static const struct loop_function *write_trial(struct arena *arena, const struct op *kernel,
                                                const struct lower_options *options,
                                                const struct loop_library *library, bool *refused,

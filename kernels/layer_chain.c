@@ -5,8 +5,8 @@
 
 enum { STAGE_NONE = -1, STAGE_SEVERAL = -2 };
 
-/* The link whose result an operation is computed from: marks[k] of the k-th operation of the
- * region. */
+/* For each operation of the region, marks[k] of the k-th one: the number of the link whose result
+ * it is computed from. */
 struct marking { const struct region *region; const struct op **ops; int *marks, count; };
 
 static bool is_pool(const struct op *op) { return op->code == OP_reduce_window; }
@@ -18,7 +18,7 @@ static bool can_link(const struct op *op)
         return links && (element == E_F32 || element == E_F16);
 }
 
-/* rows of x that a row of the result needs */
+/* Returns which rows of x a row of the result needs. */
 static struct along along_rows(const struct op *op)
 {
         struct relation r;
@@ -26,7 +26,7 @@ static struct along along_rows(const struct op *op)
         return r.along[LAYER_CHAIN_ROWS];
 }
 
-/* extent of the window */
+/* Returns the rows of the window. */
 static int64_t layer_chain_window(const struct op *op) { return along_rows(op).window; }
 int64_t layer_chain_stride(const struct op *op) { return along_rows(op).scale; }
 int64_t layer_chain_low(const struct op *op) { return -along_rows(op).low; }
@@ -59,7 +59,8 @@ static int mark_operands(const struct marking *m, const struct op *op)
         return mark;
 }
 
-/* The contractions in order, each marked with its number; what follows one, with that one's. */
+/* Finds the contractions, in order, and marks each with its number; operations behind a contraction
+ * get its number, too. */
 static bool mark_region(struct marking *m, struct op *first, struct layer_chain *chain)
 {
         for (struct op *op = first; op && op->code != OP_yield; op = m->region ? op->next : NULL) {
@@ -82,7 +83,7 @@ static bool mark_region(struct marking *m, struct op *first, struct layer_chain 
         return chain->count > 0;
 }
 
-/* A halo of rows and columns alone? */
+/* Does op pad rows and columns only? */
 static bool surrounds_rows(const struct op *pad)
 {
         for (int d = 0; d < op_result(pad)->type->rank; d++)
@@ -106,13 +107,14 @@ static bool is_wide(const struct layer_chain_link *link, const struct op *pad)
                !dim_equal(x->dims[LAYER_CHAIN_ROWS], y->dims[LAYER_CHAIN_ROWS]);
 }
 
-/* the next link can read a result in this halo; a pool has none but what its own attributes say */
+/* Can the next link read a result in this halo? A pool has only the halo that its own attributes
+ * say. */
 static bool can_read(const struct layer_chain_link *next, const struct op *pad)
 {
         return !pad || (!is_pool(next->op) && surrounds_rows(pad));
 }
 
-/* what the link before makes for link number i: its result, in a halo or as it is */
+/* Finds what the link before makes for link number i: its result, with a halo or without. */
 static bool find_between(const struct marking *m, struct layer_chain *chain, int i)
 {
         struct layer_chain_link *before = &chain->links[i - 1];
@@ -127,7 +129,7 @@ static bool find_between(const struct marking *m, struct layer_chain *chain, int
                type_same_dims(before->result->type, op_result(before->op)->type);
 }
 
-/* what each link makes is read by the next one alone */
+/* Does only the next link read what each link makes? */
 static bool is_linear(const struct marking *m, const struct layer_chain *chain)
 {
         for (int i = 0; i < m->count; i++)

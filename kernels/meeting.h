@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Meetings: where the positions of a tile meet the offsets of a window, along one dimension.
- * Several that read the same element of x share its load. */
+/* Meetings: which position of a tile meets which offset of a window, along one dimension. Meetings
+ * that read the same element of x share its load. */
 #ifndef KERNELS_MEETING_H
 #define KERNELS_MEETING_H
 
 #include <stdint.h>
 
-struct meeting { int position, offset; int64_t at; };     /* at: elements of x behind the first
-                                                           * position's window */
+/* `at` is the index of the element, counted from the first position's window. */
+struct meeting { int position, offset; int64_t at; };
 
-/* All of them (room for positions * window), those that read the same one after the other; for each
- * position in the order of the offsets. Returns how many. */
+/* Lists all meetings (m has room for positions * window), sorted so that those that read the same
+ * element are contiguous and each position sees its offsets in order. Returns their number. */
 int meetings_find(struct meeting *m, int positions, int window, int64_t x_step, int64_t x_window);
-/* the end of those that read the same as number `from` */
+/* Returns the end of the meetings that read the same element as number `from`. */
 int meetings_end(const struct meeting *m, int from, int count);
 
 #endif

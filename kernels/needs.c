@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Needs: which elements of its operands an element of a result needs, along one dimension. Followed
- * backwards through the operations of a kernel, that says which rows (or columns) of one tensor a
+ * backwards through the operations of a kernel, needs say which rows (or columns) of one tensor a
  * row of another one needs: (row * scale + low) / per .. (row * scale + high) / per, rounded down.
  *
  *      windows, slices    from row * stride on
  *      resizes, transposed convolutions    about row / factor
  *      reshapes that cut or join rows      row * factor .., row / factor
  *
- * What each operation needs its relation says (ir/tensor/relation.h). Needs may be more than the
- * truth (a table's line is as steep as the table is long, and two roundings become one), never
- * less; rows before the first one and behind the last may be needed: there are none. Reductions
- * over rows (global pools, norms) need all; so do products of matrices, whose kernels are not
- * cut into rows. */
+ * The need of each operation follows from its relation (ir/tensor/relation.h). Needs may be
+ * overestimated (a table is bounded by lines of its average slope, and two roundings become one),
+ * never underestimated. They may include rows before the first or behind the last one, which do not
+ * exist. Reductions over rows (global pools, norms) need all rows; so do products of matrices,
+ * whose kernels are not split into rows. */
 #include "kernels/needs.h"
 
 #include "base/size.h"
@@ -28,14 +28,15 @@ struct need need_itself(int dimension)
 
 static bool is_far(int64_t n) { return n > FAR_MAX || n < -FAR_MAX; }
 
-/* n is what is needed of an operation's result, `own` what an element of that needs of an operand.
- * Beyond bounds it is not followed, so that no sum here overflows. */
+/* Composes n, which says what is needed of an operation's result, with `own`, which says what an
+ * element of that result needs of an operand. Needs beyond FAR_MAX become unknown, so that no sum
+ * here overflows. */
 static struct need compose(struct need n, struct need own)
 {
         if (n.all || own.all || is_far(own.low) || is_far(own.high) || is_far(own.scale) ||
             is_far(own.per))
                 return unknown();
-        /* at most, by rounding before it is scaled */
+        /* The most that the inner rounding loses before it is scaled. */
         int64_t lost = own.scale > 1 ? own.scale * (n.per - 1) : 0;
         int64_t scale = n.scale * own.scale, per = n.per * own.per, common = per;
         for (int64_t rest = scale, next; rest; rest = next) {
@@ -66,8 +67,8 @@ static struct need affine_need(const struct along *a, int dimension)
                               .high = (a->window - 1) * a->dilation + a->low };
 }
 
-/* Rows by a constant table, as resizes have them: the closest two lines above and below it that are
- * as steep as it is long. */
+/* Returns the need of rows given by a constant table, as resizes have them: the closest two lines,
+ * of the table's average slope, below and above its entries. */
 static struct need table_need(const struct value *table, int64_t rows, int dimension)
 {
         enum { TABLE_MAX = 1 << 13 };
@@ -98,8 +99,8 @@ static int64_t product(const struct type *t, int from, int to)
         return elements;
 }
 
-/* What lies before the dimension is as it was: its rows are cut into several, or several are
- * joined. */
+/* Returns the need of a reshape that keeps what lies before `dimension`: its rows are split into
+ * several, or several are joined. */
 static struct need reshape_need(const struct op *op, int dimension)
 {
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
@@ -135,7 +136,7 @@ static bool keeps_images(const struct op *op, int operand, const struct relation
                (dim_is(x->dims[0], 1) || r->in_order || along_is(&r->along[0], 0));
 }
 
-/* what element i of a dimension of op's result needs of an operand */
+/* Returns what an element of a dimension of op's result needs of an operand. */
 static struct need own_need(const struct op *op, int operand, const struct relation *r,
                             int dimension)
 {

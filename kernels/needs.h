@@ -7,16 +7,17 @@
 
 enum { NEED_SCALE_MAX = 1 << 12 };
 
-/* any: of some elements; all: unknown which; else element i needs (i * scale + low) / per .. (i *
- * scale + high) / per, rounded down, of a dimension of the operand */
+/* What an element needs of a dimension of the operand. any: it needs some elements; all: which ones
+ * is unknown; otherwise element i needs (i * scale + low) / per .. (i * scale + high) / per,
+ * rounded down. */
 struct need { bool any, all; int dimension; int64_t scale, per, low, high; };
 
-/* an element needs itself */
+/* Returns the need of an element for itself. */
 struct need need_itself(int dimension);
-/* What an element of something behind op needs of an operand of op, n being what it needs of op's
- * result. */
+/* Returns what an element of a later result needs of an operand of op, where n says what it needs
+ * of op's result. */
 struct need need_through(const struct op *op, int operand, struct need n);
-/* both; false: two ways that do not go together */
+/* Adds n to *to. Returns false where the two cannot be expressed as one need. */
 bool need_add(struct need *to, struct need n);
 
 #endif

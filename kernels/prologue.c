@@ -3,42 +3,52 @@
  *
  *      x --normalize, max--> strip --contract--> sums --epilogue--> y
  *
- *                  low   columns of x                        for each strip of (rows of) tiles, before its panels: the
- *                +-----+--------------+-----+                element-wise operations in front of the contraction, on all
- *                |  0  |      0       |  0  |                that the strip reads, into memory of the task's own that stays
- *      strip     +-----+--------------+-----+                in the second cache. Zeros (or another number) around x lie around what is
- *      [block]   |  0  | f(x[row, ..])|  0  |                computed, so they are stored behind it. Neighbouring strips
- *      [row]     |  0  |              |  0  |                compute what both read twice: a few rows, where windows
- *      [column]  +-----+--------------+-----+                reach over. Where the window is one position wide, only the
- *      [lane]                                                positions that strides meet are there, side by side.
+ *                  low   columns of x
+ *                +-----+--------------+-----+
+ *                |  0  |      0       |  0  |
+ *      strip     +-----+--------------+-----+
+ *      [block]   |  0  | f(x[row, ..])|  0  |
+ *      [row]     |  0  |              |  0  |
+ *      [column]  +-----+--------------+-----+
+ *      [lane]
  *
- * The same with nothing to compute gathers x (schedule.pack). */
+ * For each strip of (rows of) tiles, before its panels, the kernel computes the element-wise
+ * operations in front of the contraction on all that the strip reads, into memory of the task's own
+ * that stays in the second-level cache. Where x has zeros (or another constant) around it, these
+ * are stored around what is computed. Neighbouring strips both compute the few rows that windows of
+ * both read. Where the window is one position wide, the strip holds only the positions that strides
+ * meet, without gaps.
+ *
+ * With no operations to compute, the same code gathers x (schedule.pack). */
 #include "ir/tensor/relation.h"
 #include "kernels/kernel_state.h"
 
-/* one of the spatial dimensions */
+/* One of the spatial dimensions of the strip. */
 struct side {
-        int64_t low, made;              /* of the halo before what is computed; how many of that */
-        int64_t extent;                 /* with the halo on both sides, or (close) positions */
-        int64_t stride, reach;          /* of the window */
-        bool close;                     /* only what strides meet */
+        int64_t low, made;              /* The positions of the halo before what is computed, and
+                                         * the number of computed positions. */
+        int64_t extent;                 /* The positions including the halo on both sides or, if
+                                         * `close`, the positions that strides meet. */
+        int64_t stride, reach;          /* The stride and the reach of the window. */
+        bool close;                     /* The strip holds only the positions that strides meet. */
 };
 
 struct prologue {
-        struct value *value;            /* what is computed */
-        struct op *pad;                 /* what lies around it, or NULL: zeros, or another number */
-        union scalar halo;              /* that number */
+        struct value *value;            /* The value that is computed. */
+        struct op *pad;                 /* The pad around it with a constant, or NULL. */
+        union scalar halo;              /* The constant of the pad. */
         struct side sides[2];
-        int64_t blocks, block, unit, size;        /* blocks; elements of one, of a row (or position)
-                                                   * of the strip, of all */
-        int64_t lanes;                  /* of a block */
-        struct loop_expr **index, *at;  /* the position that is written, and where */
+        /* The number of blocks; the elements of one block, of a row (or position) of the strip, and
+         * of the whole strip. */
+        int64_t blocks, block, unit, size;
+        int64_t lanes;                  /* The lanes of a block. */
+        struct loop_expr **index, *at;  /* The index that is written, and where it is stored. */
         struct lane_part part;
 };
 
 bool prologue_has_halo(const struct prologue *p) { return p->pad; }
 
-/* a pad of the spatial dimensions alone, with one number */
+/* Is the pad one of the spatial dimensions only, with one constant? */
 static bool find_halo(struct prologue *p, struct op *pad)
 {
         int64_t low[RANK_MAX];
@@ -108,7 +118,7 @@ void prologue_memory(struct kernel_state *s, int64_t blocks)
         if (!side->close)
                 length = (length - 1) * side->stride + side->reach;
         p->unit = one ? p->lanes : s->x.stride[2];
-        /* odd: blocks do not meet in the same sets of a cache */
+        /* An odd number of units keeps blocks out of the same sets of a cache. */
         p->block = (length * p->unit / p->lanes | 1) * p->lanes;
         p->blocks = blocks;
         p->size = blocks * p->block;
@@ -126,7 +136,7 @@ static void fill(struct kernel_state *s, struct loop_expr *at, struct loop_expr 
                    s->prologue->halo);
 }
 
-/* the index of x that something stored at number k of a side comes from */
+/* Returns the index of x whose value is stored at number k of a side. */
 static struct loop_expr *side_index(struct kernel_state *s, const struct side *side,
                                     struct loop_expr *k)
 {
@@ -142,14 +152,14 @@ static bool write_vector(struct kernel_state *s, int rows, int columns)
         return state_write_vector(s, &v, s->xs, p->at);
 }
 
-/* one position, at `at`: index says which, but for the last spatial dimensions */
+/* Writes one position, at `at`; `index` is its index but for the last spatial dimensions. */
 static bool write_position(struct kernel_state *s, struct loop_expr **index,
                            struct loop_expr *position, struct loop_expr *at)
 {
         struct prologue *p = s->prologue;
         struct emit *e = s->e;
         int last = s->rank - 2;
-        if (s->rank == 5 && s->spatial_count == 1) {      /* two dimensions run as one */
+        if (s->rank == 5 && s->spatial_count == 1) {      /* Two dimensions are iterated as one. */
                 bool apart = emit_local(e, p->value)->splits >> last & 1 ||
                              p->sides[0].stride != 1 || p->sides[1].stride != 1;
                 int64_t columns = p->sides[1].extent;
@@ -167,7 +177,7 @@ static bool write_position(struct kernel_state *s, struct loop_expr **index,
         return state_vectors(s, p->lanes, &p->part, 1, 1, write_vector);
 }
 
-/* numbers from..to of a side, the first of them at `at`: halo, what is computed, halo */
+/* Writes numbers from..to of a side, the first of them at `at`: halo, computed positions, halo. */
 static bool write_side(struct kernel_state *s, int d, struct loop_expr **index,
                        struct loop_expr *from, struct loop_expr *to, struct loop_expr *at)
 {

@@ -4,45 +4,53 @@
  *      x  --expand-->  strip  --depthwise-->  strip  --project-->  y
  *
  *                     +--------------+ row 0
- *        kept from    |  . . . . . . |               for the rows r0..r1 of y: what lies between two contractions is as many
- *        the strip    |  . . . . . . |               rows as that needs, in memory of the kernel's own that stays in the
- *        before       +--------------+ kept          second cache. Of the rows that the wide contraction reads, those that
- *        made now     |  . . . . . . |               the strip before has read, too, are moved to the front; no row is
- *                     |  . . . . . . |               computed twice, but at the border of two tasks.
+ *        kept from    |  . . . . . . |
+ *        the strip    |  . . . . . . |
+ *        before       +--------------+ kept
+ *        made now     |  . . . . . . |
+ *                     |  . . . . . . |
  *                     +--------------+
  *
- * One contraction may be wide (a window, a stride or a halo along the rows); the others are
- * pointwise. Each is written by its own lowering, those before the wide one and those whose tiles
- * do not divide a strip in tiles of one row. Tasks have equal shares of the rows, each in strips.
- * Of the last contraction's schedule count: strip (rows of the result), row_tasks. */
+ * For rows r0..r1 of y, what lies between two contractions is as many rows as these need, in memory
+ * of the kernel's own that stays in the second-level cache. Of the rows that the wide contraction
+ * reads, those that the strip before has read, too, are moved to the front; no row is computed
+ * twice, except at the border of two tasks.
+ *
+ * One contraction may be wide (it has a window, a stride or a halo along the rows); the others are
+ * pointwise. Each is written by its own lowering; those before the wide one, and those whose tiles
+ * do not divide a strip, use tiles of one row. Tasks have equal shares of the rows, each split into
+ * strips. Two words of the last contraction's schedule count: strip (rows of the result) and
+ * row_tasks. */
 #include "kernels/kernel_state.h"
 #include "kernels/layer_chain.h"
 
 enum { ROWS = LAYER_CHAIN_ROWS, COLUMNS = ROWS + 1, LANES = ROWS + 2 };
 
-/* what lies between two contractions: [rows][blocks][columns][lanes], for each task */
+/* What lies between two contractions: [rows][blocks][columns][lanes], for each task. */
 struct strip {
-        const struct type *type;        /* all of it: what the second contraction reads */
+        const struct type *type;        /* The type of the whole value that the second contraction
+                                         * reads. */
         const struct layer_chain_link *before;
         struct loop_buffer *buffer;
-        int64_t rows, row, block, size; /* how many; elements of a row, of a block in it; of all
-                                         * rows */
-        int64_t low[RANK_MAX];          /* the halo before the first contraction's result; rows of
-                                         * it may be left out */
-        struct loop_expr *start;        /* of the task */
+        int64_t rows, row, block, size; /* The number of rows; the elements of a row, of a block in
+                                         * a row, and of all rows. */
+        int64_t low[RANK_MAX];          /* The halo before the first contraction's result; its rows
+                                         * may be left out. */
+        struct loop_expr *start;        /* The index where the task's part begins. */
 };
 
 struct strips {
         struct emit *e;
         struct layer_chain chain;
         struct kernel_state *states[LAYER_CHAIN_MAX];
-        struct strip between[LAYER_CHAIN_MAX];          /* [i]: between links i - 1 and i */
-        int64_t strip;                  /* rows of the result */
-        int64_t rows, rows_made;        /* of the result; of what the wide contraction reads,
-                                         * without its halo */
-        int64_t tile;                   /* rows of the result that all tiles divide, and that tasks
-                                         * do not share */
-        int64_t stride, reach;          /* of the wide contraction */
+        struct strip between[LAYER_CHAIN_MAX];          /* between[i] lies between links i - 1 and
+                                                         * i. */
+        int64_t strip;                  /* The rows of the result in a strip. */
+        int64_t rows, rows_made;        /* The rows of the result, and of what the wide contraction
+                                         * reads, without its halo. */
+        int64_t tile;                   /* The rows of the result that all tiles divide; tasks do
+                                         * not split them. */
+        int64_t stride, reach;          /* The stride and the reach of the wide contraction. */
         int tasks;
 };
 
@@ -58,9 +66,8 @@ static void find_strip(struct strips *s, int i)
                 value_ints(op_operand(b->before->pad, 2), b->low, RANK_MAX, &count);
         b->low[ROWS] += layer_chain_low(s->chain.links[i].op);
         b->rows = i > s->chain.wide ? s->strip : (s->strip - 1) * s->stride + s->reach;
-        b->block = (type_extent(b->type, COLUMNS) | 1) *
-                   type_extent(b->type,
-                               LANES); /* odd: blocks do not meet in the same sets of a cache */
+        /* An odd number of columns keeps blocks out of the same sets of a cache. */
+        b->block = (type_extent(b->type, COLUMNS) | 1) * type_extent(b->type, LANES);
         b->row = type_extent(b->type, 1) * b->block;
         b->size = b->rows * b->row;
 }
@@ -133,7 +140,7 @@ static bool prepare_strips(struct strips *s, const struct kernel_request *reques
         return true;
 }
 
-/* the memory of all */
+/* Allocates the memory of all strips. */
 static void find_memory(struct strips *s, struct loop_buffer *result)
 {
         struct emit *e = s->e;
@@ -161,7 +168,8 @@ static void fill(struct strips *s, const struct strip *b, struct loop_expr *at, 
                    constant_element(op_operand(b->before->pad, 1)->constant, 0));
 }
 
-/* what is left and right of the columns, in all rows: nothing else is ever stored there */
+/* Fills the halo left and right of the columns, in all rows, once: nothing else is ever stored
+ * there. */
 static void write_sides(struct strips *s, const struct strip *b)
 {
         struct emit *e = s->e;
@@ -180,7 +188,8 @@ static void write_sides(struct strips *s, const struct strip *b)
         emit_end(e);
 }
 
-/* rows from..to of what the wide contraction reads; first: the one at the front of the strip */
+/* Fills halo rows from..to of what the wide contraction reads; `first` is the row at the front of
+ * the strip. */
 static void fill_rows(struct strips *s, const struct strip *b, struct loop_expr *from,
                       struct loop_expr *to, struct loop_expr *first)
 {
@@ -193,7 +202,7 @@ static void fill_rows(struct strips *s, const struct strip *b, struct loop_expr 
 
 /* ---- strips ---- */
 
-/* the rows that the strip before has read, too, go to the front */
+/* Moves the rows that the strip before has read, too, to the front. */
 static void keep_rows(struct strips *s, const struct strip *b)
 {
         struct emit *e = s->e;
@@ -209,7 +218,8 @@ static void keep_rows(struct strips *s, const struct strip *b)
         emit_end(e);
 }
 
-/* rows *from..*to of what the wide contraction reads are made now, without its halo */
+/* Computes which rows *from..*to of what the wide contraction reads are made for this strip,
+ * without its halo. */
 static void open_wide(struct strips *s, struct loop_expr *again, struct loop_expr *row,
                       struct loop_expr *end, struct loop_expr **first, struct loop_expr **from,
                       struct loop_expr **to)
@@ -237,7 +247,8 @@ static void open_wide(struct strips *s, struct loop_expr *again, struct loop_exp
                        minimum(e, emit_op(e, LOOP_SUB, last, lower), number(e, s->rows_made)));
 }
 
-/* rows row..end of the result; again: the task has written a strip of this image before */
+/* Writes rows row..end of the result; `again`: the task has written a strip of this image
+ * before. */
 static bool write_strip(struct strips *s, struct loop_expr *again, struct loop_expr *row,
                         struct loop_expr *end)
 {
@@ -251,8 +262,7 @@ static bool write_strip(struct strips *s, struct loop_expr *again, struct loop_e
                              *next = i + 1 < s->chain.count ? s->states[i + 1] : NULL;
                 const struct strip *b = &s->between[i + 1];
                 struct loop_expr *f = i < wide ? from : row;
-                if (next) {     /* of the row that is at the front of the strip between: where it is
-                                 * stored, where it is read */
+                if (next) {     /* Where the row at the front of the strip is stored and read. */
                         struct loop_expr *front = i + 1 == wide ? first : f;
                         struct loop_expr *start =
                                 emit_op(e, LOOP_SUB, b->start, times(e, front, b->row));

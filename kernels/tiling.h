@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A dimension in tiles: the first `large` of them have `size` elements, the others one less. */
+/* The tiles of a dimension: the first `large` of them have `size` elements, the others one less. */
 #ifndef KERNELS_TILING_H
 #define KERNELS_TILING_H
 
@@ -10,7 +10,7 @@
 
 struct tiling { int64_t extent, count, large; int size; };
 
-/* as few tiles of `most` elements at most as there can be */
+/* Returns as few tiles of at most `most` elements as possible. */
 static inline struct tiling tiling_even(int64_t extent, int most)
 {
         struct tiling tiling = { .extent = extent, .count = divide_up(extent, most) };
