@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A block of warps that computes attention, as attention_warps.c writes it: what its files
- * share. */
+/* A block of warps that computes attention, as attention_warps.c writes it: the struct and
+ * functions that its files share. */
 #ifndef ENGINES_GRID_ATTENTION_BLOCK_H
 #define ENGINES_GRID_ATTENTION_BLOCK_H
 
 #include "engines/grid/attention_warps.h"
 #include "engines/grid/warps.h"
 
-enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4 };      /* of scores [1, group, row, column] */
+enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4 };      /* The dimensions of the scores, which are
+                                                         * [1, group, row, column]. */
 enum { SHARE_RANK = 4 };
 
 struct block {
@@ -16,22 +17,26 @@ struct block {
         struct attention_tile t;
         const struct multiply *multiply;
         struct band band;
-        int stages;                     /* iterations of keys and values that are in shared memory
-                                         * at a time */
-        struct access q, k, v;          /* [.., group, row, channel]; k and v: [group, column,
-                                         * channel] */
+        int stages;                     /* Shared memory holds the keys and values of this many
+                                         * iterations at a time. */
+        struct access q, k, v;          /* Where the operands lie: q is [.., group, row, channel], k
+                                         * and v are [group, column, channel]. */
         struct loop_buffer *query, *key, *value, *result;
-        struct loop_buffer *qs, *ks, *vs;         /* in shared memory */
-        struct emit_place entry, sum;   /* of a tile's value; of a row's */
-        struct loop_buffer *best, *factor, *parts, *part_sums;      /* of each warp's rows */
-        struct loop_buffer *joined;     /* of each warp's rows, the sums of values: where warps
-                                         * share keys */
+        struct loop_buffer *qs, *ks, *vs;         /* Queries, keys and values in shared memory. */
+        struct emit_place entry, sum;   /* The places of an entry of a tile and of a row's sum, for
+                                         * the fusion's expressions. */
+        /* For each row of each warp: the largest score so far, the factor that rescales sums, and
+         * what each of the row's lanes has found of both. */
+        struct loop_buffer *best, *factor, *parts, *part_sums;
+        struct loop_buffer *joined;     /* The products of shares and values for each row of each
+                                         * warp, where warps share the keys; or NULL. */
         struct loop_variable *acc, *tile;
-        struct loop_variable *shares;   /* of warp groups: what they multiply by values; else it is
-                                         * tile that they multiply */
-        struct loop_expr *group, *first, *warp;   /* first: row of the block */
-        struct loop_expr *number, *key_at;        /* of the iteration; the warp's first column of it
-                                                   * / */
+        struct loop_variable *shares;   /* What warp groups multiply by the values; other warps
+                                         * multiply `tile`. */
+        struct loop_expr *group, *first, *warp;   /* The variables of the group, of the block's
+                                                   * first row, and of the warp. */
+        struct loop_expr *number, *key_at;        /* The number of the iteration, and the warp's
+                                                   * first column in it. */
 };
 
 static inline int64_t columns_of(const struct block *b)
@@ -39,26 +44,28 @@ static inline int64_t columns_of(const struct block *b)
         return type_extent(b->a.scores->type, COLUMN);
 }
 static inline int64_t rows_of(const struct block *b) { return type_extent(b->a.scores->type, ROW); }
-/* elements of a row of queries in shared memory: eight of them lie in banks of their own */
+/* Returns the elements of a row of queries in shared memory. The padding puts eight rows into
+ * different banks. */
 static inline int64_t query_row(const struct attention_tile *t) { return t->depth + t->group; }
-/* elements of a row of sums in shared memory: lanes of a fragment have banks of their own */
+/* Returns the elements of a row of sums in shared memory. The padding puts the lanes of a fragment
+ * into different banks. */
 static inline int64_t joined_row(const struct attention_tile *t)
 {
         return round_up(t->width, 2 * TILE_OWN_LANES) + TILE_OWN_LANES;
 }
 static inline int rows_of_warp(const struct block *b) { return b->t.rows / b->t.warps; }
-/* of all warps' rows, the warp's first one */
+/* Returns the warp's first row, among the rows of all warps. */
 static inline struct loop_expr *first_of_warp(struct block *b)
 {
         return times(b->e, b->warp, rows_of_warp(b));
 }
-/* the row of the block that one of these is */
+/* Returns which row of the block a row of all warps is. */
 static inline struct loop_expr *in_block(struct block *b, struct loop_expr *at)
 {
         return b->t.parts > 1 ? emit_op_int(b->e, LOOP_REM, at, b->t.rows) : at;
 }
-/* There is one iteration: nothing is known of rows before it, and its values may come while
- * scores are made. */
+/* Is there one iteration only? Then nothing is known of earlier scores, and the values may arrive
+ * while scores are computed. */
 static inline bool is_alone(const struct block *b) { return b->t.iterations == 1; }
 static inline void begin_warps(struct block *b)
 {
@@ -78,7 +85,7 @@ static inline void wait_for_all(struct block *b)
         add(b, STMT_COMMIT);
         add(b, STMT_WAIT);
 }
-/* a statement on the sums of a warp, or of all */
+/* Appends a statement on a tile of sums in fragments, of one warp or of all. */
 static inline struct loop_stmt *on_tile(struct block *b, enum loop_stmt_kind kind,
                                         struct loop_variable *sums, struct loop_buffer *buffer,
                                         struct loop_expr *at)
@@ -93,56 +100,58 @@ static inline struct loop_stmt *on_tile(struct block *b, enum loop_stmt_kind kin
         return s;
 }
 
-/* attention_warps.c */
+/* ---- attention_warps.c ---- */
 
-/* sums += what the caller says by the block of keys in w that b->number says */
+/* Appends sums += x * w, where w is the block of keys (or values) of iteration b->number, `depth`
+ * channels deep. */
 struct loop_stmt *attention_multiply(struct block *b, struct loop_variable *sums,
                                      struct loop_buffer *x, struct loop_expr *at,
                                      struct loop_buffer *w, int depth);
-/* sums of all warps, zeros */
+/* Declares sums of all warps, which begin as zeros. */
 struct loop_variable *attention_new_tile(struct block *b, const char *name, int outputs);
 
-/* attention_warp_groups.c: attention by warp groups */
+/* ---- attention_warp_groups.c: attention by warp groups ---- */
 
-/* NULL: the target has none for it */
+/* Returns the warp-group multiply for this attention, or NULL where the target has none. */
 const struct multiply *attention_group_multiply(const struct attention *a,
                                                 const struct target *target);
 bool attention_group_of(const struct attention *a, const struct target *target,
                         const struct schedule_grid *s, struct attention_tile *t);
 int64_t attention_group_shared(const struct attention_tile *t);
-/* all iterations; from < to */
+/* Writes iterations from..to; from < to. */
 void attention_group_iterations(struct block *b, struct loop_expr *from, struct loop_expr *to);
 
-/* attention_lanes.c: within a loop over warps, but for results */
+/* ---- attention_lanes.c: all but attention_results are called within a loop over warps ---- */
 
-/* what is known of rows that have seen no key */
+/* Stores that no key has been seen yet: the lowest score and zero sums. */
 void attention_begin_rows(struct block *b);
-/* scores of b->tile as the fusion has them, and a lane's largest one of each row; shares in
- * their place; then what is known of rows, and what their sums so far are brought to the largest
- * score by */
+/* attention_scores applies the fusion's operations to the scores in b->tile and finds each lane's
+ * largest score of each row. attention_shares replaces the scores by shares. attention_rows then
+ * updates the largest score and the sum of each row, and computes the factor that rescales its
+ * earlier sums. */
 void attention_scores(struct block *b);
 void attention_shares(struct block *b);
 void attention_rows(struct block *b);
-/* b->tile's to b->shares */
+/* Copies the shares from b->tile to b->shares. */
 void attention_give_shares(struct block *b);
-/* A warp that shares keys, all of which have been multiplied, brings its sums to the largest
- * score of all, and leaves them to the others. */
+/* Where warps share keys: after its last iteration a warp rescales its sums to the largest score of
+ * all warps and stores them for the others. */
 void attention_leave_part(struct block *b);
-/* what the fusion makes of sums, stored */
+/* Applies the epilogue to the sums and stores the results. */
 void attention_results(struct block *b);
 
-/* attention_copies.c */
+/* ---- attention_copies.c ---- */
 
-/* q, k, v of b, of the fusion's region; false: they do not lie so that words of 16 bytes can be
- * copied */
+/* Finds where the queries, keys and values lie. Returns false where they cannot be copied in words
+ * of 16 bytes. */
 bool attention_operands(struct block *b, const struct region *region);
-/* Within a loop over warps, opens loops over all that has such extents (of which there are at
- * most SHARE_RANK), shared by the lanes of the block: those of neighbours in the last dimensions
- * are neighbours. Returns what emit_end is to be called for. */
+/* Within a loop over warps, opens loops over an index space of `rank` extents (at most SHARE_RANK),
+ * shared by the lanes of the block: neighbouring lanes get neighbours in the last dimensions.
+ * Returns how many scopes the caller must end with emit_end. */
 int attention_share(struct block *b, int rank, const int64_t *extents, struct loop_expr **index);
-/* Copies by the lanes of a block, within a loop over its warps: the block's queries; keys,
- * values of an iteration. Where warp groups multiply, all of them lie in lines
- * (ir/loop/loop_tiles.h), those of the first channels in front. */
+/* Within a loop over warps, copy the block's queries, and the keys or values of an iteration, into
+ * shared memory. For warp groups they are stored in swizzle lines (ir/loop/loop_tiles.h), the lines
+ * of the first channels in front. */
 void attention_copy_queries(struct block *b);
 void attention_copy_keys(struct block *b, struct loop_expr *iteration);
 void attention_copy_values(struct block *b, struct loop_expr *iteration);

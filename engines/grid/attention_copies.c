@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention by blocks of warps: its operands as they lie, and the copies that bring them to
- * where products read them. */
+/* Attention by blocks of warps: where operands lie in memory, and the copies that bring them to
+ * where the products read them. */
 #include "engines/grid/attention_block.h"
 
-/* ---- operands, as they lie ---- */
+/* ---- operands in memory ---- */
 
-/* w is words [panels, .., words, vectors, lanes, group] of a matrix [batch, column, channel];
- * columns: w's outputs are its columns, and words hold channels; else outputs are channels, and
- * words hold columns. Strides of the matrix. */
+/* Finds the strides of the matrix [batch, column, channel] whose words are w, [panels, .., words,
+ * vectors, lanes, group]. With `columns`, the outputs of w are columns, and a word holds channels;
+ * otherwise the outputs are channels, and a word holds columns. */
 static bool find_matrix(const struct region *region, const struct value *w, int64_t batch,
                         const struct attention_tile *t, bool columns, struct access *matrix)
 {
@@ -33,7 +33,7 @@ static bool find_matrix(const struct region *region, const struct value *w, int6
         return lies && matrix->stride[2] == 1;
 }
 
-/* can 16 bytes be copied from wherever a word begins? */
+/* Does each word of x begin at a multiple of 16 bytes? */
 static bool is_aligned(const struct block *b, const struct access *x, int dims)
 {
         int64_t all = x->offset;
@@ -59,8 +59,7 @@ bool attention_operands(struct block *b, const struct region *region)
 
 static int64_t common_factor(int64_t a, int64_t b) { return b ? common_factor(b, a % b) : a; }
 
-/* A lane has an index of its own, and adds constants to it: places are sums of both, whose first
- * part is made once. */
+/* A lane computes its own index once and adds constants to it for its further elements. */
 int attention_share(struct block *b, int rank, const int64_t *extents, struct loop_expr **index)
 {
         struct emit *e = b->e;
@@ -101,8 +100,8 @@ static void copy(struct block *b, struct loop_buffer *to, struct loop_expr *at,
                 emit_end(b->e);
 }
 
-/* word `index[2]` of the line of channels index[1] of row (or column) index[0], of so many:
- * where it lies */
+/* Returns where word index[2] of swizzle line index[1] lies for row (or column) index[0] of
+ * `rows`. */
 static struct loop_expr *in_line(struct block *b, struct loop_expr *const *index, int64_t rows)
 {
         struct emit *e = b->e;
@@ -112,7 +111,7 @@ static struct loop_expr *in_line(struct block *b, struct loop_expr *const *index
         return times(e, plus(e, times(e, line, MULTIPLY_SWIZZLE), word), b->t.group);
 }
 
-/* its first channel */
+/* Returns the first channel of such a word. */
 static struct loop_expr *channel_in_line(struct block *b, struct loop_expr *const *index)
 {
         return times(b->e, plus(b->e, times(b->e, index[1], MULTIPLY_SWIZZLE), index[2]),
@@ -160,7 +159,7 @@ void attention_copy_queries(struct block *b)
              rows_of(b) % t->rows ? emit_let(e, "there", less(b, r, rows_of(b))) : NULL, opened);
 }
 
-/* column `key` of an iteration, from channel c on, into `at` of its stage */
+/* Copies column `key` of an iteration, from channel c on, to `at` in the iteration's stage. */
 static void copy_column(struct block *b, struct loop_buffer *to, struct loop_expr *at,
                         struct loop_buffer *from, const struct access *x,
                         struct loop_expr *iteration, struct loop_expr *key, struct loop_expr *c,
@@ -194,7 +193,8 @@ static void copy_column_lines(struct block *b, struct loop_buffer *to, struct lo
                     channel_in_line(b, index), opened);
 }
 
-/* Eight columns are neighbours in shared memory, and lanes write eight words beside each other. */
+/* Eight columns are neighbours in shared memory, and neighbouring lanes write eight neighbouring
+ * words. */
 void attention_copy_keys(struct block *b, struct loop_expr *iteration)
 {
         struct emit *e = b->e;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention by blocks of warps: what becomes of scores and sums, by the lanes that have them in
- * fragments. Of a row, only what its four lanes have found is in shared memory, in a part of the
- * warp's own. */
+/* Attention by blocks of warps: the softmax and the epilogue, computed by the lanes on the entries
+ * of fragments that they own. Shared memory holds only what the four lanes of a row have found, in
+ * a part that belongs to the warp. */
 #include "engines/grid/attention_block.h"
 
 #include <float.h>
@@ -17,13 +17,14 @@ static struct loop_expr *call(struct block *b, const char *function, struct loop
         return loop_call(b->e->arena, loop_library_find(b->e->library, function, E_F32), args);
 }
 
-/* of what is at most 0 */
+/* Calls one of the library's exponential functions for x <= 0. */
 static struct loop_expr *exponential(struct block *b, const char *function, struct loop_expr *x)
 {
         return call(b, function, &x);
 }
 
-/* the larger one; NaN may be lost, which its share and so the sum of its row keeps */
+/* Returns the larger number. A NaN may be lost here; it stays in the score's share, and so in the
+ * row's sum. */
 static struct loop_expr *larger(struct block *b, struct loop_expr *x, struct loop_expr *y)
 {
         struct loop_expr *const both[] = { x, y };
@@ -40,16 +41,16 @@ static struct loop_expr *float_number(struct block *b, double value)
         return loop_literal(b->e->arena, LOOP_TYPE(E_F32), (union scalar){ .f = value });
 }
 
-/* ---- what lanes have ---- */
+/* ---- entries of lanes ---- */
 
-/* Opens a loop over the warp's rows, a lane each: which of all warps' rows it has. */
+/* Opens a loop that gives each row of the warp a lane. Returns the row among those of all warps. */
 static struct loop_expr *begin_lanes(struct block *b)
 {
         struct loop_expr *lane = emit_grid(b->e, "lane", FOR_GPU_LANE, rows_of_warp(b));
         return emit_let(b->e, "at", plus(b->e, first_of_warp(b), lane));
 }
 
-/* memory of a lane */
+/* Allocates an array in the registers of a lane. */
 static struct loop_buffer *new_values(struct block *b, const char *name, enum element element,
                                       int64_t count)
 {
@@ -64,14 +65,14 @@ static struct loop_buffer *new_values(struct block *b, const char *name, enum el
         return values;
 }
 
-/* What a lane has of a tile: entries of some rows, each at its place. */
+/* The entries of a tile that a lane owns. */
 struct own {
         struct loop_variable *tile;
         struct loop_buffer *values;
-        struct loop_expr *lane, *first, *pair;            /* its number; its first row of eight, and
-                                                           * column */
-        struct loop_expr *i, *at, *row; /* number of its row, which of all warps' rows, of the
-                                         * result */
+        struct loop_expr *lane, *first, *pair;            /* The number of the lane; its first row
+                                                           * in each eight; its first column. */
+        struct loop_expr *i, *at, *row; /* The number of the row among the lane's rows, among the
+                                         * rows of all warps, and in the result. */
 };
 
 static void move_own(struct block *b, enum loop_stmt_kind kind, const struct own *o)
@@ -79,7 +80,7 @@ static void move_own(struct block *b, enum loop_stmt_kind kind, const struct own
         on_tile(b, kind, o->tile, o->values, o->lane);
 }
 
-/* Opens a loop over all lanes. */
+/* Opens a loop over all lanes of the warp. */
 static struct own begin_own(struct block *b, struct loop_variable *tile)
 {
         struct emit *e = b->e;
@@ -103,7 +104,7 @@ static void each_row(struct block *b, struct own *o)
         o->row = emit_let(e, "r", plus(e, b->first, in_block(b, o->at)));
 }
 
-/* Opens a loop over columns of such a row: the entry's place; its column. */
+/* Opens a loop over the columns of such a row. Returns the place of the entry, and its column. */
 static struct loop_expr *each_entry(struct block *b, const struct own *o, struct loop_expr **column)
 {
         struct emit *e = b->e;
@@ -120,8 +121,8 @@ static struct loop_expr *each_entry(struct block *b, const struct own *o, struct
                              plus(e, times(e, emit_op_int(e, LOOP_REM, o->i, 2), 2), second)));
 }
 
-/* Opens conditions, as many as it returns: under which an entry is of a row, and a key. *score:
- * what it is elsewhere, where there are any. */
+/* Opens the conditions that an entry's row and key exist, and returns their number. Where there are
+ * any, *score is a variable that is -infinity outside of them. */
 static int if_there(struct block *b, const struct own *o, struct loop_expr *key,
                     struct loop_variable **score)
 {
@@ -136,7 +137,7 @@ static int if_there(struct block *b, const struct own *o, struct loop_expr *key,
         return rows + keys;
 }
 
-/* v, computed before, is the entry at that place. */
+/* Lets expressions of the fusion read v, computed before, at the place `entry` of the lane. */
 static void place_own(struct block *b, const struct value *v, const struct own *o,
                       struct loop_expr *entry)
 {
@@ -149,7 +150,7 @@ static struct loop_expr *part_at(struct block *b, struct loop_expr *at, struct l
         return plus(b->e, times(b->e, at, TILE_ROW_LANES), i);
 }
 
-/* what of lanes of a row is joined */
+/* Combines what the four lanes of a row have found. */
 static struct loop_expr *joined(struct block *b, struct loop_buffer *parts,
                                 struct loop_expr *(*join)(struct block *, struct loop_expr *,
                                                           struct loop_expr *),
@@ -161,8 +162,9 @@ static struct loop_expr *joined(struct block *b, struct loop_buffer *parts,
         return all;
 }
 
-/* A lane's rows follow each other all the way only where what it loads of shared memory comes
- * before all that it stores there: so these are loops of their own. */
+/* Opens a loop over the lane's rows that loads what is known of each from shared memory into
+ * registers. This is a loop of its own, because a compiler overlaps the loads only where all of
+ * them precede the lane's first store to shared memory. */
 static struct loop_buffer *begin_of_rows(struct block *b, struct own *o, const char *name,
                                          struct loop_expr *(*known)(struct block *,
                                                                     struct loop_expr *at))
@@ -175,7 +177,7 @@ static struct loop_buffer *begin_of_rows(struct block *b, struct own *o, const c
         return of_rows;
 }
 
-/* what the lane has of its rows, for the others that share them */
+/* Stores what the lane has found of its rows, for the other lanes of these rows. */
 static void share_of_rows(struct block *b, struct own *o, struct loop_buffer *of_rows,
                           struct loop_buffer *parts)
 {
@@ -227,7 +229,7 @@ void attention_shares(struct block *b)
 {
         struct emit *e = b->e;
         struct own o = begin_own(b, b->tile);
-        /* what is multiplied is rounded, or is not */
+        /* Shares that are rounded before they are multiplied need a less exact exponential. */
         const char *function = b->t.bytes < (int)sizeof(float) ? "exp_share" : "exp_negative";
         struct loop_buffer *bests = begin_of_rows(b, &o, "most", best_of_lanes),
                            *sums = new_values(b, "sums", E_F32, bests->extent);
@@ -247,7 +249,7 @@ void attention_shares(struct block *b)
         emit_end(e);
 }
 
-/* what is known of a row, and what its sums so far are brought to the largest score by */
+/* Updates what is known of each row, and the factor that rescales its earlier sums. */
 void attention_rows(struct block *b)
 {
         struct emit *e = b->e;
@@ -317,7 +319,8 @@ static struct loop_expr *result_at(struct block *b, struct loop_expr *const *ind
         return emit_at(b->e, &to, RANK, index);
 }
 
-/* what the fusion makes of sums: a lane makes all of its results before it stores any */
+/* Applies the epilogue to the sums and stores the results; a lane computes all of its results
+ * before it stores the first. */
 static void write_results(struct block *b)
 {
         struct emit *e = b->e;
@@ -342,7 +345,7 @@ static void write_results(struct block *b)
         emit_end(e);
 }
 
-/* of such memory, what all parts have of it, added up in order */
+/* Adds up the elements that all parts have at `at`, in order. */
 static struct loop_expr *sum_of_parts(struct block *b, struct loop_buffer *parts,
                                       struct loop_expr *at)
 {
@@ -354,7 +357,7 @@ static struct loop_expr *sum_of_parts(struct block *b, struct loop_buffer *parts
         return sum;
 }
 
-/* what the fusion makes of all parts: a lane has results side by side */
+/* Combines the sums of all parts and stores the results; a lane has neighbouring results. */
 static void join_parts(struct block *b)
 {
         struct emit *e = b->e;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A block of warps that computes attention of few rows, as attention_row_warps.c writes it: what
- * its files share. */
+/* A block of warps that computes attention of few rows, as attention_row_warps.c writes it: the
+ * struct and functions that its files share. */
 #ifndef ENGINES_GRID_ATTENTION_ROW_BLOCK_H
 #define ENGINES_GRID_ATTENTION_ROW_BLOCK_H
 
@@ -16,9 +16,10 @@ enum {
         PIECES_MOST = 4,
         WORD = COPY_BYTES / 4
 };
-/* Lanes that share a key; keys of a warp in an iteration; iterations whose keys have a lane
- * each; words of keys that a lane has at a time; channels of a row; of what lanes found of keys
- * in shared memory, elements from a lane of a key to the next, which are in banks of their own. */
+/* KEY_LANES lanes share a key. A warp has ITERATION_KEYS keys in an iteration, and at most
+ * ITERATIONS_MOST iterations whose keys have a lane each. A lane holds at most WORDS_MOST words of
+ * keys at a time, so a row has at most CHANNELS_MOST channels. The partial scores of the lanes of a
+ * key are DOTS elements apart in shared memory, in different banks. */
 enum {
         KEY_LANES = 8,
         ITERATION_KEYS = GRID_LANES / KEY_LANES,
@@ -40,15 +41,15 @@ static inline int64_t width_of(const struct attention *a)
 {
         return type_extent(op_result(a->second)->type, COLUMN);
 }
-/* words that a lane has of a key */
+/* Returns the words of a key that a lane has. */
 static inline int64_t words_of(const struct attention *a)
 {
         return depth_of(a) / (KEY_LANES * WORD);
 }
 
-/* some of the keys (or of their values), and where they lie */
+/* A range of keys (or of their values), and where they lie. */
 struct piece { struct access at; struct loop_buffer *from; int64_t first, end; };
-/* all of them, in order; where they are stored besides, or NULL */
+/* All pieces, in order, and the buffer where the whole cache is also stored, or NULL. */
 struct cache { struct piece pieces[PIECES_MOST]; int count; struct loop_buffer *whole; };
 
 struct block {
@@ -57,17 +58,19 @@ struct block {
         struct access q;
         struct cache keys, values;
         struct loop_buffer *query, *result;
-        struct loop_buffer *vs;         /* values in shared memory, or NULL */
-        struct loop_buffer *dots;       /* of the warp: what lanes find of keys */
-        /* in shared memory, of each warp: scores and shares of its keys; its largest score; sums
-         * of shares, of values; its factors for what warps have */
+        struct loop_buffer *vs;         /* The values in shared memory, or NULL. */
+        struct loop_buffer *dots;       /* The partial scores that the lanes of a warp find. */
+        /* In shared memory, for each warp: the scores and shares of its keys, its largest score,
+         * the sums of its shares and of its values, and the factors that rescale the sums of each
+         * warp. */
         struct loop_buffer *scores, *shares, *bests, *sums, *products, *factors;
         struct row_iterations iterations;
         int warps, parts;
-        int64_t share;                  /* keys of a part, of which the last may have fewer */
-        struct loop_buffer *partial;    /* of the cluster: [parts][part_of], or NULL */
+        int64_t share;                  /* The keys of a part; the last part may have fewer. */
+        struct loop_buffer *partial;    /* The cluster's distributed shared memory,
+                                         * [parts][part_of], or NULL. */
         struct loop_expr *group, *row;
-        struct loop_expr *part, *first; /* of all parts, the block's; its first key */
+        struct loop_expr *part, *first; /* The number of the block's part, and its first key. */
 };
 
 static inline int64_t lanes_of(const struct block *b) { return (int64_t)b->warps * GRID_LANES; }
@@ -98,7 +101,7 @@ static inline struct loop_expr *float_number(struct block *b, double value)
         return loop_literal(b->e->arena, LOOP_TYPE(E_F32), (union scalar){ .f = value });
 }
 
-/* where channel 0 of row (or column of scores) `row` is */
+/* Returns the index of channel 0 of row `row` (or of column `row` of the scores). */
 static inline struct loop_expr *row_at(struct block *b, const struct access *x,
                                        struct loop_expr *row)
 {
@@ -107,7 +110,7 @@ static inline struct loop_expr *row_at(struct block *b, const struct access *x,
                     plus(e, times(e, b->group, x->stride[GROUP]), times(e, row, x->stride[ROW])));
 }
 
-/* the number of a lane among all of the block */
+/* Returns the number of a lane among all lanes of the block. */
 static inline struct loop_expr *thread(struct block *b, struct loop_expr *warp,
                                        struct loop_expr *lane)
 {
@@ -120,7 +123,7 @@ static inline void end_scopes(struct block *b, int scopes)
                 emit_end(b->e);
 }
 
-/* a key of the block: in that iteration, number `at` of the iteration */
+/* Returns the number, among the block's keys, of key number `at` of an iteration. */
 static inline struct loop_expr *own_at(struct block *b, struct loop_expr *iteration,
                                        struct loop_expr *at)
 {
@@ -132,12 +135,12 @@ static inline struct loop_expr *key_of(struct block *b, struct loop_expr *own)
         return b->parts > 1 ? emit_let(b->e, "key", plus(b->e, b->first, own)) : own;
 }
 
-/* A lane's words of keys, of some iterations: iteration, word, element. */
+/* The words of keys that a lane holds for some iterations: [iteration][word][element]. */
 struct lane_keys {
         struct loop_buffer *words;
-        struct loop_expr *first, *channel;        /* the first iteration; the lane's first channel
-                                                   * of a word */
-        struct loop_expr *at;                     /* of keys of an iteration, which it has */
+        struct loop_expr *first, *channel;        /* The first iteration, and the lane's first
+                                                   * channel of a word. */
+        struct loop_expr *at;                     /* Which of an iteration's keys the lane has. */
 };
 
 static inline int64_t word_at(struct block *b, int64_t iteration, int64_t word)
@@ -151,37 +154,38 @@ static inline struct loop_expr *channel_at(struct block *b, const struct lane_ke
         return plus(b->e, k->channel, number(b->e, word * KEY_LANES * WORD + element));
 }
 
-/* Iterations from..to, in each of which so many of something, keys or words of them, come side
- * by side; all: they are all of the piece. */
+/* Iterations from..to, which read piece `of`. all: they read all of the piece. */
 struct span { const struct piece *of; int64_t from, to; bool all; };
 enum { SPANS_MOST = 3 * PIECES_MOST };
 
-/* attention_row_cache.c */
+/* ---- attention_row_cache.c ---- */
 
-/* keys or values v of the region; false: it is no cache that can be read so */
+/* Finds the keys or values v of the region. Returns false where they are no cache that can be read
+ * here. */
 bool row_find_cache(struct block *b, const struct kernel_request *request, struct value *v,
                     struct cache *c);
-/* Do copies' words lie where they may? */
+/* Can every piece be copied in words of 16 bytes? */
 bool row_are_words(const struct cache *c, int64_t depth);
-/* All iterations, piece by piece, of `each` an iteration, of which a key has `unit`. Where it is
- * not known which an iteration has, as it is for the program as a whole: all iterations for each
- * piece. At most SPANS_MOST, whose number is returned. */
+/* Lists the iterations by piece, where an iteration has `each` units and a key `unit` units. Where
+ * the keys of an iteration are not constant (`known` false), every piece gets all iterations.
+ * Returns the number of spans, at most SPANS_MOST. */
 int row_spans(const struct cache *c, int64_t each, int64_t unit, int64_t iterations, bool known,
               struct span *spans);
-/* opens what is for keys of the piece that the block has: number `own` of its own; says how many
- * scopes these are */
+/* Opens conditions under which the block's key number `own` belongs to the piece of the span.
+ * Returns how many scopes were opened. */
 int row_open_key(struct block *b, const struct span *s, struct loop_expr *own,
                  struct loop_expr *key);
-/* all of the keys or values as one piece of that memory, where they lie side by side from the
- * block's first one on, or, own false, of all groups */
+/* Returns a cache of one piece that describes the keys or values in memory `in`, stored
+ * contiguously from the block's first key on (`own`), or for all groups. */
 struct cache row_as_whole(struct block *b, struct loop_buffer *in, int64_t depth, bool own);
-/* where channel 0 of column `key` is, which is one of the piece's */
+/* Returns the index of channel 0 of column `key` of a piece. */
 struct loop_expr *row_column_at(struct block *b, const struct piece *p, struct loop_expr *key);
-/* the lane's words of keys; and, for who reads the whole cache later, where they are stored
- * besides */
+/* row_load_keys loads the lane's words of keys; row_store_keys stores them to the buffer that holds
+ * the whole cache, where a later kernel reads it. */
 void row_load_keys(struct block *b, const struct lane_keys *k);
 void row_store_keys(struct block *b, const struct lane_keys *k);
-/* values into shared memory; likewise stored besides */
+/* row_copy_values copies values into shared memory; row_store_values stores them to the buffer that
+ * holds the whole cache. */
 void row_copy_values(struct block *b, struct loop_expr *thread);
 void row_store_values(struct block *b, struct loop_expr *warp);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention of few rows by blocks of warps: keys and values as they lie, in pieces where a
- * concat makes the cache, and their way to where the block multiplies them; where the whole is a
- * result, too, it is stored as it comes by, by the block of the group's first row. */
+/* Attention of few rows by blocks of warps: where keys and values lie (in pieces, where a concat
+ * makes the cache), and how they reach the block that multiplies them. Where the whole cache is
+ * also a result, the block of the group's first row stores it while it reads it. */
 #include "engines/grid/attention_row_block.h"
 
 /* ---- where keys and values lie ---- */
@@ -11,8 +11,8 @@ struct loop_expr *row_column_at(struct block *b, const struct piece *p, struct l
         return row_at(b, &p->at, p->first ? minus(b->e, key, number(b->e, p->first)) : key);
 }
 
-/* opens what is for keys first..end alone, and says how many scopes these are; 0 is in front of
- * none */
+/* Opens conditions for keys first..end and returns how many scopes they are; first 0 needs no
+ * condition. */
 static int open_range(struct block *b, struct loop_expr *key, int64_t first, int64_t end)
 {
         if (first)
@@ -67,7 +67,7 @@ struct cache row_as_whole(struct block *b, struct loop_buffer *in, int64_t depth
                                .count = 1 };
 }
 
-/* the same for one of the blocks that read the same keys */
+/* Opens a condition that is true in one of the blocks that read the same keys. */
 static int open_first_row(struct block *b)
 {
         const bool several = type_extent(b->a->scores->type, ROW) > 1;
@@ -111,16 +111,16 @@ bool row_are_words(const struct cache *c, int64_t depth)
 
 /* ---- keys ---- */
 
-/* Which iterations have which keys, where the kernel has all of them at a time, and no other
- * block has some. */
+/* Lists which iterations read which piece. This is constant where the kernel holds all keys at a
+ * time and no other block has some of them. */
 static int find_key_spans(struct block *b, const struct cache *c, struct span *spans)
 {
         return row_spans(c, iteration_keys(b), 1, b->iterations.some,
                          b->parts == 1 && b->iterations.times == 1, spans);
 }
 
-/* opens a loop over the iterations of a span: where its words are; *key: which that is; says how
- * many scopes these are */
+/* Opens a loop over the iterations of a span, which yields the place of the lane's words and the
+ * key. Returns how many scopes were opened. */
 static int open_iteration(struct block *b, const struct lane_keys *k, const struct span *s,
                           struct loop_expr **words, struct loop_expr **key)
 {
@@ -182,8 +182,8 @@ void row_store_keys(struct block *b, const struct lane_keys *k)
 
 /* ---- values ---- */
 
-/* a lane's words of values, of all of the block's keys: opens a loop over iterations, and what
- * is for the piece; what it has */
+/* A word of values that a lane handles: its key, its channel, its place in shared memory, and how
+ * many scopes are open. The lanes of the block share the words of all of the block's keys. */
 struct value_word { struct loop_expr *key, *channel, *at; int opened; };
 
 static struct value_word open_values(struct block *b, const struct span *s,
@@ -195,7 +195,7 @@ static struct value_word open_values(struct block *b, const struct span *s,
                                    number(e, s->from)),
                          *own, *channel;
         struct loop_expr *word = plus(e, times(e, i, lanes), thread);
-        if (lanes % words == 0) {       /* each iteration the same word */
+        if (lanes % words == 0) {       /* A lane has the same word of a row in each iteration. */
                 own = emit_let(e, "own",
                                plus(e, times(e, i, lanes / words),
                                     emit_op_int(e, LOOP_DIV, thread, words)));

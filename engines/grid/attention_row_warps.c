@@ -2,10 +2,13 @@
 /* Attention of few rows, as in a decoder's step: a block of the grid computes a row of a group (a
  * head). Each warp has keys of its own, four of them in an iteration:
  *
- *      keys         iteration 0  w0 w0 w0 w0 w1 w1 w1 w1 ..        from memory into registers: KEY_LANES lanes a key, each with
- *                   iteration 1  w0 w0 w0 w0 w1 ..                 words of 16 bytes of it; their partial scores meet in shared memory
+ *      keys         iteration 0  w0 w0 w0 w0 w1 w1 w1 w1 ..
+ *                   iteration 1  w0 w0 w0 w0 w1 ..
  *      scores       a lane a key; then the warp's largest score and its shares e^(score - largest)
  *      values       a lane a channel: shares times values of the warp's keys
+ *
+ * KEY_LANES lanes share a key: each loads words of 16 bytes of it from memory into registers, and
+ * the partial scores are added up through shared memory.
  *
  * Warps meet when all values have been copied, and when they have their sums: a factor brings each
  * warp's sums to the largest score of all, and they are added up in order.
@@ -16,11 +19,11 @@
  * for a share of the channels, scaled by e^(a part's largest score - the largest of all) (Dao et
  * al., "Flash-Decoding for long-context inference", 2023).
  *
- * Values are copied into shared memory while scores are made, if all find room there; else they are
- * read from memory. Nothing is packed or rounded, because the kernel reads a cache of keys and
- * values once, which takes most of its time. A cache may be a concatenation of an old and a new
+ * Values are copied into shared memory while scores are computed, if all of them fit; otherwise
+ * they are read from memory. Nothing is packed or rounded, because the kernel reads a cache of keys
+ * and values once, which takes most of its time. A cache may be a concatenation of an old and a new
  * part: each key is read where it lies; if the whole cache is a result of the model, the block of
- * the group's first row stores it on the way. */
+ * the group's first row also stores it. */
 #include "engines/grid/grid_engine.h"
 #include "engines/grid/attention_row_block.h"
 
@@ -29,8 +32,8 @@
 
 /* ---- what fits ---- */
 
-/* Keys of a block; elements of its part of distributed shared memory: products, the largest score,
- * the sum of shares. */
+/* share_of returns the keys of a block; part_of returns the elements of its part of distributed
+ * shared memory: products, the largest score, and the sum of shares. */
 static int64_t share_of(const struct attention *a, const struct schedule_grid *s)
 {
         return divide_up(columns_of(a), s->parts);
@@ -49,13 +52,13 @@ struct row_iterations attention_row_iterations(const struct attention *a,
         return (struct row_iterations){ all, divide_up(all, times), times };
 }
 
-/* Keys that a warp has room for; behind the last key there are none. */
+/* Returns the keys that a warp has room for; there may be fewer keys. */
 static int64_t own_keys(const struct row_iterations *t)
 {
         return t->some * t->times * ITERATION_KEYS;
 }
 
-/* Bytes of shared memory of a block, without those for values. */
+/* Returns the bytes of shared memory of a block, without those for values. */
 static int64_t shared_of(const struct attention *a, const struct schedule_grid *s)
 {
         enum { ALLOCATIONS = 10, ALIGN = 128 };
@@ -86,7 +89,7 @@ static struct loop_expr *call(struct block *b, const char *function, struct loop
         return loop_call(b->e->arena, loop_library_find(b->e->library, function, E_F32), args);
 }
 
-/* e^x for x <= 0. */
+/* Returns e^x for x <= 0. */
 static struct loop_expr *exponential(struct block *b, struct loop_expr *x)
 {
         return call(b, "exp_negative", &x);
@@ -124,13 +127,13 @@ static struct loop_buffer *shared(struct block *b, const char *name, int64_t ext
 
 /* ---- scores and shares ---- */
 
-/* The place in shared memory where the warp's scores, and later its shares, begin. */
+/* Returns where in shared memory the warp's scores, and later its shares, begin. */
 static struct loop_expr *keys_at(struct block *b, struct loop_expr *warp)
 {
         return times(b->e, warp, own_keys(&b->iterations));
 }
 
-/* The partial scores that lanes find for the keys of round `some` of iterations. */
+/* Computes the partial scores that lanes find for the keys of round `some` of iterations. */
 static void multiply_keys(struct block *b, struct loop_expr *warp, struct loop_expr *some)
 {
         struct emit *e = b->e;
@@ -173,7 +176,7 @@ static void multiply_keys(struct block *b, struct loop_expr *warp, struct loop_e
         emit_end(e);
 }
 
-/* The score of a lane's key; -infinity behind the last key. */
+/* Adds up the score of a lane's key; a lane behind the last key gets -infinity. */
 static void write_score(struct block *b, struct loop_expr *warp, struct loop_expr *some)
 {
         struct emit *e = b->e;
@@ -213,8 +216,8 @@ static void write_score(struct block *b, struct loop_expr *warp, struct loop_exp
         emit_end(e);
 }
 
-/* A let of the largest of `count` scores, which is finite even if all are -infinity. It may miss a
- * NaN, which then is in its key's share and in the sum of shares. */
+/* Returns a let of the largest of `count` scores, which is finite even if all are -infinity. It may
+ * miss a NaN, which then is in its key's share and in the sum of shares. */
 static struct loop_expr *largest(struct block *b, struct loop_buffer *of, struct loop_expr *from,
                                  int64_t count)
 {
@@ -267,7 +270,7 @@ static void write_shares(struct block *b, struct loop_expr *warp)
 
 /* ---- sums ---- */
 
-/* One lane stores a value at number `at` of the block's part of distributed shared memory. */
+/* Lets one lane store a value at number `at` of the block's part of distributed shared memory. */
 static void leave(struct block *b, struct loop_expr *own, int64_t at, struct loop_expr *value)
 {
         struct emit *e = b->e;
@@ -276,7 +279,7 @@ static void leave(struct block *b, struct loop_expr *own, int64_t at, struct loo
         emit_end(e);
 }
 
-/* Each warp multiplies the shares of its keys by their values, a lane a channel. */
+/* Lets each warp multiply the shares of its keys by their values, a lane a channel. */
 static void add_values(struct block *b, struct loop_expr *warp)
 {
         struct emit *e = b->e;
@@ -344,7 +347,7 @@ static void add_values(struct block *b, struct loop_expr *warp)
         end_scopes(b, 2);
 }
 
-/* The sums that each warp makes by itself. */
+/* Computes the sums that each warp makes by itself. */
 static void write_products(struct block *b)
 {
         struct emit *e = b->e;
@@ -395,15 +398,15 @@ static void write_result(struct block *b, struct loop_expr *d, struct loop_expr 
                    emit_element(e, b->a->result, index));
 }
 
-/* Channel d, limited to the channels that there are, so that bounds show that it lies in one
- * block's part of distributed shared memory. */
+/* Clamps channel d to the existing channels, so that bounds show that it lies in one block's part
+ * of distributed shared memory. */
 static struct loop_expr *channel_of(struct block *b, struct loop_expr *d)
 {
         return minimum(b->e, d, number(b->e, width_of(b->a) - 1));
 }
 
-/* The sum over the warps, in order, of a factor times an element of each warp, which are `step`
- * elements apart. */
+/* Returns the sum over the warps, in order, of a factor times an element of each warp; the elements
+ * are `step` apart. */
 static struct loop_expr *of_warps(struct block *b, struct loop_expr *const *factors,
                                   struct loop_buffer *from, struct loop_expr *at, int64_t step)
 {
@@ -454,7 +457,7 @@ static void write_results(struct block *b)
         emit_end(e);
 }
 
-/* The value that part k stored at `at`. */
+/* Returns the value that part k stored at `at`. */
 static struct loop_expr *left_by(struct block *b, int k, struct loop_expr *at)
 {
         return load(b, b->partial, plus(b->e, number(b->e, k * part_of(b->a)), at));

@@ -7,12 +7,12 @@
 #include "ir/target/target.h"
 #include "kernels/attention.h"
 
-/* Iterations of a block's warps over its keys: all of them; those whose keys are in registers at a
- * time; how many such rounds there are. */
+/* The iterations of a block's warps over its keys: `all` of them, of which `some` have their keys
+ * in registers at a time, in `times` rounds. */
 struct row_iterations { int64_t all, some, times; };
 struct row_iterations attention_row_iterations(const struct attention *a,
                                                const struct schedule_grid *s);
-/* Can the kernel be as the schedule asks? */
+/* Can the kernel follow the schedule? */
 bool attention_row_fits(const struct attention *a, const struct target *target,
                         const struct schedule_grid *s);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Attention by warp-group MMA (attention_warps.c). A block has 64 rows for each four warps.
- * Queries, keys and values lie in swizzled lines, which the instruction reads itself: queries and
+ * Queries, keys and values lie in swizzle lines, which the instruction reads itself: queries and
  * keys as they are, values transposed. So the scores of 64 rows read the keys once, where a warp by
  * itself reads them for its 16 rows.
  *
- *      MMA       scores 0 |         scores 1, sums 0   |         scores 2, sums 1   |                sums 2
- *      lanes              | shares 0                   | shares 1                   | shares 2
+ *      MMA     scores 0 |          scores 1, sums 0  |          scores 2, sums 1  |  ..
+ *      lanes            | shares 0                   | shares 1                   | shares 2
  *
- * While lanes make shares of a block of keys, the shares of the block before are multiplied by its
- * values: an iteration starts both products, and waits for the scores alone before its lanes go on;
- * shares and sums are used when all MMA is done. Keys are copied one iteration ahead of values;
- * there are two stages of each. */
+ * While lanes compute the shares of a block of keys, the shares of the block before are multiplied
+ * by its values: an iteration starts both products, and waits for the scores alone before its lanes
+ * go on; shares and sums are used when all MMA is done. Keys are copied one iteration ahead of
+ * values; there are two stages of each. */
 #include "engines/grid/attention_block.h"
 
 enum { STAGES = 2 };
@@ -70,7 +70,8 @@ bool attention_group_of(const struct attention *a, const struct target *target,
 
 int64_t attention_group_shared(const struct attention_tile *t)
 {
-        enum { ALIGN = 1024 };          /* bytes to which lines, and so all buffers, are aligned */
+        enum { ALIGN = 1024 };          /* Swizzle lines, and so all buffers, are aligned to this
+                                         * many bytes. */
         const int64_t of_row = round_up((int64_t)t->rows * 4, ALIGN),
                       of_lanes = round_up((int64_t)t->rows * TILE_ROW_LANES * 4, ALIGN);
         const int64_t operands =
@@ -114,7 +115,8 @@ static void multiply_values(struct block *b, struct loop_expr *iteration)
 
 /* ---- iterations ---- */
 
-/* Lanes make shares of an iteration's scores, while copies of keys and values are under way. */
+/* Lets lanes compute the shares of an iteration's scores, while copies of keys and values are under
+ * way. */
 static void write_scores(struct block *b, struct loop_expr *iteration, struct loop_expr *to)
 {
         struct emit *e = b->e;

@@ -2,22 +2,24 @@
 /* Attention by fragments of warps (FlashAttention-2): a block of the grid computes some rows of a
  * group (a head).
  *
- *     queries of the block           keys and values: blocks of `keys` of them, two of which lie in shared memory;
- *         +---------+                the next one is copied while this one is multiplied
- *         | warp 0  |
- *         | warp 1  |                for each block of keys, a warp with its rows:
- *         | ..      |                        scores = q k'
- *         +---------+                        best, shares          each lane, for its part of the scores
- *                                            sums = sums * exp(best before - best) + shares v
+ *     queries of the block       for each block of keys, a warp with its rows:
+ *         +---------+                scores = q k'
+ *         | warp 0  |                best, shares        each lane, for its part of the scores
+ *         | warp 1  |                sums = sums * exp(best before - best) + shares v
+ *         | ..      |
+ *         +---------+
+ *
+ * Keys and values come in blocks of `keys`; two blocks lie in shared memory, and the next one is
+ * copied while the current one is multiplied.
  *
  * Scores, shares and sums stay in the warp's fragments (`take`, `give`, MMA whose x are sums:
  * ir/loop/loop_tiles.h); only what the four lanes of a row have found goes through shared memory.
  *
- * The softmax is computed online, block by block of keys, as in kernels/attention_kernel.c
- * (Milakov and Gimelshein, arXiv 1805.02867; Dao, arXiv 2307.08691), and blocks that the mask
- * hides are skipped as there. The element functions of the fusion say what becomes of scores and
- * of sums. Keys and values are not packed: copies of 16 bytes put the words of keys where MMA
- * reads them, and values are read transposed. */
+ * The softmax is computed online, block by block of keys, as in kernels/attention_kernel.c (Milakov
+ * and Gimelshein, arXiv 1805.02867; Dao, arXiv 2307.08691), and blocks that the mask hides are
+ * skipped as there. The element functions of the fusion compute what scores and sums become. Keys
+ * and values are not packed: copies of 16 bytes put the words of keys where MMA reads them, and
+ * values are read transposed. */
 #include "engines/grid/grid_engine.h"
 #include "engines/grid/attention_block.h"
 #include "ir/tensor/packed_multiply.h"
@@ -134,7 +136,7 @@ static void multiply_values(struct block *b)
 
 /* ---- a block ---- */
 
-/* The iterations, from *from to *to, whose keys some row of the block sees. */
+/* Finds the iterations *from..*to whose keys some row of the block sees. */
 static void find_iterations(struct block *b, struct loop_expr **from, struct loop_expr **to)
 {
         struct emit *e = b->e;
@@ -148,8 +150,8 @@ static void find_iterations(struct block *b, struct loop_expr **from, struct loo
         struct loop_expr *first = b->first,
                          *end = minimum(e, plus(e, b->first, number(e, b->t.rows)),
                                         number(e, rows_of(b)));
-        if (b->band.rows < rows_of(b)) {          /* the mask repeats: a block that crosses its end
-                                                   * has all of its rows */
+        /* The mask repeats: a block that crosses its end needs the keys of all rows. */
+        if (b->band.rows < rows_of(b)) {
                 struct loop_expr *last = emit_let(e, "last_row", minus(e, end, number(e, 1)));
                 struct loop_expr *within =
                         emit_op(e, LOOP_EQ, emit_op_int(e, LOOP_DIV, first, b->band.rows),
@@ -309,17 +311,15 @@ bool attention_warps_kernel(struct emit *e, const struct kernel_request *request
         b.value = emit_parameter(e, b.v.value);
         for (const struct op *op = request->region->first; op != request->region->last;
              op = op->next)
-                emit_local(e, op_result(op))->splits =
-                        ~0u; /* indices along each dimension stay separate, as the places of lanes
-                                need them */
+                /* Indices are not merged, because the places of lanes need one per dimension. */
+                emit_local(e, op_result(op))->splits = ~0u;
         const int64_t down = divide_up(rows_of(&b), b.t.rows);
         struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK,
                                             down * type_extent(a->scores->type, GROUP)),
                          *from, *to;
         struct loop_expr *iteration = emit_op_int(e, LOOP_REM, block, down);
-        if (b.band.high < columns_of(&b) - 1)             /* blocks whose rows see the most keys
-                                                           * come first, so that the last wave is
-                                                           * short */
+        /* Blocks whose rows see the most keys come first, so that the last wave is short. */
+        if (b.band.high < columns_of(&b) - 1)
                 iteration = minus(e, number(e, down - 1), iteration);
         b.first = emit_let(e, "first", times(e, iteration, b.t.rows));
         b.group = emit_let(e, "group", emit_op_int(e, LOOP_DIV, block, down));

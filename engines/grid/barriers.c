@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* barriers: who waits behind loops over warps and lanes of a kernel in grid form
+/* barriers: decides who waits behind loops over warps and lanes of a kernel in grid form
  * (ir/loop/loop_grid.h).
  *
  *     for %w = 0 to 8 gpu_warp {                      for %w = 0 to 8 gpu_warp syncwarp {
@@ -11,27 +11,29 @@
  * Without this pass all warps of a block wait behind each loop over warps, and a warp's lanes
  * behind each loop over lanes. Nobody waits
  *
- *   - behind a phase's only loop over warps, which is not run again, and behind the last statement of a phase's block;
- *   - behind a loop that only starts asynchronous copies, and in front of a wait for copies, which is a barrier itself;
- *   - behind a loop that touches no memory which outlives it.
+ * - behind a phase's only loop over warps, which is not run again, and behind the last statement of
+ *   a phase's block;
+ * - behind a loop that only starts asynchronous copies, and before a wait for copies, which is a
+ *   barrier itself;
+ * - behind a loop that touches no memory which outlives it.
  *
- * A warp's lanes wait for each other alone behind a loop that touches only shared memory of which
- * each warp has a part of its own (engines/grid/private_memory.h). Exact: the statements stay as
- * they are. */
+ * A warp's lanes wait only for each other behind a loop that touches only shared memory of which
+ * each warp has a part of its own (engines/grid/private_memory.h). The rewrite is exact: the
+ * statements stay as they are. */
 #include "engines/grid/private_memory.h"
 #include "ir/loop/loop_grid.h"
 #include "passes/pass.h"
 
 struct phase {
         struct private_memory private_memory;
-        bool meets;                     /* a loop over warps follows another one, or itself, so that
-                                         * its memory may be handed on */
-        const struct loop_stmt *last;   /* of the block's statements */
-        const struct loop_stmt *warp;   /* the loop over warps that is looked at */
-        int count;                      /* loops that got a weaker barrier */
+        bool meets;                     /* A loop over warps follows another one, or itself, so that
+                                         * it may read memory that the earlier one wrote. */
+        const struct loop_stmt *last;   /* The last one of the block's statements. */
+        const struct loop_stmt *warp;   /* The loop over warps that is being examined. */
+        int count;                      /* The loops that got a weaker barrier. */
 };
 
-/* ---- what a loop over warps hands on ---- */
+/* ---- memory that a loop over warps passes on ---- */
 
 struct handing { const struct phase *phase; enum loop_barrier needs; };
 
@@ -39,14 +41,15 @@ static void hand(struct handing *h, const struct loop_buffer *b)
 {
         const bool is_private =
                 b->space == SPACE_SHARED && private_memory_has(&h->phase->private_memory, b);
-        if (b->space == SPACE_STACK || b->space == SPACE_LANES)   /* it ends with the loop */
+        if (b->space == SPACE_STACK || b->space == SPACE_LANES)   /* Such memory ends with the
+                                                                   * loop. */
                 return;
         if (!is_private || h->needs == BARRIER_NONE)
                 h->needs = is_private ? BARRIER_WARP : BARRIER_WHOLE;
 }
 
-/* Stores that another warp or lane may read. Copies are not among them: a wait stands behind
- * these. */
+/* Finds stores that another warp or lane may read. Copies do not count, because a wait stands
+ * behind them. */
 static void find_store(struct loop_stmt *s, void *context)
 {
         struct handing *h = context;
@@ -56,7 +59,7 @@ static void find_store(struct loop_stmt *s, void *context)
                 h->needs = BARRIER_WHOLE;
 }
 
-/* Loads of shared memory, which the next loop may overwrite. */
+/* Finds loads of shared memory, which the next loop may overwrite. */
 static void find_load(struct loop_expr *e, void *context)
 {
         if (e->op == LOOP_LOAD && e->buffer->space == SPACE_SHARED)
@@ -88,8 +91,8 @@ static enum loop_barrier warp_barrier(const struct phase *p, const struct loop_s
         return next && next->kind == STMT_WAIT ? BARRIER_NONE : h.needs;
 }
 
-/* ---- what a loop over lanes hands on: to the next such loop of the warp, or to itself where the
- * warp runs it again ---- */
+/* ---- memory that a loop over lanes passes on to the next such loop of the warp, or to itself
+ * where the warp runs it again ---- */
 
 static void find_kept(struct loop_stmt *s, void *found)
 {
@@ -152,7 +155,7 @@ static void set_barriers(struct phase *p, struct loop_block *block)
         }
 }
 
-/* A loop over warps that the block runs again counts as three. */
+/* Counts loops over warps; one that the block runs again counts as three. */
 static void count_warp_loops(struct loop_stmt *s, void *context)
 {
         int *count = context;

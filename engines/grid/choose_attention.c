@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention by blocks of warps (engines/grid/attention_warps.c): the rows of a block, its warps
- * and keys of least predicted time. */
+/* Chooses the schedule of attention by blocks of warps (engines/grid/attention_warps.c): the rows,
+ * warps and keys of a block that have the least predicted time. */
 #include "engines/grid/grid_engine.h"
 #include <math.h>
 
@@ -10,10 +10,11 @@
 #include "engines/grid/attention_warps.h"
 #include "schedule/choose.h"
 
-enum { GROUP = 1, ROW = 2, COLUMN = 3, WARPS = 8 };         /* of a block, at most */
+enum { GROUP = 1, ROW = 2, COLUMN = 3, WARPS = 8 };         /* WARPS is the most warps of a
+                                                             * block. */
 
-/* of the columns, those that blocks of so many rows and keys look at, as far as a band of them
- * is not hidden */
+/* Returns which fraction of the columns the blocks of this tile look at, where a mask hides all but
+ * a band. */
 static double seen(struct band band, const struct attention_tile *t)
 {
         const int64_t all = t->iterations, keys = attention_tile_keys(t);
@@ -30,10 +31,10 @@ static double seen(struct band band, const struct attention_tile *t)
 static struct attention_work work_of(const struct attention *a, struct band band,
                                      const struct attention_tile *t, const struct multiply *m)
 {
-        /* Instructions, as nvcc 13 makes of attention of f16: of a score, more where its share
-         * is not rounded (exp_negative of ir/library); of a sum that is brought to the largest
-         * score; of what a lane has of a row; of a copy; of a result, more where parts are added
-         * up; of a block. */
+        /* Instructions in the code that nvcc 13 makes for attention in f16: for a score, more where
+         * its share is not rounded (exp_negative of ir/library); for a sum that is rescaled; for
+         * what a lane keeps of a row; for a copy; for a result, more where parts are added up; for
+         * a block. */
         enum {
                 OF_SCORE = 9,
                 OF_EXACT = 13,
@@ -86,12 +87,14 @@ static struct attention_work work_of(const struct attention *a, struct band band
         };
 }
 
-/* of few rows: as many warps as have room, and as many parts as are worth a cluster, on
- * multiprocessors that would have nothing to do */
+/* Chooses the schedule for few rows: as many warps as fit, and as many parts as pay for a cluster,
+ * on multiprocessors that would otherwise be idle. */
 static bool choose_rows(const struct attention *a, const struct target *target, struct arena *arena,
                         struct schedule *best)
 {
-        static const double worth = 1.2;        /* predictions are no better than that */
+        /* A cluster must be predicted to be this much faster, because predictions are not more
+         * accurate. */
+        static const double worth = 1.2;
         const struct gpu *g = target_gpu(target);
         const struct type *scores = a->scores->type;
         struct row_attention of = {

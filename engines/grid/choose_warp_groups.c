@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Chooses the schedule of a product by warp-group MMA (engines/grid/contract_warp_groups.c): of all
- * tiles, stages and parts the one of least predicted time (engines/grid/warp_group_cost.c); and,
- * before weights are packed, how many outputs a panel has. */
+ * tiles, stages and parts those of least predicted time (engines/grid/warp_group_cost.c). Before
+ * weights are packed, it also chooses how many outputs a panel has. */
 #include "engines/grid/grid_engine.h"
 #include <math.h>
 
@@ -94,7 +94,9 @@ struct schedule groups_choose(const struct op *op, const struct schedule_machine
                 c.positions *= (double)type_extent(y, d);
         for (int tile = m->positions; tile <= TILE_MOST; tile += m->positions)
                 for (int stages = STAGES_MOST; stages >= STAGES_LEAST;
-                     stages--) /* most stages first: they are preferred at equal cost */
+                     /* The most stages are tried first, so that they are preferred at equal
+                      * cost. */
+                     stages--)
                         for (int parts = 1; parts <= PARTS_MOST; parts *= 2) {
                                 struct schedule_grid s = schedule_of(m, tile, stages, parts);
                                 struct warp_tile t;
@@ -139,8 +141,9 @@ int64_t group_panel(const struct target *target, const struct multiply *m,
                         if (group_tile_shared(&t) <= target_gpu(target)->shared_bytes)
                                 try_tile(&c, &s, &t);
                 }
-                if (c.seconds <= least) {        /* at equal cost the wider panel, with which
-                                                  * positions are read less often */
+                /* At equal cost the wider panel is taken, because then positions are read less
+                 * often. */
+                if (c.seconds <= least) {
                         least = c.seconds;
                         best = width / m->outputs;
                 }

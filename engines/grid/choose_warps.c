@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Chooses the schedule of a product by fragments of warps (engines/grid/contract_warps.c): of all
- * tiles, warps, depths, stages and parts the one of least predicted time
+ * tiles, warps, depths, stages and parts those of least predicted time
  * (engines/grid/warp_cost.c). */
 #include "engines/grid/grid_engine.h"
 #include <limits.h>
@@ -16,21 +16,21 @@
 #include "ir/tensor/packed_multiply.h"
 #include "schedule/choose.h"
 
-/* Bounds of the search. STAGES_GOOD: the stages that are preferred at equal cost; five leave the
- * first blocks of the next launch no room. */
+/* Bounds of the search. STAGES_GOOD is the number of stages that is preferred at equal cost; five
+ * stages leave no room for the first blocks of the next launch. */
 enum { PARTS_MOST = 32, ROW_PANELS_MOST = 16, STAGES_GOOD = 4 };
 
 struct choice {
         const struct op *op;
         const struct target *target;
         const struct multiply *multiply;
-        double groups, positions, panels, channels;       /* channels: those of all offsets of the
-                                                           * window */
+        double groups, positions, panels, channels;       /* The channels of all offsets of the
+                                                           * window. */
         bool windows, cold;
-        double behind;                  /* seconds of a launch that reduces over rows of the
-                                         * results, if it stays a launch; 0: there is none */
-        double pool;                    /* seconds of a launch that reduces over positions of the
-                                         * results, if it stays a launch; 0: there is none */
+        double behind;                  /* The seconds of a launch that reduces over rows of the
+                                         * results, if it stays a launch; 0: there is none. */
+        double pool;                    /* The seconds of a launch that reduces over positions of
+                                         * the results, if it stays a launch; 0: there is none. */
         struct schedule_grid best;
         double judged, seconds, waves;
         int registers;
@@ -179,8 +179,9 @@ static bool has_pool(const struct op *op)
                 reader->region->owner->region == kernel->region);
 }
 
-/* The schedule for few rows: of those whose warps share the words evenly, the one of fewest
- * iterations. False: there are too many rows, or the target has no such multiply. */
+/* Chooses the schedule for few rows: of the schedules whose warps share the words evenly, the one
+ * with the fewest iterations. Returns false where there are too many rows, or the target has no
+ * such multiply. */
 static bool choose_rows(const struct op *op, const struct target *target, struct arena *arena,
                         struct schedule *best)
 {

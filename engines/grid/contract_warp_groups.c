@@ -5,18 +5,21 @@
  * (ir/loop/loop_tiles.h), so that the same word of eight lines lies in eight banks, for the copies
  * that write lines and for the MMA that reads them.
  *
- *      iteration t   wait for its copies, which lanes make; weights that are swizzled in memory already come by bulk copies (`bulk`)
+ *      iteration t   wait for its copies
  *                    start its MMA, and settle all MMA but this, which goes on while
- *                    the copies of iteration t + stages - 2 are started: all warps have settled the MMA that read their stage
+ *                    the copies of iteration t + stages - 2 are started
+ *
+ * All warps have then settled the MMA that read the stage of iteration t + stages - 2. Lanes copy
+ * the operands; weights that are swizzled in memory already come by bulk copies (`bulk`).
  *
  * The sums leave the fragments a few vectors at a time, because shared memory has no room for all
- * beside the stages. */
+ * of them beside the stages. */
 #include "engines/grid/warps.h"
 #include "ir/tensor/packed_multiply.h"
 
 /* ---- what fits ---- */
 
-/* Vectors of a warp's sums that leave their fragments at a time. */
+/* Returns how many vectors of a warp's sums leave their fragments at a time. */
 static int part_of(const struct warp_tile *t)
 {
         int part = t->vectors * t->lanes < GRID_LANES ? t->vectors : GRID_LANES / t->lanes;
@@ -27,15 +30,15 @@ static int part_of(const struct warp_tile *t)
 
 int64_t group_tile_out(const struct warp_tile *t)
 {
-        enum { PAD = 8 };               /* elements that pad a row, so that four rows of a fragment
-                                         * lie in different banks */
+        enum { PAD = 8 };               /* The elements that pad a row, so that four rows of a
+                                         * fragment lie in different banks. */
         return part_of(t) * t->lanes + PAD;
 }
 
 int64_t group_tile_shared(const struct warp_tile *t)
 {
-        enum { ALIGN = 1024 };          /* bytes of eight lines, to which stages are aligned; as
-                                         * much may be lost in front of them */
+        enum { ALIGN = 1024 };          /* The bytes of eight lines, to which stages are aligned; up
+                                         * to as many may be lost before them. */
         const int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + ALIGN;
         if (t->parts > 1)
                 return stages + (t->cluster ? round_up(warp_tile_part(t) * 4, ALIGN) : 0);
@@ -44,16 +47,16 @@ int64_t group_tile_shared(const struct warp_tile *t)
 
 int group_tile_registers(const struct warp_tile *t)
 {
-        enum { PLACES = 64 };           /* registers for subscripts and the epilogue, at least as
-                                         * many as nvcc 13 takes */
+        enum { PLACES = 64 };           /* Registers for subscripts and the epilogue; nvcc 13 needs
+                                         * at most this many. */
         return t->vectors * t->rows * t->lanes / GRID_LANES + PLACES;
 }
 
 bool group_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s,
                    struct warp_tile *t)
 {
-        enum { STAGES = 3 };            /* at least: for the MMA that is started, the one that may
-                                         * still go on, and the copies */
+        enum { STAGES = 3 };            /* The least number of stages: for the MMA that is started,
+                                         * the one that may still be under way, and the copies. */
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         const struct multiply *m = packed_multiply(op, target, SUMS_IN_TILES);
         if (!m || !multiply_by_warp_group(m))
@@ -112,7 +115,7 @@ void groups_add_up(struct warps *w)
                       first = iterations < ahead ? iterations : ahead;
         warps_copy_first(w, first);
         for (int64_t i = first; i < ahead; i++)
-                warps_add(w, STMT_COMMIT, 0);   /* an empty batch, because waits count batches */
+                warps_add(w, STMT_COMMIT, 0);   /* An empty batch, because waits count batches. */
         struct loop_expr *iteration = emit_for(e, "iteration", number(e, 0), number(e, iterations));
         warps_add(w, STMT_WAIT, ahead - 1);
         add_product(w, warps_iteration(w, iteration));

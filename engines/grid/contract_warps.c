@@ -13,21 +13,23 @@
  * The operands of `stages` iterations lie in shared memory (a multistage pipeline): while one
  * iteration is multiplied, those of the next ones are copied, 16 bytes a lane.
  *
- *     x   rows of `depth` channels of a position, copied straight from x (implicit GEMM); if the offsets of a row of the window follow each
- *         other in memory, they count as channels. Zeros stand behind the last position and where a border around x is. A row is padded by
- *         16 bytes, so that eight rows begin in different banks
- *     w   the words of a panel for an iteration, which follow each other in w: weights are packed in the order of the iterations. A
- *         schedule may ask for bulk copies of them (`bulk`)
+ * - x: rows of `depth` channels of a position, copied straight from x (implicit GEMM). If the
+ *   offsets of a row of the window follow each other in memory, they count as channels. Zeros stand
+ *   behind the last position and where a border around x is. A row is padded by 16 bytes, so that
+ *   eight rows begin in different banks.
+ * - w: the words of a panel for an iteration, which follow each other in w, because weights are
+ *   packed in the order of the iterations. A schedule may ask for bulk copies of them (`bulk`).
  *
  * A residual that the epilogue adds to the sums is copied into shared memory as well, behind the
  * operands of the first iterations.
  *
  * If there are fewer tiles than multiprocessors, `parts` blocks share the channels of a tile
  * (split-K). If they can be a cluster, their sums go to distributed shared memory, and each block
- * adds up a share of them, in order, and computes its epilogue. Else the sums go to memory of the
- * kernel's own, and a second phase does both. If a later kernel reduces over rows of the results,
- * the blocks that have all outputs of a tile can be one cluster, too (warps_row_clusters.c); if it
- * reduces over all positions of an image, blocks that have them all do it (warps_pool.c).
+ * adds up a share of them, in order, and computes its epilogue. Otherwise the sums go to memory of
+ * the kernel's own, and a second phase does both. If a later kernel reduces over rows of the
+ * results, the blocks that have all outputs of a tile can be one cluster, too
+ * (warps_row_clusters.c); if it reduces over all positions of an image, blocks that have them all
+ * do it (warps_pool.c).
  *
  * Positions of all images follow each other, so only the last tile may have fewer. Sums leave the
  * fragments 16 positions at a time, through shared memory of the warp; each lane then computes the
@@ -51,17 +53,18 @@ int64_t warps_w_stage(const struct warp_tile *t) { return t->panels * warps_w_pa
 
 int64_t warp_tile_out(const struct warp_tile *t)
 {
-        enum { PAD = 8 };               /* elements that pad a row, so that four rows of a fragment
-                                         * lie in different banks */
+        enum { PAD = 8 };               /* The elements that pad a row, so that four rows of a
+                                         * fragment lie in different banks. */
         return t->warp_group ? group_tile_out(t) : (int64_t)t->vectors * t->lanes + PAD;
 }
 
-enum { SUM_BYTES = 4, PART_ALIGN = 1024 };      /* bytes: a sum; the alignment of what stands behind
-                                                 * a block's sums */
+/* SUM_BYTES is the bytes of a sum; PART_ALIGN is the alignment, in bytes, of what lies behind a
+ * block's sums. */
+enum { SUM_BYTES = 4, PART_ALIGN = 1024 };
 
 int64_t warp_tile_part_row(const struct warp_tile *t)
 {
-        enum { PAD = 8 };               /* elements, as in warp_tile_out */
+        enum { PAD = 8 };               /* The elements that pad a row, as in warp_tile_out. */
         return (int64_t)t->vectors * t->lanes + PAD;
 }
 int64_t warp_tile_part(const struct warp_tile *t)
@@ -71,9 +74,9 @@ int64_t warp_tile_part(const struct warp_tile *t)
 
 int64_t warp_tile_added_row(const struct warp_tile *t)
 {
-        enum { BANKS = 128, HALF = 64 };        /* bytes of all banks, and half of them: lanes read
-                                                 * two rows of a panel at a time, from different
-                                                 * halves */
+        /* The bytes of all banks, and of half of them: lanes read two rows of a panel at a time,
+         * from different halves. */
+        enum { BANKS = 128, HALF = 64 };
         const int64_t width = (int64_t)t->panels * t->vectors * t->lanes;
         return width + (t->added && width * t->added % BANKS == 0 ? HALF / t->added : 0);
 }
@@ -105,7 +108,8 @@ const struct value *warps_added(const struct op *op)
         return NULL;
 }
 
-/* Bytes of an element of the residual, if lanes can copy it in words of COPY_BYTES; else 0. */
+/* Returns the bytes of an element of the residual, if lanes can copy it in words of COPY_BYTES;
+ * otherwise 0. */
 static int added_bytes(const struct op *op, const struct warp_tile *t)
 {
         const struct value *v = warps_added(op);
@@ -135,8 +139,8 @@ int64_t warps_row_length(const struct warp_tile *t) { return round_up(t->length,
 
 int64_t warp_tile_shared(const struct warp_tile *t)
 {
-        enum { ROW_SUMS = 1024 };       /* bytes for each warp, for what the epilogue keeps of a row
-                                         * besides */
+        enum { ROW_SUMS = 1024 };       /* The bytes for each warp that hold what the epilogue keeps
+                                         * of a row besides. */
         int warps = t->warps * t->panels;
         int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes +
                          (t->bulk ? GRID_BULK_BYTES : 0);
@@ -198,8 +202,8 @@ static bool is_row_of_window(const struct op *op)
                dim_is(x->type->dims[x->type->rank - 1], channels) && is_from_memory(op, x);
 }
 
-/* Words of a block of channels, including those of a row of the window where these count as
- * channels. */
+/* Returns the words of a block of channels, including those of a row of the window where these
+ * count as channels. */
 static int64_t inner_words(const struct op *op)
 {
         const struct type *w = op_operand(op, 1)->type;
@@ -231,7 +235,8 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                                  .across = 1 };
         const int64_t panels = type_extent(w, 0) / op_int(op, "groups");
         t->bulk = s->bulk && target_gpu(target)->bulk_copies && panels % t->panels == 0;
-        /* with parts or whole rows another phase adds it, which has other shared memory */
+        /* With parts or whole rows another phase adds the residual, which has other shared
+         * memory. */
         t->added = t->parts > 1 || s->row_clusters ? 0 : added_bytes(op, t);
         if (t->positions > 0)
                 warp_tile_apart(t, target);
@@ -258,7 +263,8 @@ struct loop_stmt *warps_add(struct warps *w, enum loop_stmt_kind kind, int code)
 
 int warps_count(const struct warps *w) { return w->tile.warps * w->tile.panels; }
 
-/* The first position of a warp: warp w has row w % warps of positions, and panel w / warps. */
+/* Returns the first position of a warp: warp w has row w % warps of positions, and panel w /
+ * warps. */
 struct loop_expr *warps_row(struct warps *w, struct loop_expr *warp)
 {
         const struct warp_tile *t = &w->tile;
@@ -335,7 +341,7 @@ struct loop_expr *warps_iteration(struct warps *w, struct loop_expr *i)
 
 /* Starts the copies of the first `count` iterations. On devices with programmatic dependent launch,
  * constant weights are copied in front of all else, because the kernel need not wait for the launch
- * in front to read them: as a batch of its own, which no wait counts. */
+ * in front to read them. They are a batch of their own, which no wait counts. */
 void warps_copy_first(struct warps *w, int64_t count)
 {
         struct emit *e = w->s.e;
@@ -376,8 +382,8 @@ static void add_up(struct warps *w)
                 emit_end(e);
         }
         for (int64_t i = first; i < ahead; i++)
-                warps_add(w, STMT_COMMIT, 0);         /* an empty batch, because waits count batches
-                                                       * / */
+                warps_add(w, STMT_COMMIT, 0);         /* An empty batch, because waits count
+                                                       * batches. */
         warps_add(w, STMT_WAIT, ahead - 1);
         struct loop_expr *iteration = emit_for(e, "iteration", number(e, 0), number(e, iterations)),
                          *of_all = warps_iteration(w, iteration);
@@ -401,12 +407,13 @@ static void add_up(struct warps *w)
         }
         warps_add_product(w, warp, of_all);
         emit_end(e);
-        if (iterations > 1) {           /* there is a next iteration */
+        if (iterations > 1) {           /* Another iteration follows, which needs its operands. */
                 warps_add(w, STMT_COMMIT, 0);
                 warps_add(w, STMT_WAIT, ahead - 1);
         }
         emit_end(e);
-        if (w->added)                   /* no iteration behind the first ones has waited for it */
+        if (w->added)                   /* No iteration behind the first ones has waited for the
+                                         * residual. */
                 warps_add(w, STMT_COMMIT, 0);
         warps_add(w, STMT_WAIT, 0);
 }
@@ -433,9 +440,9 @@ struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element
         return alloc(w, name, element, extent, SPACE_SHARED);
 }
 
-/* Panels of a band: blocks that run at the same time share what they read through L2, so the tiles
- * of a group, `across` by `down`, are numbered in bands of so many tiles side by side that as many
- * tiles as there are multiprocessors read the fewest bytes. */
+/* Returns the panels of a band. Blocks that run at the same time share what they read through L2,
+ * so the tiles of a group, `across` by `down`, are numbered in bands: the width of a band is chosen
+ * such that as many tiles as there are multiprocessors read the fewest bytes. */
 static int64_t band_of(const struct warps *w, int64_t across, int64_t down)
 {
         const struct warp_tile *t = &w->tile;
@@ -454,7 +461,7 @@ static int64_t band_of(const struct warps *w, int64_t across, int64_t down)
         return best;
 }
 
-/* Says which tile a block computes: numbers go over the panels of a band, then over positions,
+/* Computes which tile a block computes: numbers go over the panels of a band, then over positions,
  * bands and groups. If the blocks side by side are a cluster, `block` is the number of the
  * cluster. */
 static void place_block(struct warps *w, struct loop_expr *block)
@@ -508,8 +515,8 @@ static bool move_values_in(struct loop_block *body, int behind)
         if (!last)
                 return false;
         struct loop_block *block = last->body;
-        if (last->for_kind == FOR_GPU_CLUSTER) {          /* the last loop over blocks stands in the
-                                                           * cluster */
+        /* The last loop over blocks stands in the cluster. */
+        if (last->for_kind == FOR_GPU_CLUSTER) {
                 int loops_left = -1 - behind;
                 for (last = block->first; last; last = last->next)
                         loops_left += last->kind == STMT_FOR;
@@ -526,7 +533,7 @@ static bool move_values_in(struct loop_block *body, int behind)
 
 bool warps_move_values_in(struct loop_block *body) { return move_values_in(body, 0); }
 
-/* Opens the loop over the blocks of a cluster: number across * parts + part. */
+/* Opens the loop over the blocks of a cluster, which are numbered across * parts + part. */
 static void open_members(struct warps *w, const char *name)
 {
         const struct warp_tile *t = &w->tile;
@@ -650,10 +657,9 @@ struct kernel_state *warps_prepare(const struct kernel_state *common)
         w->outputs = type_extent(op_result(op)->type, 1) / w->groups * op_int(op, "block");
         w->panel_size = type_elements(wt) / type_extent(wt, 0);
         w->s.panels = type_extent(wt, 0) / w->groups;
-        const int64_t deeper = w->inner * w->tile.group /
-                               (type_extent(wt, wt->rank - 3) *
-                                packed_group(x, wt)); /* offsets of the window that count as
-                                                       * channels */
+        /* The offsets of the window that count as channels. */
+        const int64_t deeper =
+                w->inner * w->tile.group / (type_extent(wt, wt->rank - 3) * packed_group(x, wt));
         if (deeper > 1)
                 w->s.spatial[w->s.spatial_count - 1].window = 1;
         w->iterations = w->blocks * w->inner / w->tile.words;

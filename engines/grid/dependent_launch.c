@@ -2,21 +2,23 @@
 /* dependent_launch: kernels in grid form begin before the launches in front of them have ended
  * (programmatic dependent launch; CUDA C Programming Guide), on targets whose devices have that.
  *
- *     for %b = 0 to 96 gpu_block {                    for %b = 0 to 96 gpu_block {
- *       ..                                              ..                               copies of constants
- *       for %w = 0 to 8 gpu_warp {                      for %w3 = 0 to 8 gpu_warp nowait {
- *         copy %xs[..] = %x[..] of 8                      prefetch %w2[..] 3 of 2048     weights, into registers
- *       }                                               }
- *       ..                                     ->       prefetch %bias[0] 1 of 768       what is small, to L2
- *       for %w = 0 to 8 gpu_warp {                      launch_wait
- *         multiply %acc += .. * %w2[..]                 launch_dependents
- *       ..                                              for %w = 0 to 8 gpu_warp {
- *       store %y[..] = .. + %bias[..]                     copy %xs[..] = %x[..] of 8
+ *     for %b = 0 to 96 gpu_block {               for %b = 0 to 96 gpu_block {
+ *       ..                                         ..
+ *       for %w = 0 to 8 gpu_warp {                 for %w3 = 0 to 8 gpu_warp nowait {
+ *         copy %xs[..] = %x[..] of 8                 prefetch %w2[..] 3 of 2048
+ *       }                                          }
+ *       ..                                  ->     prefetch %bias[0] 1 of 768
+ *       for %w = 0 to 8 gpu_warp {                 launch_wait
+ *         multiply %acc += .. * %w2[..]            launch_dependents
+ *       ..                                         for %w = 0 to 8 gpu_warp {
+ *       store %y[..] = .. + %bias[..]                copy %xs[..] = %x[..] of 8
  *
- * So a launch hides its first instructions and the arrival of its weights. A phase waits in front
- * of its first statement that touches anything but constants, and its threads all wait; a phase
- * that ends has therefore been preceded by the end of all phases in front of it, and nothing but
- * constants is read or written too early. Every phase waits once, in its first loop over blocks.
+ * In front of launch_wait stand copies of constants, prefetches of weights into registers, and
+ * prefetches of small buffers to L2. So a launch hides its first instructions and the arrival of
+ * its weights. A phase waits in front of its first statement that touches anything but constants,
+ * and its threads all wait; a phase that ends has therefore been preceded by the end of all phases
+ * in front of it, and nothing but constants is read or written too early. Every phase waits once,
+ * in its first loop over blocks.
  *
  * A parameter that is read while other launches may write it gets an alias class of its own:
  * `restrict` would let a compiler load it through the read-only cache, in front of the wait. Exact:
@@ -33,12 +35,13 @@ struct launching {
         const struct target *target;
         struct arena *scratch;
         struct loop_function *f;
-        int count;                      /* phases that wait */
+        int count;                      /* The phases that wait. */
 };
 
-/* ---- what is constant ---- */
+/* ---- which parameters are constant ---- */
 
-/* What a parameter of a kernel is in all calls of main. */
+/* What is known of a parameter of a kernel over all calls of main: every argument is constant;
+ * every argument is an input of the model. */
 struct argument {
         const struct loop_function *f;
         const struct loop_buffer *parameter;
@@ -105,7 +108,7 @@ static bool touches(const struct launching *l, const struct loop_stmt *s)
         return t.found;
 }
 
-/* ---- weights that come into registers ---- */
+/* ---- weights that are prefetched into registers ---- */
 
 /* A product of one row whose weights every block reads once: the loop over warps around it, and the
  * product. */
@@ -128,7 +131,7 @@ static bool find_row_product(const struct launching *l, struct loop_stmt *first,
         return false;
 }
 
-/* A copy of a variable for the loop in front of the wait, and of what was made of it. */
+/* A variable, and its copy for the loop in front of the wait. */
 struct twin { const struct loop_variable *of; struct loop_variable *variable; struct twin *next; };
 
 static struct loop_variable *twin_of(const struct twin *twins, const struct loop_variable *v)
@@ -163,8 +166,8 @@ static struct loop_expr *copy_for_twins(const struct launching *l, struct twin *
         return copy;
 }
 
-/* A loop over warps that prefetches what each warp's product reads of its weights, behind the lets
- * that say where they are. */
+/* Writes a loop over warps that prefetches what each warp's product reads of its weights, behind
+ * copies of the lets that say where they are. */
 static void prefetch_weights(const struct launching *l, struct loop_block *block,
                              const struct row_product *r)
 {
@@ -191,7 +194,7 @@ static void prefetch_weights(const struct launching *l, struct loop_block *block
         product->tiles.prefetched = true;
 }
 
-/* ---- what comes to L2 ---- */
+/* ---- buffers that are prefetched to L2 ---- */
 
 struct prefetching {
         const struct launching *l;
@@ -200,10 +203,10 @@ struct prefetching {
         int count;
 };
 
-/* A buffer that is loaded or copied behind the wait: a constant, of at most as many bytes as the
- * cost model lets through, or an input of the model. An input need not be there yet: what is
- * written later is seen in L2 all the same. Weights that are copied are not among them: their
- * copies stand in front of the wait, or a prefetch gained nothing. */
+/* Prefetches a buffer that is loaded or copied behind the wait: a constant of at most as many bytes
+ * as the cost model permits, or an input of the model. An input need not be there yet: what is
+ * written later is seen in L2 all the same. Weights that are copied are left out: their copies
+ * stand in front of the wait, or a prefetch gained nothing. */
 static void prefetch_buffer(struct prefetching *p, struct loop_buffer *b, bool is_copied)
 {
         b = b ? loop_buffer_root(b, NULL) : NULL;
@@ -272,7 +275,7 @@ static void wait_in_block(struct launching *l, struct loop_block *body)
 static void wait_in_phase(struct launching *l, struct loop_stmt *phase)
 {
         struct loop_stmt *block = phase;
-        if (!grid_lanes(phase->body))   /* it does nothing, and is not launched */
+        if (!grid_lanes(phase->body))   /* The phase does nothing, and is not launched. */
                 return;
         if (phase->for_kind == FOR_GPU_CLUSTER)
                 for (block = phase->body->first;

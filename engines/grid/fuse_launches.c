@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuse_launches: what a kernel of one block makes for one other kernel, each block of that makes
- * for itself. A launch takes longer than the block.
+/* fuse_launches: what a kernel of one block computes for one other kernel, each block of that
+ * kernel computes for itself. A launch takes longer than the block.
  *
  *     kernel @norm(%x, %y) {                         kernel @product(%x, %w, %z) {
  *       for %block = 0 to 1 gpu_block {                for %b = 0 to 288 gpu_block {
@@ -19,10 +19,11 @@
  *       call @norm(@a, @t)
  *       call @product(@t, @weights, @c)
  *
- * The reader copies all of what it reads of that as it lies, and nothing else. Of elements that
- * blocks of lanes make its warps make some each, as long as they are few. Blocks of a later wave
- * make it again; where there are so many waves that this takes longer than the launch, blocks that
- * copy nothing else become iterations of those of one wave:
+ * The reader must copy all that it reads of the buffer unchanged, and do nothing else in that loop.
+ * The maker may also be a kernel of few elements, one per lane of its blocks: then the reader's
+ * warps share these elements. Blocks of a later wave compute the buffer again; where there are so
+ * many waves that this takes longer than the launch, and the loop does nothing but copy, the blocks
+ * become iterations of the blocks of one wave:
  *
  *       for %block = 0 to 1257 gpu_block {
  *         ...
@@ -30,9 +31,9 @@
  *           let %b : index = %block * 5 + %iteration
  *           if %b < 6283 {
  *
- * Kernels of rows go on in the clusters that have these (fuse_launches_rows.c); what is small
- * and stands alone is done beside something else (fuse_launches_apart.c). Exact to the bit:
- * nothing is computed otherwise. */
+ * Kernels of rows continue in the clusters that have these rows (fuse_launches_rows.c); a small
+ * independent kernel runs beside another one (fuse_launches_apart.c). Exact to the bit: every value
+ * is computed as before. */
 #include "engines/grid/fuse_launches.h"
 
 #include <string.h>
@@ -42,7 +43,7 @@
 #include "ir/loop/loop_vector.h"
 #include "ir/lower/lower_emit.h"
 
-/* ---- who makes, who reads ---- */
+/* ---- maker and reader ---- */
 
 const struct loop_stmt *launches_phase(const struct loop_function *f)
 {
@@ -58,7 +59,8 @@ bool launches_is_warps(const struct loop_stmt *s)
         return s && s->kind == STMT_FOR && s->for_kind == FOR_GPU_WARP;
 }
 
-/* elements, of a lane each, that few lanes can make one after the other */
+/* Does each lane of these blocks compute one element, and are they few enough for fewer lanes to
+ * compute them one after the other? */
 static bool is_of_lanes(const struct loop_stmt *phase, const struct loop_stmt *warps)
 {
         const struct loop_stmt *lanes = warps->body->first;
@@ -67,7 +69,8 @@ static bool is_of_lanes(const struct loop_stmt *phase, const struct loop_stmt *w
                grid_iterations_can(lanes->body);
 }
 
-/* its result; NULL: it is no block of one warp that has one, and no few elements */
+/* Returns the only result of a kernel of one block with one warp, or of few elements; NULL where
+ * the kernel is neither. */
 static struct loop_buffer *made_by(const struct loop_function *f)
 {
         const struct loop_stmt *phase = launches_phase(f),
@@ -86,11 +89,11 @@ static struct loop_buffer *made_by(const struct loop_function *f)
 }
 
 struct reading {
-        const struct loop_buffer *x;    /* that is read */
-        struct loop_buffer *xs;         /* that it is copied into */
-        int copies, others;             /* statements that copy it as it lies; all that touch it, or
-                                         * copy others */
-        bool more;                      /* a loop over warps does more than copy */
+        const struct loop_buffer *x;    /* The buffer that is read. */
+        struct loop_buffer *xs;         /* The shared memory that it is copied into. */
+        int copies, others;             /* The statements that copy it unchanged, and all other
+                                         * statements that touch it or copy other buffers. */
+        bool more;                      /* A loop over warps does more than copy. */
 };
 
 static void count_use(struct loop_expr *e, void *context)
@@ -114,8 +117,8 @@ static void count_copy(struct loop_stmt *s, void *context)
         r->more |= !copy && s->kind != STMT_FOR && s->kind != STMT_IF && s->kind != STMT_LET;
 }
 
-/* the loop over warps of the reader that does nothing but copy x as it lies, with a commit and a
- * wait behind it; NULL: it reads x otherwise */
+/* Finds the loop over warps of the reader that only copies x unchanged, with a commit and a wait
+ * behind it. Returns NULL where the reader reads x in any other way. */
 static struct loop_stmt *copies_of(const struct loop_function *reader, const struct loop_buffer *x,
                                    struct loop_buffer **xs)
 {
@@ -147,18 +150,19 @@ static void find_copy(struct loop_stmt *s, void *found)
         *(bool *)found |= s->kind == STMT_COPY || s->kind == STMT_COMMIT || s->kind == STMT_WAIT;
 }
 
-/* Can what stands behind the reader's copies be done again and again? */
+/* Can the statements behind the reader's copies be repeated? */
 static bool repeats(const struct loop_stmt *copies)
 {
-        /* commit and wait */
+        /* Skips the commit and the wait. */
         struct loop_block behind = { .first = copies->next->next->next };
         bool found = false;
         loop_block_walk(&behind, find_copy, NULL, &found);
         return !found;
 }
 
-/* A launch less, for which all waves of the reader's blocks make it again: how many of its
- * blocks are one's iterations, so that this pays. 0: it does not */
+/* Returns how many of the reader's blocks become iterations of one block so that the fusion pays:
+ * it saves a launch, but every wave of the reader's blocks repeats the maker's work. 0: it does not
+ * pay. */
 static int64_t iterations_of(const struct launches *a, const struct loop_function *maker,
                              const struct loop_function *reader, const struct loop_stmt *copies)
 {
@@ -167,13 +171,13 @@ static int64_t iterations_of(const struct launches *a, const struct loop_functio
                                read = grid_cost_of(a->target, reader, reader->body->first, a->cold);
         if (read.waves * (made.seconds - g->launch) < made.seconds)
                 return 1;
-        /* of both a compiler makes code of more registers */
+        /* The fused code of both kernels needs more registers, so fewer blocks are resident. */
         const int64_t resident = read.resident > 1 ? read.resident / 2 : read.resident;
         return repeats(copies) && resident ? divide_up(read.blocks, resident * g->multiprocessors)
                                            : 0;
 }
 
-/* ---- both as one ---- */
+/* ---- the joined kernel ---- */
 
 int launches_argument(const struct loop_function *f, const struct loop_buffer *parameter)
 {
@@ -183,8 +187,8 @@ int launches_argument(const struct loop_function *f, const struct loop_buffer *p
         return i;
 }
 
-/* the only block and warp of the maker, which are the reader's first (NULL: there are several);
- * where its result goes */
+/* Variables and buffers to substitute: the only block and warp of the maker become the reader's
+ * first (NULL: there are several), and its result goes to `to`. */
 struct moving {
         struct arena *arena;
         const struct loop_variable *block, *warp;
@@ -209,7 +213,7 @@ static void move_stmt(struct loop_stmt *s, void *context)
                 s->buffer = m->to;
 }
 
-/* in front of a number that was given here */
+/* Returns the length of a name without the number that loop_function_rename has appended. */
 static int stem(const char *name)
 {
         int length = (int)strlen(name), end = length;
@@ -251,8 +255,8 @@ void launches_parameters(struct arena *arena, const struct loop_function *maker,
         }
 }
 
-/* So many blocks become one's iterations: all that stands in them, but memory and the warps that
- * make x. */
+/* Makes so many blocks the iterations of one block, all statements but the allocations and the
+ * warps that compute x. */
 static void take_turns(struct arena *arena, struct loop_stmt *phase, const struct loop_stmt *makes,
                        int64_t iterations)
 {
@@ -302,8 +306,8 @@ static struct loop_stmt *let(struct arena *arena, struct loop_block *block, stru
         return s;
 }
 
-/* All warps of the maker, in iterations of the reader's: elements of a lane, all computed before
- * it stores any. */
+/* Distributes all warps of the maker over iterations of the reader's warps. A lane computes all its
+ * elements before it stores any. */
 static void share_elements(struct arena *arena, const struct loop_stmt *block,
                            const struct loop_stmt *warps, struct loop_stmt *reader)
 {
@@ -361,7 +365,7 @@ static struct loop_function *join(struct launches *a, const struct loop_function
         } else {
                 share_elements(arena, block, warps, copies);
         }
-        copies->next = copies->next->next->next;        /* behind commit and wait */
+        copies->next = copies->next->next->next;        /* Skips the commit and the wait. */
         if (!copies->next)
                 phase->body->end = &copies->next;
         if (iterations > 1)
@@ -420,7 +424,7 @@ static void count_load(struct loop_expr *e, void *context)
         u->count += e->buffer && loop_buffer_root(e->buffer, NULL) == u->buffer;
 }
 
-/* does the call write what the other one reads? */
+/* Does the call write a buffer that the other one reads? */
 static bool writes(const struct loop_stmt *call, const struct loop_stmt *other)
 {
         for (int i = 0; i < call->function->buffer_count; i++)

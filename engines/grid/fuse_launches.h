@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside fuse_launches: two calls become one, of a kernel that does what both did.
- * fuse_launches.c: each block of the reader makes what the maker made; fuse_launches_rows.c: the
- * maker's clusters do what the reader does with their rows; fuse_launches_apart.c: some blocks
- * do one thing, some another. */
+/* Inside fuse_launches: two calls become one, of a kernel that does what both did. In
+ * fuse_launches.c each block of the reader computes what the maker computed; in
+ * fuse_launches_rows.c the maker's clusters do the reader's work on their rows; in
+ * fuse_launches_apart.c some blocks do the work of one kernel, some that of another. */
 #ifndef ENGINES_GRID_FUSE_LAUNCHES_H
 #define ENGINES_GRID_FUSE_LAUNCHES_H
 
 #include "passes/pass.h"
 
 struct launches;
-/* the kernel of both, where the maker makes y and the reader reads it as x; NULL: there is none */
+/* Returns the kernel that does the work of both, where the maker writes y and the reader reads it
+ * as x; NULL where there is none. */
 typedef struct loop_function *(*launches_join)(struct launches *a,
                                                const struct loop_function *maker,
                                                const struct loop_buffer *y,
                                                const struct loop_function *reader,
                                                const struct loop_buffer *x);
 
-/* a kernel that makes it, one that reads it, and what both have become */
+/* A maker, a reader, and the kernel that both became by `join`. */
 struct launches_pair {
         const struct loop_function *maker, *reader;
         launches_join join;
@@ -33,46 +34,48 @@ struct launches {
 
 /* ---- fuse_launches.c ---- */
 
-/* the only phase of a kernel that cannot fail; NULL: there are others, or it is of clusters */
+/* launches_phase returns the only phase of a kernel that cannot fail; NULL where there are others,
+ * or where it is a loop over clusters. */
 const struct loop_stmt *launches_phase(const struct loop_function *f);
 bool launches_is_warps(const struct loop_stmt *s);
-/* which parameter it is */
+/* Returns the number of the kernel's parameter. */
 int launches_argument(const struct loop_function *f, const struct loop_buffer *parameter);
-/* What `how` makes of both, once for all calls. */
+/* Returns what `how` makes of both kernels, and remembers it for all calls. */
 struct loop_function *launches_joined(struct launches *a, const struct loop_function *maker,
                                       const struct loop_buffer *y,
                                       const struct loop_function *reader,
                                       const struct loop_buffer *x, launches_join how);
-/* f gets parameters of both but for `made` (NULL: that stays) and `read`, the maker's in front;
- * none is in place of another one: other blocks still read it. Where both come from, and what
- * they do. */
+/* launches_parameters gives f the parameters of both kernels without `made` (NULL: that stays) and
+ * `read`, the maker's in front. No parameter is in place of another one, because other blocks still
+ * read it. launches_describe sets the names and descriptions of what f comes from and does. */
 void launches_parameters(struct arena *arena, const struct loop_function *maker,
                          const struct loop_buffer *made, struct loop_function *f,
                          const struct loop_buffer *read);
 void launches_describe(struct arena *arena, const struct loop_function *maker,
                        const struct loop_function *reader, struct loop_function *f);
-/* the call behind `maker` that reads what it makes, until which nothing else happens to what it
- * reads; as argument number *at */
+/* Returns the call behind `maker` that reads what it makes, as argument number *at. No call in
+ * between may write what the maker reads. */
 struct loop_stmt *launches_reader(const struct loop_stmt *maker, const struct loop_buffer *made,
                                   int *at);
-/* the reader's call becomes one of f, without those arguments; made_at -1: with all of the
- * maker's */
+/* Replaces the reader's call by a call of f, without those two arguments; made_at -1: with all
+ * arguments of the maker. */
 void launches_call(struct launches *a, const struct loop_stmt *maker, int made_at,
                    struct loop_stmt *reader, int read_at, struct loop_function *f);
 bool launches_has_offsets(const struct loop_stmt *call);
 bool launches_has_views(const struct loop_program *p, const struct loop_buffer *b);
-/* how often main names it, or a view of it */
+/* launches_uses counts how often main names a buffer, or a view of it. */
 int launches_uses(const struct loop_program *p, const struct loop_buffer *b);
 void launches_drop(struct loop_program *p, const struct loop_buffer *b);
 
 /* ---- fuse_launches_rows.c ---- */
 
-/* Does the call's kernel do now what the one behind it did? Then that one's call does both. */
+/* Does the kernel of `maker` now also do the work of the reader behind it? Then one call has
+ * replaced both. */
 bool launches_rows(struct launches *a, const struct loop_stmt *maker);
 
 /* ---- fuse_launches_apart.c ---- */
 
-/* Does the call now do what another one did behind it, which is gone? */
+/* Does `earlier` now also do the work of a later call, which has been removed? */
 bool launches_apart(struct launches *a, struct loop_stmt *earlier);
 
 #endif

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* fuse_launches, apart: of two kernels that know nothing of each other, one small enough for all of
- * its blocks to run at once, become one, whose last blocks do what the small one did.
+/* fuse_launches, apart: two kernels that do not depend on each other become one, where one of them
+ * is so small that all of its blocks run at once. The last blocks do the small kernel's work.
  *
- *     kernel @large(%x, %y) {                        kernel @both(%a, %b, %x, %y) {
- *       for %block = 0 to 768 gpu_block {              for %block = 0 to 769 gpu_block {
- *         for %warp = 0 to 4 gpu_warp {                  for %warp = 0 to 4 gpu_warp {
- *           ... store %y[..] = ..                          if %block < 768 {
- *     kernel @small(%a, %b) {                   ->           ... store %y[..] = ..
- *       for %block = 0 to 4 gpu_block {                    } else {
- *         for %warp = 0 to 1 gpu_warp {                      let %number : index = (%block - 768) * 4 + %warp
- *           ... store %b[..] = ..                            ... store %b[..] = ..
+ *     kernel @large(%x, %y) {                  kernel @both(%a, %b, %x, %y) {
+ *       for %block = 0 to 768 gpu_block {        for %block = 0 to 769 gpu_block {
+ *         for %warp = 0 to 4 gpu_warp {            for %warp = 0 to 4 gpu_warp {
+ *           ... store %y[..] = ..                    if %block < 768 {
+ *     kernel @small(%a, %b) {             ->           ... store %y[..] = ..
+ *       for %block = 0 to 4 gpu_block {              } else {
+ *         for %warp = 0 to 1 gpu_warp {                let %number = (%block - 768) * 4 + %warp
+ *           ... store %b[..] = ..                      ... store %b[..] = ..
  *
- * The call of both stands where the earlier one stood: nothing between them makes what the later
- * one reads, or touches what it makes. */
+ * The call of both stands where the earlier one stood: nothing between the two calls writes what
+ * the later one reads, or touches what it writes. */
 #include "ir/loop/loop_grid.h"
 #include "ir/loop/loop_vector.h"
 #include "ir/lower/lower_emit.h"
 #include "engines/grid/fuse_launches.h"
 
-enum { NEAR = 16, MOST = 8 };           /* calls that are looked at behind one; kernels that become
-                                         * one */
+/* NEAR is how many calls behind one are looked at; MOST is how many kernels become one. */
+enum { NEAR = 16, MOST = 8 };
 
-/* the only loop over warps of a kernel whose blocks do nothing else; NULL: they do */
+/* Returns the only loop over warps of a kernel whose blocks do nothing else; NULL where they do. */
 static struct loop_stmt *warps_of(const struct loop_function *f)
 {
         const struct loop_stmt *phase =
@@ -43,7 +43,7 @@ static struct loop_function *join(struct launches *a, const struct loop_function
                                   const struct loop_buffer *y, const struct loop_function *earlier,
                                   const struct loop_buffer *x);
 
-/* how many kernels it was */
+/* Returns how many kernels f was joined from. */
 static int kernels_in(const struct launches *a, const struct loop_function *f)
 {
         for (int i = 0; i < a->pair_count; i++)
@@ -52,7 +52,7 @@ static int kernels_in(const struct launches *a, const struct loop_function *f)
         return 1;
 }
 
-/* ---- both as one ---- */
+/* ---- the joined kernel ---- */
 
 static struct loop_expr *op(struct arena *arena, enum loop_opcode code, struct loop_expr *a,
                             int64_t b)
@@ -69,7 +69,8 @@ static void let(struct arena *arena, struct loop_block *block, struct loop_varia
         s->a = value;
 }
 
-/* what the small one's warps did, in blocks of the large one's warps from `first` on */
+/* Writes the work of the small kernel's warps into blocks of the large kernel, from block `first`
+ * on. */
 static void put_small(struct arena *arena, const struct loop_function *small,
                       const struct loop_stmt *block, const struct loop_stmt *warps, int64_t first,
                       struct loop_block *out)
@@ -129,9 +130,9 @@ static struct loop_function *join(struct launches *a, const struct loop_function
         return f;
 }
 
-/* ---- who ---- */
+/* ---- which calls ---- */
 
-/* something that the call writes */
+/* Does `other` touch a buffer that the call writes? */
 static bool touches(const struct loop_stmt *call, const struct loop_stmt *other)
 {
         for (int i = 0; i < call->function->buffer_count; i++)
@@ -143,13 +144,13 @@ static bool touches(const struct loop_stmt *call, const struct loop_stmt *other)
         return false;
 }
 
-/* May the call stand in front of the other one as well? */
+/* May the two calls change places? */
 static bool may_pass(const struct loop_stmt *call, const struct loop_stmt *other)
 {
         return !touches(other, call) && !touches(call, other);
 }
 
-/* where the call behind this one stands that becomes one with it; NULL: none does */
+/* Finds the place of a later call that can be joined with this one; NULL where there is none. */
 static struct loop_stmt **find_other(const struct launches *a, struct loop_stmt *earlier)
 {
         struct loop_stmt **at = &earlier->next;

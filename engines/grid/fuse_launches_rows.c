@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fuse_launches, rows: where clusters of blocks have whole rows of a product
- * (engines/grid/warps_row_clusters.c), a kernel that has a warp for each of them, as those of norms
- * have (grid_rows.c), goes on where the product's warps store them.
+ * (engines/grid/warps_row_clusters.c), a kernel that has a warp for each of these rows
+ * (grid_rows.c; norms, for instance) continues where the product's warps store them.
  *
  *     kernel @product(.., %y) {                      kernel @both(.., %b, %z) {
  *       for %tile = 0 to 8 gpu_cluster {               for %tile = 0 to 8 gpu_cluster {
@@ -21,7 +21,8 @@
  *           ... %sum + %y[%i * 768 + %k]
  *           store %z[%i * 768 + %k] = ..
  *
- * All that it reads of the product is its row. Rows that others read, too, are stored as before. */
+ * A warp of the later kernel may read only its own row of the product. Rows that other kernels
+ * read, too, are still stored. */
 #include "engines/grid/fuse_launches.h"
 
 #include <string.h>
@@ -33,7 +34,8 @@
 
 /* ---- places of rows ---- */
 
-/* sum = row * length + within, where is_row knows the row; false: it is something else */
+/* Splits a sum into row * length + within, where is_row recognizes the row. Returns false where the
+ * sum has another form. */
 struct place {
         struct arena *arena;
         int64_t length;
@@ -69,10 +71,11 @@ static bool split_place(struct arena *arena, struct loop_expr *at, int64_t lengt
 /* ---- rows that clusters store ---- */
 
 struct row_store {
-        struct loop_block *block;       /* that the loop over lanes ends which stores a row */
-        struct loop_stmt **at;          /* where that loop is */
-        struct loop_buffer *taken;      /* the row, in the warp's memory */
-        const struct loop_expr *line;   /* its number */
+        struct loop_block *block;       /* The block that ends with the loop over lanes which stores
+                                         * a row. */
+        struct loop_stmt **at;          /* Where that loop stands. */
+        struct loop_buffer *taken;      /* The row, in the warp's memory. */
+        const struct loop_expr *line;   /* The number of the row. */
         int64_t length;
 };
 
@@ -100,7 +103,7 @@ static struct touching touches(struct loop_block *block, const struct loop_buffe
         return t;
 }
 
-/* the store that a loop over lanes ends in */
+/* Returns the store that the loop over lanes ends with. */
 static const struct loop_stmt *store_of(const struct loop_stmt *lanes)
 {
         const struct loop_stmt *s = lanes;
@@ -142,7 +145,8 @@ static bool find_store(struct arena *arena, struct loop_block *block, const stru
         return false;
 }
 
-/* the rows of y that the last blocks of f's clusters store, and that nothing else does */
+/* Finds the rows of y that the last blocks of f's clusters store, and that no other statement
+ * touches. */
 static bool find_rows(struct arena *arena, const struct loop_function *f,
                       const struct loop_buffer *y, struct row_store *r)
 {
@@ -157,17 +161,18 @@ static bool find_rows(struct arena *arena, const struct loop_function *f,
                find_store(arena, blocks->body, y, r);
 }
 
-/* ---- who goes on with them ---- */
+/* ---- the kernel that continues with them ---- */
 
 struct follower {
         struct arena *arena;
         struct loop_stmt *warps;
-        struct loop_stmt *at;           /* says which row a warp has */
+        struct loop_stmt *at;           /* The let that says which row a warp has. */
         const struct loop_buffer *x;
         int64_t length;
         struct loop_bounds *bounds;
-        struct loop_buffer *taken;      /* read instead of x; NULL: it is only looked at */
-        bool other;                     /* something else is read of x than the row */
+        struct loop_buffer *taken;      /* The buffer that is read instead of x; NULL: the kernel is
+                                         * only examined. */
+        bool other;                     /* The kernel reads something else of x than its row. */
 };
 
 static bool is_variable(const struct loop_expr *e, const struct loop_variable *v)
@@ -175,7 +180,7 @@ static bool is_variable(const struct loop_expr *e, const struct loop_variable *v
         return e->op == LOOP_VARIABLE && e->variable == v;
 }
 
-/* is it block * warps + warp? */
+/* Is the expression block * warps + warp? */
 static bool is_number(const struct loop_expr *e, const struct loop_stmt *block,
                       const struct loop_stmt *warps)
 {
@@ -234,7 +239,7 @@ static void find_name(struct loop_stmt *s, void *context)
                     is_variable(s->a, n->w->at->variable);
 }
 
-/* is the variable the row's number, or another name of it? */
+/* Is the variable the row's number, or another name of it? */
 static bool is_row(const struct follower *w, const struct loop_variable *v)
 {
         struct naming n = { .w = w, .variable = v };
@@ -263,7 +268,7 @@ static void read_row(struct loop_expr *e, void *context)
 
 static void read_rows(struct follower *w, struct loop_block *block);
 
-/* where a condition bounds the column */
+/* Handles a condition that bounds the column. */
 static void read_there(struct follower *w, const struct loop_stmt *s)
 {
         int64_t end;
@@ -296,7 +301,7 @@ static void read_rows(struct follower *w, struct loop_block *block)
         }
 }
 
-/* ---- both as one ---- */
+/* ---- the joined kernel ---- */
 
 static bool fits(const struct launches *a, const struct loop_function *f)
 {
@@ -304,7 +309,7 @@ static bool fits(const struct launches *a, const struct loop_function *f)
         return cost.shared <= target_gpu(a->target)->shared_bytes && cost.resident > 0;
 }
 
-/* what is said of both, in front of the product's schedule */
+/* Describes both kernels, in front of the product's schedule. */
 static void describe(struct arena *arena, const struct loop_function *maker,
                      const struct loop_function *reader, struct loop_function *f)
 {
@@ -361,7 +366,8 @@ static struct loop_function *join_alone(struct launches *a, const struct loop_fu
         return join(a, maker, y, reader, x, false);
 }
 
-/* rows of the reader's argument number at, which no other argument of it is */
+/* Does the reader read argument number `at` by rows, and no other argument that is the same
+ * buffer? */
 static bool reads_rows(struct arena *arena, const struct loop_stmt *reader, int at,
                        const struct loop_buffer *y, int64_t length)
 {

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* grid: kernels in grid form (ir/loop/loop_grid.h), for targets that run them so: a lane for each
- * iteration.
+/* grid: brings kernels into grid form (ir/loop/loop_grid.h), for targets that run it: each
+ * iteration gets a lane.
  *
- *     for %c = 0 to 8 {                              for %b = 0 to 49 gpu_block {
- *       let %bias : f32 = %b[%c]                       for %w = 0 to 4 gpu_warp {
- *       for %i = 0 to 784 {                              for %l = 0 to 32 gpu_lane {
- *         store %y[%c * 784 + %i] = ..                     let %at : index = (%b * 4 + %w) * 32 + %l
- *       }                                        ->        let %c : index = %at / 784
- *     }                                                    let %bias : f32 = %b[%c]
- *                                                          let %i : index = %at % 784
- *                                                          store %y[%c * 784 + %i] = ..
- *                                                        }
- *                                                      }
- *                                                    }
+ *     for %c = 0 to 8 {                        for %b = 0 to 49 gpu_block {
+ *       let %bias : f32 = %b[%c]                 for %w = 0 to 4 gpu_warp {
+ *       for %i = 0 to 784 {                        for %l = 0 to 32 gpu_lane {
+ *         store %y[%c * 784 + %i] = ..               let %at = (%b * 4 + %w) * 32 + %l
+ *       }                                  ->        let %c : index = %at / 784
+ *     }                                              let %bias : f32 = %b[%c]
+ *                                                    let %i : index = %at % 784
+ *                                                    store %y[%c * 784 + %i] = ..
+ *                                                  }
+ *                                                }
+ *                                              }
  *
- * Loops that are perfectly nested, but for values and checks between them, and proved independent
- * (independence.c) become one; neighbours in the innermost are neighbours among lanes, and where
- * there are many, a lane has a word of them (grid_side.c), or several (grid_iterations.c). Each
- * loop of a kernel is a phase of its own. What has no such loop runs in one lane, as it stands; so
- * does what shares a variable or memory on the stack. Rows are for warps (grid_rows.c). A value
- * that loads nothing which the kernel writes is computed in each phase that reads it.
+ * Loops that are perfectly nested, apart from values and checks between them, and proved
+ * independent (independence.c) become one. Neighbouring iterations of the innermost loop get
+ * neighbouring lanes; where there are many, a lane has a word of them (grid_side.c), or several
+ * (grid_iterations.c). Each loop of a kernel is a phase of its own. A statement without such a loop
+ * runs in one lane, unchanged; so do statements that share a variable or memory on the stack.
+ * Reductions over rows get a warp each (grid_rows.c). A value that loads nothing which the kernel
+ * writes is computed in each phase that reads it.
  *
- * Exact to the bit, but for sums along rows: every element is computed as before, by one lane. A
- * fail is recorded, and other lanes go on; what is checked before a loop each lane of the loop
- * checks, so that no launch does that alone; a kernel that fails with two codes keeps its order,
- * in one lane. */
+ * Exact to the bit, except for sums along rows: every element is computed as before, by one lane. A
+ * fail is recorded, and other lanes go on. Each lane of a loop repeats the checks that stand before
+ * the loop, so that no launch is needed for them. A kernel that fails with two codes runs in one
+ * lane, which keeps their order. */
 #include "base/size.h"
 #include "engines/grid/grid_iterations.h"
 #include "engines/grid/grid_rows.h"
@@ -33,10 +34,11 @@
 #include "passes/vectorize/independence.h"
 #include "passes/vectorize/vectorize.h"
 
-enum { WARPS = 4 };                     /* of a block, where there are enough for all
-                                         * multiprocessors */
+enum { WARPS = 4 };                     /* The warps of a block, where there are enough of them for
+                                         * all multiprocessors. */
 
-/* statements of the kernel that go together: from `first` to `last`, whatever stands between */
+/* Statements of the kernel that must run in one phase: from `first` to `last`, with all between
+ * them. */
 struct group { int first, last; };
 
 struct mapping {
@@ -47,11 +49,13 @@ struct mapping {
         const struct gpu *gpu;
         const struct map *averages;
         bool exact;
-        struct loop_stmt **stmts;       /* of the kernel's body, values to copy left out */
-        struct loop_stmt **values;      /* those, in order */
+        struct loop_stmt **stmts;       /* The statements of the kernel's body, without the values
+                                         * that are copied. */
+        struct loop_stmt **values;      /* The values that are copied, in order. */
         int count, value_count;
-        bool ordered;                   /* which fail comes first matters */
-        struct loop_block checks;       /* not yet done; the lanes of the next phase may */
+        bool ordered;                   /* It matters which fail comes first. */
+        struct loop_block checks;       /* Checks that no phase has done yet; the lanes of the next
+                                         * phase may do them. */
         struct loop_block *out;
 };
 
@@ -140,7 +144,7 @@ static void rename_use(struct loop_expr *e, void *context)
                 e->variable = r->to;
 }
 
-/* those that the block uses, before it, each in a variable of its own */
+/* Puts copies of the values that the block uses in front of it, each in a variable of its own. */
 static void put_values(struct mapping *m, struct loop_block *block)
 {
         struct arena *arena = m->p->arena;
@@ -189,8 +193,8 @@ static struct loop_expr *counter(struct mapping *m, const struct loop_stmt *loop
                                        : loop_use(m->p->arena, loop->variable);
 }
 
-/* the number of the iteration that a lane does; of its `iterations`, the one that `iteration`
- * says (NULL: it has one) */
+/* Returns the number of the iteration that a lane does; of its `iterations`, the one that
+ * `iteration` counts (NULL: it has one). */
 static struct loop_expr *number_of(struct mapping *m, const struct loop_stmt *block,
                                    const struct loop_stmt *warp, const struct loop_stmt *lane,
                                    struct loop_variable *iteration, int64_t iterations)
@@ -205,7 +209,7 @@ static struct loop_expr *number_of(struct mapping *m, const struct loop_stmt *bl
         return loop_op(arena, LOOP_ADD, op(m, LOOP_MUL, first, GRID_LANES), counter(m, lane), NULL);
 }
 
-/* checks that no lanes did, a phase of their own */
+/* Writes checks that no lanes have done as a phase of their own. */
 static void put_serial(struct mapping *m, struct loop_block *body);
 
 static void put_checks(struct mapping *m)
@@ -217,7 +221,7 @@ static void put_checks(struct mapping *m)
                 put_serial(m, checks);
 }
 
-/* in one warp, where it is a row, or one lane */
+/* Writes statements that run in one lane or, where they are a row, in one warp. */
 static void put_serial(struct mapping *m, struct loop_block *body)
 {
         put_checks(m);
@@ -239,15 +243,15 @@ static int64_t trip(const struct loop_stmt *s)
         return (to - from + s->step - 1) / s->step;
 }
 
-/* if something { fail }: who does it again finds the same */
+/* Is s a condition around a fail? Every lane that repeats it finds the same. */
 static bool is_check(const struct loop_stmt *s)
 {
         return s->kind == STMT_IF && !s->other && s->body->first &&
                s->body->first->kind == STMT_FAIL && !s->body->first->next;
 }
 
-/* the loop that is all of a body but for values and checks that stand before it; NULL: it holds
- * more */
+/* Returns the loop that ends the body of another one, behind values and checks only; NULL where the
+ * body holds more. */
 static struct loop_stmt *inner_loop(const struct loop_stmt *loop)
 {
         struct loop_stmt *s = loop->body->first;
@@ -256,8 +260,8 @@ static struct loop_stmt *inner_loop(const struct loop_stmt *loop)
         return s && s->kind == STMT_FOR && !s->next ? s : NULL;
 }
 
-/* The loops from s inward that become one; *total: their iterations. 0: they depend on each
- * other. */
+/* Finds the loops from s inward that become one, and *total, their iterations. Returns 0 where
+ * iterations depend on each other. */
 static int find_nest(const struct mapping *m, struct loop_stmt *s,
                      struct loop_stmt *nest[INDEPENDENT_LOOPS_MAX], int64_t *total)
 {
@@ -279,7 +283,8 @@ static int find_nest(const struct mapping *m, struct loop_stmt *s,
         return 0;
 }
 
-/* what the loops' variables are, and what stands in them */
+/* Writes the variables of the loops, computed from the number of the iteration, and their
+ * bodies. */
 static void put_iteration(struct mapping *m, struct loop_stmt *const *nest, int count,
                           int64_t total, struct loop_variable *at, struct loop_block *body)
 {
@@ -306,14 +311,15 @@ static void put_iteration(struct mapping *m, struct loop_stmt *const *nest, int 
         }
 }
 
-/* Warps of a block: few, so that all multiprocessors have some. */
+/* Returns the warps of a block: few, so that all multiprocessors have some. */
 static int64_t warps_of(const struct mapping *m, int64_t total)
 {
         int64_t warps = total / m->gpu->multiprocessors;
         return warps < 1 ? 1 : warps > WARPS ? WARPS : warps;
 }
 
-/* iteration number `at` of so many in all, of which the last blocks have fewer */
+/* Begins iteration number `at` of `total`; where `most` is more, a condition leaves the rest
+ * out. */
 static struct loop_block *begin_iteration(struct mapping *m, struct loop_block *block,
                                           struct loop_variable *at, struct loop_expr *number,
                                           int64_t total, int64_t most)
@@ -328,12 +334,13 @@ static struct loop_block *begin_iteration(struct mapping *m, struct loop_block *
         return inside->body;
 }
 
-/* Iterations of a lane: several where that leaves no block with fewer, and all multiprocessors
- * enough of them, and where all that an iteration does is to store values. */
+/* Returns the iterations of a lane: several where that leaves no block with fewer, and all
+ * multiprocessors enough blocks, and where an iteration only stores values. */
 static int64_t iterations_of(const struct mapping *m, struct loop_stmt *const *nest, int count,
                              int64_t total)
 {
-        enum { MOST = 8, BLOCKS = 8 };  /* blocks: of a multiprocessor */
+        enum { MOST = 8, BLOCKS = 8 };  /* BLOCKS is the least number of blocks of a
+                                         * multiprocessor. */
         int64_t iterations = MOST;
         for (int k = 0; k + 1 < count; k++)
                 for (const struct loop_stmt *s = nest[k]->body->first; s != nest[k + 1];
@@ -347,7 +354,8 @@ static int64_t iterations_of(const struct mapping *m, struct loop_stmt *const *n
         return grid_iterations_can(nest[count - 1]->body) ? iterations : 1;
 }
 
-/* Neighbours are neighbours among lanes, and a warp's iterations follow each other. */
+/* Writes several iterations per lane. Neighbouring iterations get neighbouring lanes, and a warp's
+ * iterations follow each other. */
 static void put_iterations(struct mapping *m, struct loop_stmt *const *nest, int count,
                            int64_t total, int64_t iterations)
 {
@@ -367,12 +375,13 @@ static void put_iterations(struct mapping *m, struct loop_stmt *const *nest, int
         grid_iterations_write(arena, iteration, iterations, body, lane->body);
 }
 
-/* Neighbours of a lane, where every scheduler has warps enough beside it: fewer would wait for
- * memory one after the other. */
+/* Returns how many neighbours a lane has. Every scheduler must still have enough warps: with fewer,
+ * loads would wait for memory one after the other. */
 static int64_t side_of(const struct mapping *m, struct loop_stmt *const *nest, int count,
                        int64_t total)
 {
-        enum { SCHEDULERS = 4, ENOUGH = 4 };      /* of a multiprocessor; warps of one */
+        enum { SCHEDULERS = 4, ENOUGH = 4 };      /* The schedulers of a multiprocessor, and enough
+                                                   * warps for one. */
         return grid_side_of(m->scratch, m->bounds, nest[count - 1], total,
                             (int64_t)m->gpu->multiprocessors * SCHEDULERS * ENOUGH * GRID_LANES);
 }
@@ -410,7 +419,7 @@ static void put_lanes(struct mapping *m, struct loop_stmt *const *nest, int coun
         put_values(m, body);
 }
 
-/* a warp for each iteration, which is a row */
+/* Gives each iteration, which is a row, a warp. */
 static void put_rows(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total,
                      const struct grid_row *row)
 {
@@ -446,8 +455,8 @@ static bool put_parallel(struct mapping *m, struct loop_stmt *loop)
 
 /* ---- kernels ---- */
 
-/* one that every lane of a phase behind it may do for itself: it reads nothing that the kernel
- * changes */
+/* May every lane of a later phase repeat this check, because it reads nothing that the kernel
+ * changes? */
 static bool is_lasting_check(const struct mapping *m, const struct loop_stmt *s)
 {
         struct reading r = { m->kernel, is_check(s) };
@@ -475,7 +484,7 @@ static void read_kernel(struct mapping *m)
         m->ordered = codes[1] != 0;
         for (struct loop_stmt *s = m->kernel->body->first; s; s = s->next) {
                 bool value = is_value(m, s);
-                /* of what a phase computes alone */
+                /* A value must not use what a phase computes for itself. */
                 for (int i = 0; value && i < m->count; i++)
                         value = !declares(m->stmts[i]) || !uses(s, m->stmts[i]);
                 if (value) {
@@ -488,7 +497,8 @@ static void read_kernel(struct mapping *m)
         }
 }
 
-/* behind the last statement that shares something with those from `first` on */
+/* Returns the end of the statements that must run in one phase with those from `first` on, because
+ * they share something. */
 static int group_end(const struct mapping *m, int first)
 {
         int last = first;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The grid engine: launches of blocks of warps. Products are fragments of warps, all else nests
- * in grid form (grid.c). */
+/* The grid engine: launches of blocks of warps. Products use fragments of warps; all other kernels
+ * are nests in grid form (grid.c). */
 #include "engines/grid/contract_warps.h"
 #include "engines/grid/grid_engine.h"
 #include "engines/grid/launch_cost.h"
@@ -27,7 +27,7 @@ static struct schedule choose(const struct op *op, const struct schedule_machine
 }
 
 static const struct lowering lowerings[] = {
-        /* of few rows, where the schedule's tile is so; or by fragments */
+        /* A schedule for few rows is followed by row_warps_prepare, any other by warps_prepare. */
         { .code = OP_convolve_packed, .reads = CONTRACT_READS, .serves = has_fragments, .prepare = row_warps_prepare, .choose = choose, .kind = SCHEDULE_grid },
         { .code = OP_convolve_packed, .reads = CONTRACT_READS, .serves = has_fragments, .prepare = warps_prepare, .choose = choose, .kind = SCHEDULE_grid },
         { .reads = 0 }
@@ -44,11 +44,12 @@ static int64_t panel(const struct target *target, const struct multiply *m,
                      const struct schedule_product *p)
 {
         if (p->matrix && p->positions <= ROW_WARPS_MOST)
-                return 1;               /* the more panels for blocks to share */
+                return 1;               /* The narrowest panels, so that many blocks can share
+                                         * them. */
         return multiply_by_warp_group(m) ? group_panel(target, m, p) : 0;
 }
 
-/* By warp groups, or each warp by itself. */
+/* Returns the multiply of a product: by warp groups, or by each warp for itself. */
 static const struct multiply *multiply(const struct target *target, const struct multiply *m,
                                        const struct schedule_product *p, int64_t percent)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* grid, iterations: a load never passes a store that may be to the same place, which is what a
- * compiler has to think of all of a kernel's parameters. So a lane that has several iterations
- * computes the values of all of them before it stores any: their loads are under way together.
+/* grid, iterations: a compiler must not move a load before a store that may go to the same place,
+ * and it has to assume this of all parameters of a kernel. So a lane that has several iterations
+ * computes the values of all of them before it stores any: then their loads are under way at the
+ * same time.
  *
- *     for %iteration = 0 to 8 {                          alloc %values : f32[8]
- *       let %k : index = %iteration * 32 + %lane         for %iteration = 0 to 8 unroll {
- *       store %y[%k] = %x[%k] * %b[%k]                let %k : index = %iteration * 32 + %lane
- *     }                                               store %values[%iteration] = %x[%k] * %b[%k]
- *                                          ->       }
- *                                                   for %iteration2 = 0 to 8 unroll {
- *                                                     let %k2 : index = %iteration2 * 32 + %lane
- *                                                     store %y[%k2] = %values[%iteration2]
- *                                                   }
+ *     for %iteration = 0 to 8 {                      alloc %values : f32[8]
+ *       let %k : index = %iteration * 32 + %lane     for %iteration = 0 to 8 unroll {
+ *       store %y[%k] = %x[%k] * %b[%k]                 let %k : index = %iteration * 32 + %lane
+ *     }                                                store %values[%iteration] = %x[%k] * %b[%k]
+ *                                          ->        }
+ *                                                    for %iteration2 = 0 to 8 unroll {
+ *                                                      let %k2 : index = %iteration2 * 32 + %lane
+ *                                                      store %y[%k2] = %values[%iteration2]
+ *                                                    }
  *
  * Only iterations that are independent of each other may be written so. Exact: no value changes. */
 #include "engines/grid/grid_iterations.h"
@@ -26,7 +27,7 @@ static struct loop_stmt *last_of(const struct loop_block *block)
         return s;
 }
 
-/* The first of the stores that end such a body; NULL: it is none. */
+/* Returns the first of the stores that end such a body; NULL where the body has another form. */
 static struct loop_stmt *stores_of(const struct loop_block *body)
 {
         struct loop_stmt *s = body->first;
@@ -50,7 +51,7 @@ static void find_use(struct loop_expr *e, void *context)
         use->found |= e->op == LOOP_VARIABLE && e->variable == use->variable;
 }
 
-/* Values of the block that nothing behind them uses go. */
+/* Removes values of the block that no later statement uses. */
 static void drop_unused(struct loop_block *block)
 {
         for (bool again = true; again;) {
@@ -103,7 +104,7 @@ static void copy_block(struct jam_copy *copy, const struct loop_block *body, str
         copy_block(copy, last->body, condition->body);
 }
 
-/* a loop over iterations with a copy of the body; *stores: its stores */
+/* Writes a loop over iterations with a copy of the body; *stores is the first store of the copy. */
 static struct loop_stmt *copy_iterations(struct arena *arena, const struct loop_variable *iteration,
                                          int64_t count, const struct loop_block *body,
                                          struct loop_block *lane, struct loop_stmt **stores)
@@ -117,7 +118,7 @@ static struct loop_stmt *copy_iterations(struct arena *arena, const struct loop_
         return loop;
 }
 
-/* in the block: a lane's memory for what a store of each iteration stores */
+/* Allocates memory of a lane, in the block, for the values that a store has in all iterations. */
 static struct loop_buffer *new_values(struct arena *arena, const struct loop_stmt *store,
                                       int64_t count, struct loop_block *block)
 {

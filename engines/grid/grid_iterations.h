@@ -5,13 +5,13 @@
 
 #include "ir/loop/loop_grid.h"
 
-enum { GRID_ITERATIONS_MAX = 32 };           /* of a lane at a time, which keeps a value of each in
-                                              * registers */
+/* The most iterations of a lane at a time: it keeps a value of each in registers. */
+enum { GRID_ITERATIONS_MAX = 32 };
 
-/* Values, and stores behind them, all of it under a condition or not? */
+/* Does the body consist of values and stores behind them, all of it under a condition or not? */
 bool grid_iterations_can(const struct loop_block *body);
-/* Such a body, of `iteration`, for 0 to count: all values first, then what stores them. Appended
- * to the lane's block; the body is used up. */
+/* Writes such a body, for `iteration` from 0 to count: first all values, then the stores. Both are
+ * appended to the lane's block; the body is consumed. */
 void grid_iterations_write(struct arena *arena, struct loop_variable *iteration, int64_t count,
                            struct loop_block *body, struct loop_block *lane);
 

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* grid, kept: loops over the same iterations of a row load the same elements in the same lanes,
- * again and again, and its weights when sums are known, which takes as long as it takes them to
- * come. So what a lane will need it loads at first, all of it under way together, and keeps.
+/* grid, kept: several loops over the iterations of a row load the same elements in the same lanes
+ * again, and weights are loaded only when the sums are known; each of these loads has to be waited
+ * for. So a lane loads all that it will need at the beginning, all loads under way at the same
+ * time, and keeps it.
  *
- *     for %k = 0 to 768 {                           for %k = 0 to 768 {
- *       set %sum = %sum + %x[%i * 768 + %k]           store %kept[..] = %x[%i * 768 + %k]
- *     }                                             }
- *     ..                                            for %k2 = 0 to 768 {
- *     for %j = 0 to 768 {                             store %kept2[..] = %b[%k2]
- *       store %y[%i * 768 + %j] =            ->     }
- *           %x[%i * 768 + %j] * %v * %b[%j]         for %k = 0 to 768 {
- *     }                                               set %sum = %sum + %kept[..]
- *                                                   }
- *                                                   ..
- *                                                   for %j = 0 to 768 {
- *                                                     store %y[%i * 768 + %j] = %kept[..] * %v * %kept2[..]
- *                                                   }
+ *     for %k = 0 to 768 {                        for %k = 0 to 768 {
+ *       set %sum = %sum + %x[%i * 768 + %k]        store %kept[..] = %x[%i * 768 + %k]
+ *     }                                          }
+ *     ..                                         for %k2 = 0 to 768 {
+ *     for %j = 0 to 768 {                          store %kept2[..] = %b[%k2]
+ *       store %y[%i * 768 + %j] =          ->    }
+ *           %x[%i * 768 + %j] * %v * %b[%j]      for %k = 0 to 768 {
+ *     }                                            set %sum = %sum + %kept[..]
+ *                                                }
+ *                                                ..
+ *                                                for %j = 0 to 768 {
+ *                                                  store %y[%i * 768 + %j] =
+ *                                                      %kept[..] * %v * %kept2[..]
+ *                                                }
  *
- * Which of the lane's elements it is, `..`, the writer of iterations says (grid_rows.c). Loops
- * up to the first one that stores are looked at, and of these what they load whatever happens;
- * the loads are of parameters alone, so that nothing stands between that changes any. What the
- * first loop alone loads is not kept. Exact: no value changes. */
+ * The index `..`, which of the lane's elements it is, is set by the writer of iterations
+ * (grid_rows.c). The pass looks at the loops up to the first one that stores, and in them at loads
+ * that are always executed. All are loads of parameters, so no statement in between changes an
+ * element. An element that only the first loop loads is not kept. Exact: no value changes. */
 #include "engines/grid/grid_kept.h"
 
 #include "engines/grid/grid_iterations.h"
@@ -32,10 +34,12 @@ struct load { struct loop_buffer *from, *memory; struct loop_expr *at; bool agai
 struct keeping {
         const struct grid_row *row;
         struct arena *arena;
-        struct loop_variable *k;                /* stands for the variables of all loops */
+        struct loop_variable *k;                /* Stands for the variables of all loops. */
         struct loop_variable *own;
-        const struct loop_stmt *first, *loop;   /* that is looked at */
-        int64_t side;                           /* of the first */
+        const struct loop_stmt *first, *loop;   /* The first loop, and the one that is being
+                                                 * examined. */
+        int64_t side;                           /* How many neighbours a lane has of the first
+                                                 * loop. */
         struct load loads[LOADS_MAX];
         int count;
 };
@@ -56,8 +60,8 @@ static bool is_declared(const struct grid_row *row, const struct loop_variable *
         return d.found;
 }
 
-/* the place, of the variable that all loops have in common; NULL: not known at first, or the
- * same in all iterations */
+/* Returns the index in terms of the variable that all loops share; NULL where it is not known at
+ * the beginning. *varies: the index depends on the iteration. */
 static struct loop_expr *place_of(const struct keeping *k, const struct loop_expr *at, bool *varies)
 {
         if (at->op == LOOP_VARIABLE) {
@@ -74,7 +78,7 @@ static struct loop_expr *place_of(const struct keeping *k, const struct loop_exp
         return copy;
 }
 
-/* e among the loads, after the last one if it is new; NULL: it is none to keep */
+/* Returns e's entry among the loads, or a new one behind the last; NULL where e cannot be kept. */
 static struct load *find(struct keeping *k, const struct loop_expr *e)
 {
         bool varies = false;
@@ -124,7 +128,8 @@ static bool is_alike(const struct keeping *k, const struct loop_stmt *s)
                loop_expr_same(s->a, k->first->a) && grid_row_side(k->row, s) == k->side;
 }
 
-/* all of one loop, or of none that it holds: what a lane does in an iteration, whatever happens */
+/* Does the loop's body consist of statements that are always executed, without loops or
+ * conditions? */
 static bool is_plain(const struct loop_stmt *s)
 {
         const struct loop_stmt *last = s->body->first;
@@ -138,7 +143,7 @@ static void find_store(struct loop_stmt *s, void *found)
         *(bool *)found |= s->kind == STMT_STORE;
 }
 
-/* visits the loops that may read what is kept */
+/* Visits the loops that may read what is kept. */
 static void each_loop(struct keeping *k, void (*visit)(struct keeping *k))
 {
         bool stored = false;

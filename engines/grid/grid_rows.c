@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* grid, rows: where an iteration sums over neighbours in memory, a lane for each of them reads with
- * gaps as long as a row, and there are few. So a warp has the iteration, and its lanes every 32nd
- * iteration of each loop:
+/* grid, rows: where an iteration sums over neighbours in memory, a lane for each iteration would
+ * read with gaps as long as a row, and there are few iterations. So a warp gets the iteration, and
+ * each lane every 32nd iteration of each inner loop:
  *
  *     var %sum : f32 = 0.0                       var %sum : f32 = 0.0
  *     for %k = 0 to 768 {                        alloc %parts : f32[32]
@@ -18,12 +18,14 @@
  *                                                  .. set %joined4 = %joined4 + %parts[%l + 3]
  *                                                }
  *                                                set %sum = %sum + %joined + ..
- *                                                for %lane = 0 to 1 gpu_lane { store %y[%i] = %sum }
+ *                                                for %lane = 0 to 1 gpu_lane {
+ *                                                  store %y[%i] = %sum
+ *                                                }
  *
- * What stands between loops all lanes compute alike; loops that store do so behind all values of a
- * lane (grid_iterations.c). Where neighbours are words in memory, and all lanes have as many, a
- * lane has four side by side, or two, so that loads and stores of a word are one instruction
- * (engines/grid/vector_access.c), and a part of the sum for each:
+ * All lanes compute the statements between loops alike; loops that store do so behind all values of
+ * a lane (grid_iterations.c). Where neighbours are words in memory, and all lanes have equally
+ * many, a lane has four of them side by side, or two, so that loads and stores of a word are one
+ * instruction (engines/grid/vector_access.c), and a part of the sum for each:
  *
  *     for %iteration = 0 to 24 step 4 {
  *       let %k : index = %iteration * 32 + %lane * 4
@@ -33,10 +35,10 @@
  *       set %part = %v
  *       ..
  *
- * What several loops load it loads once (grid_kept.c).
+ * An element that several loops load is loaded once (grid_kept.c).
  *
- * Sums of floats in another order: class R, as reductions in vectors are (reduce.c); sums of
- * averages of bytes keep theirs. */
+ * Sums of floats are added up in another order: class R, as for reductions in vectors (reduce.c).
+ * Sums of averages of bytes keep their order. */
 #include "engines/grid/grid_rows.h"
 
 #include "engines/grid/grid_iterations.h"
@@ -46,13 +48,14 @@
 #include "passes/vectorize/independence.h"
 #include "passes/vectorize/jam.h"
 
-enum { SIDE_MOST = 4 };                 /* neighbours that a lane has: 16 bytes of f32 */
-enum { JOINED = 4 };                    /* sums of lanes' parts side by side, each of which waits
-                                         * for the one before */
+enum { SIDE_MOST = 4 };                 /* The neighbours that a lane has: 16 bytes of f32. */
+/* The independent sums into which the parts of the lanes are added up, so that not every addition
+ * waits for the one before. */
+enum { JOINED = 4 };
 
-/* ---- what a row is ---- */
+/* ---- what counts as a row ---- */
 
-/* down through loops that hold values and one loop */
+/* Goes down through loops whose bodies are values and one loop; returns the innermost. */
 static struct loop_stmt *innermost(struct loop_stmt *loop)
 {
         for (;;) {
@@ -86,7 +89,8 @@ static void find_let(struct loop_stmt *s, void *context)
                 found->let = s;
 }
 
-/* by how much e grows with the variable of the loop, values of its body looked through; UNKNOWN */
+/* Returns by how much e grows with the variable of the loop, looking through values of its body;
+ * UNKNOWN where that is not constant. */
 enum { UNKNOWN = INT32_MAX, DEPTH_MAX = 16 };
 static int64_t growth(const struct loop_expr *e, const struct loop_stmt *loop, int depth)
 {
@@ -125,7 +129,7 @@ static void count_load(struct loop_expr *e, void *context)
         loads->far += step != 1 && step != 0;
 }
 
-/* all that the loop does is to add to variables of the row, once in an iteration each */
+/* Does the loop do nothing but add to variables of the row, once in an iteration each? */
 static bool reduces(const struct grid_row *row, struct loop_stmt *loop)
 {
         struct loop_stmt *inner = innermost(loop);
@@ -172,7 +176,7 @@ bool grid_row_is_for_warp(const struct grid_row *row)
         return any && !refused;
 }
 
-/* ---- written for lanes ---- */
+/* ---- loops over lanes ---- */
 
 static void append(struct loop_block *block, struct loop_stmt *s)
 {
@@ -181,7 +185,8 @@ static void append(struct loop_block *block, struct loop_stmt *s)
         block->end = &s->next;
 }
 
-/* as many as all lanes have as many of, and are words in memory */
+/* Returns the largest number of neighbours that divides the iterations of all lanes and that are
+ * words in memory. */
 int64_t grid_row_side(const struct grid_row *row, const struct loop_stmt *loop)
 {
         int64_t side = SIDE_MOST;
@@ -222,9 +227,9 @@ static void say_own(struct loop_expr *e, void *context)
                 *e = *loop_expr_copy(s->arena, s->place);
 }
 
-/* Its iterations from the lane's on, every 32nd: as many for each lane, a known number, so that
- * loads of several are under way. Its neighbours, `side` of them, are iterations that follow
- * each other. */
+/* Gives the lane every 32nd iteration, from its own number on: the same, constant number for each
+ * lane, so that several loads are under way. `side` neighbours of a lane are consecutive
+ * iterations. */
 static void share_iterations(const struct writing *w, struct loop_stmt *loop,
                              const struct loop_stmt *lane, int64_t side)
 {
@@ -267,7 +272,8 @@ static void set_neighbours(struct jam_copy *copy, struct loop_variable *v)
                 jam_copy_set(copy, v, i, jam_plus(copy->arena, v, i));
 }
 
-/* what the block does, for all neighbours; copy: what they have of their own */
+/* Copies the statements of the block for all neighbours; `copy` holds the variables that each of
+ * them has for itself. */
 static struct loop_block *side_by_side(struct jam_copy *copy, struct loop_block *block)
 {
         struct loop_block *all = loop_block_new(copy->arena);
@@ -277,8 +283,8 @@ static struct loop_block *side_by_side(struct jam_copy *copy, struct loop_block 
         return all;
 }
 
-/* Writes the iterations that one lane has side by side. Their first statement says where the lane
- * is, if that matters. */
+/* Writes the iterations that one lane has side by side. Their first statement computes the
+ * iteration, if that matters. */
 static void write_side(struct arena *arena, struct loop_stmt *iterations, int64_t side)
 {
         struct jam_copy *copy = jam_copy_new(arena, (int)side);
@@ -297,7 +303,7 @@ static void write_side(struct arena *arena, struct loop_stmt *iterations, int64_
         }
 }
 
-/* a variable for parts of the whole, from nothing on, for each of the copies */
+/* Declares a variable for each part of the whole, which begins with the neutral value. */
 static void declare_parts(struct arena *arena, const char *name, const struct loop_stmt *set,
                           struct loop_variable **parts, int count, struct loop_block *block)
 {
@@ -321,8 +327,9 @@ static struct loop_expr *join_parts(struct arena *arena, enum loop_opcode op,
                                  join_parts(arena, op, parts + count / 2, count - count / 2), NULL);
 }
 
-/* The variable of the set becomes parts: each lane adds up as many as it has neighbours, from the
- * neutral value on; behind the loop over lanes the parts of all lanes are joined. */
+/* Replaces the variable of the set by parts: each lane adds up as many as it has neighbours,
+ * beginning with the neutral value; behind the loop over lanes the parts of all lanes are
+ * combined. */
 static void put_parts(struct arena *arena, struct loop_stmt *set, struct jam_copy *copy,
                       struct loop_block *before, struct loop_stmt *lane, struct loop_block *after)
 {
@@ -352,7 +359,7 @@ static void put_parts(struct arena *arena, struct loop_stmt *set, struct jam_cop
         join->variable = whole;
         join->a = loop_op(arena, op, loop_use(arena, whole), join_parts(arena, op, joined, JOINED),
                           NULL);
-        /* moved behind the loop */
+        /* This store is moved behind the loop. */
         struct loop_stmt *store = loop_append(arena, after, STMT_STORE);
         store->buffer = parts;
         store->a = loop_use(arena, lane->variable);
@@ -382,7 +389,7 @@ static void write_reduction(const struct writing *w, struct loop_stmt *loop, str
         }
 }
 
-/* iterations that store */
+/* Writes iterations that store. */
 static void write_iterations(const struct writing *w, struct loop_stmt *loop,
                              struct loop_stmt *lane)
 {
@@ -406,7 +413,7 @@ static void write_iterations(const struct writing *w, struct loop_stmt *loop,
                         write_side(arena, s, side);
 }
 
-/* what lanes load first */
+/* Writes the loads of what lanes keep. */
 static void write_kept(const struct writing *w, struct loop_block *out)
 {
         if (!w->kept.side)

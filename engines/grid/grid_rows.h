@@ -10,21 +10,22 @@
 struct grid_row {
         struct arena *arena;
         const struct loop_bounds *bounds;
-        const struct map *averages;     /* of the kernel */
+        const struct map *averages;     /* The averages of the kernel. */
         bool exact;
-        const struct loop_block *body;  /* what one iteration of the independent loops does */
+        const struct loop_block *body;  /* The body of the independent loops. */
 };
 
-/* Reductions over neighbours in memory, long enough for all lanes, and what is made of them? */
+/* Is the body reductions over neighbours in memory, long enough for all lanes, and statements that
+ * use their results? */
 bool grid_row_is_for_warp(const struct grid_row *row);
-/* such a body, in loops over lanes; its statements are used up */
+/* Writes such a body as loops over lanes; its statements are consumed. */
 struct loop_block *grid_row_write(const struct grid_row *row);
 
-/* ---- inside: grid_rows.c, grid_kept.c ---- */
+/* ---- shared by grid_rows.c and grid_kept.c ---- */
 
-/* how many iterations, one by one; 0: not known */
+/* Returns the iterations of a loop with step 1; 0: their number is not constant. */
 int64_t grid_row_trip(const struct loop_stmt *loop);
-/* neighbours that a lane has of the loop */
+/* Returns how many neighbouring iterations of the loop a lane has. */
 int64_t grid_row_side(const struct grid_row *row, const struct loop_stmt *loop);
 
 #endif

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* grid, side: a lane has neighbours of the innermost loop where these are words of 16 bytes in
- * memory, so that loads and stores of a word are one instruction (engines/grid/vector_access.c),
- * and subscripts, and loops of a window, are made once for all of them.
+/* grid, side: a lane gets neighbouring iterations of the innermost loop where these are words of 16
+ * bytes in memory, so that loads and stores of a word are one instruction
+ * (engines/grid/vector_access.c), and subscripts, and loops over a window, are evaluated once for
+ * all of them.
  *
- *     for %c = 0 to 64 {                              for %c = 0 to 64 step 8 {
- *       var %best : f32 = -inf                          var %best : f32 = -inf
- *       for %k = 0 to 3 {                               ..
- *         set %best = max(%best, f32(%x[%k * 64 + %c])) var %best8 : f32 = -inf
- *       }                                               for %k = 0 to 3 {
- *       store %y[%c] = f16(%best)               ->        let %v : f32 = max(%best, f32(%x[%k * 64 + %c]))
- *     }                                                   ..
- *                                                         let %v8 : f32 = max(%best8, f32(%x[%k * 64 + %c + 7]))
- *                                                         set %best = %v
- *                                                         ..
- *                                                       }
- *                                                       let %w : f16 = f16(%best)
+ *     for %c = 0 to 64 {                            for %c = 0 to 64 step 8 {
+ *       var %best : f32 = -inf                        var %best : f32 = -inf
+ *       for %k = 0 to 3 {                             ..
+ *         set %best = max(%best,                      var %best8 : f32 = -inf
+ *             f32(%x[%k * 64 + %c]))                  for %k = 0 to 3 {
+ *       }                                               let %v = max(%best, f32(%x[%k * 64 + %c]))
+ *       store %y[%c] = f16(%best)             ->        ..
+ *     }                                                 let %v8 = max(%best8,
+ *                                                           f32(%x[%k * 64 + %c + 7]))
+ *                                                       set %best = %v
  *                                                       ..
- *                                                       store %y[%c] = %w
- *                                                       ..
+ *                                                     }
+ *                                                     let %w : f16 = f16(%best)
+ *                                                     ..
+ *                                                     store %y[%c] = %w
+ *                                                     ..
  *
- * What is loaded has to lie so, too, unless a lane has all of the loop: then neighbours of the
- * loop around it are neighbours among lanes. Only iterations that are independent of each other
- * may be written so. Exact: no value changes. */
+ * The loaded elements must be words, too, unless a lane has the whole loop: then neighbouring
+ * iterations of the loop around it get neighbouring lanes. Only iterations that are independent of
+ * each other may be written so. Exact: no value changes. */
 #include "engines/grid/grid_side.h"
 
 #include "passes/vectorize/jam.h"
@@ -31,14 +33,15 @@ enum { SIDE_MOST = 16, LEAST = 4, WORD_BYTES = 16, WHOLE_BYTES = 32 };
 struct survey {
         struct arena *scratch;
         const struct loop_bounds *bounds;
-        struct jam_nest nest;           /* of which `lets` */
-        struct loop_variable *v;        /* of the loop */
-        int64_t bytes;                  /* of what is stored, an element; 0: nothing is yet */
-        int64_t side;                   /* 0: not known yet */
+        struct jam_nest nest;           /* Only its `lets` are used. */
+        struct loop_variable *v;        /* The variable of the loop. */
+        int64_t bytes;                  /* The bytes of an element that is stored; 0: no store has
+                                         * been seen yet. */
+        int64_t side;                   /* The neighbours of a lane; 0: not known yet. */
         bool whole, good;
 };
 
-/* e where v is 0: of what it depends on, definitions take the place */
+/* Returns e with 0 for v; variables that depend on v are replaced by their definitions. */
 static struct loop_expr *at_first(const struct survey *s, struct loop_expr *e)
 {
         if (!jam_depends(&s->nest, e, s->v))
@@ -56,7 +59,8 @@ static struct loop_expr *at_first(const struct survey *s, struct loop_expr *e)
                        : copy;
 }
 
-/* Are neighbours of the loop neighbours there, words of which lie at multiples of their size? */
+/* Are neighbouring iterations neighbours in the buffer, and do their words begin at multiples of
+ * their size? */
 static bool is_word(const struct survey *s, struct loop_expr *index)
 {
         int64_t step;
@@ -64,7 +68,7 @@ static bool is_word(const struct survey *s, struct loop_expr *index)
                loop_bounds_of(s->bounds, at_first(s, index)).multiple % s->side == 0;
 }
 
-/* Does e load what its neighbours load others of? */
+/* Does e load different elements in neighbouring iterations? */
 static bool loads_neighbours(const struct survey *s, const struct loop_expr *e)
 {
         bool found = e->op == LOOP_LOAD && jam_depends(&s->nest, e->args[0], s->v);
@@ -77,7 +81,7 @@ static void look_at_load(struct loop_expr *e, void *context)
 {
         struct survey *s = context;
         const bool lazy = e->op == LOOP_SELECT || e->op == LOOP_AND || e->op == LOOP_OR;
-        /* what may not be loaded is none of a word */
+        /* An element that may not be loaded cannot be part of a word. */
         for (int i = 1; i < e->arity && lazy && !s->whole; i++)
                 s->good &= !e->args[i] || !loads_neighbours(s, e->args[i]);
         if (e->op == LOOP_LOAD)

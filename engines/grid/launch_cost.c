@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Cost of a launch, read off its statements: what a block computes, moves and keeps.
+/* The cost of a launch, read off its statements: what a block computes, moves and keeps.
  *
- *      products    as warp_cost.c and warp_group_cost.c predict them, from the loop that multiplies
- *      attention   the same, with what its blocks compute between products
- *      others      the longest of: the instructions of all blocks of the busiest multiprocessor; their bytes from and to L2; a load and a store
- *                  for each wave
- *      all         at least the time of memory for every byte once
+ * - Products cost what warp_cost.c and warp_group_cost.c predict for the loop that multiplies.
+ * - Attention costs the same, and what its blocks compute between products.
+ * - Other launches cost the longest of: the instructions of all blocks of the busiest
+ *   multiprocessor; their bytes from and to L2; a load and a store for each wave. This has not been
+ *   fitted to measurements.
+ * - Every launch takes at least the time of memory for every byte once.
  *
  * A loop whose iterations differ from block to block counts with the most that it can have; a loop
- * of unknown length counts UNKNOWN_TRIP. `others` was fitted to nothing yet. */
+ * of unknown length counts UNKNOWN_TRIP. */
 #include "engines/grid/launch_cost.h"
 
 #include <string.h>
@@ -38,8 +39,8 @@ int64_t grid_lanes(const struct loop_block *block)
         return lanes;
 }
 
-/* what a block copies of x and of weights: bytes, and words of each lane; windows: some of x may
- * not be there */
+/* What a block copies of x and of weights: in bytes, and in words of each lane. windows: some
+ * elements of x may not exist. */
 struct copied { double x, w, x_words, w_words; bool windows; };
 
 struct walk {
@@ -49,21 +50,25 @@ struct walk {
         struct grid_cost *cost;
         struct warp_work work;
         const struct multiply *multiply;
-        double instructions, bytes;     /* of a block: of its warps; between memory and it */
-        double of_iterations;           /* of these instructions, those of iterations */
-        struct copied before, each;     /* into shared memory, for products: before the iterations,
-                                         * in each */
-        double trips, lanes;            /* of the statement that is looked at */
-        double iterations;              /* of the loop around a multiply; 1: there is none */
-        double below;                   /* what conditions around it say that a row of the tile is;
-                                         * 0: nothing */
+        double instructions, bytes;     /* The instructions of a block's warps, and the bytes that
+                                         * it moves from and to memory. */
+        double of_iterations;           /* The instructions among these that belong to
+                                         * iterations. */
+        struct copied before, each;     /* The copies into shared memory for products: before the
+                                         * iterations, and in each of them. */
+        double trips, lanes;            /* How often the statement that is looked at is executed,
+                                         * and by how many lanes. */
+        double iterations;              /* The iterations of the loop around a multiply; 1: there is
+                                         * no loop. */
+        double below;                   /* The bound that conditions set on a row of the tile; 0:
+                                         * none. */
         bool in_lane, in_iteration, unrolled;
         int tile_rows, tile_columns, tile_lanes;
-        int keys;                       /* of attention, outputs of the tile that is multiplied by
-                                         * values; 0: it is none */
-        bool first_iteration;           /* products stand in front of the iterations, too, as
-                                         * another one's do */
-        double scores;                  /* of multiplies, those from memory */
+        int keys;                       /* For attention, the outputs of the tile that is multiplied
+                                         * by the values; 0: the launch is not attention. */
+        bool first_iteration;           /* Products also stand before the iterations. */
+        double scores;                  /* The multiplies whose x comes from memory, which make
+                                         * scores. */
 };
 
 static double larger(double a, double b) { return a > b ? a : b; }
@@ -80,18 +85,18 @@ static void count(struct walk *w, double instructions)
         w->of_iterations += w->in_iteration ? w->trips * instructions : 0;
 }
 
-/* a comparison is a part of what chooses by it */
+/* Counts operations; a comparison counts as part of the selection that uses it. */
 static void count_operation(struct loop_expr *e, void *operations)
 {
         *(int *)operations += e->op != LOOP_LITERAL && e->op != LOOP_VARIABLE &&
                               e->op != LOOP_BITCAST && e->type.element != E_BOOL;
 }
 
-/* what its text says of a small function; of others, that devices have instructions for
- * (codegen/cuda_library.c), less than that */
+/* Returns the operations in the text of a small function; a larger one, for which devices have
+ * instructions (codegen/cuda_library.c), counts OF_CALL at most. */
 static int operations_of_call(const struct loop_function *f)
 {
-        enum { OF_SHARE = 2 };          /* a product, and the device's exponential */
+        enum { OF_SHARE = 2 };          /* A product, and the exponential of the device. */
         int operations = 0;
         if (!strcmp(f->name, "exp_share"))
                 return OF_SHARE;
@@ -104,8 +109,8 @@ static bool is_own(const struct loop_buffer *b)
         return b->space == SPACE_STACK || b->space == SPACE_LANES;
 }
 
-/* no instruction where loops are unrolled: constants, and what is the same for all iterations;
- * what a lane keeps in registers */
+/* Is the expression free of instructions when loops are unrolled: an index, which becomes a
+ * constant or is the same for all iterations, or what a lane keeps in registers? */
 static bool is_free(const struct loop_expr *e)
 {
         return e->type.element == E_INDEX || (e->op == LOOP_LOAD && is_own(e->buffer));
@@ -143,8 +148,8 @@ static void find_multiply(struct loop_stmt *s, void *context)
         m->w |= s->kind == STMT_MULTIPLY && s->weights == m->buffer;
 }
 
-/* Does a product read it, as weights or, if it may, as x? What is added to sums is none of a
- * iteration's. */
+/* Does a product read b as weights or, with as_x, as x? The operand that is added to the sums
+ * belongs to no iteration. */
 static bool is_multiplied(const struct walk *w, const struct loop_buffer *b, bool as_x)
 {
         struct multiplied m = { .buffer = b };
@@ -152,7 +157,8 @@ static bool is_multiplied(const struct walk *w, const struct loop_buffer *b, boo
         return m.w || (as_x && m.x);
 }
 
-/* what of x may not be there stands under a window, or behind the last position */
+/* Counts a copy. Elements of x may be missing where a condition guards the copy: under a window, or
+ * behind the last position. */
 static void count_copy(struct walk *w, const struct loop_stmt *s, double bytes)
 {
         struct copied *c = w->in_iteration ? &w->each : &w->before;
@@ -209,7 +215,7 @@ static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
         const struct multiply *m = loop_tile_multiply(s, w->target);
         const int positions =
                 m ? multiply_by_warp_group(m) ? m->positions / MULTIPLY_WARPS : m->positions : 0;
-        /* no fragments of warps; behind the iterations */
+        /* Skips multiplies that use no fragments of warps, and those behind the iterations. */
         if (t->rows == 1 || positions != t->rows || (w->iterations > 1 && !w->in_iteration))
                 return;
         const double rows = s->tiles.positions,
@@ -228,7 +234,8 @@ static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
                         element_info[s->weights->element].bytes;
 }
 
-/* memory that warps of a cluster have for a row each: they go on with it */
+/* Recognizes memory in which warps of a cluster hold a row each: then the launch processes whole
+ * rows. */
 static void look_at_row(struct walk *w, const struct loop_buffer *row)
 {
         const double rows = w->trips * w->work.cluster;
@@ -251,7 +258,7 @@ static void look_at_if(struct walk *w, const struct loop_stmt *s)
         w->below = outer;
         if (!s->other)
                 return;
-        /* one or the other */
+        /* Only one of the two branches is executed. */
         const double instructions = w->instructions, bytes = w->bytes;
         w->instructions = before.instructions;
         w->bytes = before.bytes;
@@ -314,7 +321,7 @@ static void look_at_block(struct walk *w, const struct loop_block *b)
                 look_at(w, s);
 }
 
-/* of all it touches, each byte once; those of results beside */
+/* Returns the bytes of all buffers, each counted once, and those of results apart. */
 static double traffic(const struct loop_function *f, double *results)
 {
         double all = 0;
@@ -328,12 +335,13 @@ static double traffic(const struct loop_function *f, double *results)
         return all;
 }
 
-/* no tensor cores: the slowest of what a multiprocessor does for its blocks */
+/* Returns the time of a launch without tensor cores: that of the slowest unit of a multiprocessor
+ * for its blocks. */
 static double plain_seconds(const struct walk *w, const struct gpu *g, double all)
 {
         double of_one = (double)divide_up(w->cost->blocks, g->multiprocessors),
                share = g->clock * g->multiprocessors / g->l2_rate;
-        /* rows of a table */
+        /* A launch may read only some rows of a table. */
         all = all < w->bytes * (double)w->cost->blocks ? all : w->bytes * (double)w->cost->blocks;
         double cycles =
                 of_one * larger(w->instructions / rate_grid_issue(w->target), w->bytes * share);
@@ -351,8 +359,8 @@ int64_t grid_shared_asked(const struct target *t, int64_t blocks, int64_t cluste
                                                                                         : shared;
 }
 
-/* Copies and instructions that are of no iteration come in front of the first, or behind the
- * last. */
+/* Returns the time of attention. Copies and instructions outside of the iterations come before the
+ * first or behind the last one. */
 static double attention_seconds(const struct walk *w)
 {
         const double warps = (double)w->cost->warps,
@@ -394,7 +402,7 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
         w.work.warps = (int)cost.warps;
         w.work.shared = cost.shared;
         if (w.multiply) {
-                /* else all iterations' copies stand before the first */
+                /* Otherwise the copies of all iterations stand before the first. */
                 const bool alike = w.each.x + w.each.w > 0;
                 const struct copied *c = alike ? &w.each : &w.before;
                 const double of_iteration = alike ? 1 : w.iterations;

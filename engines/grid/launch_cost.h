@@ -8,28 +8,29 @@
 #include "ir/target/target.h"
 
 struct grid_cost {
-        int64_t blocks;                 /* of the launch */
-        int64_t warps;                  /* of a block */
-        int64_t lanes;                  /* of a warp that have work */
-        int64_t shared;                 /* bytes of shared memory of a block */
-        int registers;                  /* of a lane, as its schedule counted on; 0: it has no
-                                         * schedule, and the compiler decides */
-        int resident;                   /* blocks that a multiprocessor holds at a time, as far as
-                                         * that is known */
-        double waves;                   /* of blocks over the multiprocessors */
-        double seconds;                 /* predicted */
+        int64_t blocks;                 /* The blocks of the launch. */
+        int64_t warps;                  /* The warps of a block. */
+        int64_t lanes;                  /* The lanes of a warp that have work. */
+        int64_t shared;                 /* The bytes of shared memory of a block. */
+        int registers;                  /* The registers of a lane that its schedule assumed; 0: it
+                                         * has no schedule, and the compiler decides. */
+        int resident;                   /* The blocks that a multiprocessor holds at a time, as far
+                                         * as that is known. */
+        double waves;                   /* The waves of blocks over the multiprocessors. */
+        double seconds;                 /* The predicted seconds. */
 };
 
-/* Lanes of each warp of a phase with this body: as many as its largest loop over lanes has, or
- * GRID_LANES if a warp does anything else. 0: the phase does nothing, and is not launched. */
+/* Returns the lanes of each warp of a phase with this body: as many as its largest loop over lanes
+ * has, or GRID_LANES if a warp does anything else. 0: the phase does nothing, and is not
+ * launched. */
 int64_t grid_lanes(const struct loop_block *block);
-/* Bytes of shared memory that a block which needs `shared` is launched with. A dependent launch
- * finds room on some multiprocessors while the launch in front of it still occupies the others, and
- * its blocks would crowd on those; so a block that needs much memory asks for so much that no more
- * blocks fit on a multiprocessor than have to. */
+/* Returns the bytes of shared memory that a block which needs `shared` is launched with. A
+ * dependent launch finds room on some multiprocessors while the launch in front of it still
+ * occupies the others, and its blocks would crowd on those; so a block that needs much memory asks
+ * for so much that no more blocks fit on a multiprocessor than have to. */
 int64_t grid_shared_asked(const struct target *t, int64_t blocks, int64_t cluster, int64_t shared);
-/* Cost of a phase, which is a loop over blocks of f. cold: its constants come from memory, not from
- * L2. */
+/* Returns the cost of a phase, which is a loop over blocks of f. cold: its constants come from
+ * memory, not from L2. */
 struct grid_cost grid_cost_of(const struct target *t, const struct loop_function *f,
                               const struct loop_stmt *phase, bool cold);
 /* Is it faster that `blocks` blocks of a launch also store `bytes` bytes, which they read anyway,

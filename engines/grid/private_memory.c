@@ -5,40 +5,44 @@
  *     for %w = 0 to 8 gpu_warp {
  *       for %l = 0 to 16 gpu_lane {
  *         let %at : index = %w * 16 + %l
- *         store %best[%at] = ...                 of 128 elements: warp w has the 16 elements from %w * 16 on
+ *         store %best[%at] = ...
+ *
+ * Here warp w has the 16 elements of %best from %w * 16 on.
  *
  * A subscript is taken as a sum of variables times numbers; lets that depend on the warp are
- * replaced by what they stand for. A subscript that is not known to stay within the warp's part
- * makes its buffer one that all warps share: so do sums of more than TERMS_MAX terms, and factors
- * of TIMES_MAX or more, which no block's memory is as large as. */
+ * replaced by their definitions. Where a subscript is not known to stay within the warp's part, all
+ * warps share the buffer: this includes sums of more than TERMS_MAX terms, and factors of TIMES_MAX
+ * or more, which exceed every block's memory. */
 #include "engines/grid/private_memory.h"
 
 #include "ir/loop/loop_bounds.h"
 
 enum { TERMS_MAX = 8, STEPS_MAX = 500, LETS_MAX = 1000, TIMES_MAX = 1 << 20 };
 
-/* A subscript: warps times the warp's number + the sum of terms + a rest between low and high. */
+/* A subscript: `warps` times the warp's number + the sum of terms + a rest between low and high. */
 struct linear {
         int64_t warps;
         struct term { const struct loop_variable *variable; int64_t times; } terms[TERMS_MAX];
-        int count;                      /* of terms */
-        int64_t low, high;              /* of the rest, both included */
-        int steps;                      /* expressions that were looked at: lets of lets may name
-                                         * the warp any number of times */
-        bool known;                     /* false: nothing is said of the subscript */
+        int count;                      /* The number of terms. */
+        int64_t low, high;              /* The bounds of the rest, both included. */
+        /* The expressions looked at so far, which are bounded because lets of lets may name the
+         * warp any number of times. */
+        int steps;
+        bool known;                     /* Nothing is known of the subscript where this is false. */
 };
 
 struct search {
         struct arena *arena;
         const struct loop_bounds *bounds;
-        int64_t warps;                  /* of a block */
-        const struct loop_variable *warp;         /* of the loop over warps that is looked at */
-        const struct loop_stmt **lets;  /* whose values depend on the warp's number */
+        int64_t warps;                  /* The warps of a block. */
+        const struct loop_variable *warp;         /* The variable of the loop over warps that is
+                                                   * looked at. */
+        const struct loop_stmt **lets;  /* The lets whose values depend on the warp's number. */
         int let_count;
-        const struct loop_buffer **all; /* the phase's shared memory */
+        const struct loop_buffer **all; /* The shared memory of the phase. */
         int all_count;
-        const struct loop_buffer **others;        /* buffers of which warps touch parts of each
-                                                   * other */
+        const struct loop_buffer **others;        /* The buffers that are not private, because a
+                                                   * warp touches another one's part. */
         int other_count;
 };
 
@@ -123,7 +127,7 @@ static bool is_own(const struct search *o, const struct loop_buffer *b, const st
         return l.known && l.warps == part && l.low >= 0 && l.high + span <= part;
 }
 
-/* ---- who touches what ---- */
+/* ---- accesses ---- */
 
 static void touch(struct search *o, const struct loop_buffer *b, const struct loop_expr *at,
                   int64_t span)
@@ -154,8 +158,8 @@ static void look_at_let(struct search *o, struct loop_stmt *s)
         struct naming naming = { .search = o };
         if (s->variable->type.element != E_INDEX || s->variable->type.lanes != 1 ||
             o->let_count == LETS_MAX)
-                return;                 /* a let that is not listed may be any number within its
-                                         * bounds */
+                /* A let that is not listed counts as any number within its bounds. */
+                return;
         loop_expr_walk(s->a, find_warp, &naming);
         if (!naming.found)
                 return;

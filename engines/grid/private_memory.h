@@ -12,8 +12,8 @@ bool private_to_warp(const struct loop_stmt *lanes, const struct loop_buffer *b)
 
 /* Shared memory of a phase of which each of its warps touches a part that no other warp touches. */
 struct private_memory { const struct loop_buffer **buffers; int count; };
-/* phase: a block that holds the phase's loop alone; warps: of one of its blocks of threads. The
- * list is in the arena. */
+/* `phase` is a block that holds the phase's loop alone, and `warps` the warps of one of its thread
+ * blocks. The list is in the arena. */
 struct private_memory private_memory_find(struct arena *arena, const struct loop_function *f,
                                           struct loop_block *phase, int64_t warps);
 bool private_memory_has(const struct private_memory *m, const struct loop_buffer *b);

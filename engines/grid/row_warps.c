@@ -3,10 +3,11 @@
  * lane, as fast as memory gives them.
  *
  *     a block: a panel of 8 outputs              lanes of a warp: 4 words by 8 outputs
- *       warp 0   words 0 .. 23                     a word is 16 bytes of an output's weights, straight from memory
- *       warp 1   words 24 .. 47                    x is in shared memory
+ *       warp 0   words 0 .. 23
+ *       warp 1   words 24 .. 47
  *       ..
  *
+ * A word is 16 bytes of an output's weights, loaded straight from memory; x is in shared memory.
  * Each lane adds up in registers. The lanes of a warp are added up when the sums leave the
  * registers; in the end lanes add up the sums of all warps, in order, and compute the epilogue. */
 #include "engines/grid/grid_engine.h"
@@ -47,7 +48,7 @@ bool row_tile_of(const struct op *op, const struct target *target, const struct 
 
 /* ---- the kernel ---- */
 
-/* w is first, because functions of struct warps get a pointer to it */
+/* w is first, because functions of struct warps get a pointer to it. */
 struct few_rows { struct warps w; struct row_tile t; int64_t channels; };
 
 static struct loop_stmt *add(struct few_rows *r, enum loop_stmt_kind kind)

@@ -9,11 +9,11 @@
  *     ..                                              store %y[%i * 4] = %a vector 4
  *                                                     ..
  *
- * Loads are taken from lets that follow each other, so that nothing is stored between them, and
- * from no side of a choice that may not be evaluated. Stores follow each other, and store what was
- * computed before. Subscripts are compared as sums (ir/loop/loop_place.h). That the first is a
- * multiple of the number of elements follows from bounds, that the buffer begins at a multiple
- * of COPY_BYTES bytes from main's calls; ports of the model begin there because the generated
+ * Loads are combined within a sequence of lets, so that nothing is stored between them, and never
+ * out of an operand that may not be evaluated. Stores are combined where they follow each other and
+ * store values computed before. Subscripts are compared as sums (ir/loop/loop_place.h). Bounds
+ * prove that the first subscript is a multiple of the number of elements; main's calls prove that
+ * the buffer begins at a multiple of COPY_BYTES bytes; ports of the model do, because the generated
  * code asks that of its caller. Exact. */
 #include "engines/grid/private_memory.h"
 #include "ir/loop/loop_bounds.h"
@@ -21,8 +21,9 @@
 #include "ir/loop/loop_place.h"
 #include "passes/pass.h"
 
-enum { LOADS_MAX = 256, DEPTH_MAX = 40 };         /* loads of a run of lets; expressions nested
-                                                   * deeper are not looked into */
+/* LOADS_MAX is the most loads of a sequence of lets; expressions nested deeper than DEPTH_MAX are
+ * not looked into. */
+enum { LOADS_MAX = 256, DEPTH_MAX = 40 };
 
 struct load { struct loop_expr *e; struct loop_stmt **before; struct loop_place at; bool taken; };
 struct loads { struct load all[LOADS_MAX]; int count; };
@@ -33,8 +34,8 @@ struct accesses {
         struct loop_function *f;
         const struct loop_bounds *bounds;
         struct names *names;
-        const struct loop_stmt *lanes;  /* the loop over lanes that is looked at */
-        int count;                      /* vector loads and stores */
+        const struct loop_stmt *lanes;  /* The loop over lanes that is looked at. */
+        int count;                      /* The vector loads and stores that were made. */
 };
 
 /* ---- alignment ---- */
@@ -67,8 +68,8 @@ static bool is_aligned(const struct accesses *a, const struct loop_buffer *b)
         return false;
 }
 
-/* How many elements of b from `index` on may be one access, of `there` that are side by side; 1:
- * each by itself. */
+/* Returns how many elements of b from `index` on may be one access, of `there` that are side by
+ * side; 1: each is accessed by itself. */
 static int vector_of(const struct accesses *a, const struct loop_buffer *b,
                      const struct loop_expr *index, int there)
 {
@@ -93,8 +94,8 @@ static bool has_load(const struct loop_expr *e)
 
 /* ---- loads ---- */
 
-/* Loads that are done whatever else is, in the order in which they stand. before: the place in the
- * block's list in front of the let. */
+/* Finds the loads that are always executed, in the order in which they stand. `before` is the place
+ * in the block's list in front of the let. */
 static void find_loads(struct loads *l, struct loop_expr *e, struct loop_stmt **before, int depth)
 {
         const bool lazy = e->op == LOOP_SELECT || e->op == LOOP_AND || e->op == LOOP_OR;
@@ -109,7 +110,7 @@ static void find_loads(struct loads *l, struct loop_expr *e, struct loop_stmt **
                         find_loads(l, e->args[i], before, depth + 1);
 }
 
-/* A load of the element `distance` behind that of `first`. */
+/* Returns a load of the element `distance` behind that of `first`, or NULL. */
 static struct load *load_behind(struct loads *l, const struct load *first, int64_t distance)
 {
         for (struct load *x = l->all; x < l->all + l->count; x++)
@@ -119,8 +120,8 @@ static struct load *load_behind(struct loads *l, const struct load *first, int64
         return NULL;
 }
 
-/* A let of `count` elements, of which all loads of these elements become lanes. It stands in front
- * of the first load's let. */
+/* Makes a let of `count` elements, of which all loads of these elements become lanes. It stands
+ * before the first load's let. */
 static struct loop_stmt *load_vector(struct accesses *a, struct loads *l, const struct load *first,
                                      int count)
 {
@@ -144,7 +145,7 @@ static struct loop_stmt *load_vector(struct accesses *a, struct loads *l, const 
         return let;
 }
 
-/* The lets that begin at *run: returns where the list goes on behind them. */
+/* Combines loads in the lets that begin at *run. Returns the place behind them. */
 static struct loop_stmt **load_vectors(struct accesses *a, struct loop_stmt **run)
 {
         struct arena *scratch = arena_new();
@@ -164,7 +165,7 @@ static struct loop_stmt **load_vectors(struct accesses *a, struct loop_stmt **ru
                 struct loop_stmt *let = load_vector(a, l, x, count), **at = x->before, *of = *at;
                 let->next = of;
                 *at = let;
-                /* of the same let, whose place in the list has moved */
+                /* Loads of the same let, whose place in the list has moved. */
                 for (struct load *y = l->all; y < l->all + l->count; y++)
                         if (y->before == at)
                                 y->before = &let->next;
@@ -186,8 +187,8 @@ static bool stores_behind(const struct loop_stmt *s, const struct loop_stmt *fir
         return loop_place_follows(&from, &at, distance);
 }
 
-/* The stores of one access that begins with s; returns the last of them, which is s where it is by
- * itself. */
+/* Combines the stores of one access that begins with s. Returns the last of them, which is s where
+ * it stays alone. */
 static struct loop_stmt *store_vector(struct accesses *a, struct loop_stmt *s)
 {
         int there = 0;
@@ -206,7 +207,7 @@ static struct loop_stmt *store_vector(struct accesses *a, struct loop_stmt *s)
         return s;
 }
 
-/* ---- all ---- */
+/* ---- the pass ---- */
 
 static void look_at_block(struct accesses *a, struct loop_block *block)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Predicted time of products whose sums lie in fragments of warps.
  *
- *      an iteration   the longest of
- *                         one warp: its copies, its MMA, and the barrier where warps meet
- *                         a multiprocessor, for all resident blocks: MMA and the instructions that copy; or MMA and what it does not hide
- *                         shared memory, and L2, for all resident blocks
- *                         the latency of a copy, divided by the iterations under way
- *      a wave         the first copies, all iterations, and the results, which a warp writes row by row
- *      a launch       all waves; at least the time of memory for every byte once
- *      split-K        one launch more, which reads partial sums from L2; or, in a cluster, two barriers and reads of distributed shared memory
- *      attention      also the instructions between its products (warps_attention_cost)
- *      rows           a reduction over rows of the results: one launch more; or, if a cluster has whole rows, one barrier, and the rows of a warp
- *                     one after the other
- *      pool           a reduction over all positions of an image: one launch more; or, if a block has them all, one barrier, and the positions of
- *                     a lane one after the other
+ * - An iteration takes the longest of: one warp's copies, MMA and barrier; on a multiprocessor, for
+ *   all resident blocks, MMA and the instructions that copy, or MMA and what it does not hide; the
+ *   reads of shared memory, and of L2, for all resident blocks; the latency of a copy, divided by
+ *   the iterations under way.
+ * - A wave takes the first copies, all iterations, and the results, which a warp writes row by row.
+ * - A launch takes all waves, and at least the time of memory for every byte once.
+ * - Split-K adds one launch, which reads partial sums from L2; in a cluster, two barriers and reads
+ *   of distributed shared memory.
+ * - Attention adds the instructions between its products (warps_attention_cost).
+ * - A reduction over rows of the results adds one launch; if a cluster has whole rows, one barrier,
+ *   and the rows of a warp one after the other.
+ * - A reduction over all positions of an image adds one launch; if a block has them all, one
+ *   barrier, and the positions of a lane one after the other.
  *
  * Accuracy: 10 % off in the mean over 557 schedules of 23 layers in f16 on an H100
  * (test/bench/cuda/sweep.py: least squares of logarithms, in which schedules near the fastest of a
@@ -31,18 +31,18 @@
 
 enum {
         LANES = 32,
-        LANE_REGISTERS = 255,           /* registers that an instruction can name (CUDA C
-                                         * Programming Guide, compute capabilities) */
-        REGISTER_UNIT = 8,              /* registers are allocated to a lane in units of this
-                                         * size / */
-        BLOCKS = 32                     /* blocks that are resident on a multiprocessor at most */
+        LANE_REGISTERS = 255,           /* The registers that an instruction can name (CUDA C
+                                         * Programming Guide, compute capabilities). */
+        REGISTER_UNIT = 8,              /* Registers are allocated to a lane in units of this
+                                         * size. */
+        BLOCKS = 32                     /* The most blocks that are resident on a multiprocessor. */
 };
 
 int warps_registers(const struct multiply *m, int rows, int columns, int lane, int words)
 {
-        enum { PLACES = 40 };           /* registers for subscripts and the epilogue, in code of
-                                         * nvcc 13 */
-        /* the parts that a float operand is split into */
+        enum { PLACES = 40 };           /* Registers for subscripts and the epilogue, in code of
+                                         * nvcc 13. */
+        /* Registers for the parts that a float operand is split into. */
         const int parts = m->instructions > 1 ? rows * 4 + columns * 4 : 0;
         return rows * columns * lane + rows * 4 + columns + words + PLACES + parts;
 }
@@ -64,12 +64,12 @@ int warps_resident(const struct gpu *g, const struct warp_work *work)
         return (int)(count < BLOCKS ? count : BLOCKS);
 }
 
-/* Blocks that the busiest multiprocessor runs in all. */
+/* Returns the blocks that the busiest multiprocessor runs in all. */
 static double blocks_of_one(const struct gpu *g, const struct warp_work *work)
 {
         int64_t blocks = (int64_t)work->blocks, multiprocessors = g->multiprocessors;
-        if (work->cluster > 2)          /* on some multiprocessors there is no room for a larger
-                                         * cluster */
+        /* Some multiprocessors have no room for a larger cluster. */
+        if (work->cluster > 2)
                 multiprocessors = g->clustered;
         return (double)divide_up(blocks, multiprocessors);
 }
@@ -87,7 +87,8 @@ static double row_cost(const struct target *t, double length)
         return rate_grid_row_sums(t) + length / LANES * rate_grid_row_element(t);
 }
 
-/* Cycles in which each warp reads its rows out of all blocks of its cluster, and reduces them. */
+/* Returns the cycles in which each warp reads its rows out of all blocks of its cluster, and
+ * reduces them. */
 static double rows_of_warp(const struct target *t, const struct warp_work *work, double blocks,
                            double share)
 {
@@ -140,22 +141,22 @@ double warps_cluster_cost(const struct target *t, const struct warp_work *work, 
                (work->across ? barrier + rows_of_warp(t, work, blocks, share) : 0);
 }
 
-/* Cycles of a wave with `blocks` blocks on each multiprocessor. */
+/* Returns the cycles of a wave with `blocks` blocks on each multiprocessor. */
 static double wave_cost(const struct target *t, const struct warp_work *work, double multiply,
                         double blocks)
 {
         const struct gpu *g = target_gpu(t);
         const bool is_late = work->cold && g->dependent_launch,
                    is_far = work->cold && !g->dependent_launch;
-        /* until a copy is there, and what meeting costs an iteration, where operands come from L2,
-         * from memory, or from memory while other launches overlap with this one */
+        /* The time until a copy has arrived, and what a barrier costs an iteration, where operands
+         * come from L2, from memory, or from memory while other launches overlap with this one. */
         const double arrival = is_late  ? rate_grid_arrival_overlapped(t)
                                : is_far ? rate_grid_arrival_memory(t)
                                         : rate_grid_arrival(t);
         const double meeting = is_late  ? rate_grid_iteration_overlapped(t)
                                : is_far ? rate_grid_iteration_memory(t)
                                         : rate_grid_iteration(t);
-        /* cycles of a multiprocessor for a byte from L2, if all read */
+        /* The cycles of a multiprocessor for a byte from L2, if all multiprocessors read. */
         const double share = g->clock * g->multiprocessors / g->l2_rate;
         const double by_cache =
                 work->copied_w + rate_grid_x_share(t) * (work->copied - work->copied_w);
@@ -186,7 +187,7 @@ static double wave_cost(const struct target *t, const struct warp_work *work, do
                                   (by_cache +
                                    (fmin(work->stages - 1, work->iterations) - 1) * work->copied_w)
                         : by_cache;
-        /* so many warps write their rows in the time of one */
+        /* This many warps write their rows in the time of one. */
         double crowd = blocks * work->warps / (2 * rate_grid_issue(t));
         double results =
                 work->rows * rate_grid_row(t) * (work->partial ? 0.5 : 1) * larger(1, crowd);
@@ -240,7 +241,8 @@ double warps_pace(const struct target *t, double warps)
 double warps_attention_cost(const struct target *t, const struct multiply *m,
                             const struct attention_work *work)
 {
-        enum { OF_PARTS = 20 };         /* instructions that make parts of a product's operands */
+        enum { OF_PARTS = 20 };         /* The instructions that split an operand of a product into
+                                         * parts. */
         const struct gpu *g = target_gpu(t);
         const struct warp_work *w = &work->of;
         const double resident = warps_resident(g, w), waves = warps_waves(g, w),
@@ -249,7 +251,7 @@ double warps_attention_cost(const struct target *t, const struct multiply *m,
         double cycles = 0;
         if (resident < 1)
                 return 0;
-        /* the last wave; then the waves before it, which are alike */
+        /* The last wave first, then the waves before it, which are alike. */
         for (double wave = 0; wave < waves && wave < 2; wave++) {
                 const double count = wave ? resident : of_one - (waves - 1) * resident;
                 const double pace = warps_pace(t, count * w->warps),
@@ -280,10 +282,10 @@ double warps_attention_cost(const struct target *t, const struct multiply *m,
 
 int warps_attention_registers(const struct multiply *m, int rows, int keys, int width)
 {
-        /* PLACES: registers for subscripts and operands; what masks add to scores stays in
+        /* PLACES is the registers for subscripts and operands; what masks add to scores stays in
          * registers if there is room. For products of floats, whose operands are split into parts,
-         * nvcc 13 takes all registers: without spills up to PARTS_MOST of the sum below, as was
-         * found by trying. */
+         * nvcc 13 takes all registers; trials showed no spills up to PARTS_MOST of the sum
+         * below. */
         enum { PLACES = 110, PARTS_MOST = 120 };
         const int sums = rows * (keys + width) / LANES, all = sums + PLACES + keys / 3;
         if (element_info[m->x.memory].bytes == sizeof(float))
@@ -298,21 +300,21 @@ int warps_attention_registers(const struct multiply *m, int rows, int keys, int 
 double warps_row_attention_cost(const struct target *t, const struct row_attention *of)
 {
         enum {
-                WORD = 16,              /* bytes that a lane loads at a time */
-                KEY_LANES = 8,          /* lanes that share a key */
-                OF_WORD = 8,            /* instructions for a word of keys: to load it, multiply it
-                                         * and store it */
-                OF_ITERATION = 6,       /* instructions of an iteration besides */
-                OF_SCORES = 110,        /* instructions to make shares of the scores of a lane's
-                                         * keys, each of the `times` */
-                OF_KEY = 2,             /* instructions of a warp for a key's values, and */
-                OF_VALUE = 2,           /* for each vector of their channels */
-                OF_COPY = 5,            /* instructions to copy a word into the cache of keys and
-                                         * values */
-                OF_BLOCK = 150,         /* instructions to begin, and to combine what the warps have
-                                         * / */
-                STEPS = 5               /* values that are handed on through shared memory, one
-                                         * after the other */
+                WORD = 16,              /* The bytes that a lane loads at a time. */
+                KEY_LANES = 8,          /* The lanes that share a key. */
+                OF_WORD = 8,            /* The instructions for a word of keys: to load it, multiply
+                                         * it and store it. */
+                OF_ITERATION = 6,       /* The other instructions of an iteration. */
+                OF_SCORES = 110,        /* The instructions that make shares of the scores of a
+                                         * lane's keys, once for each of the `times` rounds. */
+                OF_KEY = 2,             /* The instructions of a warp for a key's values, */
+                OF_VALUE = 2,           /* and for each vector of their channels. */
+                OF_COPY = 5,            /* The instructions that copy a word into the cache of keys
+                                         * and values. */
+                OF_BLOCK = 150,         /* The instructions that begin a block, and that combine
+                                         * what its warps have. */
+                STEPS = 5               /* The values that are passed through shared memory one
+                                         * after the other. */
         };
         const struct gpu *g = target_gpu(t);
         const double lanes = of->warps * LANES, bytes = of->keys * (of->depth + of->width) * 4,
@@ -359,8 +361,9 @@ double warps_window_cost(const struct target *t, const struct multiply *m,
                 .registers = 64,
                 .shared = STAGES * (int64_t)((TILE + PANEL) * (double)depth * bytes)
         };
-        const int times = w->copies ? 3 : 1;        /* a concatenation is sliced, put together, and
-                                                     * brought to channels last */
+        /* A concatenation takes three passes over the input: it is sliced, joined, and brought to
+         * channels last. */
+        const int times = w->copies ? 3 : 1;
         return warps_cost(t, m, &work) + (w->copies ? w->copies + 2 : 0) * g->launch +
                times * w->inputs * rate_grid_moved(t) / (g->clock * g->multiprocessors);
 }

@@ -2,17 +2,19 @@
 /* Predicted time of warp-group MMA: products of four warps as one, which read their operands from
  * shared memory.
  *
- *      an iteration   the longest of: the MMA of all blocks that are resident on a multiprocessor; the MMA of one block and what it waits for
- *                     besides; the transfer of operands from L2; the latency of a bulk copy, divided by the iterations under way
- *      a wave         the first copies, all iterations, the results
- *      a launch       all waves; at least the time of memory for every byte once
- *      attention      an iteration's scores, then what lanes make of them while the products of the iteration before go on; at least all MMA
+ * - An iteration takes the longest of: the MMA of all blocks that are resident on a multiprocessor;
+ *   the MMA of one block and what else it waits for; the transfer of operands from L2; the latency
+ *   of a bulk copy, divided by the iterations under way.
+ * - A wave takes the first copies, all iterations, and the results.
+ * - A launch takes all waves, and at least the time of memory for every byte once.
+ * - In attention, an iteration computes its scores; then lanes compute shares while the products of
+ *   the iteration before go on; it takes at least the time of all MMA.
  *
  * The rates grid_group_iteration and grid_group_l2 and those of the multiplies were measured by
  * test/bench/cuda/groups_product.cu on an H200, for a product of 4096 x 4096 x 4096 in bf16: tiles
  * of 128 x 128 took 872 cycles an iteration, of which MMA is 512 by the data sheet, tiles of 128 x
  * 256 took 1478, of which it is 1024. The instructions of attention are counted in the code that
- * nvcc 13 makes; it was timed nowhere. */
+ * nvcc 13 makes; attention has not been timed. */
 #include "engines/grid/warp_group_cost.h"
 
 #include "base/size.h"
@@ -40,7 +42,7 @@ double groups_cost(const struct target *t, const struct multiply *m, const struc
         return warps_launch_cost(g, work, cycles);
 }
 
-/* Cycles of a wave of attention with `count` blocks on each multiprocessor. */
+/* Returns the cycles of a wave of attention with `count` blocks on each multiprocessor. */
 static double attention_wave(const struct target *t, const struct multiply *m,
                              const struct attention_work *work, double count)
 {

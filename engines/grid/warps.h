@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of products by fragments of warps share: contract_warps.c, contract_warp_groups.c
- * and warps_*.c. */
+/* The struct and functions that the files of products by fragments of warps share:
+ * contract_warps.c, contract_warp_groups.c and warps_*.c. */
 #ifndef ENGINES_GRID_WARPS_H
 #define ENGINES_GRID_WARPS_H
 
@@ -9,47 +9,49 @@
 #include "kernels/kernel_state.h"
 
 struct warps {
-        struct kernel_state s;          /* first, because its functions get a pointer to it / */
+        struct kernel_state s;          /* First, because its functions get a pointer to it. */
         struct warp_tile tile;
-        int64_t groups;                 /* of the convolution */
-        int64_t blocks;                 /* of channels of x in a group */
-        int64_t inner;                  /* words of a multiply in a block of channels */
-        int64_t outputs;                /* of a group */
-        int64_t positions;              /* of all images, one behind the other */
-        int64_t images, of_image;       /* images; positions of one */
-        int64_t panel_size;             /* elements of a panel of w */
-        int64_t iterations;             /* iterations over all channels and offsets of the window */
-        struct loop_variable *sums;     /* of each warp, in fragments */
-        struct loop_buffer *xs, *ws, *out;        /* in shared memory: stages of x and of w; sums
-                                                   * that leave the fragments */
-        struct loop_buffer *added;      /* in shared memory: the residual; or NULL */
-        struct loop_expr *group, *position, *panel;       /* of the block: its group, its first
-                                                           * position, its first panel in the group
-                                                           * / */
-        struct loop_expr *part;         /* of the block: which part of the iterations it does */
-        struct loop_expr *number;       /* of the block in its cluster */
-        struct loop_buffer
-                *partial; /* partial sums of all parts, [parts, groups, positions, outputs] in whole
-                           * tiles; of a cluster, or if a block pools, those of its tile, [blocks
-                           * across, parts, panels, positions, outputs] */
-        struct emit_place kept;         /* the results in `partial` of an output that a lane
-                                         * pools / */
+        int64_t groups;                 /* The groups of the convolution. */
+        int64_t blocks;                 /* The blocks of channels of x in a group. */
+        int64_t inner;                  /* The words of a multiply in a block of channels. */
+        int64_t outputs;                /* The outputs of a group. */
+        int64_t positions;              /* The positions of all images, one image behind the
+                                         * other. */
+        int64_t images, of_image;       /* The number of images, and the positions of one. */
+        int64_t panel_size;             /* The elements of a panel of w. */
+        int64_t iterations;             /* The iterations over all channels and offsets of the
+                                         * window. */
+        struct loop_variable *sums;     /* The sums of each warp, in fragments. */
+        struct loop_buffer *xs, *ws, *out;        /* In shared memory: the stages of x and of w, and
+                                                   * the sums that leave the fragments. */
+        struct loop_buffer *added;      /* The residual in shared memory; or NULL. */
+        struct loop_expr *group, *position, *panel;       /* The block's group, its first position,
+                                                           * and its first panel in the group. */
+        struct loop_expr *part;         /* The part of the iterations that the block does. */
+        struct loop_expr *number;       /* The number of the block in its cluster. */
+        /* The partial sums of all parts, [parts, groups, positions, outputs] in whole tiles; for a
+         * cluster, or if a block pools, those of its tile, [blocks across, parts, panels,
+         * positions, outputs]. */
+        struct loop_buffer *partial;
+        struct emit_place kept;         /* Where in `partial` the results of an output lie that a
+                                         * lane pools. */
 };
 
 /* ---- contract_warps.c ---- */
 
-/* Elements of an iteration in shared memory: of x; of a panel of w; of all panels. */
+/* Return the elements of an iteration in shared memory: of x, of a panel of w, and of all
+ * panels. */
 int64_t warps_x_stage(const struct warp_tile *t);
 int64_t warps_w_panel(const struct warp_tile *t);
 int64_t warps_w_stage(const struct warp_tile *t);
-/* The first element of an iteration's stage, of stages of `size` elements. */
+/* Returns the first element of an iteration's stage, where stages have `size` elements. */
 struct loop_expr *warps_stage(struct warps *w, struct loop_expr *iteration, int64_t size);
-/* Warps of a block; the first position of a warp in the tile, and its panel: warp w has row w %
- * warps of positions, and panel w / warps. */
+/* Return the warps of a block, the first position of a warp in the tile, and its panel: warp w has
+ * row w % warps of positions, and panel w / warps. */
 int warps_count(const struct warps *w);
 struct loop_expr *warps_row(struct warps *w, struct loop_expr *warp);
 struct loop_expr *warps_panel(struct warps *w, struct loop_expr *warp);
-/* The shape of a warp's sums. */
+/* Returns the shape of a warp's sums. */
 struct loop_tiles warps_shape(const struct warps *w);
 static inline struct loop_expr *warps_less(struct warps *w, struct loop_expr *a, int64_t b)
 {
@@ -57,7 +59,7 @@ static inline struct loop_expr *warps_less(struct warps *w, struct loop_expr *a,
 }
 
 /* Moves values of the epilogue that were computed in front of the loops over blocks into the last
- * of these loops. False: something else stands there. */
+ * of these loops. Returns false where other statements stand there. */
 bool warps_move_values_in(struct loop_block *body);
 /* Splits position p of all images into its coordinates along each dimension of its image, and the
  * number of that image. */
@@ -67,14 +69,14 @@ void warps_split_position(struct warps *w, struct loop_expr *p, struct loop_expr
 struct loop_buffer *warps_shared(struct warps *w, const char *name, enum element element,
                                  int64_t extent);
 struct loop_stmt *warps_add(struct warps *w, enum loop_stmt_kind kind, int code);
-/* The MMA of an iteration, by one warp; warp NULL: by all warps, as warp-group MMA. */
+/* Appends the MMA of an iteration by one warp; warp NULL: by all warps, as warp-group MMA. */
 struct loop_stmt *warps_add_product(struct warps *w, struct loop_expr *warp,
                                     struct loop_expr *iteration);
-/* The number among all iterations of iteration i of the block. */
+/* Returns the number among all iterations of iteration i of the block. */
 struct loop_expr *warps_iteration(struct warps *w, struct loop_expr *i);
 
-/* The residual: a value of the results' shape in memory that the epilogue reads element by element.
- * NULL: there is none. */
+/* Returns the residual: a value of the results' shape in memory that the epilogue reads element by
+ * element; NULL where there is none. */
 const struct value *warps_added(const struct op *op);
 /* Starts the copies of the first `count` iterations, a batch for each. */
 void warps_copy_first(struct warps *w, int64_t count);
@@ -86,12 +88,12 @@ void groups_write_results(struct warps *w);
 
 /* ---- warps_copies.c ---- */
 
-/* A warp's copies for an iteration: of x; of w. */
+/* Write a warp's copies for an iteration: of x, and of w. */
 void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *iteration);
 void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *iteration);
-/* A warp's copies of the residual. */
+/* Writes a warp's copies of the residual. */
 void warps_copy_added(struct warps *w, struct loop_expr *warp);
-/* Bulk copies of an iteration's weights, outside of the loops over warps. */
+/* Writes bulk copies of an iteration's weights, outside of the loops over warps. */
 void warps_run_w(struct warps *w, struct loop_expr *iteration);
 
 /* ---- warps_results.c ---- */
@@ -103,36 +105,37 @@ void warps_split_output(struct warps *w, struct loop_expr *o, struct loop_expr *
 void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *p,
                         struct loop_expr *sum);
 /* Stores results of a warp's fragment number `part`, whose sums are at sums_at, in vector accesses:
- * `width` outputs from `column` of the panel on, a lane several neighbours. False: such rows are
- * not side by side in memory. */
+ * `width` outputs from `column` of the panel on; a lane has several neighbours. Returns false where
+ * such rows are not contiguous in memory. */
 bool warps_write_words(struct warps *w, struct loop_expr *warp, struct loop_expr *sums_at, int part,
                        int column, int width);
 /* Brings the sums of a block out of their fragments; lanes compute the epilogue and store the
  * results. */
 void warps_write_results(struct warps *w);
-/* Split-K through memory: elements of w->partial; the block's sums are stored there; a phase adds
- * them up and computes the epilogue. */
+/* Split-K through memory: warps_partial_size returns the elements of w->partial;
+ * warps_write_partial stores the block's sums there; warps_join_parts writes a phase that adds them
+ * up and computes the epilogue. */
 int64_t warps_partial_size(const struct warps *w);
 void warps_write_partial(struct warps *w);
 void warps_join_parts(struct warps *w);
-/* Split-K in a cluster: the block's sums go to distributed shared memory; each block adds up its
- * share of the tile and computes the epilogue, whose results go back to that memory if the cluster
- * has whole rows, or its blocks pool. */
+/* Split-K in a cluster: the block's sums go to distributed shared memory; each block then adds up
+ * its share of the tile and computes the epilogue. The results go back to that memory if the
+ * cluster has whole rows, or its blocks pool. */
 void warps_leave_part(struct warps *w);
 void warps_join_share(struct warps *w);
 
 /* ---- warps_row_clusters.c: whole rows of a cluster ---- */
 
-/* Is each row of the result a row of the tile, one behind the other, in the element of the sums? */
+/* Is each row of the result a row of the tile, contiguous and in the element of the sums? */
 bool warps_have_rows(const struct warps *w);
-/* Elements that a warp has room for in a row. */
+/* Returns the elements that a warp has room for in a row. */
 int64_t warps_row_length(const struct warp_tile *t);
 /* Writes the block's share of the rows of its tile, out of distributed shared memory. */
 void warps_write_rows(struct warps *w);
 
 /* ---- warps_pool.c: reductions over all positions of an image ---- */
 
-/* Reduces the block's results over all positions of each image, computes what the fusion makes of
+/* Reduces the block's results over all positions of each image, applies the fusion's operations to
  * that, and stores it. */
 void warps_write_pool(struct warps *w);
 

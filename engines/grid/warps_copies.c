@@ -159,7 +159,8 @@ static void share_words(struct warps *w, struct loop_expr *warp, int64_t count, 
                 emit_end(e);
 }
 
-/* Elements from the begin of line `row` to its word n, which is swizzled (ir/loop/loop_tiles.h). */
+/* Returns the elements from the beginning of line `row` to its word n, which is swizzled
+ * (ir/loop/loop_tiles.h). */
 static struct loop_expr *place_in_line(struct warps *w, struct loop_expr *n, struct loop_expr *row)
 {
         struct emit *e = w->s.e;
@@ -236,7 +237,7 @@ static void copy_rows(struct warps *w, struct loop_expr *warp, struct loop_expr 
                 emit_end(e);
 }
 
-/* The place in w of a panel's first word in an iteration. */
+/* Returns the place in w of a panel's first word in an iteration. */
 static struct loop_expr *place_in_w(struct warps *w, struct loop_expr *panel,
                                     struct loop_expr *iteration)
 {
@@ -256,7 +257,8 @@ static void copy_w(struct warps *w, const struct shared_word *word, struct loop_
         struct loop_expr *panel = emit_let(e, "from_panel", plus(e, w->panel, number_in));
         struct loop_expr *from = plus(e, place_in_w(w, panel, iteration), k);
         struct loop_expr *to = times(e, word->number, t->group);
-        if (t->warp_group && !op_int(w->s.op, "crossed"))       /* a unit is a swizzle line */
+        /* A unit is a swizzle line. */
+        if (t->warp_group && !op_int(w->s.op, "crossed"))
                 to = plus(e, times(e, word->unit, warp_tile_row(t)),
                           place_in_line(w, word->within, word->unit));
         emit_copy(e, w->ws, plus(e, warps_stage(w, iteration, warps_w_stage(t)), to), w->s.ws, from,

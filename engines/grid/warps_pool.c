@@ -50,7 +50,7 @@ int warp_tile_pool_outputs(const struct warp_tile *t)
 
 /* ---- the kernel ---- */
 
-/* Says where the block's results of a column are, from the first position of an image of the tile
+/* Sets where the block's results of a column lie, from the first position of an image of the tile
  * on. */
 static void place_results(struct warps *w, struct loop_expr *image, struct loop_expr *column)
 {
@@ -76,7 +76,7 @@ static void place_results(struct warps *w, struct loop_expr *image, struct loop_
         emit_local(e, s->result)->place = &w->kept;
 }
 
-/* Stores what the fusion makes of the reduction for output o of the group in an image. */
+/* Stores what the fusion computes from the reduction for output o of the group in an image. */
 static void write_pool(struct warps *w, struct loop_expr *image, struct loop_expr *o)
 {
         struct kernel_state *s = &w->s;

@@ -2,7 +2,7 @@
 /* Products by fragments of warps: the epilogue and the stores of results (contract_warps.c). */
 #include "engines/grid/warps.h"
 
-/* What a lane stores, and where. */
+/* A value that a lane stores, and where. */
 struct result { struct loop_expr *to, *value; };
 
 static struct loop_expr *let_value(struct warps *w, const char *name, struct loop_expr *value)
@@ -27,7 +27,7 @@ void warps_split_output(struct warps *w, struct loop_expr *o, struct loop_expr *
         *in_block = blocks > 1 ? emit_let(e, "o", emit_op_int(e, LOOP_REM, o, size)) : o;
 }
 
-/* The index of the result for output o of the group at position p. */
+/* Computes the index of the result for output o of the group at position p. */
 static void index_of(struct warps *w, struct loop_expr *o, struct loop_expr *p,
                      struct loop_expr **index)
 {
@@ -38,7 +38,8 @@ static void index_of(struct warps *w, struct loop_expr *o, struct loop_expr *p,
         warps_split_position(w, p, index + first, &index[0]);
 }
 
-/* The epilogue of a sum. added: the place of the residual in shared memory, if it is there. */
+/* Returns the epilogue of a sum. `added` is the place of the residual in shared memory, if it is
+ * there. */
 static struct result result_at(struct warps *w, struct loop_expr **index, struct loop_expr *sum,
                                struct loop_expr *added)
 {
@@ -53,7 +54,7 @@ static struct result result_at(struct warps *w, struct loop_expr **index, struct
         return (struct result){ plus(e, state_y(s, index), index[s->rank - 1]), value };
 }
 
-/* The same for output o of the group at position p, in a lane. */
+/* Does the same for output o of the group at position p, in a lane. */
 static struct result result_of(struct warps *w, struct loop_expr *o, struct loop_expr *p,
                                struct loop_expr *sum, struct loop_expr *added)
 {
@@ -100,8 +101,8 @@ struct batch {
         bool few, some;
 };
 
-/* The place in shared memory of the residual for row `row` of fragments number `part` of the warp,
- * and output `column` of its panel. */
+/* Returns the place in shared memory of the residual for row `row` of fragments number `part` of
+ * the warp, and output `column` of its panel. */
 static struct loop_expr *added_at(struct warps *w, struct loop_expr *warp, int part,
                                   struct loop_expr *row, struct loop_expr *column)
 {
@@ -126,7 +127,7 @@ static void batch_add(struct warps *w, struct batch *b, struct loop_expr *o, str
 }
 
 /* Stores results over their sums in shared memory, because whole rows, or reductions over
- * positions, are made of them later. */
+ * positions, are computed from them later. */
 static void batch_keep(struct warps *w, const struct batch *b, struct loop_expr *const *at)
 {
         for (int i = 0; i < b->count; i++)
@@ -214,7 +215,7 @@ static bool are_words(const struct warps *w)
                op_int(w->s.op, "block") % SIDE == 0;
 }
 
-/* Can the lanes of a warp do so for whole rows of `width` outputs? */
+/* Can the lanes of a warp store whole rows of `width` outputs in this way? */
 static bool are_rows_of_words(const struct warps *w, int width)
 {
         const int across = width / SIDE;
@@ -320,7 +321,7 @@ int64_t warps_partial_size(const struct warps *w)
         return w->tile.parts * w->groups * partial_positions(w) * partial_row(w);
 }
 
-/* The place in `partial` of output o at position p, of the first part. */
+/* Returns the place in `partial` of output o at position p, of the first part. */
 static struct loop_expr *partial_at(struct warps *w, struct loop_expr *p, struct loop_expr *o)
 {
         struct emit *e = w->s.e;
@@ -393,8 +394,8 @@ void warps_leave_part(struct warps *w)
         emit_end(e);
 }
 
-/* A block's share are some positions of the tile, or, if blocks pool, all positions of some
- * outputs. Lanes have neighbouring outputs. */
+/* A block's share is some positions of the tile, or, if blocks pool, all positions of some outputs.
+ * Lanes have neighbouring outputs. */
 void warps_join_share(struct warps *w)
 {
         struct emit *e = w->s.e;

@@ -28,7 +28,7 @@ bool warps_have_rows(const struct warps *w)
         return dim_is(op_result(s->op)->type->dims[0], 1) || s->y.stride[0] == step;
 }
 
-/* The place in distributed shared memory of the column that is number k of a lane's in the row. */
+/* Returns the place in distributed shared memory of column number k of a lane in the row. */
 static struct loop_expr *place_of(struct warps *w, struct loop_expr *row, struct loop_expr *k,
                                   struct loop_expr *lane)
 {
