@@ -7,11 +7,12 @@
  *   call @narrow(@b, @d)                 call @narrow(@b, @d)
  *   call @join(@c, @d, @y)               call @join(@c, @d, @y)
  *
- * Where memory is the goal (--goal=memory, --max-ram), the order that needs the fewest bytes at
- * once, as the plan will count them: views, results that lie on operands, and the scratch of
- * schedules (arrange_search.c says how it is found); of such orders, one that can be planned well.
- * Otherwise what is made is read soon: each statement comes just before the first one that needs
- * it, if bytes then wait for fewer statements in all and no more of them are in use at once.
+ * Where memory is the goal (--goal=memory, --max-ram), the statements get the order that needs the
+ * fewest bytes at once, as the plan will count them: with views, results that lie on operands, and
+ * the scratch of schedules (arrange_search.c says how it is found); of several such orders, one
+ * that can be planned well. Otherwise results are read soon after they are made: each statement
+ * comes just before the first one that needs it, if bytes then wait for fewer statements in all and
+ * no more of them are in use at once.
  *
  * Statements keep the order of their reads and writes of each byte, so results are the same to the
  * bit. (Where two statements can fail, another one may be the first to do so.) */
@@ -26,7 +27,7 @@
 
 /* ---- the graph ---- */
 
-/* bytes of one root that are touched by the same statements */
+/* A piece is the bytes of one root that are touched by the same statements. */
 struct piece { int64_t start, end; int written, *readers, reader_count, *steps, step_count; };
 
 struct part_touch { int64_t start, end; bool read, written; int step; };
@@ -35,8 +36,8 @@ struct root {
         struct loop_buffer *buffer;
         struct part_touch *touches;
         int touch_count;
-        int whole;                      /* the resident whose steps are all that touch it; -1:
-                                         * none */
+        int whole;                      /* The number of the resident whose steps are all that touch
+                                         * the root; -1: there is none. */
 };
 
 struct building {
@@ -44,8 +45,9 @@ struct building {
         struct step_graph *g;
         struct root *roots;
         int root_count;
-        int *step_of;                   /* by statement */
-        int *seen;                      /* by step: the last one that has it before itself, + 1 */
+        int *step_of;                   /* Of each statement: the number of its step. */
+        int *seen;                      /* Of each step: 1 + the number of the last step that has it
+                                         * before itself. */
 };
 
 static bool can_move(const struct loop_stmt *s)
@@ -133,7 +135,7 @@ static bool same_steps(const struct piece *a, const struct piece *b)
 
 static int by_int(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
 
-/* a resident of no bytes that dies when all of the root does */
+/* Adds a resident of no bytes, which dies when all of the root does. Returns its number. */
 static int add_whole(struct building *b, const struct root *r)
 {
         struct resident whole = { 0 };
@@ -180,7 +182,7 @@ static void build_root(struct building *b, struct root *r)
 
 /* ---- what runs inside a step, and what it may lie on ---- */
 
-/* bytes that only one step uses, by how they are in use while it runs */
+/* Gives each step the largest number of bytes in use while it runs that no other step uses. */
 static void add_own(struct building *b, struct loop_program *p)
 {
         struct lifetimes l = lifetimes_find(b->scratch, p);
@@ -281,7 +283,7 @@ int64_t arrange_best(struct arena *arena, const struct step_graph *g, int64_t *b
 
 /* ---- what is made is read soon ---- */
 
-/* bytes that wait, times the steps that they wait for */
+/* Returns the sum, over all bytes that wait, of the steps that they wait for. */
 static double waiting(const struct step_graph *g, const int *order, int *position)
 {
         double sum = 0;
@@ -300,7 +302,8 @@ static double waiting(const struct step_graph *g, const int *order, int *positio
         return sum;
 }
 
-struct need { int step, depth; };        /* depth: of the longest chain of steps that ends there */
+struct need { int step, depth; };        /* depth: the length of the longest path of steps that ends
+                                          * with this one. */
 
 static int deepest_first(const void *x, const void *y)
 {
@@ -308,8 +311,8 @@ static int deepest_first(const void *x, const void *y)
         return a->depth != b->depth ? (a->depth > b->depth ? -1 : 1) : a->step - b->step;
 }
 
-/* What each step needs, the end of the longest chain first: what is made from constants alone, or
- * early, then comes late. */
+/* Lists what each step needs, the end of the longest path first: results that are made from
+ * constants alone, or early, then come late. */
 static struct need **find_needs(const struct step_graph *g, struct arena *arena)
 {
         struct need **needs = arena_array(arena, (size_t)g->count + 1, sizeof *needs);
@@ -331,9 +334,9 @@ void arrange_by_need(const struct step_graph *g, struct arena *arena, int *order
 {
         struct need **needs = find_needs(g, arena);
         int *stack = arena_array(arena, (size_t)g->count + 1, sizeof *stack);
-        /* which of its needs is to be looked at */
+        /* Of each step: the position of the need that is looked at next. */
         int *next = arena_array(arena, (size_t)g->count + 1, sizeof *next);
-        /* 1: on the stack, 2: in the order */
+        /* Of each step: 1, it is on the stack; 2, it is in the order. */
         char *state = arena_array(arena, (size_t)g->count + 1, 1);
         char *needed = arena_array(arena, (size_t)g->count + 1, 1);
         int count = 0;
@@ -366,9 +369,10 @@ struct arranging {
         struct loop_program *p;
         struct pass_context *context;
         struct step_graph g;
-        struct loop_stmt **statements;  /* in the order that they came in */
-        int *order, *best;              /* the one that stands now; the best yet */
-        int64_t size, peak;             /* of the best */
+        struct loop_stmt **statements;  /* In the order that they had at first. */
+        int *order, *best;              /* The order that is looked at, and the best so far. */
+        int64_t size, peak;             /* The planned size and the peak of the best order, in
+                                         * bytes. */
 };
 
 static void put_in_order(const struct arranging *a, const int *order)
@@ -389,7 +393,8 @@ static int64_t planned(const struct arranging *a, const int *order, enum place_e
         return plan_size(a->p, a->context->lower.views, effort, &proved);
 }
 
-/* What is least in use may not be what is planned with least: the plan decides, then the peak. */
+/* Keeps the order if it is better: the order with the fewest bytes in use may not be the one that
+ * is planned with the fewest, so the plan decides, and then the peak. */
 static void try_order(struct arranging *a)
 {
         int64_t peak = arrange_peak(&a->g, a->order), size = planned(a, a->order, PLACE_QUICKLY);
@@ -400,8 +405,9 @@ static void try_order(struct arranging *a)
         memcpy(a->best, a->order, (size_t)a->g.count * sizeof *a->best);
 }
 
-/* Of orders with the same peak one may be planned better than another. From the best one on, a step
- * goes elsewhere, as long as less is in use at once than is planned so far. */
+/* One of the orders with the same peak may be planned better than another. From the best order on,
+ * a random step moves elsewhere, as long as fewer bytes are in use at once than the plan takes so
+ * far. */
 static void walk_orders(struct arranging *a, struct arena *arena, int64_t enough)
 {
         enum { TRIES = 256, STEPS_MAX = 1024 };
@@ -419,11 +425,11 @@ static void walk_orders(struct arranging *a, struct arena *arena, int64_t enough
         }
 }
 
-/* the model's order, that by need, what the search makes of the better of the two, and others like
- * that */
+/* Tries the model's order, the order by need, what the search makes of the better of these, and
+ * orders near that one. */
 static void arrange_for_memory(struct arranging *a, struct arena *arena, int64_t *work)
 {
-        enum { QUICK_STEPS = 64 };      /* more are not searched quickly */
+        enum { QUICK_STEPS = 64 };      /* Stretches of more steps are not searched quickly. */
         size_t bytes = (size_t)a->g.count * sizeof *a->order;
         int64_t bound, least = INT64_MAX;
         int *own = arena_copy(arena, a->order, bytes),

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The order of least peak, between cuts: steps that come after all before them and before all
- * behind them. What is in use there is the same in every order, so what lies between two cuts is
- * ordered on its own.
+/* The order of least peak, between cuts. A cut is a step that comes after all before it and before
+ * all behind it. What is in use there is the same in every order, so the steps between two cuts are
+ * ordered on their own.
  *
  * There, a state is a set of steps that have run (a downset). Its bytes in use are known from the
- * set alone, so this is a shortest path where the length of a path is its largest node: states are
- * taken from a heap by peak, the first one that holds all steps has the least. A step that runs
- * within the peak reached, and leaves no more in use than before, is always as good first as later:
- * it is taken at once, without looking at others.
+ * set alone, so this is a shortest path problem where the length of a path is its largest node:
+ * states are taken from a heap by peak, and the first one that holds all steps has the least. A
+ * step that runs within the peak reached, and leaves no more in use than before, is as good now as
+ * later: it is taken at once, and no other step is tried in its place.
  *
  * Where states run out (10^6, or memory), the peak reached by then is a bound, and a beam search
  * finds an order: level by level the best few states are kept. */
@@ -18,10 +18,12 @@
 
 enum {
         STATES_MAX = 1000000,
-        WORDS_MAX = 16000000,           /* of their sets */
-        WORK_MAX = 100000000,           /* steps of ours: looks at a step or at what it touches */
+        WORDS_MAX = 16000000,           /* All sets of states together have at most this many
+                                         * words. */
+        WORK_MAX = 100000000,           /* The search does at most this much work: each look at a
+                                         * step, or at what it touches, counts 1. */
         BEAM_WORK = 50000000, BEAM_MAX = 256,
-        STRETCH_MAX = 2048              /* longer ones are left as they are */
+        STRETCH_MAX = 2048              /* Longer stretches are left as they are. */
 };
 
 /* ---- what a step does to memory ---- */
@@ -29,18 +31,18 @@ enum {
 static bool has(const uint64_t *set, int i) { return set[i / 64] >> (i % 64) & 1; }
 static void set_add(uint64_t *set, int i) { set[i / 64] |= UINT64_C(1) << (i % 64); }
 
-/* A stretch of steps from..to-1; sets hold steps of it, counted from `from`. Those before have
- * run. */
+/* A stretch of steps from..to-1. Sets hold steps of it, counted from `from`; the steps in front of
+ * it have run. */
 struct stretch {
         const struct step_graph *g;
         int from, to, words;
-        int64_t live;                   /* in use before it */
-        int64_t floor;                  /* a peak that no order is below, or that is low enough */
-        int64_t work, most_work;        /* spent; after which states have run out */
-        const int *last;                /* where a whole order is walked: of each resident, the
-                                         * position of the last step that */
-        int at;                         /* touches it, and the position that the walk is at; or NULL
-                                         * / */
+        int64_t live;                   /* The bytes in use before it. */
+        int64_t floor;                  /* A peak that no order is below, or that is low enough. */
+        int64_t work, most_work;        /* The work that is done, and the work after which states
+                                         * have run out. */
+        const int *last;                /* Where a whole order is walked: for each resident, the
+                                         * position of the last step that touches it. Else NULL. */
+        int at;                         /* The position that this walk has reached. */
 };
 
 static bool has_run(const struct stretch *s, const uint64_t *set, int step)
@@ -56,7 +58,7 @@ static bool is_live(const struct stretch *s, const uint64_t *set, const struct r
         return false;
 }
 
-/* needed by `step` and by none that has not run */
+/* Is r touched by `step`, but by no step that has not run? */
 static bool dies(const struct stretch *s, const uint64_t *set, const struct resident *r, int step)
 {
         if (s->last)
@@ -88,7 +90,7 @@ static int64_t overlaid(const struct stretch *s, const uint64_t *set, int step)
 
 struct effect { int64_t during, after; };
 
-/* bytes in use while a step runs, and behind it; live: before it */
+/* Returns the bytes in use while a step runs, and behind it; live: those before it. */
 static struct effect effect_of(struct stretch *s, const uint64_t *set, int step, int64_t live)
 {
         const struct step *p = &s->g->steps[step];
@@ -112,7 +114,8 @@ static bool is_ready(struct stretch *s, const uint64_t *set, int step)
         return true;
 }
 
-/* the peak of steps in this order, from..to-1; *live: before, then behind them */
+/* Returns the peak of the steps from..to-1 in this order; *live: the bytes in use before them, and
+ * then behind them. */
 static int64_t peak_of(struct stretch *s, const int *order, int64_t *live)
 {
         uint64_t *set = memory_alloc((size_t)s->words * sizeof *set);
@@ -172,7 +175,7 @@ bool step_move(const struct step_graph *g, int *order, int from, int to)
 }
 
 
-/* Of a whole order it is known when a resident is touched first and last, so one walk is enough. */
+/* In a whole order it is known when a resident is touched first and last, so one walk is enough. */
 int64_t arrange_peak(const struct step_graph *g, const int *order)
 {
         int64_t live = 0, peak = 0;
@@ -214,8 +217,9 @@ int64_t arrange_peak(const struct step_graph *g, const int *order)
 struct state {
         uint64_t *set;
         int64_t peak, live;
-        int parent, count;              /* steps that have run */
-        int first_step, step_count;     /* run since the parent, in search->steps */
+        int parent, count;              /* The number of steps that have run. */
+        int first_step, step_count;     /* The steps that have run since the parent, in
+                                         * search->steps. */
 };
 
 struct search {
@@ -225,7 +229,7 @@ struct search {
         int state_count;
         int *steps, step_count;
         int *heap, heap_count;
-        int *table;                     /* hash of sets: numbers of states + 1 */
+        int *table;                     /* A hash table of sets: it holds numbers of states + 1. */
         size_t table_room;
 };
 
@@ -237,7 +241,7 @@ static size_t hash_of(const struct search *x, const uint64_t *set)
         return (size_t)(h ^ (h >> 32)) & (x->table_room - 1);
 }
 
-/* where a state of this set is in the table, or would be */
+/* Returns where a state of this set is in the table, or would be. */
 static int *find_state(const struct search *x, const uint64_t *set)
 {
         for (size_t at = hash_of(x, set);; at = (at + 1) & (x->table_room - 1))
@@ -257,7 +261,7 @@ static void run_step(struct search *x, struct state *state, int step, struct eff
         set_add(state->set, step - x->s->from);
 }
 
-/* steps that are as good now as later */
+/* Runs steps that are as good now as later. */
 static void run_free_steps(struct search *x, struct state *state)
 {
         for (bool again = true; again;) {
@@ -348,7 +352,8 @@ static int heap_pop(struct search *x)
         return top;
 }
 
-/* The least peak, and an order that has it; or false, and *bound is what it cannot be below. */
+/* Finds an order of the least peak. Returns false if it finds none; *bound is then a peak that no
+ * order is below. */
 static bool search_states(struct stretch *s, int *order, int64_t limit, int64_t *bound)
 {
         struct search x = { .s = s, .arena = arena_new() };
@@ -365,7 +370,7 @@ static bool search_states(struct stretch *s, int *order, int64_t limit, int64_t 
                 struct state state = x.states[number];
                 *bound = state.peak;
                 if (*find_state(&x, state.set) != number + 1)
-                        continue;       /* reached with a lower peak since */
+                        continue;       /* It has been reached with a lower peak since. */
                 done = state.count == s->to - s->from;
                 if (done)
                         read_order(&x, number, order);
@@ -431,7 +436,7 @@ static void search_beam(struct stretch *s, int *order)
                                 ARENA_GROW(scratch, next, next_count);
                                 next[next_count++] = new_state(&x, &state, level[k], i);
                         }
-                        if (state.count == steps) {     /* it has all: it stays */
+                        if (state.count == steps) {     /* It has all steps, so it stays. */
                                 ARENA_GROW(scratch, next, next_count);
                                 next[next_count++] = state;
                         }
@@ -450,11 +455,11 @@ static void search_beam(struct stretch *s, int *order)
 
 /* ---- all ---- */
 
-/* cuts[i]: step i comes after all before it and before all behind it */
+/* cuts[i]: step i comes after all before it and before all behind it. */
 static bool *find_cuts(struct arena *arena, const struct step_graph *g)
 {
         bool *cuts = arena_array(arena, (size_t)g->count + 1, sizeof *cuts);
-        /* the last step that needs it directly */
+        /* Of each step: the last step that needs it directly. */
         int *reach = arena_array(arena, (size_t)g->count + 1, sizeof *reach);
         int last_source = 0, farthest = -1;
         for (int i = 0; i < g->count; i++) {
@@ -462,7 +467,7 @@ static bool *find_cuts(struct arena *arena, const struct step_graph *g)
                 for (int k = 0; k < g->steps[i].before_count; k++)
                         reach[g->steps[i].before[k]] = i;
         }
-        bool ends = false;              /* a step that nothing follows */
+        bool ends = false;              /* There has been a step that nothing follows. */
         for (int i = 0; i < g->count; i++) {
                 cuts[i] = !ends && farthest <= i && last_source <= i;
                 ends |= !reach[i];
@@ -473,7 +478,7 @@ static bool *find_cuts(struct arena *arena, const struct step_graph *g)
 
 struct part { struct stretch s; int64_t peak; };
 
-/* bytes that some step of a stretch cannot do without */
+/* Returns the bytes that some step of a stretch needs in any case. */
 static int64_t least_needed(const struct stretch *s)
 {
         int64_t most = s->live;
@@ -496,8 +501,8 @@ static int by_peak(const void *x, const void *y)
         return a->peak != b->peak ? (a->peak < b->peak ? 1 : -1) : a->s.from - b->s.from;
 }
 
-/* better orders for one part, when it needs more than `enough`; returns what no order of it can be
- * below, at most its peak */
+/* Looks for better orders of one part, if it needs more than `enough`. Returns a peak that no order
+ * of it is below, which is at most its own. */
 static int64_t improve_part(struct part *part, int *order, int64_t enough, int64_t *work)
 {
         struct stretch *s = &part->s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Orders of steps that need the least memory at once. Knows nothing of programs. */
+/* Orders steps so that they need the least memory at once. It knows nothing of programs. */
 #ifndef PASSES_MEMORY_ARRANGE_SEARCH_H
 #define PASSES_MEMORY_ARRANGE_SEARCH_H
 
@@ -8,17 +8,21 @@
 
 #include "base/memory.h"
 
-/* Bytes in use from the first of their steps to the last. */
+/* A resident is bytes that are in use from the first of its steps to the last. */
 struct resident { int64_t bytes; int *steps; int step_count; };
 
-/* What a step may lie on: `dying` (a number of residents) when no step behind it needs that one. */
-struct in_place { int dying; int64_t bytes; int result; };  /* result: those of one result are tried
-                                                            * in order */
+/* A step may write its result where `dying` (the number of a resident) lies, if no step behind it
+ * needs that resident. */
+struct in_place { int dying; int64_t bytes; int result; };  /* Entries with the same result are
+                                                             * tried in order. */
 
 struct step {
-        int *before, before_count;      /* steps that come first; their numbers are lower */
-        int *residents, resident_count; /* that it touches; each has other steps, too */
-        int64_t own;                    /* bytes in use while it runs and never else */
+        int *before, before_count;      /* The steps that come before it; their numbers are
+                                         * lower. */
+        int *residents, resident_count; /* The residents that it touches, each of which other steps
+                                         * touch, too. */
+        int64_t own;                    /* The bytes that are in use while it runs and never
+                                         * else. */
         struct in_place *in_places;
         int in_place_count;
 };
@@ -30,22 +34,22 @@ struct step_graph {
         int resident_count;
 };
 
-/* Building one: `before` comes before a step; bytes are in use from the first of these distinct
- * steps to the last, which takes the array. */
+/* These build a graph: `before` comes before a step; bytes are in use from the first of the
+ * resident's distinct steps to the last. The graph keeps the array. */
 void step_before(struct step_graph *g, struct arena *arena, int step, int before);
 void step_graph_resident(struct step_graph *g, struct arena *arena, struct resident resident);
 
-/* The step at `from` of an order goes towards `to`, as far as those around it let it; false: it
- * stays. */
+/* Moves the step at `from` of an order towards `to`, as far as the steps around it allow. Returns
+ * false if it stays. */
 bool step_move(const struct step_graph *g, int *order, int from, int to);
 
-/* the most bytes in use at once; order NULL: 0, 1, 2, ... */
+/* Returns the most bytes in use at once; order NULL: 0, 1, 2, ... */
 int64_t arrange_peak(const struct step_graph *g, const int *order);
 
-/* Sets order to one of least peak, as far as it finds out; returns its peak. *bound: no order has a
- * lower one. The order given is one to start with; the result is never worse. *work, where not
- * NULL, counts down what the search spends, looks at a step or at what it touches: it ends soon
- * behind 0. */
+/* Sets `order`, which it starts from, to an order of least peak, as far as it finds one, and never
+ * to a worse one; returns its peak. No order has a lower peak than *bound. *work, where work is not
+ * NULL, counts down what the search does, looks at a step or at what it touches; the search ends
+ * soon after 0. */
 int64_t arrange_search(const struct step_graph *g, int *order, int64_t *bound, int64_t *work);
 
 #endif

@@ -11,17 +11,17 @@
  *                                                      call @copy(@a, @a_2)
  *   call @join(@c, @y)                                 call @join(@c, @y)
  *
- * Where all of @c lies is one decision; that of @a is another one then. At no time are fewer bytes
- * in use, so only what is lost in placing can be won: nothing is tried where the plan takes no more
- * than no order of the statements as they are can be below (where memory is the goal), or than this
- * order has in use. Otherwise it tries all parts, as if concats and splits were kernels like
- * others; then, from none and from all on, one part more or less, as long as the plan shrinks, or
- * fewer bytes are copied. Where memory is not the goal, nothing changes unless the plan with all
- * parts copied is smaller. Each time the statements are arranged anew, by a search that may spend
- * limits.detach_steps in all.
+ * Where all of @c lies is one decision; that of @a is another one then. No fewer bytes are in use
+ * at any time, so only bytes that are lost in placing can be won. So nothing is tried where the
+ * plan already takes no more than the lower bound of every order of the statements (where memory is
+ * the goal), or than the bytes in use with this order. Otherwise the pass tries to detach all
+ * parts, as if concats and splits were kernels like others; then, beginning with none and with all,
+ * one part more or less, as long as the plan shrinks, or fewer bytes are copied. Where memory is
+ * not the goal, nothing changes unless the plan with all parts copied is smaller. Each time the
+ * statements are arranged anew, by a search whose work is at most limits.detach_steps in all.
  *
- * A part can be detached when all who touch it by itself come before all others who touch any of
- * it, or behind all these, in main itself. Exact: elements are copied. */
+ * A part can be detached when all statements that touch it by itself come before all others that
+ * touch any of it, or behind all of these, in main itself. Exact: elements are copied. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,23 +31,24 @@
 
 enum {
         TRIES_MAX = 96,
-        PARTS_MAX = 256,                /* each try goes through the program once for each part;
-                                         * with more of them nothing is tried */
-        STATEMENTS_MAX = 4096,          /* and in a longer program */
-        TOUCHES_MAX = 4096              /* of one buffer whose parts are looked at */
+        PARTS_MAX = 256,                /* Each try goes through the program once for each part;
+                                         * with more parts nothing is tried. */
+        STATEMENTS_MAX = 4096,          /* Nothing is tried in a longer program. */
+        TOUCHES_MAX = 4096              /* Parts of a buffer with more touches are not looked at. */
 };
 
 struct part {
-        struct loop_buffer *view, *hole;          /* hole: where it was, once it has been
-                                                   * detached */
+        struct loop_buffer *view, *hole;          /* hole: the place that the part had, once it has
+                                                   * been detached. */
         struct loop_function *copy;
-        struct loop_stmt *at;           /* the copy stands in front of it */
-        bool joins;                     /* it is copied into what it is a part of, not out of it */
+        struct loop_stmt *at;           /* The copy stands in front of this statement. */
+        bool joins;                     /* It is copied into the buffer that it is a part of, not
+                                         * out of it. */
 };
 
-/* the program as it was: each trial changes it, and the next one begins from here */
+/* The program as it was: each trial changes it, and the next one begins from here. */
 struct snapshot {
-        struct loop_buffer *buffers, **buffers_end;       /* buffers: copies, in order */
+        struct loop_buffer *buffers, **buffers_end;       /* Copies of all buffers, in order. */
         struct loop_function **kernels_end;
         struct loop_stmt **statements;
         int count;
@@ -59,14 +60,14 @@ struct detaching {
         struct arena *arena;
         struct loop_program *p;
         struct pass_context *context;
-        struct root_touches *touches;   /* by number of the root */
+        struct root_touches *touches;   /* The touches of each root, by its number. */
         struct part *parts;
-        int part_count, *by_size;       /* by_size: their numbers, the largest first */
+        int part_count, *by_size;       /* by_size: the numbers of parts, the largest first. */
         struct snapshot start;
-        int64_t enough;                 /* no less is to be had */
+        int64_t enough;                 /* No plan takes fewer bytes. */
         int tries;
-        int64_t work;                   /* that the search for orders may still spend */
-        /* the best there is yet: which parts, what is planned, and what is copied */
+        int64_t work;                   /* The work that the search for orders may still do. */
+        /* The best result so far: the detached parts, the planned bytes, and the copied bytes. */
         bool *best;
         int64_t size, copied;
 };
@@ -86,8 +87,9 @@ static int64_t bytes_of(const struct loop_buffer *b)
         return b->extent * element_info[b->element].bytes;
 }
 
-/* Whether those who touch bytes start..end alone and those who touch more come one after the other.
- * *at: the first one of the later. */
+/* Do statements that touch bytes start..end alone all come before, or all behind, those that touch
+ * more? *at: the first statement of the later ones; *joins: those that touch the part alone come
+ * first. */
 static bool find_copy(const struct root_touches *r, int64_t start, int64_t end, int *at,
                       bool *joins)
 {
@@ -118,8 +120,9 @@ static bool is_known(const struct detaching *d, const struct loop_buffer *view)
         return false;
 }
 
-/* Where copies stand in front of the same statement: into the whole first, into a part of a part
- * before that one is copied; out of the whole last, and then out of the part. */
+/* Orders copies that stand in front of the same statement: those into a whole come first, into a
+ * part of a part before that one is copied; those out of a whole come last, and then those out of
+ * its part. */
 static int by_place(const void *x, const void *y)
 {
         const struct part *a = x, *b = y;
@@ -129,7 +132,7 @@ static int by_place(const void *x, const void *y)
         return p != q ? ((p < q) == a->joins ? -1 : 1) : a->view->number - b->view->number;
 }
 
-/* statements by number, nested ones NULL */
+/* Lists statements by number; nested ones are NULL. */
 static struct loop_stmt **number_statements(struct arena *arena, const struct loop_program *p,
                                             int count)
 {
@@ -212,7 +215,7 @@ static void go_back(struct loop_program *p, const struct snapshot *s)
 
 /* ---- detaching ---- */
 
-/* y[i] = x[i] */
+/* Builds the kernel y[i] = x[i]. */
 static struct loop_function *copy_kernel(struct loop_program *p, enum element e, int64_t extent)
 {
         struct arena *arena = p->arena;
@@ -233,7 +236,8 @@ static struct loop_function *copy_kernel(struct loop_program *p, enum element e,
         return k;
 }
 
-/* What a part's copy needs is made once, however often it is tried; equal kernels are shared. */
+/* Makes what a part's copy needs, once, however often the part is tried; equal kernels are
+ * shared. */
 static void prepare(struct detaching *d, struct part *part)
 {
         const struct loop_buffer *own = part->view;
@@ -260,7 +264,8 @@ static void add_kernel(struct loop_program *p, struct loop_function *kernel)
         p->kernels_end = &kernel->next;
 }
 
-/* Views of what is detached become views of it, those that it left behind itself among them. */
+/* Detaches the part: views of its bytes become views of it, among them the views that detached
+ * parts left behind. */
 static void detach(struct detaching *d, struct part *part)
 {
         struct loop_program *p = d->p;
@@ -294,7 +299,7 @@ static void detach(struct detaching *d, struct part *part)
         *at = call;
 }
 
-/* Detaches the parts of a set, in the program as it was; returns the bytes that are copied. */
+/* Detaches the parts of a set, in the program as it was. Returns the bytes that are copied. */
 static int64_t detach_all(struct detaching *d, const bool *set)
 {
         int64_t copied = 0;
@@ -316,7 +321,7 @@ static int64_t size_of(const struct detaching *d, enum place_effort effort)
         return plan_size(d->p, d->context->lower.views, effort, &proved);
 }
 
-/* true: this set is the best yet */
+/* Tries a set. Returns true if it is the best so far. */
 static bool try_set(struct detaching *d, const bool *set)
 {
         int64_t copied = detach_all(d, set);
@@ -331,7 +336,8 @@ static bool try_set(struct detaching *d, const bool *set)
         return true;
 }
 
-/* One part more, or one less, than the best, as long as that is better; the largest parts first. */
+/* Tries one part more, or one part less, than the best set, the largest parts first, as long as
+ * that is better. */
 static void change_one(struct detaching *d)
 {
         bool *set = arena_array(d->arena, (size_t)d->part_count, sizeof *set);
@@ -388,8 +394,8 @@ int pass_detach(struct loop_program *p, struct pass_context *context)
         d.enough = arrange_enough(p, context);
         bool larger = d.size > d.enough && statements_count(loop_main(p)->body) <= STATEMENTS_MAX;
         if (larger)
-                d.size = size_of(&d, PLACE_WELL);       /* as it will be planned: copies are worth
-                                                         * no less */
+                d.size = size_of(&d, PLACE_WELL);       /* Plans as it will be planned: copies must
+                                                         * be worth their bytes then. */
         if (larger && d.size > d.enough)
                 find_parts(&d);
         if (d.part_count) {

@@ -36,7 +36,8 @@ struct touch touch_argument(const struct loop_stmt *call, int i, int time)
         struct touch t = touch_of(call->buffers[i], parameter->access & ACCESS_IN,
                                   parameter->access & ACCESS_OUT, time);
         t.fills = parameter->access == ACCESS_OUT && parameter->extent == call->buffers[i]->extent;
-        if (call->offsets && call->offsets[i]) {          /* anywhere */
+        if (call->offsets && call->offsets[i]) {          /* The call may touch any part of the
+                                                           * buffer. */
                 t.start = 0;
                 t.end = t.root->extent * element_info[t.root->element].bytes;
                 t.fills = false;
@@ -93,8 +94,8 @@ static void walk_block(struct walk *w, struct loop_block *block, bool loops)
                         walk_block(w, i ? s->other : s->body,
                                    s->kind == STMT_FOR || s->kind == STMT_WHILE);
                 }
-                if (s->kind == STMT_WHILE) {            /* the condition is read again behind the
-                                                         * body */
+                if (s->kind == STMT_WHILE) {            /* The condition is read again behind the
+                                                         * body. */
                         w->now = w->time - 1;
                         loop_expr_walk(s->a, visit_load, w);
                 }
@@ -143,8 +144,8 @@ static struct block_scope *common_scope(struct block_scope *a, struct block_scop
         return a;
 }
 
-/* The outermost loop around a touch, inside `home`: its statements count for the touch; else
- * (false) the touch's own does. */
+/* Finds the statements that count for a touch: those of the outermost loop around it inside `home`.
+ * Returns false if there is no such loop; then the touch's own statement counts. */
 static bool find_times(const struct touch *t, const struct block_scope *home, int *from, int *to)
 {
         bool found = false;
@@ -181,9 +182,9 @@ int skip_done(int *next, int k)
         return k;
 }
 
-/* The pieces that touches cut a storage into: first and last are numbers of touches, -1 where there
- * are none. In order of time each piece takes its first touch, and in the opposite order its last
- * one; pieces that have theirs are stepped over. */
+/* Returns the pieces that touches cut a storage into: first and last are numbers of touches, -1
+ * where there are none. In order of time each piece takes its first touch, and in the opposite
+ * order its last one; pieces that have theirs are stepped over. */
 static struct span *cut_pieces(struct arena *arena, const struct storage *s, int *piece_count)
 {
         int64_t *bounds = arena_array(arena, 2 * (size_t)s->touch_count, sizeof *bounds);
@@ -218,8 +219,8 @@ static struct span *cut_pieces(struct arena *arena, const struct storage *s, int
         return pieces;
 }
 
-/* the block inside which nothing of s is left over for another time; NULL: there is none but all of
- * main */
+/* Returns the innermost block in which all bytes of s are written before they are read, so that no
+ * iteration leaves any to the next; NULL: only all of main is one. */
 static const struct block_scope *find_home(const struct storage *s, const struct span *pieces,
                                            int count)
 {
@@ -300,8 +301,8 @@ static struct storage *representative(struct storage *s)
         return s;
 }
 
-/* no other argument of the call lies in the operand's storage: another view of it might be read
- * elsewhere than where it is written */
+/* Does no other argument of the call lie in the operand's storage? Another view of it might be read
+ * elsewhere than where it is written. */
 static bool only_reader(struct lifetimes *l, const struct loop_stmt *call, int operand,
                         const struct storage *storage)
 {
@@ -314,7 +315,7 @@ static bool only_reader(struct lifetimes *l, const struct loop_stmt *call, int o
         return true;
 }
 
-/* bytes start..end of s are not in use before `now` */
+/* Are bytes start..end of s unused before `now`? */
 static bool is_born(const struct storage *s, int64_t start, int64_t end, int now)
 {
         for (int i = 0; i < s->span_count; i++)
@@ -323,7 +324,7 @@ static bool is_born(const struct storage *s, int64_t start, int64_t end, int now
         return true;
 }
 
-/* all of s was in use before `now`, and nothing of it is behind */
+/* Was all of s in use before `now`, and is none of it used behind? */
 static bool ends(const struct storage *s, int now)
 {
         for (int i = 0; i < s->span_count; i++)
@@ -332,8 +333,8 @@ static bool ends(const struct storage *s, int now)
         return s->last == now && !s->carried;
 }
 
-/* the spans of `from` become such of `to`, from byte `at` on; `now` belongs to the later of the
- * two */
+/* Makes the spans of `from` spans of `to`, from byte `at` on; `now` belongs to the later of the
+ * two. */
 static void move_spans(struct lifetimes *l, struct storage *from, struct storage *to, int64_t at)
 {
         for (int i = 0; i < from->span_count; i++) {
@@ -401,7 +402,8 @@ static enum remark_reason share(struct lifetimes *l, const struct loop_stmt *cal
 
 struct sharing { struct lifetimes *lifetimes; bool shares; struct remarks *remarks; int time; };
 
-/* of operands in the workspace, and results that somebody reads (no memory of the kernel's own) */
+/* Makes a remark on an operand in the workspace and a result that a statement reads (which is no
+ * scratch of the kernel). */
 static void remark(const struct sharing *s, const struct loop_stmt *call, int operand, int result,
                    enum remark_reason why)
 {
@@ -459,15 +461,16 @@ void lifetimes_share_saying(struct lifetimes *l, struct loop_program *p, bool sh
         share_block(&s, loop_main(p)->body);
 }
 
-/* Where a kernel may overwrite an operand (equal positive alias classes) that is used there for the
- * last time, result and operand become one storage; where the result is a part of a storage, the
- * operand lies there before it is written. */
+/* Lets results lie on operands: where a kernel may overwrite an operand (equal positive alias
+ * classes) that is used there for the last time, result and operand become one storage; where the
+ * result is a part of a storage, the operand lies there before it is written. */
 static void lifetimes_share(struct lifetimes *l, struct loop_program *p)
 {
         lifetimes_share_saying(l, p, true, NULL);
 }
 
-/* Both are in use where a result is computed, so without sharing they lie apart. */
+/* Does s lie on the storage that it was joined to? Both are in use where a result is computed, so
+ * without sharing they lie apart. */
 static bool lies_on(const struct storage *s)
 {
         const struct loop_buffer *own = s->buffer, *root = s->into->buffer;
@@ -512,7 +515,8 @@ static int by_time_and_start(const void *x, const void *y)
                                      : a->start > b->start;
 }
 
-/* results that a call could write where an operand lies, in some order of main */
+/* Returns the bytes of results that a call could write where an operand lies, in some order of
+ * main. */
 static int64_t shareable(struct lifetimes *l, const struct loop_stmt *call)
 {
         const struct loop_function *kernel = call->function;

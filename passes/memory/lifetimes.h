@@ -3,14 +3,14 @@
  *
  * Statements of main are numbered in the order of the text, nested ones too. A storage is one
  * buffer with all its views; each of its bytes is in use from the first statement that touches it
- * to the last. So the parts of a concat that are not written yet, and those of a split that nobody
- * reads any more, are free for others:
+ * to the last. So the parts of a concat that are not written yet, and those of a split that no
+ * statement reads any more, are free for others:
  *
- *      bytes |   +-----------+        two spans of one storage: where it lies is one decision, when its bytes are in use
- *            |   |     b     |        are two
- *            |   +---+-------+---+
- *            |       |     a     |
- *            +-------------------- statements
+ *     bytes |   +-----------+           two spans of one storage: they have one place,
+ *           |   |     b     |           but their bytes are in use at different times
+ *           |   +---+-------+---+
+ *           |       |     a     |
+ *           +-------------------- statements
  *
  * What a loop touches is in use through the whole loop, unless every iteration writes it before it
  * reads it: all touches are inside one block of the loop's body, and each byte's first one,
@@ -20,39 +20,43 @@
 
 #include "passes/remark.h"
 
-/* A block of main; the statements of a loop's body are those between from and to, the loop itself
- * the first of them. */
+/* A block of main. If it is a loop's body, its statements are those between from and to, and the
+ * loop is the first of them. */
 struct block_scope { struct block_scope *parent; bool loops; int from, to, depth; };
 
 struct touch {
-        struct loop_buffer *root;       /* of any space; bytes start..end of it */
+        struct loop_buffer *root;       /* A root of any space, of which the touch has bytes
+                                         * start..end. */
         int64_t start, end;
         bool read, written, fills;      /* fills: all of these bytes are written, and not read
-                                         * before */
-        int time;                       /* number of the statement */
+                                         * before. */
+        int time;                       /* The number of the statement. */
         struct block_scope *scope;
 };
-/* Every touch in main, in order of time, what a statement reads before what it writes. Returns how
- * many statements there are. */
+/* Visits every touch in main, in order of time; what a statement reads comes before what it writes.
+ * Returns the number of statements. */
 int touches_walk(struct arena *arena, const struct loop_program *p,
                  void (*visit)(const struct touch *t, void *context), void *context);
-/* those of a block, nested ones too; NULL: none */
+/* Returns the number of statements of a block, nested ones too; NULL has none. */
 int statements_count(const struct loop_block *block);
-/* what argument i of a call touches, as a statement */
+/* Returns what argument i of a call touches, as a statement. */
 struct touch touch_argument(const struct loop_stmt *call, int i, int time);
 
 struct span { int64_t start, end; int first, last; };
 
 struct storage {
-        struct loop_buffer *buffer;     /* a root */
-        int64_t bytes;                  /* what it takes */
-        double traffic;                 /* the sum of all touches */
-        int first, last;                /* of all spans; first < 0: nothing touches it */
-        struct span *spans;             /* none where `into` is set: they are that one's */
+        struct loop_buffer *buffer;     /* It is a root, a view of no other buffer. */
+        int64_t bytes;                  /* The bytes that it takes. */
+        double traffic;                 /* The bytes of all touches, added up. */
+        int first, last;                /* The first and last statement of all spans; first < 0:
+                                         * nothing touches it. */
+        struct span *spans;             /* The storage has none where `into` is set: they have
+                                         * become spans of that one. */
         int span_count;
-        bool carried;                   /* the last touch is in a loop: the next iteration may touch
-                                         * it again */
-        struct storage *into;           /* lies in another one's memory, from byte `at` on */
+        bool carried;                   /* The last touch is in a loop whose next iteration may
+                                         * touch it again. */
+        struct storage *into;           /* The storage in whose memory it lies, from byte `at` on,
+                                         * or NULL. */
         int64_t at;
         struct touch *touches;
         int touch_count;
@@ -60,24 +64,27 @@ struct storage {
 
 struct lifetimes {
         struct arena *arena;
-        struct storage *storages;       /* by number of their buffer */
+        struct storage *storages;       /* They are numbered by their buffers. */
         int count, statements;
 };
 
-/* The first number from k on that is not done; next[] leads there, next[i] = i where nothing is
- * done. */
+/* Returns the first number from k on that is not done. next[] leads there; next[i] = i where i is
+ * not done. */
 int skip_done(int *next, int k);
 
-/* Of all workspace buffers, which get the numbers of their storages. */
+/* Finds the lifetimes of all workspace buffers, which get the numbers of their storages. */
 struct lifetimes lifetimes_find(struct arena *arena, struct loop_program *p);
-/* Of a planned program, as it was planned: shared where its results lie on operands. */
+/* Finds those of a planned program, as it was planned: a result shares memory where it lies on an
+ * operand. */
 struct lifetimes lifetimes_planned(struct arena *arena, struct loop_program *p);
-/* the same, saying why (or, shares false, nothing but that); remarks: or NULL */
+/* Lets results lie on operands, and says why they do or not; with shares false it only says so.
+ * remarks may be NULL. */
 void lifetimes_share_saying(struct lifetimes *l, struct loop_program *p, bool shares,
                             struct remarks *remarks);
-/* bytes in use by each statement, 0..statements-1; *peak: the first of the largest, or 0 */
+/* Returns the bytes in use by each statement, 0..statements-1; *peak: the first statement with the
+ * most bytes, or 0. */
 int64_t *lifetimes_live(const struct lifetimes *l, int *peak);
-/* bytes that the statement that touches most cannot do without, in whatever order */
+/* Returns the bytes that the statement which touches most needs in any order. */
 int64_t lifetimes_largest(struct lifetimes *l, const struct loop_program *p);
 
 #endif

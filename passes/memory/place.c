@@ -11,7 +11,7 @@
  *        |   |  a  | b |---+
  *        +------------------- time
  *
- * Everything is counted in steps, never in seconds: the same plan on every machine. */
+ * Everything is counted in steps, never in seconds, so that the plan is the same on every host. */
 #include "passes/memory/place.h"
 
 #include <stdlib.h>
@@ -20,24 +20,25 @@
 #include "base/random.h"
 #include "passes/memory/place_search.h"
 
-/* a placed span at its own address */
+/* A block is a placed span at its own address. */
 struct block { int64_t start, end; int first, last; };
-/* offsets between low and high (both exclusive) are taken */
+/* Offsets between low and high (both exclusive) are taken. */
 struct taken { int64_t low, high; };
 
 struct placing {
         struct arena *arena;
         struct item *items, **list;
         int count;
-        struct block *blocks, *fresh;   /* sorted by start; those of an item */
+        struct block *blocks, *fresh;   /* blocks: the placed spans, sorted by start; fresh: those
+                                         * of an item that is being placed. */
         struct taken *taken;
         int block_count;
         size_t taken_room;
-        int64_t *best, size;            /* offsets by item, and what they take; INT64_MAX: none
-                                         * yet */
-        int64_t steps;                  /* left */
-        int64_t align;                  /* of offsets, where spans are not multiples of it
-                                         * already / */
+        int64_t *best, size;            /* The offsets by item, and the bytes that they take;
+                                         * INT64_MAX: there are none yet. */
+        int64_t steps;                  /* The number of steps that are left. */
+        int64_t align;                  /* Offsets are multiples of it, where spans are not
+                                         * already. */
 };
 
 /* ---- one item ---- */
@@ -68,7 +69,7 @@ static int find_taken(struct placing *p, const struct item *item)
                 }
         }
         p->steps -= p->block_count + count;
-        if (item->span_count > 1 && count)      /* else blocks have come in order */
+        if (item->span_count > 1 && count)      /* With a single span, blocks have come in order. */
                 qsort(p->taken, (size_t)count, sizeof *p->taken, by_low);
         return count;
 }
@@ -91,7 +92,7 @@ static int64_t find_offset(struct placing *p, const struct item *item, bool tigh
         return found >= 0 ? found : end;
 }
 
-/* the highest offset from which it ends by `limit`; behind that where there is none */
+/* Returns the highest offset from which the item ends by `limit`; `limit` if there is none. */
 static int64_t find_highest(struct placing *p, const struct item *item, int64_t limit)
 {
         const int64_t last = limit - item->bytes;
@@ -115,7 +116,8 @@ static int by_start(const void *x, const void *y)
                                     : a->end > b->end;
 }
 
-/* merged from the end, behind those that start no later */
+/* Adds the item's spans to the blocks: they are merged from the end, behind blocks that start no
+ * later. */
 static void add_blocks(struct placing *p, const struct item *item)
 {
         bool sorted = true;
@@ -137,7 +139,7 @@ static void add_blocks(struct placing *p, const struct item *item)
 
 /* ---- one order ---- */
 
-/* those that have ended before: only where items come by first use */
+/* Forgets blocks that have ended before, which is allowed only where items come by first use. */
 static void forget(struct placing *p, int before)
 {
         int kept = 0;
@@ -185,8 +187,8 @@ static int by_length(const void *x, const void *y)
         return p != q ? q - p : by_size(x, y);
 }
 
-/* what is in use when most is first, and of that what stays longest: later ones have to do with the
- * gaps */
+/* Orders items that are in use when most bytes are first, and of those the ones that stay longest:
+ * later items have to do with the gaps. */
 static int by_crowd(const void *x, const void *y)
 {
         const struct item *a = *(struct item *const *)x, *b = *(struct item *const *)y;
@@ -199,8 +201,9 @@ static int by_first_use(const void *x, const void *y)
         return a->first != b->first ? a->first - b->first : by_size(x, y);
 }
 
-enum { LONG_PROGRAM = 4000 };           /* items in orders other than that of time: each asks all
-                                         * that were placed before it */
+enum { LONG_PROGRAM = 4000 };           /* A program with more items has only the order of time,
+                                         * because in other orders each item looks at all that were
+                                         * placed before it. */
 
 static void find_crowds(struct placing *p)
 {
@@ -256,8 +259,8 @@ static void move_item(struct item **list, int from, int to)
         list[to] = item;
 }
 
-/* Whether the list, as it stands, takes no more than a little above `current`; what is better than
- * all before is kept. */
+/* Places the list as it stands. Returns whether it takes at most a little more than *current; the
+ * best of all placings is kept. */
 static bool is_good(struct placing *p, int64_t *current, bool tight)
 {
         int64_t best = p->size;
@@ -273,8 +276,8 @@ static bool is_good(struct placing *p, int64_t *current, bool tight)
         return true;
 }
 
-/* What reaches the top goes to an earlier place of the order, and something else anywhere, until
- * steps run out. */
+/* Moves items that reach the top to earlier places of the order, and others anywhere, until steps
+ * run out. */
 static void improve(struct placing *p, int64_t bound)
 {
         uint64_t random = RANDOM_START;
@@ -323,7 +326,7 @@ static void finish(struct placing *p)
 int64_t place_items(struct item *items, int count, int64_t bound, enum place_effort effort,
                     bool *proved)
 {
-        /* QUICKLY: that part of them */
+        /* QUICKLY: the quick effort has this fraction of the steps. */
         enum { STEPS_MAX = 20000000, STEPS_EACH = 100000, QUICKLY = 64 };
         int64_t spans = 0;
         for (int i = 0; i < count; i++)

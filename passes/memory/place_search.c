@@ -5,12 +5,12 @@
  * below it. So the search puts one item after the other, offsets never falling, each on the skyline
  * of those before:
  *
- *        |   +---+               sections: stretches of time in which the same items are in use. floor[] of a section: where
- *        |   | d | next          the skyline is. What is still to come in a section lies above its floor and above the offset
- *        |   +---+---+           reached: a bound that cuts off most branches.
- *        |   |  c    |---+
- *        |   +-----+-+   |       An item that could lie wholly below the next one's offset would have come before it.
- *        +---------------- time
+ *       |   +---+               sections: stretches of time in which the same items are in
+ *       |   | d | next          use; floor[] of a section is where its skyline is. What is
+ *       |   +---+---+           still to come in a section lies above its floor and above
+ *       |   |  c    |---+       the offset reached: a bound that cuts off most branches.
+ *       |   +-----+-+   |       An item that could lie wholly below the next one's offset
+ *       +---------------- time  would have come before it.
  *
  * An item of several spans is put on the skyline in each of its sections; gaps that open behind a
  * span that ends are not filled, so where there are such items the search proves nothing. */
@@ -21,9 +21,9 @@
 
 enum { ITEMS_MAX = 256, STEPS_MAX = 30000000 };
 
-struct part { int section; int64_t start, end; };         /* of an item: what it takes in a
-                                                           * section */
-struct piece {                          /* an item of the stretch */
+struct part { int section; int64_t start, end; };         /* A part is what an item takes in a
+                                                           * section. */
+struct piece {                          /* A piece is an item of the stretch. */
         int item;
         struct part *parts;
         int part_count;
@@ -34,11 +34,13 @@ struct search {
         const struct item *items;
         struct piece pieces[ITEMS_MAX];
         int count, sections;
-        int64_t *floor, *left;          /* by section: the skyline; bytes still to come */
+        int64_t *floor, *left;          /* Of each section: its skyline, and the bytes still to
+                                         * come. */
         int64_t offsets[ITEMS_MAX], found[ITEMS_MAX];
-        int64_t bound, best;            /* stop at the one; find less than the other */
-        int64_t steps;                  /* left */
-        bool any;                       /* found */
+        int64_t bound, best;            /* The search stops at `bound`, and looks for less than
+                                         * `best`. */
+        int64_t steps;                  /* The number of steps that are left. */
+        bool any;                       /* A placing has been found. */
 };
 
 static int64_t lowest(struct search *s, const struct piece *p, int64_t from)
@@ -90,10 +92,10 @@ static int by_offset(const void *x, const void *y)
         return a->weight < b->weight ? 1 : a->weight > b->weight ? -1 : a->piece - b->piece;
 }
 
-/* what may come next, at offsets from `from` on */
+/* Finds the pieces that may come next, at offsets from `from` on. */
 static int find_choices(struct search *s, int64_t from, struct choice *choices)
 {
-        int64_t least = INT64_MAX;      /* where the lowest one would end */
+        int64_t least = INT64_MAX;      /* The lowest end of a piece that may come next. */
         int count = 0, kept = 0;
         for (int i = 0; i < s->count; i++) {
                 const struct piece *p = &s->pieces[i];
@@ -114,7 +116,8 @@ static int find_choices(struct search *s, int64_t from, struct choice *choices)
         return kept;
 }
 
-/* `left` of them are to be placed, `top` is reached; recursion is bounded by ITEMS_MAX */
+/* Places the `left` pieces that remain, where `top` is reached. Recursion is bounded by
+ * ITEMS_MAX. */
 static void descend(struct search *s, int left, int64_t from, int64_t top)
 {
         if (!left) {
@@ -146,7 +149,7 @@ static void descend(struct search *s, int left, int64_t from, int64_t top)
 
 static int by_number(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
 
-/* sections begin where some span begins, or behind one that ends */
+/* Finds the sections: they begin where a span begins, or behind one that ends. */
 static int find_sections(const struct search *s, int *begins)
 {
         int count = 0, distinct = 0;
@@ -187,8 +190,8 @@ static int by_highest_end(const void *x, const void *y)
         return a->end > b->end ? -1 : a->end < b->end;
 }
 
-/* In each section the lowest start, or (tops) the highest end of the spans there: in order of
- * these, each takes the sections that no other has taken. */
+/* Finds in each section the lowest start or, with `tops`, the highest end of the spans there. In
+ * the order of these, each span takes the sections that no other has taken. */
 static void find_edges(const struct search *s, struct span *spans, int count, const int *begins,
                        bool tops, struct part *edges, int *next)
 {
@@ -227,8 +230,8 @@ static void find_parts(struct search *s, struct arena *arena, const int *begins)
         }
 }
 
-/* One stretch: better offsets for its items, where it takes *size or more. False: unknown whether
- * less than s->best is possible. */
+/* Looks for better offsets for the items of one stretch, where it takes *size or more. Returns
+ * false if it is unknown whether less than s->best is possible. */
 static bool search_stretch(struct search *s, struct arena *arena)
 {
         int spans = 0;
@@ -263,8 +266,9 @@ bool place_search(const struct item *items, int count, int64_t bound, int64_t *s
         for (int i = 0; i < count; i++)
                 list[i] = &items[i];
         qsort(list, (size_t)count, sizeof *list, by_first);
-        int64_t reached = 0, least = bound;     /* by the stretches so far; what no placing can be
-                                                 * below */
+        int64_t reached = 0, least = bound;     /* reached: the bytes that the stretches so far
+                                                 * take; least: the bytes that no placing is
+                                                 * below. */
         for (int from = 0, to = 0; from < count; from = to) {
                 int last = list[from]->last;
                 int64_t top = 0;
@@ -283,7 +287,7 @@ bool place_search(const struct item *items, int count, int64_t bound, int64_t *s
                         for (int i = 0; i < s->count && s->any; i++)
                                 offsets[s->pieces[i].item] = s->found[i];
                         top = s->best;
-                        /* others need not be better */
+                        /* The other stretches need not be better than this one. */
                         least = sure && top > least ? top : least;
                 }
                 reached = top > reached ? top : reached;

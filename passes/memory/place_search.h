@@ -4,8 +4,8 @@
 
 #include "passes/memory/place.h"
 
-/* Looks for offsets that take less than *size, by branch and bound with a budget of steps; offsets
- * and *size are kept where it finds some. True: *size is the least there is. */
+/* Looks for offsets that take less than *size, by branch and bound with a budget of steps; where it
+ * finds some, it sets offsets and *size. Returns true if *size is then the least possible. */
 bool place_search(const struct item *items, int count, int64_t bound, int64_t *size,
                   int64_t *offsets);
 

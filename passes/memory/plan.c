@@ -7,8 +7,8 @@
  *   main { call @k1(@x, @a)  call @k2(@a, @b)         ...
  *          call @k3(@b, @c)  call @k4(@c, @y) }
  *
- * Which bytes are in use when, and where a result may lie on an operand, says lifetimes.c; placing
- * is done by place.c. Sharing makes rectangles longer, and may in the end take more than it saves:
+ * lifetimes.c finds which bytes are in use when, and where a result may lie on an operand; place.c
+ * does the placing. Sharing makes rectangles longer, and may in the end take more than it saves:
  * where the plan is not proved to be the least, one without sharing is tried, too.
  *
  * Regions beside the workspace (--region, in order of preference) take what fits: storages with the
@@ -27,18 +27,19 @@
 struct plan {
         struct arena *arena;
         struct loop_program *p;
-        struct remarks *remarks;        /* or NULL */
+        struct remarks *remarks;        /* It may be NULL. */
         struct lifetimes lifetimes;
-        struct item *items;             /* storages with a place of their own */
+        struct item *items;             /* The storages that have a place of their own. */
         int count, peak;
-        int64_t live_peak, size;        /* of all that is in use; what the workspace takes */
-        int *region;                    /* by storage */
+        int64_t live_peak, size;        /* The most bytes in use at once, and the bytes that the
+                                         * workspace takes. */
+        int *region;                    /* The region of each storage. */
         bool proved;
 };
 
 /* ---- regions ---- */
 
-/* more bytes touched for each byte first; then the smaller one */
+/* Orders storages with more bytes touched for each byte first; then the smaller one. */
 static int by_density(const void *x, const void *y)
 {
         const struct storage *a = *(struct storage *const *)x, *b = *(struct storage *const *)y;
@@ -99,7 +100,7 @@ static void make_plan(struct plan *plan, bool shares, enum place_effort effort)
         struct item *rest = arena_array(plan->arena, (size_t)l->count + 1, sizeof *rest);
         if (plan->p->region_count) {
                 fill_regions(plan, plan->items);
-                bound = 0;              /* of what is left, nothing is known */
+                bound = 0;              /* Nothing is known of the storages that are left. */
         }
         int count = 0;
         for (int i = 0; i < l->count; i++)
@@ -144,7 +145,7 @@ static bool check_size(int64_t bytes, struct pass_context *context)
         return false;
 }
 
-/* that the sum of all is a number */
+/* Checks that the sum of all bytes is a number. */
 static bool check_sizes(const struct loop_program *p, struct pass_context *context)
 {
         int64_t total = 0;
@@ -171,7 +172,7 @@ int pass_plan(struct loop_program *p, struct pass_context *context)
         }
         if (context->remarks)
                 remarks_begin(context->remarks, "plan");
-        /* off at -O0 */
+        /* Views are off at -O0. */
         struct plan plan = best_plan(arena, p, context->lower.views, PLACE_WELL, context->remarks);
         if (!check_size(plan.size, context)) {
                 arena_free(arena);

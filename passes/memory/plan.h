@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the plan knows of memory, for reports. */
+/* Reports what the plan knows of memory. */
 #ifndef PASSES_MEMORY_PLAN_H
 #define PASSES_MEMORY_PLAN_H
 
@@ -12,21 +12,22 @@ struct plan_resident {
 };
 
 struct plan_facts {
-        int64_t largest;                /* LB_op: bytes that some statement cannot do without */
+        int64_t largest;                /* LB_op: the bytes that the statement which touches most
+                                         * needs in any order. */
         int64_t live_peak;              /* LB_order: the largest sum of bytes in use, in this order
-                                         * with this sharing */
-        int64_t best, best_found;       /* BEST: no order needs less than best; best_found: what the
-                                         * best known order needs */
-        int64_t size;                   /* PLAN: bytes of all regions */
-        bool proved;                    /* no placing takes less (in one region) */
-        const char *where;              /* nodes of the model that are computed when most bytes are
-                                         * in use, or NULL */
-        struct plan_resident *residents;          /* largest first */
+                                         * with this sharing. */
+        int64_t best, best_found;       /* BEST: no order needs fewer bytes than `best`;
+                                         * `best_found` is what the best known order needs. */
+        int64_t size;                   /* PLAN: the bytes of all regions. */
+        bool proved;                    /* No placing takes fewer bytes (in one region). */
+        const char *where;              /* The nodes of the model that are computed when most bytes
+                                         * are in use, or NULL. */
+        struct plan_resident *residents;          /* They come with the largest first. */
         int resident_count;
 };
-/* Of a planned program; shares: results may lie on operands. */
+/* Finds the facts of a planned program; shares: results may lie on operands. */
 struct plan_facts plan_find_facts(struct arena *arena, struct loop_program *p, bool shares);
-/* what the plan of a program would take, in one region; *proved: no placing takes less */
+/* Returns what the plan of a program would take, in one region; *proved: no placing takes less. */
 int64_t plan_size(struct loop_program *p, bool shares, enum place_effort effort, bool *proved);
 
 #endif

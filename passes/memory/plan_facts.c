@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The four numbers of a plan, and who is there when most bytes are in use. */
+/* Finds the four numbers of a plan, and the buffers in use when most bytes are. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static int by_bytes(const void *x, const void *y)
         return a->buffer->number - b->buffer->number;
 }
 
-/* bytes of s in use by statement `time` */
+/* Returns the bytes of s that are in use by statement `time`. */
 static int64_t bytes_at(const struct storage *s, int time)
 {
         int64_t bytes = 0;
@@ -31,7 +31,8 @@ static const struct storage *find_root(const struct storage *s, int64_t *at)
         return s;
 }
 
-/* An operand that a result is written over, right then: the result is there. */
+/* Is s an operand that a result is written over by statement `time`? Then the result stands for
+ * it. */
 static bool is_overwritten(const struct lifetimes *alone, const struct lifetimes *shared,
                            const struct storage *s, int time)
 {
@@ -67,7 +68,7 @@ static void find_residents(struct arena *arena, struct plan_facts *facts,
                       by_bytes);
 }
 
-/* counts down to the statement of that number */
+/* Counts down to the statement with a number. */
 struct countdown { int left; const struct loop_stmt *found; };
 
 static void count_down(struct loop_stmt *s, void *context)
@@ -77,7 +78,8 @@ static void count_down(struct loop_stmt *s, void *context)
                 c->found = s;
 }
 
-/* Equal kernels are shared, and say the nodes of one call; the result says its own. */
+/* Returns the nodes of the statement: equal kernels are shared, and name the nodes of one call, but
+ * the result names its own. */
 static const char *find_nodes(const struct loop_program *p, int time)
 {
         struct countdown c = { .left = time };
@@ -111,8 +113,8 @@ struct plan_facts plan_find_facts(struct arena *arena, struct loop_program *p, b
         if (arrange_graph(arena, p, shares, &g)) {
                 facts.best_found = arrange_best(arena, &g, &facts.best);
                 facts.best = facts.largest > facts.best ? facts.largest : facts.best;
-                /* what runs inside a loop is counted as if nothing there lay on an operand: this
-                 * order, as it is planned, may need less */
+                /* Statements inside a loop are counted as if nothing there lay on an operand: this
+                 * order, as it is planned, may need less. */
                 facts.best_found =
                         facts.live_peak < facts.best_found ? facts.live_peak : facts.best_found;
                 facts.best = facts.best_found < facts.best ? facts.best_found : facts.best;
