@@ -5,9 +5,9 @@
  *   %2 = exp(%0)             ->      %3 = add(%1, %1)
  *   %3 = add(%1, %2)
  *
- * Value numbering by content: operation, operands, attributes, result types; operands of
- * commutative operations in a fixed order. An operation sees those of the regions around it. Pure
- * operations without regions only; exact. */
+ * Values are numbered by content: operation, operands, attributes, result types, with the operands
+ * of commutative operations in a fixed order. An operation sees those of the regions around it.
+ * Only pure operations without regions are shared; exact. */
 #include "passes/pass.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 /* ---- constants ---- */
 
-/* a quick hash of bytes: eight a step */
+/* Returns a quick hash of bytes, eight of which are taken at a time. */
 static uint64_t hash_bytes(uint64_t h, const unsigned char *p, size_t bytes)
 {
         uint64_t word;
@@ -36,8 +36,8 @@ static size_t stored_bytes(const struct constant *c)
                                          : (size_t)type_bytes(c->value.type);
 }
 
-/* A hash of the contents of a constant; of long contents, a hash of pieces from all over them: most
- * constants that differ have pieces that differ. */
+/* Returns a hash of a constant's contents; of long contents, a hash of pieces from all over them:
+ * most constants that differ have pieces that differ. */
 static uint64_t sample_hash(const struct constant *c)
 {
         enum { PIECE = 64, PIECES = 32 };
@@ -54,10 +54,11 @@ static uint64_t sample_hash(const struct constant *c)
 
 struct constant_key { const struct type *type; uint64_t kind, hash; };
 
-/* the first constant of its sample */
+/* The first constant with its sample; known: its contents have been hashed, too. */
 struct sampled { struct constant *constant; bool known; };
 
-/* c becomes known by its contents, or is replaced by the equal one that is */
+/* Makes c known by its contents, or replaces it by the equal constant that is known. Returns
+ * whether it did that. */
 static bool share_constant(struct map *known, struct constant *c)
 {
         struct constant_key key = { c->value.type, c->kind,
@@ -73,7 +74,8 @@ static bool share_constant(struct map *known, struct constant *c)
         return true;
 }
 
-/* Contents are read only where another constant has the same type and sample. */
+/* Shares equal constants. Contents are read only where another constant has the same type and
+ * sample. */
 static int share_constants(struct module *m)
 {
         struct arena *arena = arena_new();

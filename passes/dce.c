@@ -4,9 +4,10 @@
  *
  *   %1 = exp(%0)             ->      (nothing)
  *
- * One sweep from the last operation to the first, so chains go at once. An if loses results that
- * nothing uses. A loop loses what it carries, scans and stacks for nothing: values that nothing but
- * their own next value needs. Only pure operations; exact. */
+ * One sweep goes from the last operation to the first, so that a sequence of unused operations goes
+ * at once. An if loses results that nothing uses. A loop loses what it carries, scans and stacks
+ * for nothing: values that only their own next value needs. Only pure operations are removed;
+ * exact. */
 #include "passes/pass.h"
 
 static bool is_unused(const struct op *op)
@@ -21,8 +22,8 @@ static bool is_unused(const struct op *op)
 
 /* ---- results of ifs ---- */
 
-/* a branch of op's, which yields what is used of op's results, becomes one of trimmed's; room: for
- * what it yields */
+/* Moves a branch of op into trimmed, which has only the used results of op, so that the branch
+ * yields these. room: memory for the yielded values. */
 static void move_branch(const struct op *op, struct op *trimmed, int which, struct value **room)
 {
         struct region *branch = op->regions[which];
@@ -38,7 +39,7 @@ static void move_branch(const struct op *op, struct op *trimmed, int which, stru
                 op_move_before(branch->first, yield);
 }
 
-/* the if without the results that nothing uses, or itself */
+/* Returns the if without the results that nothing uses, or op itself. */
 static struct op *trim_if(struct op *op, struct arena *arena, struct diag *diag)
 {
         struct builder b = { .m = op->region->function->module,
@@ -90,7 +91,7 @@ static void need_operands(struct needs *n, const struct op *op)
                                 need(n, op_operand(o, k));
 }
 
-/* the operation of region that v comes from, or NULL */
+/* Returns the operation of region that v comes from, or NULL. */
 static struct op *source_in(const struct value *v, const struct region *region)
 {
         struct op *op = v->kind == VALUE_RESULT ? v->op : v->region->owner;
@@ -99,8 +100,8 @@ static struct op *source_in(const struct value *v, const struct region *region)
         return op;
 }
 
-/* needed[], by operand of the yield: what is carried, from what is needed of the results; numbers
- * of operations: 1, when they are needed */
+/* Finds what is needed of a loop, from what is needed of its results: needed[] holds it by operand
+ * of the yield, and the number of a needed operation is 1. */
 static void find_needed(const struct op_loop *loop, bool *needed, struct arena *arena)
 {
         const struct region *body = loop->yield->region;
@@ -125,7 +126,7 @@ static void find_needed(const struct op_loop *loop, bool *needed, struct arena *
         }
 }
 
-/* the loop without what nothing needs, or itself */
+/* Returns the loop without what nothing needs, or op itself. */
 static struct op *trim_loop(struct op *op, struct arena *arena, struct diag *diag, int *erased)
 {
         struct op_loop loop = op_loop(op);
@@ -144,7 +145,7 @@ static struct op *trim_loop(struct op *op, struct arena *arena, struct diag *dia
                 *(i < loop.carried ? &kept.carried[i] : &kept.stacked[i - loop.carried]) = false;
                 if (i < loop.carried)
                         op_set_operand(loop.yield, loop.next[i].index, &loop.held[i]);
-                else                    /* anything, until the yield is made anew */
+                else                    /* Any value will do until the yield is built anew. */
                         op_set_operand(loop.yield, loop.stacked_rows[i - loop.carried].index,
                                        loop.number);
         }

@@ -4,21 +4,21 @@
  *   %2 = mul(@w, <8 x f32> 2.0)        ->      @w_2
  *
  * Exact: the operation's canonical lowering runs in the interpreter, the same code that would run
- * later. Bounded before anything is spent: the result may not be larger than the dense operands
- * that vanish with the operation plus limits.fold_bytes (a small part of that where it decodes
- * numbers of 8 bits, or of fewer), and steps and bytes are limited per operation and in all.
+ * later. Bounds are checked before time or memory is spent: the result may not be larger than the
+ * dense operands that vanish with the operation plus limits.fold_bytes (a small part of that where
+ * it decodes numbers of at most 8 bits), and steps and bytes are limited per operation and in all.
  * Splats stay splats: moving a splat's elements gives a splat, and an element-wise operation on
- * splats is evaluated on one element. A broadcast costs nothing where it is read and stays,
- * unless it is small shape arithmetic; what an element-wise operation makes of constants, some
- * of them spread by broadcasts (weights times scales, tables of indices), is a constant. (What
- * it makes of those spread alike, simplify spreads.) A value without elements is a constant,
- * whatever makes it. */
+ * splats is evaluated on one element. A broadcast costs nothing where it is read and stays, unless
+ * it is small shape arithmetic; the result of an element-wise operation on constants, some of them
+ * spread by broadcasts (weights times scales, tables of indices), becomes a constant. (Where all
+ * are spread alike, simplify moves the broadcast behind the operation.) A value without elements
+ * becomes a constant, whatever makes it. */
 #include "passes/pass.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* a constant that a broadcast spreads, or NULL */
+/* Returns the constant that a broadcast spreads, or NULL. */
 static const struct value *spread_constant(const struct value *v)
 {
         return op_is(v, OP_broadcast) && value_is_constant(op_operand(v->op, 0))
@@ -53,7 +53,8 @@ static bool all_splats(const struct op *op)
         return op->operand_count > 0;
 }
 
-/* an operation that only moves the elements of its splat operand, whatever the indices */
+/* Returns the splat operand of an operation that only moves elements, whatever the indices are, or
+ * NULL. */
 static const struct value *moved_splat(const struct op *op)
 {
         switch (op->code) {
@@ -61,7 +62,7 @@ static const struct value *moved_splat(const struct op *op)
                 const struct value *x = op_operand(op, 0);
                 return x->constant->kind == CONSTANT_SPLAT ? x : NULL;
         }
-        case OP_slice:                  /* the type rule has checked constant bounds */
+        case OP_slice:                  /* The type rule has checked constant bounds. */
                 return op_operand(op, 0)->constant->kind == CONSTANT_SPLAT ? op_operand(op, 0)
                                                                            : NULL;
         case OP_concat: {
@@ -79,8 +80,8 @@ static const struct value *moved_splat(const struct op *op)
         }
 }
 
-/* Runs op's kernel; its result, type_bytes long, in memory of the module's arena. NULL when out of
- * budget. */
+/* Runs op's kernel. Returns its result, type_bytes long, in memory of the module's arena; NULL: it
+ * would take more than the budget. */
 static void *evaluate(struct module *m, const struct op *op, struct pass_context *context)
 {
         struct diag silent = { .silent = true };
@@ -127,7 +128,7 @@ static void *evaluate(struct module *m, const struct op *op, struct pass_context
         return result;
 }
 
-/* an element-wise operation on constants, some of which broadcasts spread */
+/* Evaluates an element-wise operation on constants, some of which broadcasts spread. */
 static void *evaluate_spread(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct region side = { .function = b->region->function };
@@ -149,7 +150,7 @@ static void *evaluate_spread(struct builder *b, struct op *op, struct pass_conte
         return data;
 }
 
-/* the same element-wise operation on one element */
+/* Folds an element-wise operation on splats by computing one element. */
 static struct value *fold_splats(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct region side = { .function = b->region->function };
@@ -186,7 +187,7 @@ static bool is_narrow(enum element e)
         return element_is_integer(e) && element_info[e].bytes == 1;
 }
 
-/* broadcasts alone read it */
+/* Do broadcasts alone read v? */
 static bool is_spread_alone(const struct value *v)
 {
         for (const struct use *u = v->uses; u; u = u->next)
@@ -195,8 +196,8 @@ static bool is_spread_alone(const struct value *v)
         return true;
 }
 
-/* it takes numbers of 8 bits, or fewer in a byte, element by element; or scales in half their size,
- * one for each block of such */
+/* Does op convert numbers of at most 8 bits element by element, or scales of half their size, one
+ * for each block of such numbers? */
 static bool decodes(const struct op *op)
 {
         for (int i = 0; i < op->operand_count && op_info[op->code].traits & TRAIT_ELEMENTWISE;
@@ -212,14 +213,14 @@ static bool decodes(const struct op *op)
         return false;
 }
 
-/* Whether the constant would be worth its bytes. Those of decoded numbers are not where there are
- * many: a model that holds such, perhaps in thousands of tensors, does so to be small. */
+/* Is the constant worth its bytes? Many decoded numbers are not: a model that holds such numbers,
+ * perhaps in thousands of tensors, does so to be small. */
 static bool is_worth(const struct op *op, const struct pass_context *context)
 {
         enum { SMALL_INTEGERS = 1024, SMALL = 64, DECODED = 64 };
         const struct type *type = op->results[0].type;
         int64_t bytes = type_bytes(type);
-        if (op->code == OP_broadcast)   /* shapes and indices are no numbers of 8 bits */
+        if (op->code == OP_broadcast)   /* Shapes and indices are no numbers of 8 bits. */
                 return bytes <= (element_is_float(type->element) || is_narrow(type->element)
                                          ? SMALL
                                          : SMALL_INTEGERS);
@@ -242,7 +243,7 @@ struct value *fold_op(struct builder *b, struct op *op, void *opaque)
                 return fold_splats(b, op, context);
         if (!is_worth(op, context))
                 return NULL;
-        if (op->code == OP_reshape)     /* the bytes stay where they are */
+        if (op->code == OP_reshape)     /* The bytes stay where they are. */
                 return constant_dense(b->m, type, op_operand(op, 0)->constant->data,
                                       op_operand(op, 0)->constant->name);
         const char *name = NULL;
@@ -287,7 +288,7 @@ struct value *fold_scaled(struct builder *b, struct value *x, struct value *s, i
         return data ? constant_dense(b->m, x->type, data, x->constant->name) : NULL;
 }
 
-/* What op reads that has no elements is a constant. */
+/* Makes constants of op's operands that have no elements. */
 static int fold_empty(struct op *op)
 {
         int folded = 0;

@@ -7,21 +7,22 @@
  *     yield(%2)                                             yield(%2)
  *   }                                                     }
  *
- * Innermost loops first, so an operation leaves as many as it can. What costs only index arithmetic
- * where it is read (broadcast, iota, reshape) goes out only with what reads it. What can fail
- * (run-time positions) stays unless the loop runs at least once: nothing may fail that would not
- * have run. Operations with regions stay.
+ * Innermost loops come first, so an operation leaves as many loops as it can. An operation that
+ * costs only index arithmetic where it is read (broadcast, iota, reshape) goes out only with its
+ * readers. An operation that can fail (by run-time positions) stays unless the loop runs at least
+ * once: nothing may fail that would not have run. Operations with regions stay.
  *
  * Besides, a carried value that every iteration hands on is what it was at first, a row of a splat
- * is a splat, what is gathered by the iteration's number is scanned, and a loop of no or of one
- * iteration is none. Exact: the same operations on the same values. */
+ * is a splat, a gather by the iteration's number becomes a scan, and a loop of at most one
+ * iteration becomes its body. Exact: the same operations on the same values. */
 #include "passes/pass.h"
 
-enum { STAYS, FREE_TO_GO, GOES };       /* op->number */
+enum { STAYS, FREE_TO_GO, GOES };       /* The number of an operation says whether it leaves the
+                                         * loop. */
 
 /* ---- what leaves ---- */
 
-/* its positions are known only when it runs */
+/* Are some of op's positions known only at run time, so that it can fail? */
 static bool can_fail(const struct op *op)
 {
         const struct op_info *info = &op_info[op->code];
@@ -95,7 +96,7 @@ static int drop_constant_parts(struct op **op, struct arena *arena, struct diag 
                         continue;
                 value_replace(&loop.held[i], loop.first[i].value);
                 value_replace(&loop.last[i], loop.first[i].value);
-                /* a loop has results */
+                /* The last carried value stays where the loop would have no results. */
                 kept.carried[i] = loop.carried + loop.stacked - dropped == 1;
                 dropped++;
         }
@@ -115,7 +116,8 @@ static int drop_constant_parts(struct op **op, struct arena *arena, struct diag 
 
 /* ---- rows by number ---- */
 
-/* row number i of something from outside, in iteration i: no index to look at, none to check */
+/* Does op gather, in iteration i, row i of a value from outside the loop? Its index need not be
+ * read, nor checked. */
 static bool is_row(const struct op *op, const struct op_loop *loop)
 {
         if (op->code != OP_gather || op_operand(op, 1) != loop->number || op_int(op, "axis") != 0)
@@ -125,7 +127,7 @@ static bool is_row(const struct op *op, const struct op_loop *loop)
                type_extent(x->type, 0) >= loop->steps;
 }
 
-/* the first rows of what op gathers from, as many as there are steps */
+/* Builds the first rows of what op gathers from, as many as the loop has iterations. */
 static struct value *scanned_rows(struct builder *b, const struct op *op,
                                   const struct op_loop *loop)
 {
@@ -179,7 +181,7 @@ static struct value *with_row(struct builder *b, struct value *row, const struct
         return build_reshape(b, row, stack->rank, stack->dims);
 }
 
-/* one iteration: the body stands in the loop's place */
+/* Puts the body of a loop of one iteration in the loop's place. */
 static void unroll_once(struct op *op, struct builder *b)
 {
         struct op_loop loop = op_loop(op);

@@ -104,8 +104,8 @@ static void unknown_pass(const char *name, size_t length, const char *what, stru
         arena_free(scratch);
 }
 
-/* Splits a comma list into passes that may follow each other on this state; their number, or -1
- * after an error. */
+/* Splits a comma-separated list into passes, which must be able to follow each other on this state.
+ * Returns their number, or -1 after an error. */
 static int parse_list(const char *list, const struct pipeline_state *state, bool exact,
                       const struct pass **out, struct diag *diag)
 {
@@ -145,7 +145,7 @@ static bool selected(const char *choice, const char *name)
         return choice && (!strcmp(choice, "all") || !strcmp(choice, name));
 }
 
-/* --print-ir-after=, --print-ir-before= */
+/* Checks the value of --print-ir-after= or --print-ir-before=. */
 static bool is_choice(const char *choice, struct diag *diag)
 {
         if (!choice || !strcmp(choice, "all") || pass_find(choice))
@@ -205,13 +205,13 @@ static int run_pass(struct pipeline_state *state, const struct pass *pass,
                 rewrites += n;
         }
         struct module *m = state->module;
-        module_settle_constants(m);     /* as reading a dump would leave them */
+        module_settle_constants(m);     /* Constants are then as reading a dump would leave them. */
         module_sweep_constants(m);
         m->passes_done = with_pass(m->arena, m->passes_done, pass);
         return rewrites;
 }
 
-/* what was done behind the last of these */
+/* Returns what was done behind the last of these passes. */
 static const char *behind_model(const char *done)
 {
         const char *behind = done;
@@ -237,7 +237,7 @@ static const char *remaining(const struct pipeline_state *state,
         }
         if (!state->program)
                 return list;
-        /* written by hand, say */
+        /* The state may have been written by hand. */
         struct history history = history_of(state);
         const char *after;
         if (history_objection(&history, pass_find("legalize"), &after))
@@ -253,7 +253,7 @@ static const char *remaining(const struct pipeline_state *state,
 
 /* ---- parts ---- */
 
-/* Is it one of these, or `lower`, or behind it? */
+/* Is the pass one of these, or `lower`, or one that comes behind `lower`? */
 static bool is_behind(const struct pass *pass, const char *const *names)
 {
         bool found = pass->level != LEVEL_TENSOR;
@@ -262,7 +262,7 @@ static bool is_behind(const struct pass *pass, const char *const *names)
         return found;
 }
 
-/* how many passes of the list a part runs */
+/* Returns how many passes of the list a part runs. */
 static int part_of(enum pipeline_part part, const struct pass **list, int count)
 {
         static const char *const none[] = { NULL };
@@ -277,7 +277,7 @@ static int part_of(enum pipeline_part part, const struct pass **list, int count)
         return end;
 }
 
-/* a list of the user's, without the part before */
+/* Returns a list of the user's without the part that an earlier run has done. */
 static const char *rest_of(const char *list, const char *const *names)
 {
         const char *rest = list;
@@ -299,7 +299,7 @@ const char *pipeline_model(struct arena *arena, const char *list)
         return arena_printf(arena, "%.*s", length - (length && *rest), list);
 }
 
-/* none of these, nor `lower`, has run */
+/* Has none of these passes run, nor `lower`? */
 static bool is_before(const struct pipeline_state *state, const char *const *names)
 {
         const char *done = state->program ? "" : state->module->passes_done;
@@ -313,7 +313,7 @@ static bool is_before(const struct pipeline_state *state, const char *const *nam
 
 bool pipeline_is_common(const struct pipeline_state *state) { return is_before(state, of_budget); }
 
-/* false: the state comes from a text that is for one target */
+/* Checks that the state does not come from a text that is for one target. */
 static bool can_be_shared(const struct pipeline_state *state, struct diag *diag)
 {
         bool fine = is_before(state, of_target);
@@ -333,7 +333,7 @@ static int passes_before(const struct pipeline_state *state, const struct pipeli
         return count;
 }
 
-/* how many passes of the list are for options->neutral */
+/* Returns how many passes of the list run for options->neutral. */
 static int neutral_passes(const struct pipeline_state *state,
                           const struct pipeline_options *options, const struct pass *const *list,
                           int count)
@@ -350,7 +350,7 @@ static int neutral_passes(const struct pipeline_state *state,
 
 /* ---- all of them ---- */
 
-/* one pass, and all that the options want around it */
+/* Runs one pass, with all that the options ask for around it. */
 static bool step(struct pipeline_state *state, const struct pass *pass, int number,
                  const struct pipeline_options *options, struct check *check,
                  struct pass_context *context)

@@ -15,41 +15,44 @@
  *       call @second(@u, @v)
  *     }
  *
- * Layers of a quantized network are alike but for their scales and zero points. What has shaped a
- * kernel before (a zero point of 0) has made it another one, so only numbers are left to differ. A
- * constant that all kernels agree on stays in place, and those that differ alike are one parameter.
+ * Layers of a quantized network are alike but for their scales and zero points. A number that
+ * shaped a kernel earlier (a zero point of 0) has made it another kernel, so only numbers are left
+ * to differ. A constant that all kernels agree on stays in place, and constants that differ alike
+ * are one parameter.
  *
  * Constants become parameters where they are added, multiplied, bounds of a value, or stored, on
  * the way to a result or a float: an instruction takes those from a register as well. All others
  * stay: subscripts, conditions, divisors of integers, shifts, arguments of functions.
  *
- * Exact to the bit. Tasks are not merged, nor what launches them. */
+ * Exact to the bit. Tasks are not merged, nor kernels that launch them. */
 #include <string.h>
 
 #include "passes/pass.h"
 
 enum { PARAMETERS_MAX = 8 };
 
-/* a constant of a kernel that may become a parameter: the node in its place, and what it was */
+/* A slot is a constant of a kernel that may become a parameter: the node in its place, and the
+ * literal that it was. */
 struct slot { struct loop_expr *node, *literal; const char *role; };
 struct member { struct loop_function *kernel; struct slot *slots; int count; };
-/* kernels that are equal but for what is in their slots; parameters: of the first one, and the slot
- * that has their values */
+/* Kernels that are equal but for what is in their slots. slots[i]: the slot of the first kernel
+ * that has the values of parameter i. */
 struct group {
         struct member **members;
         int count, parameter_count, slots[PARAMETERS_MAX];
 };
 
 struct merging {
-        struct arena *arena, *scratch;  /* of the program; of the pass */
-        struct loop_variable *hole;     /* stands in all slots while kernels are compared */
-        struct member *open;            /* the kernel that slots are added to */
+        struct arena *arena, *scratch;  /* arena is the program's, scratch the pass's. */
+        struct loop_variable *hole;     /* This variable stands in all slots while kernels are
+                                         * compared. */
+        struct member *open;            /* The kernel that slots are added to. */
 };
 
 /* ---- slots ---- */
 
-/* what an operand of e is called that is a constant; NULL: it stays one, as a divisor of integers
- * does, for which compilers know better than to divide */
+/* Returns what a constant operand of e is called; NULL: it stays a constant, as the divisor of
+ * integers does, because compilers know better than to divide by it. */
 static const char *role_in(const struct loop_expr *e)
 {
         switch (e->op) {
@@ -74,8 +77,8 @@ static struct loop_expr *add_slot(struct merging *m, struct loop_expr *literal, 
         return node;
 }
 
-/* e with slots for constants, a copy where there are any: parts of it may stand elsewhere. role:
- * that of e itself. */
+/* Returns e with slots for constants; it is a copy where there are any, because parts of e may
+ * stand elsewhere. role: that of e itself. */
 static struct loop_expr *with_slots(struct merging *m, struct loop_expr *e, const char *role)
 {
         enum element element = e->type.element;
@@ -96,7 +99,8 @@ static struct loop_expr *with_slots(struct merging *m, struct loop_expr *e, cons
         return copy ? copy : e;
 }
 
-/* A variable that is an integer may lead to a subscript or a bound. */
+/* Finds the slots of a statement. A variable that is an integer has none, because it may lead to a
+ * subscript or a bound. */
 static void find_slots(struct loop_stmt *s, void *context)
 {
         bool names = s->kind == STMT_LET || s->kind == STMT_VAR || s->kind == STMT_SET;
@@ -119,7 +123,7 @@ static bool are_same(const struct loop_expr *a, const struct loop_expr *b)
         return a->type.element == b->type.element && a->literal.u == b->literal.u;
 }
 
-/* one and the other slot hold the same in every member */
+/* Do two slots hold the same in every member? */
 static bool go_together(const struct group *g, int one, int other)
 {
         bool together = true;
@@ -138,7 +142,7 @@ static bool is_agreed(const struct group *g, int slot)
         return agreed;
 }
 
-/* the parameter for a slot: one that is there, or a new one; -1: too many */
+/* Returns the parameter for a slot, an existing or a new one; -1: there are too many. */
 static int parameter_for(struct group *g, int slot)
 {
         int p = 0;
@@ -151,7 +155,7 @@ static int parameter_for(struct group *g, int slot)
         return p;
 }
 
-/* The first member becomes the kernel of all; false: they differ in too much. */
+/* Makes the first member the kernel of all. Returns false if they differ in too much. */
 static bool settle(struct merging *m, struct group *g)
 {
         struct member *first = g->members[0];
@@ -201,7 +205,7 @@ static void add_member(struct merging *m, struct group *g, struct member *k)
         g->members[g->count++] = k;
 }
 
-/* the groups of the program's kernels, in order; of one kernel, too */
+/* Finds the groups of the program's kernels, in order; a group may have one kernel. */
 static struct group **find_groups(struct merging *m, const struct loop_program *p, int *count)
 {
         struct group **groups = NULL;
@@ -230,7 +234,7 @@ static struct group **find_groups(struct merging *m, const struct loop_program *
 
 /* ---- calls ---- */
 
-/* a kernel that is another one now: by address */
+/* A kernel that another one stands for now; the map finds it by its address. */
 struct moved { const struct group *group; const struct member *member; };
 struct moving { struct arena *arena; struct map *moved; };
 
@@ -271,7 +275,7 @@ static void move_group(struct merging *m, struct map *moved, const struct group 
         }
 }
 
-/* all but the first of each group are gone */
+/* Drops all kernels of each group but the first. */
 static void drop_moved(struct loop_program *p, const struct map *moved)
 {
         p->kernels_end = &p->kernels;

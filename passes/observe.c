@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What shows a state of compilation to the user: texts on standard error, numbered files, sizes. */
+/* Shows a state of compilation to the user: as text on standard error, in numbered files, by its
+ * size. */
 #include "passes/observe.h"
 
 #include <errno.h>
@@ -46,7 +47,7 @@ void snapshot_free(struct snapshot *s)
         *s = (struct snapshot){ 0 };
 }
 
-/* whole, or what was there before stays */
+/* Writes a file as a whole; if that fails, what was there before stays. */
 static bool write_bytes(struct arena *arena, const char *path, const struct text *text,
                         struct diag *diag)
 {

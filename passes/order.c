@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Legal orders of passes: what may run on a state, given what it has been through. The rules are
- * rows of passes.def. */
+/* Finds legal orders of passes: which may run on a state, given what it has been through. The rules
+ * are rows of passes.def. */
 #include "passes/manager.h"
 
 #include <string.h>
@@ -32,7 +32,8 @@ static bool is_name(const char *name, const char *p, size_t length)
         return strlen(name) == length && !memcmp(name, p, length);
 }
 
-/* the pass whose name stands at the start of a comma list, or NULL; *rest: the list behind it */
+/* Returns the pass whose name stands at the start of a comma-separated list, or NULL; *rest: the
+ * list behind it. */
 const struct pass *pass_next(const char **rest)
 {
         const char *p = *rest;
@@ -59,15 +60,15 @@ struct history history_of(const struct pipeline_state *state)
         const char *done =
                 state->program ? state->program->passes_done : state->module->passes_done;
         struct history h = { .level = state->program ? LEVEL_LOWER : LEVEL_TENSOR };
-        while (*done) {                 /* a dump by another version may name passes that are no
-                                         * more */
+        while (*done) {                 /* A dump by another version may name passes that exist no
+                                         * longer. */
                 const struct pass *pass = pass_next(&done);
                 if (pass)
                         history_add(&h, pass);
         }
         for (const struct loop_function *k = state->program ? state->program->kernels : NULL; k;
              k = k->next)
-                if (k->kind == FUNCTION_TASK)     /* a text need not say how it came about */
+                if (k->kind == FUNCTION_TASK)     /* A text need not say which passes made it. */
                         history_add(&h, &passes[PASS_outline]);
         return h;
 }
@@ -93,7 +94,8 @@ const char *history_objection(const struct history *h, const struct pass *pass, 
 
 /* ---- lists with more in them ---- */
 
-/* how far into the list pass must wait: behind the last one that cannot follow it */
+/* Returns where in the list the pass can stand at the earliest: behind the last one that cannot
+ * follow it. */
 static const char *place_of(const char *list, const struct pass *pass)
 {
         const char *place = list, *after;
@@ -113,7 +115,7 @@ const char *passes_with(struct arena *arena, const char *list, const char *more)
                 const char *name = more;
                 const struct pass *pass = pass_next(&more);
                 int length = (int)strcspn(name, ",");
-                /* what is no pass is reported when it runs */
+                /* A name that is no pass is reported when the list runs. */
                 const char *place = pass ? place_of(list, pass) : list;
                 list = arena_printf(arena, "%.*s%s%.*s%s%s", (int)(place - list), list,
                                     *place || place == list ? "" : ",", length, name,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* outline: parallel loops become tasks, functions of what they use and of the iteration.
+/* outline: parallel loops become tasks, functions of the buffers and variables that they use, and
+ * of the iteration.
  *
  *     kernel @scale(%x: in f32[784], %y: out f32[6272]) {      task @scale_task(%x: in f32[784], %y: out f32[6272],
  *       let %factor : f32 = %x[0]                                               %factor: f32, %m: index) {
@@ -16,20 +17,20 @@
  * scalars, then its variables, with the values that they have when the task is launched. A buffer
  * is to the task what it is to the kernel: access and alias class stay.
  *
- * Exact to the bit, and how many threads there are decides who launches. With one thread, or fewer
- * than two iterations, the loop stays, and runs as a plain one. */
+ * Exact to the bit. With one thread, or fewer than two iterations, the loop stays, and runs as a
+ * plain one. */
 #include <string.h>
 
 #include "passes/pass.h"
 
-/* a buffer or a variable of the kernel, and what stands for it in the task */
+/* A capture is a buffer or a variable of the kernel, and what stands for it in the task. */
 struct capture { struct loop_buffer *buffer, *own_buffer; struct loop_variable *variable, *own; };
 
 struct outlining {
-        struct arena *arena, *scratch;  /* of the program; of the pass */
-        struct map *known;              /* by address: struct capture; NULL buffer and variable: the
-                                         * body's own */
-        struct capture **list;          /* in order of use */
+        struct arena *arena, *scratch;  /* arena is the program's, scratch the pass's. */
+        struct map *known;              /* Captures by address; one without buffer and variable is
+                                         * the body's own. */
+        struct capture **list;          /* Captures in the order of their use. */
         int count;
         struct loop_function *task;
 };
@@ -113,7 +114,7 @@ static void add_variable(struct outlining *o, struct loop_stmt *launch, struct c
         launch->scalars[number] = loop_use(o->arena, c->variable);
 }
 
-/* those of the kernel in its order */
+/* Adds the kernel's parameters that the task uses, in the kernel's order. */
 static void add_parameters(struct outlining *o, const struct loop_function *kernel,
                            struct loop_stmt *launch)
 {
@@ -139,7 +140,7 @@ static struct loop_buffer *buffer_in_task(const struct outlining *o, struct loop
         return c && c->own_buffer ? c->own_buffer : b;
 }
 
-/* a copy, for the kernel may use parts of it elsewhere */
+/* Returns a copy of e for the task, because the kernel may use parts of e elsewhere. */
 static struct loop_expr *in_task(const struct outlining *o, const struct loop_expr *e)
 {
         if (!e)
@@ -166,7 +167,7 @@ static void move_in(struct loop_stmt *s, void *context)
 
 /* ---- kernels ---- */
 
-/* fewer than two iterations, as far as is known */
+/* Has the loop, as far as is known, fewer than two iterations? */
 static bool is_plain(const struct loop_stmt *s)
 {
         int64_t from, to;
@@ -174,7 +175,7 @@ static bool is_plain(const struct loop_stmt *s)
                (to <= from || (uint64_t)to - (uint64_t)from <= (uint64_t)s->step);
 }
 
-/* the task that s becomes the launch of */
+/* Makes s the launch of a task, and returns the task. */
 static struct loop_function *outline(struct loop_program *p, const struct loop_function *kernel,
                                      struct loop_stmt *s)
 {
@@ -197,7 +198,7 @@ static struct loop_function *outline(struct loop_program *p, const struct loop_f
         return task;
 }
 
-/* tasks go before the kernel: where `at` points */
+/* Outlines the loops of a block; tasks go in front of the kernel, where `at` points. */
 static int outline_block(struct loop_program *p, const struct loop_function *kernel,
                          struct loop_block *block, struct loop_function ***at)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Passes: one file each, listed in passes.def; the manager runs a list of them, verifies, dumps,
- * counts. */
+/* Passes: one file each, listed in passes.def. The manager runs a list of them, verifies, dumps,
+ * and counts rewrites. */
 #ifndef PASSES_PASS_H
 #define PASSES_PASS_H
 
@@ -16,7 +16,8 @@ struct quantize_policy;
 struct sampler;
 struct stream_memo;
 
-struct limits {                         /* --limit NAME=N; limits.def */
+struct limits {                         /* --limit NAME=N sets one of these; limits.def lists
+                                         * them. */
 #define LIMIT(name, preset, doc) int64_t name;
 #include "passes/limits.def"
 };
@@ -25,55 +26,61 @@ extern const struct limits limits_preset;
 struct pass_context {
         struct diag *diag;
         const struct target *target;
-        int shifted;                    /* outputs that have one shift where --requantize=shift
-                                         * makes them; 0: 16 */
-        const struct target *least;     /* of several that the module is for; NULL: target */
+        int shifted;                    /* --requantize=shift gives each group of this many outputs
+                                         * one shift; 0: 16. */
+        const struct target *least;     /* The smallest of several targets that the module is for;
+                                         * NULL: target. */
         const struct loop_library *library;
         struct limits limits;
         struct lower_options lower;
-        const struct stream_memo *memo; /* tiles of streams that were looked for
-                                         * (engines/stream/stream_memo.h) */
-        bool all_on_machine;            /* what the target's machine can do it does, even where the
-                                         * processor is faster */
-        int64_t fold_steps;             /* spent so far, of limits.fold_total_steps */
-        int64_t fold_bytes;             /* of limits.fold_total_bytes */
-        int threads;                    /* that generated code may use; 1: no threading code at
-                                         * all */
-        bool narrow_sums;               /* shift_scales: sums that others are added to have 16 bits
-                                         * / */
-        enum element precision;         /* that contractions read: E_F32 (0 too), E_BF16, E_F16 or
-                                         * E_TF32 */
-        bool memory;                    /* the goal is little memory rather than speed */
-        int64_t max_ram;                /* rows are passed on until the workspace and all regions
-                                         * take no more bytes; -1: they are not */
-        const char *obstacle;           /* to passing on more rows, where max_ram was not reached: a
-                                         * part of a sentence; or NULL */
-        struct loop_region *regions;    /* beside the workspace */
+        const struct stream_memo *memo; /* It holds tiles of streams that were looked for
+                                         * (engines/stream/stream_memo.h). */
+        bool all_on_machine;            /* The target's machine does all that it can do, even where
+                                         * the processor is faster. */
+        int64_t fold_steps;             /* The steps that folding has taken so far, of
+                                         * limits.fold_total_steps. */
+        int64_t fold_bytes;             /* The bytes that folding has taken so far, of
+                                         * limits.fold_total_bytes. */
+        int threads;                    /* The number of threads that generated code may use; 1: it
+                                         * has no threading code at all. */
+        bool narrow_sums;               /* shift_scales keeps sums that others are added to in 16
+                                         * bits. */
+        enum element precision;         /* The element type that contractions read: E_F32 (0, too),
+                                         * E_BF16, E_F16 or E_TF32. */
+        bool memory;                    /* The goal is little memory rather than speed. */
+        int64_t max_ram;                /* Rows are passed from kernel to kernel until the workspace
+                                         * and all regions take no more bytes than this; -1: they
+                                         * are not. */
+        const char *obstacle;           /* Where max_ram was not reached: what keeps more rows from
+                                         * being passed on, a part of a sentence; or NULL. */
+        struct loop_region *regions;    /* The regions beside the workspace. */
         int region_count;
-        bool exact;                     /* only class E rewrites */
-        bool direct;                    /* convolutions as they are, not by Winograd's algorithm */
-        bool unblocked;                 /* tensors stay in the model's layouts */
-        bool assume_finite;             /* class D allowed */
-        const char *rule;               /* simplify: by this rule alone; NULL: by all */
-        struct text *notes;             /* --stats: what a pass did in particular, "name count,
-                                         * ..."; or NULL */
-        struct remarks *remarks;        /* --remarks (passes/remark.h); or NULL */
-        const struct schedule_book *book;         /* schedules given by the user; or NULL */
-        const struct quantize_policy *quantize;   /* --quantize (passes/quantize/quantize.h); or
-                                                   * NULL */
-        const struct sampler *sampler;  /* samples to look at (passes/calibrate/sampler.h); or NULL
-                                         * / */
+        bool exact;                     /* Only rewrites of class E are done. */
+        bool direct;                    /* Convolutions stay as they are, without Winograd's
+                                         * algorithm. */
+        bool unblocked;                 /* Tensors stay in the model's layouts. */
+        bool assume_finite;             /* Rewrites of class D are allowed. */
+        const char *rule;               /* simplify applies this rule alone; NULL: all rules. */
+        struct text *notes;             /* --stats: what a pass did in particular, as "name count,
+                                         * ..."; or NULL. */
+        struct remarks *remarks;        /* --remarks (passes/remark.h), or NULL. */
+        const struct schedule_book *book;         /* The schedules that the user has given, or
+                                                   * NULL. */
+        const struct quantize_policy *quantize;   /* --quantize (passes/quantize/quantize.h), or
+                                                   * NULL. */
+        const struct sampler *sampler;  /* The samples that a pass may look at
+                                         * (passes/calibrate/sampler.h), or NULL. */
 };
 
 enum pass_level { LEVEL_TENSOR, LEVEL_LOWER, LEVEL_LOOP };
-/* exact to the bit; rounding changes; approximates */
+/* E is exact to the bit, R changes how results are rounded, A approximates. */
 enum pass_class { CLASS_E = 'E', CLASS_R = 'R', CLASS_A = 'A' };
 
 struct pass {
         const char *name, *doc;
         enum pass_level level;
         enum pass_class class;
-        /* number of rewrites, -1 after an error */
+        /* These return the number of rewrites, or -1 after an error. */
         int (*run_tensor)(struct function *f, struct pass_context *context);
         int (*run_loop)(struct loop_program *p, struct pass_context *context);
 };
@@ -89,12 +96,13 @@ extern const struct pass passes[];
 extern const int pass_count;
 const struct pass *pass_find(const char *name);
 
-/* Evaluates a pure operation on constants through its canonical lowering; the builder's fold hook
- * (context: struct pass_context *) and the fold pass. NULL: not worth it, too big, or out of
- * budget; never an error. */
+/* Evaluates a pure operation on constants through its canonical lowering. It is the builder's fold
+ * hook (context: struct pass_context *), and serves the fold pass. NULL: the constant is not worth
+ * it, is too large, or would take more than the budget; that is never an error. */
 struct value *fold_op(struct builder *b, struct op *op, void *context);
-/* The constant x * s, s a constant of type <extent of x's dimension `along`> spread over the
- * others; NULL: out of budget, or it would be larger than what it replaces. */
+/* Returns the constant x * s, where s is a constant of type <extent of x's dimension `along`>,
+ * spread over the others; NULL: it would take more than the budget, or be larger than what it
+ * replaces. */
 struct value *fold_scaled(struct builder *b, struct value *x, struct value *s, int along,
                           struct pass_context *context);
 

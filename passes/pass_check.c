@@ -6,15 +6,15 @@
  * it is known of what. Where a run-time index is out of range both sides must fail with the same
  * code. The state's canonical lowering (without views or fusion beyond what the state itself says)
  * runs in the interpreter, or, where that would take more than --limit check_steps, as C that the
- * system's compiler makes of it (--cc): for the target, or, on a processor that cannot run code for
- * it, for the nearest one that it can, what the target alone has written out by legalize. What can
- * be run neither way is skipped, and said to be.
+ * system's compiler compiles (--cc). That C is for the target or, on a processor that cannot run
+ * code for it, for the nearest target that it can run; legalize then writes out operations that the
+ * target alone has. A state that can be run neither way is skipped, with a message.
  *
- * Passes of class E, integers, and everything under --exact: bit for bit; a NaN equals any NaN.
- * Passes of class R: within tolerance(), of the largest magnitude of an output. What class A does
- * is not compared, but what comes after it is. The first pass that differs is the culprit; the
- * state before it is written to dnncc-check-PASS.dnn (or .loops), and the command that shows the
- * difference again is printed. */
+ * Passes of class E, integers, and everything under --exact are compared bit by bit; a NaN equals
+ * any NaN. Passes of class R may differ by tolerance(), times the largest magnitude of an output.
+ * Passes of class A are not compared, but those after them are. The first pass that differs is the
+ * culprit; the state before it is written to dnncc-check-PASS.dnn (or .loops), and the command that
+ * shows the difference again is printed. */
 #include "passes/observe.h"
 
 #include <inttypes.h>
@@ -28,7 +28,7 @@
 struct port_data { const char *name; enum element element; int64_t elements; void *data; };
 struct result {
         struct arena *arena;
-        int code;                       /* of the run */
+        int code;                       /* The code that the run ended with. */
         int input_count, output_count;
         struct port_data *inputs, *outputs;
 };
@@ -36,13 +36,13 @@ struct result {
 struct check {
         const struct pipeline_options *options;
         struct pass_context *context;
-        struct result *before;          /* NULL: the last state could not be run */
+        struct result *before;          /* NULL: the last state could not be run. */
         struct snapshot snapshot;
-        double epsilon;                 /* half the distance of 1 to the next number, in the
-                                         * coarsest type met so far */
-        bool compile;                   /* the interpreter took too long once */
-        int64_t *extents;               /* of what inputs choose from, so many; none of a .loops
-                                         * text */
+        double epsilon;                 /* Half the distance from 1 to the next number, in the
+                                         * coarsest type met so far. */
+        bool compile;                   /* The interpreter has taken too long once. */
+        int64_t *extents;               /* The extents that inputs choose indices from, one for each
+                                         * input; a .loops text has none. */
         int extent_count;
 };
 
@@ -69,8 +69,8 @@ static void note_state(struct check *c, const struct pipeline_state *state)
                                 note_element(c, op->results[i].type->element);
 }
 
-/* Other sums of f32 differ by far less than 1e-4 of the largest result, a wrong rewrite by far
- * more. Where numbers of 16 bits are on the way, a few of their roundings may fall otherwise. */
+/* Other orders of sums in f32 differ by far less than 1e-4 of the largest result, a wrong rewrite
+ * by far more. Where numbers of 16 bits are on the way, a few of their roundings may differ. */
 static double tolerance(const struct check *c)
 {
         return fmax(1e-4, 16 * c->epsilon);
@@ -78,7 +78,7 @@ static double tolerance(const struct check *c)
 
 /* ---- running ---- */
 
-/* The program itself, or one made for this run when the state is at the tensor level. */
+/* Returns the program itself, or one made for this run when the state is at the tensor level. */
 static struct loop_program *program_of(const struct check *c, const struct pipeline_state *state)
 {
         struct lower_options plain = { .unchecked = c->context->lower.unchecked };
@@ -122,7 +122,7 @@ static void result_free(struct result *r)
         free(r);
 }
 
-/* of each port, as interpreter and compiled code want them */
+/* Returns the data of each port, as the interpreter and compiled code want them. */
 static void **data_of(struct arena *arena, const struct port_data *ports, int count)
 {
         void **data = arena_array(arena, (size_t)count, sizeof *data);
@@ -140,14 +140,15 @@ static bool read_blob(void *context, const char *name, const void **bytes, size_
         return true;
 }
 
-/* what C is compiled for here */
+/* Returns the target that C is compiled for here. */
 static const struct target *compiled_for(const struct check *c)
 {
         const struct target *t = c->context->target;
         return c->options->nearest_target ? c->options->nearest_target(t) : t;
 }
 
-/* A copy that can be printed as C: legal for what it is compiled for, its buffers placed. */
+/* Returns a copy that can be printed as C: legal for the target that it is compiled for, with its
+ * buffers placed. */
 static struct loop_program *printable(const struct check *c, struct arena *arena,
                                       const struct loop_program *p)
 {
@@ -178,7 +179,7 @@ static void say_compiled(const struct check *c)
                          name, wanted);
 }
 
-/* fills in code and outputs; NULL, or why not */
+/* Runs the program, and fills in code and outputs. Returns NULL, or why it could not be run. */
 static const char *run_state(struct check *c, const struct loop_program *p, struct result *r)
 {
         static const char *const no_program = "it cannot be interpreted";
@@ -207,7 +208,8 @@ static const char *run_state(struct check *c, const struct loop_program *p, stru
                     : no_program;
 }
 
-/* Passes do not change what is drawn, but where one gives the model other inputs. */
+/* Notes the extents that inputs choose from. Passes do not change these, but one may give the model
+ * other inputs. */
 static void note_inputs(struct check *c, struct function *f)
 {
         if (c->extents && f->body.argument_count == c->extent_count)
@@ -217,7 +219,7 @@ static void note_inputs(struct check *c, struct function *f)
         drawn_extents(f, c->extents);
 }
 
-/* NULL when the state was skipped, which is said */
+/* Returns the results of a state; NULL: it was skipped, with a message. */
 static struct result *compute(struct check *c, const struct pipeline_state *state, const char *when)
 {
         if (state->module)
@@ -242,7 +244,7 @@ static double as_number(const struct port_data *p, int64_t i)
                                                               : (double)s.u;
 }
 
-/* the first element of y that is not x's, or -1 */
+/* Returns the first element of y that differs from x's, or -1. */
 static int64_t first_difference(const struct port_data *x, const struct port_data *y,
                                 double allowed)
 {
@@ -266,7 +268,7 @@ static int64_t first_difference(const struct port_data *x, const struct port_dat
         return -1;
 }
 
-/* where they differ first, in arena; NULL: equal */
+/* Returns where two results differ first, as text in arena; NULL: they are equal. */
 static const char *difference(struct arena *arena, const struct result *a, const struct result *b,
                               double allowed)
 {
@@ -323,7 +325,7 @@ void check_reproduce(struct check *c, const struct pass *pass)
                  context->assume_finite ? " --assume-finite" : "");
 }
 
-/* lowering rounds otherwise only where there are scheduled kernels */
+/* Is the pass exact? Lowering rounds otherwise only where there are scheduled kernels. */
 static bool is_exact(const struct pass *pass, const struct pass_context *context)
 {
         return pass->class == CLASS_E || context->exact ||

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* prune: what nothing needs is left out, so that a printer prints all there is.
+/* prune: statements, functions and buffers that nothing needs are removed, so that a printer prints
+ * all there is.
  *
- *     buffer @t_120 : f32[32] view @t + 0                  (a view that main does not mention)
- *     kernel @decode(%x: in u8[64], %y: out f32[64]) {     kernel @decode(%x: in u8[64], %y: out f32[64]) {
- *       for %i = 0 to 64 {                                   for %i = 0 to 64 {
- *         let %far : index = %i * 4                   ->       if true {
- *         if i32(%x[%i]) >= 0 {                                  store %y[%i] = f32(%x[%i])
- *           store %y[%i] = f32(%x[%i])                         }
- *         }                                                  }
- *       }                                                  }
- *     }
+ *    buffer @t_120 : f32[32] view @t + 0                  (a view that main does not mention)
+ *    kernel @decode(%x: in u8[64], %y: out f32[64]) {     kernel @decode(%x: .., %y: ..) {
+ *      for %i = 0 to 64 {                                   for %i = 0 to 64 {
+ *        let %far : index = %i * 4                   ->       if true {
+ *        if i32(%x[%i]) >= 0 {                                  store %y[%i] = f32(%x[%i])
+ *          store %y[%i] = f32(%x[%i])                         }
+ *        }                                                  }
+ *      }                                                  }
+ *    }
  *
- * Statements: one that has an effect stays, and what gives a value to a variable or to memory of
- * the kernel's own that one of those reads, or leads to one; so an unused let goes, a sum that is
- * only added to, a loop around nothing.
+ * Statements: a statement that has an effect stays, and so do those that give a value to a variable
+ * or to memory of the kernel's own which one of these reads, directly or through others. So an
+ * unused let goes, a sum that is only added to, a loop around nothing.
  *
  * What types decide: a comparison of integers that is true or false for all values of their types
- * (u8 >= 0, seen through conversions that keep the value) becomes that literal, a select its side,
- * and an if `if true` around the side that is taken. Compilers would warn of it.
+ * (u8 >= 0, also behind conversions that keep the value) becomes that literal, a select becomes its
+ * side, and an if becomes `if true` around the side that is taken. Compilers would warn of them.
  *
  * The program: kernels that main does not call, tasks that no kernel launches, and constants,
- * workspace buffers and views that main does not mention, go; a view of a view becomes one of what
- * both lie in. A task loses parameters that it does not use; those of a kernel stay, for they are
- * how main calls it. So does the plan.
+ * workspace buffers and views that main does not mention, go; a view of a view becomes one of the
+ * buffer that both lie in. A task loses parameters that it does not use; those of a kernel stay,
+ * because they are how main calls it. The plan stays, too.
  *
  * Exact to the bit. */
 #include <string.h>
@@ -33,10 +34,11 @@
 struct item { struct loop_stmt *s; int parent; bool needed; };
 
 struct pruning {
-        struct arena *arena;            /* of the pass */
-        struct item *items;             /* the function's statements, each before those in it */
+        struct arena *arena;            /* The pass's. */
+        struct item *items;             /* The function's statements, each before those inside
+                                         * it. */
         int item_count;
-        struct map *entries;            /* of register tiles: those that are read */
+        struct map *entries;            /* The entries of register tiles that are read. */
         int count;
 };
 
@@ -60,7 +62,7 @@ static struct range range_of_type(enum element e)
         return r;
 }
 
-/* of a literal, of a widened narrow integer, or of the type */
+/* Returns the range of a literal, of a widened narrow integer, or of the type. */
 static struct range range_of(const struct loop_expr *e)
 {
         struct range r = range_of_type(e->type.element);
@@ -88,7 +90,7 @@ static bool is_comparison(const struct loop_expr *e)
         return e->op >= LOOP_LT && e->op <= LOOP_NE;
 }
 
-/* a truth value that is the same whatever the operands are */
+/* Is e a truth value that is the same whatever its operands are? *value: that value. */
 static bool is_decided(const struct loop_expr *e, bool *value)
 {
         if (e->op == LOOP_LITERAL && e->type.element == E_BOOL) {
@@ -130,7 +132,7 @@ static void decide(struct loop_program *p, struct loop_expr **e, int *count)
                 decide(p, &(*e)->args[i], count);
 }
 
-/* the side that is taken stays in a block of its own */
+/* Decides an if whose condition is known: the side that is taken stays in a block of its own. */
 static void decide_if(struct loop_program *p, struct loop_stmt *s, int *count)
 {
         bool value;
@@ -162,8 +164,8 @@ static void decide_stmt(struct loop_stmt *s, void *context)
 
 /* ---- what is needed ----
  *
- * variable->number, and buffer->number of memory that the function allocates: somebody who is
- * needed reads it. */
+ * variable->number, and buffer->number of memory that the function allocates, say that a needed
+ * statement reads it. */
 
 struct entry { const struct loop_variable *tile; int64_t row, column; };
 
@@ -226,12 +228,13 @@ static void mark_operands(struct pruning *p, const struct loop_stmt *s)
         }
 }
 
-/* Is s there for what it does, as far as is known by now? */
+/* Has s an effect, as far as is known by now? */
 static bool does_something(const struct pruning *p, const struct loop_stmt *s)
 {
         switch (s->kind) {
-        case STMT_FOR: return false;    /* what is in it does */
-        case STMT_IF: return s->a->op == LOOP_LITERAL;  /* a block that types chose, empty or not */
+        case STMT_FOR: return false;    /* The statements inside it have. */
+        case STMT_IF: return s->a->op == LOOP_LITERAL;  /* It is a block that types chose, empty or
+                                                         * not. */
         case STMT_LET:
         case STMT_VAR:
         case STMT_MULTIPLY:
@@ -273,7 +276,7 @@ static void find_needed(struct pruning *p)
 
 /* ---- functions ---- */
 
-/* in the order of the list */
+/* Removes the statements that are not needed; `next` counts them in the order of the list. */
 static void sweep(struct pruning *p, struct loop_block *block, int *next)
 {
         if (!block)
@@ -313,7 +316,7 @@ static int prune_function(struct loop_program *program, struct loop_function *f)
 
 /* ---- parameters of tasks ----
  *
- * number of a parameter: the task uses it. The last scalar is its index. */
+ * The number of a parameter says that the task uses it. The last scalar is the task's index. */
 
 static void mark_buffers(struct loop_stmt *s, void *context)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Remarks: what a pass did with an operation, or refused, and why, from the place in the code
- * that decided. The reasons are a table, remarks.def. Nothing is noted unless somebody asks
+/* Remarks: what a pass did with an operation, or refused to do, and why, from the place in the code
+ * that decided. The reasons are a table, remarks.def. Nothing is noted unless the user asks for it
  * (struct pass_context: remarks). */
 #ifndef PASSES_REMARK_H
 #define PASSES_REMARK_H
@@ -12,30 +12,33 @@ enum remark_reason {
 #include "passes/remarks.def"
         REMARK_REASONS
 };
-/* left: what a refusal leaves; NULL: the pass did it */
+/* left: what a refusal leaves as it was; NULL: the pass did something. */
 struct remark_info { const char *pass, *reason, *left, *text, *doc; };
 extern const struct remark_info remark_info[REMARK_REASONS];
 struct remark_pass { const char *name, *doc; };
-extern const struct remark_pass remark_passes[];        /* that say something; the last one has no
-                                                         * name */
+extern const struct remark_pass remark_passes[];        /* The passes that make remarks; the last
+                                                         * entry has no name. */
 
-/* Of an operation, or of a value that `made` makes and `read` reads: nodes of the model
- * (text_safe, or ""), and what they are, an operation or the name of a buffer or kernel. */
+/* A remark is about an operation, or about a value that `made` makes and `read` reads: their nodes
+ * of the model (text_safe, or ""), and what they are, an operation or the name of a buffer or
+ * kernel. */
 struct remark {
         enum remark_reason reason;
-        const char *made, *made_by, *read, *read_by;    /* read_by NULL: of `made` alone */
-        const char *because;            /* the nodes of another reader, which decided; or NULL */
-        const char *detail;             /* what it has now: a type, a schedule; or NULL */
+        const char *made, *made_by, *read, *read_by;    /* read_by NULL: the remark is about `made`
+                                                         * alone. */
+        const char *because;            /* The nodes of another reader, which decided; or NULL. */
+        const char *detail;             /* What it has now, a type or a schedule; or NULL. */
 };
 struct remarks { struct arena *arena; struct remark *items; int count; };
 
-/* A pass begins anew: what it said of another try goes. */
+/* Begins the remarks of a pass anew, without those that it made in another try. */
 void remarks_begin(struct remarks *r, const char *pass);
-/* What was said for one reason is said for another one. */
+/* Changes the reason of all remarks that have one reason. */
 void remarks_change(struct remarks *r, enum remark_reason from, enum remark_reason to);
-/* its texts are copied; nodes may be NULL */
+/* Adds a remark. Its texts are copied; nodes may be NULL. */
 void remark_note(struct remarks *r, struct remark remark);
-/* decided: the reader that decided; NULL: none in particular */
+/* Adds a remark on a value between two operations. decided: the reader that decided; NULL: none in
+ * particular. */
 void remark_pair(struct remarks *r, enum remark_reason reason, const struct op *made,
                  const struct op *read, const struct op *decided);
 void remark_op(struct remarks *r, enum remark_reason reason, const struct op *op,

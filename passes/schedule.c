@@ -4,15 +4,16 @@
  *
  *   convolve_packed(%x, @w) ...   ->   convolve_packed(%x, @w) ... schedule="rows=2 columns=7 vectors=2"
  *
- * From the user's file of schedules (--schedule) where that has one for operations like it. Behind
- * a semicolon stands why: what it is predicted to cost, and which one comes next. Nothing else
- * changes: a schedule says how, not what. */
+ * The schedule comes from the user's file of schedules (--schedule) where that has one for such
+ * operations. The text behind its semicolon is the reason: what it is predicted to cost, and which
+ * schedule comes next. Nothing else changes: a schedule says how, not what. */
 #include "kernels/kernels.h"
 #include "passes/remark.h"
 #include "schedule/book.h"
 #include "schedule/schedule_choice.h"
 
-/* by a lowering of the engine, or by what chooses schedules for all of its operations */
+/* Can op follow a schedule: by a lowering of the engine, or because the engine chooses schedules
+ * for all of its operations? */
 static bool can_follow(const struct op *op, const struct target *target)
 {
         const struct engine *engine = target_engine(target);
@@ -36,7 +37,7 @@ static enum remark_reason choose(struct op *op, const struct module *m,
         const struct schedule *given =
                 context->book ? schedule_book_find(context->book, m, op) : NULL;
         if (given && given->kind != lowering->kind)
-                given = NULL;                   /* it was written for another kind of machine */
+                given = NULL;                   /* It was written for another engine. */
         op->schedule = given ? given : schedule_for(op, machine, m->arena);
         return given ? REMARK_schedule_given : REMARK_schedule_chosen;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calibrations: which values of a function they are of, by what names, and two of them as one. */
+/* Calibrations: which values of a function they are about, the names of these, and how two
+ * calibrations become one. */
 #include "passes/calibrate/calibration.h"
 
 #include <ctype.h>
@@ -11,12 +12,13 @@
 
 struct naming {
         struct arena *arena;
-        struct map *taken;              /* name -> how many more were to have it */
+        struct map *taken;              /* The map from a name to how many more values have asked
+                                         * for it. */
         struct calibrated *values;
         int count;
 };
 
-/* base, or base#2, base#3 .. */
+/* Returns the name base, or base#2, base#3 .. */
 static const char *unique(struct naming *n, const char *base)
 {
         const char *name = base;
@@ -27,7 +29,7 @@ static const char *unique(struct naming *n, const char *base)
         return name;
 }
 
-/* the first of the model's nodes that it came from, and what it does */
+/* Returns the first of the model's nodes that the operation came from, with what it does. */
 static const char *op_name(struct naming *n, const struct op *op)
 {
         const char *location = op->location ? op->location : "";
@@ -47,7 +49,8 @@ static bool has_same_numbers(const struct op *op)
         return op->code == OP_reshape || op->code == OP_transpose || op->code == OP_broadcast;
 }
 
-/* scratch: of values that depend on an input; those that are looked at have their number + 1 */
+/* Adds a value. The scratch of a value is set if it depends on an input; the number of one that is
+ * looked at is its index, else -1. */
 static void add_value(struct naming *n, struct value *v, const char *base)
 {
         const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
@@ -124,7 +127,8 @@ int calibration_axis(enum channel_axis axis, const struct type *type)
                                          : -1;
 }
 
-/* use by use: a small constant that two operations read may be two, which the text does not show */
+/* Adds constants use by use: a small constant that two operations read may be two, which the text
+ * does not show. */
 static void add_constants(struct sha256 *sha, const struct op *op)
 {
         for (int i = 0; i < op->operand_count; i++) {
@@ -149,8 +153,8 @@ void calibration_digest(struct module *m, char hex[65])
         m->within = within;
         m->passes_done = passes;
         m->source[0] = source;
-        /* in place of the text's own version, so that ranges of before a later one are those of
-         * the model still */
+        /* It stands in place of the text's own version, so that ranges of before a later one are
+         * still those of the model. */
         static const char version[] = "dnn 1\n";
         const size_t line = strcspn(text.data, "\n") + 1;
         sha256_init(&sha);
@@ -186,7 +190,8 @@ const struct range *calibration_find(const struct calibration *c, const char *na
         return map_get(c->by_name, name, strlen(name));
 }
 
-/* digits as numbers: "b2" before "b10"; where that tells nothing, byte by byte */
+/* Compares names with digits as numbers, "b2" before "b10"; where that finds them equal, byte by
+ * byte. */
 static int name_order(const char *a, const char *b)
 {
         const char *p = a, *q = b;
@@ -236,8 +241,8 @@ static bool can_merge(const struct calibration *c, const struct calibration *oth
         return same || cannot_merge(diag, "its tensors are not those of the ranges before it");
 }
 
-/* The samples of both in order; from[k]: where the k-th comes from, i of c, or ~i of the other.
- * NULL after an error. */
+/* Puts the samples of both in order. from[k]: where the k-th comes from, i of c, or ~i of the
+ * other. Returns NULL after an error. */
 static int64_t *merge_samples(struct calibration *c, const struct calibration *other,
                               struct arena *arena, struct diag *diag)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Calibration: what numbers the tensors of a model took on samples, and the steps of whole numbers
- * that follow from that. compiler/calibrate.c runs the model and writes a file of ranges; the pass
+/* Calibration: which numbers the tensors of a model took on samples, and the steps of whole numbers
+ * that follow from these. compiler/calibrate.c runs the model and writes a file of ranges; the pass
  * quantize reads it. docs/quantization.md has formats and formulas.
  *
  *      dnncc-ranges 1
@@ -26,42 +26,50 @@
 /* ---- what is known of one tensor (range.c) ---- */
 
 /* Bin number k, from -1024 to 1023, counts the numbers in [k, k + 1) * 2^(exponent - 10): bins[k +
- * 1024]. The exponent is the least, in its bounds, for which all numbers are in [-2^exponent,
+ * 1024]. The exponent is the least, within its bounds, for which all numbers are in [-2^exponent,
  * 2^exponent). */
 enum { RANGE_BINS = 2048, RANGE_EXPONENT_LEAST = -100, RANGE_EXPONENT_MOST = 128 };
 
-struct extent { float least, most; };                     /* least > most: of no number at all */
+struct extent { float least, most; };                     /* least > most: the extent of no number
+                                                           * at all. */
 extern const struct extent extent_none;
 struct extent extent_join(struct extent a, struct extent b);
 static inline bool extent_is_none(struct extent e) { return !(e.least <= e.most); }
 
 struct range {
-        const char *name;               /* safe text without spaces; NULL: of no tensor */
-        struct extent all;              /* of finite numbers; 0 is never -0 */
-        uint64_t count, infinite;       /* finite numbers, others: who finds any of those should
-                                         * leave the tensor as it is */
-        struct exact_sum sum, squares;  /* of blocks of RANGE_BLOCK numbers, each added up in
-                                         * double */
+        const char *name;               /* It is safe text without spaces; NULL: the range of no
+                                         * tensor. */
+        struct extent all;              /* The extent of all finite numbers; 0 is never -0. */
+        uint64_t count, infinite;       /* The numbers of finite numbers and of others. A tensor
+                                         * that has any of these should stay as it is. */
+        struct exact_sum sum, squares;  /* The sums of blocks of RANGE_BLOCK numbers, each added up
+                                         * in double. */
         int exponent;
-        uint64_t *bins;                 /* [RANGE_BINS] */
-        struct extent *samples;         /* [sample_count], in the file's order; none where a sample
-                                         * had no finite number */
+        uint64_t *bins;                 /* It has RANGE_BINS elements. */
+        struct extent *samples;         /* The extents of samples, [sample_count], in the file's
+                                         * order; extent_none where a sample had no finite
+                                         * number. */
         int64_t sample_count;
-        struct extent *channels;        /* [channel_count] of the dimension that the file says */
-        int64_t channel_count;          /* 0: not asked for */
+        struct extent *channels;        /* The extents of channels, [channel_count], along the
+                                         * dimension that the file names. */
+        int64_t channel_count;          /* 0: channels were not asked for. */
 };
 
 enum { RANGE_BLOCK = 4096 };
 struct range *range_new(struct arena *arena, const char *name);
-/* Adds numbers of a type of floats (beyond f32: infinite); samples and channels stay as they are.
- * The index of the first NaN, or -1; with one, nothing is said of what the range holds. */
+/* Adds numbers of a type of floats (numbers beyond f32 count as infinite); samples and channels
+ * stay as they are. Returns the index of the first NaN, or -1; after a NaN the contents of the
+ * range are undefined. */
 int64_t range_add(struct range *r, enum element e, const void *data, int64_t count);
-/* the same for numbers that are there: samples and channels stay. False: a count wraps */
+/* Adds the numbers of another range; samples and channels stay as they are. Returns false if a
+ * count wraps. */
 bool range_merge(struct range *r, const struct range *other);
-/* index of its bin; x: within the histogram */
+/* Returns the index of x's bin; x lies within the histogram. */
 int range_bin(const struct range *r, float x);
-int range_exponent(struct extent e);                      /* that of a histogram for it */
-double range_mean(const struct range *r);                 /* sum / count; 0 of no numbers */
+int range_exponent(struct extent e);                      /* Returns the exponent of a histogram for
+                                                           * the extent. */
+double range_mean(const struct range *r);                 /* Returns sum / count; 0 where there are
+                                                           * no numbers. */
 
 /* ---- steps (steps_scheme.c, observers.c, observer_entropy.c, observer_error.c) ---- */
 
@@ -72,84 +80,87 @@ enum observer {
 };
 bool observer_from_text(const char *name, enum observer *observer);
 const char *observer_name(enum observer o);
-void observer_help(void);               /* name and doc of each, on standard output */
+void observer_help(void);               /* Prints the name and doc of each on standard output. */
 
-/* What is asked for. Elements: E_U8, E_I8, E_U16, E_I16, E_U4, E_I4. Symmetric: the zero point is
- * in the middle (0, or 128 of u8), and the lowest number is not used. */
+/* What is asked for: whole numbers of type E_U8, E_I8, E_U16, E_I16, E_U4 or E_I4. Symmetric: the
+ * zero point is in the middle (0, or 128 of u8), and the lowest number is not used. */
 struct scheme { enum element to; bool symmetric, power_of_two; };
-/* The number q stands for (q - zero) * scale. 0 stands for itself always; scale is a positive
+/* The number q stands for (q - zero) * scale. 0 is always represented exactly; scale is a positive
  * normal number. */
 struct affine { float scale; int32_t zero; };
 
-/* Of a range without numbers, or of zeros alone: scale 1. Of one number c: as of 0 and c. */
+/* Returns the steps for a range. A range without numbers, or of zeros alone, has scale 1; one of a
+ * single number c is taken as that of 0 and c. */
 struct affine observe(const struct range *r, enum observer o, const struct scheme *g);
-/* the extent that the observer keeps; with 0 in it, and symmetric where the scheme is */
+/* Returns the extent that the observer keeps, with 0 in it, and symmetric where the scheme is. */
 struct extent observe_extent(const struct range *r, enum observer o, const struct scheme *g);
-/* that holds an extent: of a channel, say */
+/* Returns the steps that hold an extent, of a channel for instance. */
 struct affine affine_of(struct extent e, const struct scheme *g);
-/* the numbers used */
+/* Finds the lowest and the highest number that are used. */
 void scheme_limits(const struct scheme *g, int32_t *lowest, int32_t *highest);
-/* the step that is used for one: of f32, no less than the least normal number; of powers of two
- * the next one up */
+/* Returns the step of f32 that is used for `step`: at least the least normal number, and of powers
+ * of two the next one up. */
 float scheme_scale(double step, const struct scheme *g);
-enum element scheme_stored(const struct scheme *g); /* which holds its numbers: 4 bits are in bytes
-                                                     */
-/* TYPE[-symmetric][-powers] (schemes.def); and TYPE alone */
+enum element scheme_stored(const struct scheme *g); /* Returns the type that holds its numbers in
+                                                     * memory; numbers of 4 bits are kept in
+                                                     * bytes. */
+/* These read TYPE[-symmetric][-powers] (schemes.def), and TYPE alone. */
 bool scheme_from_text(const char *text, struct scheme *g);
 bool scheme_element_from_text(const char *name, size_t length, enum element *to);
-void scheme_help(void);                   /* on standard output */
-/* the mean square error that rounding to it makes, by the histogram: numbers are even within
- * bins */
+void scheme_help(void);                   /* Prints the schemes on standard output. */
+/* Returns the mean square error of rounding to these steps, by the histogram: numbers are taken as
+ * even within bins. */
 double affine_error(const struct range *r, struct affine a, const struct scheme *g);
 
 /* ---- all tensors (calibration.c) ---- */
 
 enum channel_axis { CHANNELS_NONE, CHANNELS_SECOND, CHANNELS_LAST };
 
-struct sample { const char *name; char digest[65]; };     /* name: safe text without spaces */
+struct sample { const char *name; char digest[65]; };     /* name: safe text without spaces. */
 struct calibration {
         char digest[65];
         enum channel_axis axis;
-        struct sample *samples;         /* by name, numbers in names as numbers, then by digest:
-                                         * the order of moving averages */
+        struct sample *samples;         /* They are sorted by name, numbers in names as numbers,
+                                         * then by digest: the order of moving averages. */
         int64_t sample_count;
-        struct range **ranges;          /* in the order of calibrated_values */
+        struct range **ranges;          /* They are in the order of calibrated_values. */
         int range_count;
         struct map *by_name;
 };
 
 /* What is calibrated of a function: its inputs, the results of operations, and what loops carry and
- * scan, floats of static shape that depend on an input, each with a name that follows from the
- * function alone. What lies within a loop or a branch has all numbers that it took. Not what
- * depends on constants alone. */
+ * scan, where these are floats of static shape that depend on an input, and not on constants alone.
+ * Each has a name that follows from the function alone. A value inside a loop or a branch has all
+ * numbers that it took. */
 struct calibrated {
         struct value *value;
-        const char *name;               /* of the input; of the model's node and the operation,
-                                         * "conv1.convolve"; of an argument of a loop its region
-                                         * and number besides, "lstm.loop.body.1"; with #2, #3 ..
-                                         * behind it where that was there before */
-        int same;                       /* the one before it that has the same numbers in other
-                                         * places, or each as often as all others (reshape,
-                                         * transpose, broadcast): it is not looked at by itself,
-                                         * but in calibrations by channels; -1: none */
+        const char *name;               /* The name: of the input; of the model's node and the
+                                         * operation, "conv1.convolve"; of an argument of a loop its
+                                         * region and number besides, "lstm.loop.body.1". #2, #3 ..
+                                         * follow where the name was taken. */
+        /* The index of an earlier value that has the same numbers in other places, or each as often
+         * as all others (reshape, transpose, broadcast): this one is looked at only in calibrations
+         * by channels; -1: there is none. */
+        int same;
 };
-/* Uses number and scratch of values. */
+/* Lists the calibrated values. It uses number and scratch of values. */
 struct calibrated *calibrated_values(struct arena *arena, const struct function *f, int *count);
-/* the dimension that the channels of a type are; -1: it has none */
+/* Returns the dimension that holds the channels of a type; -1: it has none. */
 int calibration_axis(enum channel_axis axis, const struct type *type);
 
-/* SHA-256 of the module's text and constants, without what its head says: equal where the same is
- * computed, whichever way it came about */
+/* Computes the SHA-256 of the module's text and constants, without what its head says: it is equal
+ * where the same is computed, whichever way that came about. */
 void calibration_digest(struct module *m, char hex[65]);
 
 struct calibration *calibration_new(struct arena *arena, enum channel_axis axis);
-/* its name is new */
+/* Adds a range, whose name is new. */
 void calibration_add(struct calibration *c, struct arena *arena, struct range *r);
-/* NULL: no tensor has that name */
+/* Returns the range of that name; NULL: there is none. */
 const struct range *calibration_find(const struct calibration *c, const char *name);
-int sample_order(const struct sample *a, const struct sample *b);         /* as strcmp */
-/* Adds what another holds, made from the same function and from other samples. False after one
- * EXIT_INVALID error. */
+/* Compares as strcmp does. */
+int sample_order(const struct sample *a, const struct sample *b);
+/* Adds the contents of another calibration, made from the same function and from other samples.
+ * Returns false after one EXIT_INVALID error. */
 bool calibration_merge(struct calibration *c, const struct calibration *other, struct arena *arena,
                        struct diag *diag);
 
@@ -157,9 +168,9 @@ bool calibration_merge(struct calibration *c, const struct calibration *other, s
 
 #define CALIBRATION_HEAD "dnncc-ranges 1\n"
 void calibration_write(const struct calibration *c, FILE *out);
-/* Of a file's text (hostile as any input): NULL after one EXIT_INVALID error that names the line.
- * room: bytes that its tensors may take (--limit range_bytes). What is read is as it would be
- * written. */
+/* Reads a file's text, which is hostile as any input. Returns NULL after one EXIT_INVALID error
+ * that names the line. room: the bytes that its tensors may take (--limit range_bytes). It reads
+ * exactly the form that is written. */
 struct calibration *calibration_read(struct arena *arena, const char *text, size_t length,
                                      int64_t room, struct diag *diag);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The file of a calibration. Words of a line are separated by one space; a float is written with
- * the fewest digits that read back as the same one. */
+/* Reads and writes the file of a calibration. The words of a line are separated by one space; a
+ * float is written with the fewest digits that read back as the same float. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -76,11 +76,12 @@ void calibration_write(const struct calibration *c, FILE *out)
 struct reader {
         struct arena *arena;
         struct diag *diag;
-        char *next, *end;               /* lines to come */
-        int line;                       /* number of the one that is read */
-        char *rest;                     /* of it */
+        char *next, *end;               /* The lines that are still to be read. */
+        int line;                       /* The number of the line that is read. */
+        char *rest;                     /* The rest of that line. */
         struct calibration *c;
-        int64_t room, taken;            /* bytes that its tensors may take, and do */
+        int64_t room, taken;            /* The bytes that its tensors may take, and those that they
+                                         * take. */
 };
 
 static bool fail(struct reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -107,7 +108,7 @@ static bool next_line(struct reader *r)
         return strlen(r->rest) == (size_t)(stop - r->rest) || fail(r, "a byte is 0");
 }
 
-/* the next word; "" at the end, and between two spaces */
+/* Returns the next word; "" at the end, and between two spaces. */
 static char *word(struct reader *r)
 {
         char *start = r->rest, *stop = strchr(start, ' ');
@@ -193,7 +194,9 @@ static bool read_name(struct reader *r, const char **name)
 
 static bool read_extents(struct reader *r, struct extent **extents, int64_t count)
 {
-        if (count > (int64_t)strlen(r->rest) / 4)         /* "none" at least: no memory for more */
+        if (count > (int64_t)strlen(r->rest) / 4)         /* Each extent takes at least the word
+                                                           * "none", so no memory is taken for
+                                                           * more. */
                 return fail(r, "there are fewer than %" PRId64 " extents", count);
         *extents = arena_array(r->arena, (size_t)count, sizeof **extents);
         for (int64_t i = 0; i < count; i++)
@@ -239,7 +242,7 @@ static bool is_same(struct extent a, struct extent b)
         return (extent_is_none(a) && extent_is_none(b)) || (a.least == b.least && a.most == b.most);
 }
 
-/* what is said twice is to be the same */
+/* Checks that what is stated twice is equal. */
 static bool check_range(struct reader *r, const struct range *range)
 {
         if (extent_is_none(range->all) != !range->count)
@@ -268,7 +271,8 @@ static bool read_sum(struct reader *r, const char *what, struct exact_sum *sum)
         return exact_sum_parse(digits, sum) || fail(r, "'%s' is no sum", safe(r, digits));
 }
 
-/* A line of a hundred characters may be a histogram: it is counted before there is one. */
+/* Counts the memory of a histogram before it is allocated: a line of a hundred characters may hold
+ * one. */
 static bool take_room(struct reader *r)
 {
         r->taken += RANGE_BINS * (int64_t)sizeof(uint64_t) + (int64_t)sizeof(struct range);

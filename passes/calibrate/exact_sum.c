@@ -34,12 +34,13 @@ void exact_sum_merge(struct exact_sum *sum, const struct exact_sum *other)
 void exact_sum_add(struct exact_sum *sum, double x)
 {
         int exponent;
-        double mantissa = frexp(fabs(x), &exponent);      /* 53 bits behind the point */
+        double mantissa = frexp(fabs(x), &exponent);      /* The mantissa has 53 bits behind the
+                                                           * point. */
         if (mantissa == 0)
                 return;
         uint64_t bits = (uint64_t)ldexp(mantissa, 53);
         int at = exponent - 53 - EXACT_SUM_UNIT;
-        if (at < 0) {                                     /* only zeros go */
+        if (at < 0) {                                     /* Only zeros are shifted out. */
                 bits >>= -at;
                 at = 0;
         }
@@ -59,7 +60,7 @@ double exact_sum_value(const struct exact_sum *sum)
         double value = 0;
         if (is_negative(sum))
                 negate(&magnitude);
-        for (int i = 0; i < EXACT_SUM_LIMBS; i++)         /* the small ones first */
+        for (int i = 0; i < EXACT_SUM_LIMBS; i++)         /* The small limbs come first. */
                 value += ldexp((double)magnitude.limbs[i], EXACT_SUM_UNIT + LIMB_BITS * i);
         return is_negative(sum) ? -value : value;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Values go out of their regions one region after the other, innermost first; those of one
- * region share flags. What they are on the way has one dimension: a row of a stack for each time
- * around. */
+/* Values leave their regions one region after the other, innermost first; those of one region share
+ * flags. On the way they have one dimension: a row of a stack for each iteration. */
 #include "passes/calibrate/expose.h"
 
-/* the values that were of one region, as far out as they are */
+/* The values that were of one region, in the region that they have reached. */
 struct group {
         struct region *in;
-        struct value *ran;              /* u8 [times]: was it run? NULL: always */
+        struct value *ran;              /* u8 [times]: whether the region was run each time; NULL:
+                                         * it always was. */
         int64_t times;
-        const char *overrun;            /* it has no values: `ran` are its flags, the loop's name
-                                         * this */
+        const char *overrun;            /* Where the group has no values: `ran` are its flags, and
+                                         * this is the loop's name. */
 };
 
 struct exposing {
@@ -22,8 +22,10 @@ struct exposing {
         int64_t most_steps;
         struct group **groups;
         int group_count;
-        struct value **at;              /* of each value, as far out as it is */
-        struct group **group_of;        /* of each value; NULL: it is of the function's body */
+        struct value **at;              /* Of each value: the value that stands for it where it has
+                                         * got to. */
+        struct group **group_of;        /* Of each value: its group; NULL: it is of the function's
+                                         * body. */
         int count;
 };
 
@@ -47,7 +49,8 @@ static struct value *flat(struct builder *b, struct value *v)
 
 /* ---- what goes out of a region ---- */
 
-/* Where the values stand that leave region r: those of its groups, and their flags. */
+/* Finds the places of the values that leave region r: those of its groups, and their flags. Returns
+ * their number. */
 static int find_leaving(const struct exposing *x, const struct region *r, struct value ***slots)
 {
         int count = 0;
@@ -76,7 +79,7 @@ static void go_out(struct exposing *x, const struct region *from, struct region 
 
 /* ---- branches ---- */
 
-/* flags that a branch runs, of groups that had none */
+/* Adds flags that a branch has run to the groups that had none. */
 static void flag_groups(struct exposing *x, struct region *branch)
 {
         for (int i = 0; i < x->group_count; i++) {
@@ -86,8 +89,8 @@ static void flag_groups(struct exposing *x, struct region *branch)
         }
 }
 
-/* branch `which` of op becomes that of `wider`, and yields beside what it did the values that
- * leave it and zeros for those that leave the other one */
+/* Makes branch `which` of op one of `wider`. It yields what it did, and besides the values that
+ * leave it and zeros for those that leave the other branch. */
 static void widen_branch(struct exposing *x, struct op *op, struct op *wider, int which,
                          struct value ***slots, const int *counts)
 {
@@ -145,14 +148,14 @@ static bool leave_if(struct exposing *x, struct op *op)
 
 /* ---- loops that may end early ---- */
 
-/* stacks want all iterations, or the run fails */
+/* May the loop end early? A loop that stacks must run all iterations, or the run fails. */
 static bool may_end_early(const struct op *op)
 {
         struct op_loop loop = op_loop(op);
         return (loop.trip || loop.go) && !loop.stacked;
 }
 
-/* The iterations that are looked into; more: it may run others. */
+/* Returns how many iterations are looked into; *more: it may run others. */
 static int64_t steps_of(const struct exposing *x, const struct op_loop *loop, bool *more)
 {
         int64_t trips = INT64_MAX, rows = loop->scanned || !loop->trip ? loop->steps : INT64_MAX;
@@ -165,7 +168,7 @@ static int64_t steps_of(const struct exposing *x, const struct op_loop *loop, bo
         return most;
 }
 
-/* go and number < trip */
+/* Builds go and number < trip. */
 static struct value *goes_on(struct builder *b, struct value *go, struct value *number,
                              struct value *trip)
 {
@@ -173,7 +176,7 @@ static struct value *goes_on(struct builder *b, struct value *go, struct value *
         return trip ? build_binary(b, OP_and, go, within) : go;
 }
 
-/* the old loop's, and `go` behind what it carries */
+/* Takes the old loop's arguments, with `go` behind the carried ones. */
 static void take_arguments(struct region *body, const struct op_loop *old)
 {
         const int count = 1 + old->carried + old->scanned;
@@ -189,7 +192,7 @@ static void take_arguments(struct region *body, const struct op_loop *old)
         }
 }
 
-/* what the body does, where it goes on; else what is carried stays */
+/* Builds the branch that does what the body does if the loop goes on; else carried values stay. */
 static struct op *branch_of(struct exposing *x, struct op *op, const struct op_loop *old,
                             struct region *body)
 {
@@ -228,7 +231,7 @@ static struct op *branch_of(struct exposing *x, struct op *op, const struct op_l
         return op_infer(x->m, branch, x->diag) ? branch : NULL;
 }
 
-/* the loop that runs all its iterations, the last of which may do nothing */
+/* Builds the loop that runs all its iterations, the last of which may do nothing. */
 static struct op *run_on(struct exposing *x, struct op *op)
 {
         struct op_loop old = op_loop(op);
@@ -309,7 +312,7 @@ static bool leave_loop(struct exposing *x, struct op *op)
 
 /* ---- all of them ---- */
 
-/* something is wanted of it, or of a region in it */
+/* Is a value wanted of op, or of a region inside it? */
 static bool is_wanted(const struct exposing *x, const struct op *op)
 {
         for (int i = 0; i < x->group_count; i++)
@@ -344,13 +347,14 @@ static struct group *group_in(struct exposing *x, struct region *r)
         return group_new(x, r);
 }
 
-/* loops and branches are made anew, their results and arguments with them: what reads one stays */
+/* Is v's operation or region rebuilt? Loops and branches are, with their results and arguments;
+ * readers of others stay as they are. */
 static bool may_go(const struct value *v)
 {
         return v->kind == VALUE_RESULT ? v->op->region_count > 0 : v->region->owner != NULL;
 }
 
-/* each in a group with the others of its region */
+/* Puts each value into a group with the others of its region. Returns false after an error. */
 static bool gather(struct exposing *x, struct value *const *values)
 {
         for (int i = 0; i < x->count; i++) {

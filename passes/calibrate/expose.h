@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values of loops and branches as values of the function around them, so that a program can give
+/* Makes values of loops and branches values of the function around them, so that a program can have
  * them as outputs:
  *
  *      %r = loop(none, none, %h) steps=9 {(%i, %a)      %r, %s = loop(none, none, %h) steps=9 {(%i, %a)
@@ -9,39 +9,40 @@
  *      }                                                }                     ; %s: %1 of 9 iterations
  *
  * A branch hands its values out beside zeros of the other one, and a flag that says which of the
- * two ran. A loop that may end early becomes one that always runs as many iterations, each of
- * which is a branch of the condition that it goes on. */
+ * two ran. A loop that may end early becomes one that always runs the same number of iterations,
+ * each of which is a branch on the condition that the loop goes on. */
 #ifndef PASSES_CALIBRATE_EXPOSE_H
 #define PASSES_CALIBRATE_EXPOSE_H
 
 #include "passes/pass.h"
 
 struct exposed {
-        struct value *value;            /* of the function's body: all that it was, one after the
-                                         * other */
-        int64_t elements;               /* of the value itself */
-        int64_t times;                  /* that it may be computed in a run */
-        int flags;                      /* number of the exposed_flags that say when; -1: always */
+        struct value *value;            /* The value of the function's body that holds all computed
+                                         * values, one after the other. */
+        int64_t elements;               /* The number of elements of the value itself. */
+        int64_t times;                  /* How often it may be computed in a run. */
+        int flags;                      /* The number of the exposed_flags that say when it was
+                                         * computed; -1: always. */
 };
 
-/* Of u8, in the function's body. */
+/* Flags are of u8, in the function's body. */
 struct exposed_flags {
         struct value *value;
         int64_t times;
-        const char *overrun;            /* NULL: 1 where it was computed. Else the loop that
-                                         * would have run more iterations than were allowed for,
-                                         * where 1 */
+        const char *overrun;            /* NULL: a flag is 1 where the value was computed. Else the
+                                         * name of a loop, and a flag is 1 where it would have run
+                                         * more iterations than were allowed for. */
 };
 
 struct exposition {
-        struct exposed *values;         /* [count], in the order that was asked for */
+        struct exposed *values;         /* [count], in the order that was asked for. */
         struct exposed_flags *flags;
         int flag_count;
 };
 
-/* Changes the module's first function, results of whose operations the values may be, and
- * arguments of it and of loops; most_steps: iterations of a loop that may end early. False after
- * an error. */
+/* Changes the module's first function so that it has these values, which are results of its
+ * operations, or arguments of it and of loops. most_steps: the number of iterations of a loop that
+ * may end early. Returns false after an error. */
 bool expose_values(struct exposition *e, struct arena *arena, struct module *m,
                    struct value *const *values, int count, int64_t most_steps, struct diag *diag);
 

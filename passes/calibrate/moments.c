@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Moments of what layers multiply. The sampler's program gives the values that layers read; rows
- * are gathered from them, 64 at a time, in panels of 8 features, so that a tile of products is a
- * small loop over neighbours:
+/* Computes the moments of what layers multiply. The sampler's program gives the values that layers
+ * read; rows are gathered from them, 64 at a time, in panels of 8 features, so that a tile of
+ * products is a small loop over neighbours:
  *
  *      panel   | row 0: x[0] .. x[7] | row 1: x[0] .. x[7] | .. |     one for each 8 features
  *      tile    products[i .. i + 4][j .. j + 8] += sum over the rows of panel i by panel j
@@ -22,18 +22,20 @@ enum { ROWS = 64, PANEL = 8, TILE = 4, ROWS_LEAST = 1024 };
 
 /* ---- rows ---- */
 
-/* Where the rows of a layer lie in what it reads. */
+/* A view says where the rows of a layer lie in the value that it reads. */
 struct view {
         const struct type *x;
-        int64_t groups, depth, places;  /* places: rows of one sample */
-        /* of a product: elements behind the dimension that is summed over */
+        int64_t groups, depth, places;  /* places: the number of rows of one sample. */
+        /* Of a product: the number of elements behind the dimension that is summed over. */
         int64_t inner;
-        /* of a convolution (else spatial is -1) */
+        /* These are of a convolution; else spatial is -1. */
         int spatial;
         const dim_t *window, *result;
         const int64_t *strides, *dilations, *spread, *pads;
-        int64_t channels, taps;         /* of a group; of the window */
-        int64_t *offsets;               /* [taps] in a channel of x; -1: zero */
+        int64_t channels, taps;         /* The number of channels of a group, and of elements of the
+                                         * window. */
+        int64_t *offsets;               /* [taps]: where the window's elements lie in a channel of
+                                         * x; -1: zero. */
 };
 
 static struct view view_of(struct arena *arena, const struct op *op)
@@ -65,7 +67,7 @@ static struct view view_of(struct arena *arena, const struct op *op)
         return v;
 }
 
-/* where a window's element lies in a channel of x */
+/* Returns where a window's element lies in a channel of x, or -1. */
 static int64_t offset_of(const struct view *v, int64_t place, int64_t tap)
 {
         int64_t offset = 0, step = 1;
@@ -108,12 +110,14 @@ static void gather(const struct view *v, const float *x, int64_t place, int64_t 
 struct item {
         struct view view;
         const char *location;
-        double times;                   /* that it runs for a sample, as far as that is known */
-        int value;                      /* that it reads, of the program's */
-        int same;                       /* an item before it that sees the same rows; -1: none */
-        bool products;                  /* of it are made */
-        uint64_t below;                 /* rows whose hash is: these count */
-        uint64_t seen;                  /* rows so far, of one group */
+        double times;                   /* How often it runs for a sample, as far as that is
+                                         * known. */
+        int value;                      /* The number of the program's value that it reads. */
+        int same;                       /* The number of an earlier item that sees the same rows;
+                                         * -1: there is none. */
+        bool products;                  /* Its products are computed. */
+        uint64_t below;                 /* Rows whose hash is below this one count. */
+        uint64_t seen;                  /* The number of rows so far, of one group. */
         struct moments m;
 };
 
@@ -123,14 +127,15 @@ struct moments_run {
         struct sampled *sampled;
         struct item *items;
         int count;
-        int first, end;                 /* items that are in memory */
-        struct arena *memory;           /* of these */
-        float *whole;                   /* a value, as it comes */
-        float *row, *block;             /* [depth]; [depth / PANEL][ROWS][PANEL] */
-        int64_t fill;                   /* rows in the block */
+        int first, end;                 /* The items that are in memory. */
+        struct arena *memory;           /* The memory of these items. */
+        float *whole;                   /* A value, as it comes. */
+        float *row, *block;             /* row has `depth` elements; block is [depth /
+                                         * PANEL][ROWS][PANEL]. */
+        int64_t fill;                   /* The number of rows in the block. */
 };
 
-/* one tile: 4 features of panel a by all of panel b */
+/* Computes one tile: 4 features of panel a by all of panel b. */
 static void add_tile(const float *a, const float *b, int64_t rows, float sums[TILE][PANEL])
 {
         memset(sums, 0, TILE * sizeof *sums);
@@ -140,7 +145,7 @@ static void add_tile(const float *a, const float *b, int64_t rows, float sums[TI
                                 sums[i][j] += a[i] * b[j];
 }
 
-/* the block's rows, into products[i][j] where panel j is not before panel i */
+/* Adds the block's rows to products[i][j], where panel j is not before panel i. */
 static void add_block(struct moments_run *r, const struct item *t, int64_t group)
 {
         const int64_t depth = t->m.depth;
@@ -178,7 +183,7 @@ static void add_row(struct moments_run *r, struct item *t, int64_t group)
                 add_block(r, t, group);
 }
 
-/* SplitMix64: which rows are taken has no pattern of the image's */
+/* Returns a hash (SplitMix64), so that the rows that are taken have no pattern of the image's. */
 static uint64_t hash(uint64_t x)
 {
         x += UINT64_C(0x9e3779b97f4a7c15);
@@ -187,7 +192,7 @@ static uint64_t hash(uint64_t x)
         return x ^ x >> 31;
 }
 
-/* what is in `whole`: all rows of one sample, of one iteration */
+/* Adds the contents of `whole`: all rows of one sample, of one iteration. */
 static void add_whole(struct moments_run *r, struct item *t)
 {
         int64_t rows = 0;
@@ -216,7 +221,7 @@ static bool fail(struct moments_run *r, const struct item *t, int64_t sample, in
         return false;
 }
 
-/* sampled_take. Infinite numbers (masks) count as 0. */
+/* It is the sampled_take of a run. Infinite numbers (masks) count as 0. */
 static bool take(void *context, int64_t sample, int value, int64_t from, const void *data,
                  int64_t count)
 {
@@ -225,7 +230,7 @@ static bool take(void *context, int64_t sample, int value, int64_t from, const v
         for (int i = r->first; i < r->end && !first; i++)
                 first = r->items[i].value == value ? &r->items[i] : NULL;
         if (!first)
-                return true;            /* it is of others */
+                return true;            /* Other items read it. */
         const struct type *type = first->view.x;
         for (int64_t k = 0; k < count; k++) {
                 const union scalar number = element_load(type->element, data, (size_t)k);
@@ -263,7 +268,7 @@ static void give_memory(struct moments_run *r, struct item *t)
                 t->m.products = arena_array(r->memory, count * (size_t)t->m.depth, sizeof(float));
 }
 
-/* What panels before the diagonal leave out. */
+/* Fills in the products that panels in front of the diagonal leave out. */
 static void mirror(const struct item *t)
 {
         const int64_t depth = t->m.depth;
@@ -324,7 +329,8 @@ bool moments_possible(const struct op *op)
                type_elements(x) && type_elements(w) && type_elements(op_result(op)->type);
 }
 
-/* the number of a value among those that are looked at, where it is put if it is new */
+/* Returns the number of a value among those that are looked at, to which it is added if it is
+ * new. */
 static int number_of(struct value **values, int *count, struct value *v)
 {
         int i = 0;
@@ -341,7 +347,7 @@ static bool same_rows(const struct op *a, const struct op *b)
                *op_ints(a, "contract_a", NULL) == *op_ints(b, "contract_a", NULL);
 }
 
-/* iterations of the loops around it; of those that may end early 1 */
+/* Returns the number of iterations of the loops around op; a loop that may end early counts 1. */
 static double times_of(const struct op *op)
 {
         double times = 1;

@@ -14,8 +14,8 @@
  *      for (i ..)      m = r ? moments_of(r, i) : NULL                         ; in this order
  *      moments_end(r);
  *
- * The change d of an output's weights, w - w', changes it in the mean square by d^T H d, H =
- * products / rows: what rounding (GPTQ, AdaRound) is to make small. */
+ * The change d of an output's weights, w - w', changes the output in the mean square by d^T H d,
+ * with H = products / rows, which rounding (GPTQ, AdaRound) makes small. */
 #ifndef PASSES_CALIBRATE_MOMENTS_H
 #define PASSES_CALIBRATE_MOMENTS_H
 
@@ -23,28 +23,30 @@
 
 struct moments {
         int64_t groups, depth;
-        int64_t rows;                   /* that were counted, in each group */
-        /* [groups * depth]: sums over rows */
-        const double *sums, *magnitudes, *squares;        /* of x, |x|, x^2 */
-        const float *largest;           /* |x| */
-        /* [groups][depth][depth]: sums over rows of x[i] * x[j], symmetric. NULL: not asked for, or
-         * not within --limit moment_bytes */
+        int64_t rows;                   /* The number of rows that were counted, in each group. */
+        /* [groups * depth]: these are sums over rows */
+        const double *sums, *magnitudes, *squares;        /* of x, |x| and x^2, */
+        const float *largest;           /* and the largest |x|. */
+        /* [groups][depth][depth]: sums over rows of x[i] * x[j], symmetric. NULL: they were not
+         * asked for, or do not fit into --limit moment_bytes. */
         const float *products;
 };
 
-/* Can it be asked for: shapes known, one weight for each output and feature (its second operand,
- * constant or not)? */
+/* Can op's moments be computed: are its shapes known, and has it one weight for each output and
+ * feature (its second operand, constant or not)? */
 bool moments_possible(const struct op *op);
-/* Of all these, of the module's first function, which has not been through `layout`; with products,
- * or without. Uses number and scratch of values and operations. The function may change from
- * then on. With products not all rows are counted where there are more than --limit moment_rows
- * times the depth: some of them, taken evenly, and the same each time. NULL: context has no
- * sampler; or after an error, which context->diag then has. */
+/* Begins the moments of all these operations, with or without products; they are in the module's
+ * first function, which has not been through `layout`. It uses number and scratch of values and
+ * operations, and the function may change from then on. With products, where there are more rows
+ * than --limit moment_rows times the depth, only some of them are counted, taken evenly, and the
+ * same each time. NULL: context has no sampler, or there was an error, which context->diag then
+ * has. */
 struct moments_run *moments_begin(struct pass_context *context, struct op *const *ops, int count,
                                   bool products);
-/* Of number i; for each i once, and from 0 up, since they are made as many at a time as --limit
- * moment_bytes allows. Valid until the next is asked for. NULL after an error. */
+/* Returns the moments of number i. It is called for each i once, and from 0 up, since they are
+ * computed as many at a time as --limit moment_bytes allows. They are valid until the next call.
+ * NULL: there was an error. */
 const struct moments *moments_of(struct moments_run *r, int i);
-void moments_end(struct moments_run *r);                  /* NULL is fine */
+void moments_end(struct moments_run *r);                  /* r may be NULL. */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* entropy: the threshold that loses least information (S. Migacz, 8-bit inference with TensorRT,
- * GPU Technology Conference 2017).
+/* entropy: finds the threshold that loses least information (S. Migacz, 8-bit inference with
+ * TensorRT, GPU Technology Conference 2017).
  *
  * H are the bins of |x|, N = 1024 of them, L the levels that a sign of the scheme has. For each n
  * from L to N a threshold of n bins is tried:
@@ -10,20 +10,20 @@
  *       out evenly among those of its bins that are not empty
  *   KL(P || Q) = sum of p log(p / q) over bins where p > 0, P and Q scaled to a sum of 1
  *
- * No n is tried that has no number within. The last bin may be empty in Q alone: there half a
- * number counts. The least divergence wins, of equal ones the larger n. Where there are as many
- * levels as bins, everything is kept. */
+ * An n without numbers below it is not tried. The last bin may be empty in Q alone: half a number
+ * is then counted there. The least divergence wins, of equal ones the larger n. Where there are as
+ * many levels as bins, everything is kept. */
 #include <math.h>
 
 #include "passes/calibrate/observers.h"
 
 enum { BINS = RANGE_BINS / 2 };
 
-/* Of the first k bins, for k from 0 to N. */
+/* Sums over the first k bins, for k from 0 to N. */
 struct sums {
-        double numbers[BINS + 1];       /* of them */
-        double entropy[BINS + 1];       /* h log h */
-        int filled[BINS + 1];           /* bins that are not empty */
+        double numbers[BINS + 1];       /* Their numbers. */
+        double entropy[BINS + 1];       /* Their h log h. */
+        int filled[BINS + 1];           /* How many of them are not empty. */
 };
 
 static double x_log_x(double x) { return x > 0 ? x * log(x) : 0; }
@@ -38,14 +38,14 @@ static void add_up(struct sums *s, const uint64_t *h)
         }
 }
 
-/* KL(P || Q): with t = sum P and i = sum Q, both not scaled,
- * (sum P log P - sum over levels of their P log Q) / t - log t + log i */
+/* Returns KL(P || Q). With t = sum P and i = sum Q, both not scaled, it is (sum P log P - sum over
+ * levels of their P log Q) / t - log t + log i. */
 static double divergence(const struct sums *s, int n, int levels)
 {
         double inside = s->numbers[n], total = s->numbers[BINS], beyond = total - inside;
         double last = s->numbers[n] - s->numbers[n - 1];
         if (inside == 0)
-                return INFINITY;        /* not tried */
+                return INFINITY;        /* This n is not tried. */
         double sum = s->entropy[n - 1] + x_log_x(last + beyond);
         for (int j = 0; j < levels; j++) {
                 int from = j * n / levels, to = (j + 1) * n / levels;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* mse: of 100 thresholds, k / 100 of the largest magnitude, the one whose steps make the least mean
- * square error.
+/* mse: takes, of 100 thresholds, k / 100 of the largest magnitude, the one whose steps make the
+ * least mean square error.
  *
  * Within a bin numbers are taken as even. In steps of the scheme, u = x / scale, the error of a
  * number that is not clipped is u - round(u), and its square integrates to
@@ -21,7 +21,8 @@ static double rounded(double u)
         return n / 12 + rest * rest * rest / 3;
 }
 
-/* the integral of the square of the error from 0 to u; low <= 0 <= high are the ends in steps */
+/* Returns the integral of the square of the error from 0 to u; low <= 0 <= high are the ends, in
+ * steps. */
 static double integral(double u, double low, double high)
 {
         double within = u < low ? low : u > high ? high : u, beyond = u - within;
@@ -33,7 +34,8 @@ double affine_error(const struct range *r, struct affine a, const struct scheme 
         int32_t lowest, highest;
         scheme_limits(g, &lowest, &highest);
         double low = (double)lowest - a.zero, high = (double)highest - a.zero, sum = 0;
-        double bin = ldexp(1, r->exponent - 10) / (double)a.scale;        /* in steps */
+        /* The width of a bin, in steps. */
+        double bin = ldexp(1, r->exponent - 10) / (double)a.scale;
         for (int k = 0; k < RANGE_BINS; k++) {
                 double from = (k - RANGE_BINS / 2) * bin, to = from + bin;
                 if (r->bins[k])

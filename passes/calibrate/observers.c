@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Observers: the steps of whole numbers for what a range says. observers.def lists them,
+/* Observers find the steps of whole numbers for a range. observers.def lists them,
  * docs/quantization.md has their formulas. */
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "passes/calibrate/observers.h"
 
-#define AVERAGING 0.1                   /* what the next sample counts in a moving average */
+#define AVERAGING 0.1                   /* The next sample counts this much in a moving average. */
 
 typedef struct extent (*keep_function)(const struct range *r, const struct scheme *g,
                                        int64_t argument);
@@ -78,8 +78,8 @@ struct extent keep_average(const struct range *r, const struct scheme *g, int64_
         return any ? (struct extent){ (float)least, (float)most } : r->all;
 }
 
-/* How far from 0 the outermost bins reach once those that hold `cut` numbers at most have gone:
- * bins[from], bins[from + step], .. down to the middle. */
+/* Returns how far from 0 the outermost bins reach once those that hold at most `cut` numbers have
+ * been left out: bins[from], bins[from + step], .. down to the middle. */
 static double reach(const struct range *r, int from, int step, uint64_t cut)
 {
         int left = RANGE_BINS / 2;
@@ -88,7 +88,8 @@ static double reach(const struct range *r, int from, int step, uint64_t cut)
         return ldexp(left, r->exponent - 10);
 }
 
-/* Both ends alike: of |x| where the scheme is symmetric, else half of what goes at each end. */
+/* Treats both ends alike: it cuts |x| where the scheme is symmetric, else half of the numbers at
+ * each end. */
 struct extent keep_percentile(const struct range *r, const struct scheme *g, int64_t one_of)
 {
         uint64_t cut = r->count / (uint64_t)one_of;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of one tensor: extremes, counts, sums, and a histogram that grows by powers of
- * two. */
+/* A range is what is known of one tensor: extremes, counts, sums, and a histogram that grows by
+ * powers of two. */
 #include <math.h>
 #include <string.h>
 
@@ -33,11 +33,11 @@ double range_mean(const struct range *r)
 
 /* ---- the histogram ---- */
 
-/* Pairs of bins join, counted from the zero in the middle: floor(floor(x) / 2) = floor(x / 2). */
+/* Joins pairs of bins, counted from the zero in the middle: floor(floor(x) / 2) = floor(x / 2). */
 static void grow(struct range *r, int exponent)
 {
         for (; r->exponent < exponent; r->exponent++) {
-                for (int k = 0; k < HALF / 2; k++) {      /* from the middle outwards */
+                for (int k = 0; k < HALF / 2; k++) {      /* This goes from the middle outwards. */
                         int up = HALF + k, down = HALF - 1 - k;
                         uint64_t above = r->bins[HALF + 2 * k] + r->bins[HALF + 2 * k + 1];
                         uint64_t below = r->bins[HALF - 1 - 2 * k] + r->bins[HALF - 2 - 2 * k];
@@ -59,11 +59,11 @@ int range_exponent(struct extent e)
 {
         int exponent = RANGE_EXPONENT_LEAST;
         while (!holds(exponent, e))
-                exponent++;             /* 128 holds all floats */
+                exponent++;             /* The exponent 128 holds all floats. */
         return exponent;
 }
 
-/* a product with a power of two rounds nothing in double */
+/* Returns x's bin; a product with a power of two rounds nothing in double. */
 static inline int bin_of(float x, double scale)
 {
         double v = x * scale;
@@ -77,7 +77,7 @@ int range_bin(const struct range *r, float x) { return bin_of(x, bin_scale(r)); 
 
 /* ---- blocks ---- */
 
-/* The sums of lanes side by side, so that an order is fixed which compilers may follow with
+/* Adds up the sums of lanes side by side: the fixed order is one that compilers can follow with
  * vectors. */
 static double add_lanes(const double lanes[LANES])
 {
@@ -103,10 +103,12 @@ static void add_sums(struct range *r, const float *x, int count)
         exact_sum_add(&r->squares, add_lanes(squares));
 }
 
-/* In turn into one of several tallies: many equal numbers would wait for each other. */
+/* Counts numbers in several tallies in turn, because increments of one count would wait for each
+ * other where many numbers are equal. */
 static void add_bins(struct range *r, const float *x, int count, struct extent e)
 {
-        uint16_t tallies[TALLIES][RANGE_BINS] = { { 0 } };        /* RANGE_BLOCK fits */
+        /* A tally can count RANGE_BLOCK numbers. */
+        uint16_t tallies[TALLIES][RANGE_BINS] = { { 0 } };
         double scale = bin_scale(r);
         for (int i = 0; i < count; i++)
                 tallies[i % TALLIES][bin_of(x[i], scale)]++;
@@ -114,7 +116,7 @@ static void add_bins(struct range *r, const float *x, int count, struct extent e
                 r->bins[k] += (uint64_t)tallies[0][k] + tallies[1][k];
 }
 
-/* what is finite, moved together; false: a NaN, and *index says where */
+/* Moves the finite numbers together. Returns false if there is a NaN; *index then says where. */
 static bool take_finite(struct range *r, float *x, int *count, int64_t *index)
 {
         int kept = 0;
@@ -152,7 +154,7 @@ static void add_block(struct range *r, const float *x, int count)
         struct extent e = extent_of(x, count);
         if (extent_is_none(e))
                 return;
-        e.least += 0.0f;                /* -0 is 0 */
+        e.least += 0.0f;                /* This makes 0 of -0. */
         e.most += 0.0f;
         r->all = extent_join(r->all, e);
         if (!holds(r->exponent, e))
@@ -162,7 +164,7 @@ static void add_block(struct range *r, const float *x, int count)
         r->count += (uint64_t)count;
 }
 
-/* Are all of them finite? Without a branch for each. */
+/* Are all of them finite? There is no branch for each. */
 static bool all_finite(const float *x, int count)
 {
         int bad = 0;
@@ -200,7 +202,8 @@ bool range_merge(struct range *r, const struct range *other)
         exact_sum_merge(&r->sum, &other->sum);
         exact_sum_merge(&r->squares, &other->squares);
         grow(r, other->exponent);
-        for (int k = 0; k < RANGE_BINS; k++) {            /* their sums are counts: none wraps */
+        for (int k = 0; k < RANGE_BINS; k++) {            /* Their sums are counts, so none
+                                                           * wraps. */
                 int at = k - HALF;
                 for (int e = other->exponent; e < r->exponent; e++)
                         at = at >= 0 ? at / 2 : -((1 - at) / 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Schemes: the whole numbers that a value is kept as (schemes.def), and their steps for an
+/* Schemes are the whole numbers that a value is kept as (schemes.def), with their steps for an
  * extent. */
 #include <float.h>
 #include <math.h>
@@ -87,7 +87,7 @@ float scheme_scale(double step, const struct scheme *g)
 {
         if (g->power_of_two) {
                 int exponent;
-                double mantissa = frexp(step, &exponent); /* in [1/2, 1) */
+                double mantissa = frexp(step, &exponent); /* It is in [1/2, 1). */
                 step = ldexp(1, mantissa == 0.5 ? exponent - 1 : exponent);
         }
         float scale = (float)step;
@@ -100,13 +100,13 @@ struct affine affine_of(struct extent e, const struct scheme *g)
         scheme_limits(g, &lowest, &highest);
         e = extent_on(e, g);
         int32_t middle = lowest + (highest - lowest) / 2;
-        if (e.least == e.most)          /* both 0 */
+        if (e.least == e.most)          /* Both are 0. */
                 return (struct affine){ 1, g->symmetric ? middle : 0 };
         float scale = scheme_scale(((double)e.most - (double)e.least) / (highest - lowest), g);
         if (g->symmetric)
                 return (struct affine){ scale, middle };
-        double zero = nearbyint(lowest - (double)e.least / (double)scale);      /* in range but for
-                                                                                 * rounding */
+        /* It is in range but for rounding. */
+        double zero = nearbyint(lowest - (double)e.least / (double)scale);
         zero = zero < lowest ? lowest : zero > highest ? highest : zero;
         return (struct affine){ scale, (int32_t)zero };
 }

@@ -4,28 +4,29 @@
  *
  *   transpose(g(transpose x)) = g x
  *
- * g is any operations element by element, slices, pads and concats, and what reductions make of
- * them once per row, spread over them again: a softmax or a norm along channels, or a rotary
- * embedding, which exporters put between two transposes; or the pad of a convolution whose
- * operand has its channels last, before and after. */
+ * g is made of element-wise operations, slices, pads and concats, and of values that reductions
+ * compute once per row and broadcasts spread over the row again: a softmax or a norm along
+ * channels, or a rotary embedding, which exporters put between two transposes; or the pad of a
+ * convolution whose operand has its channels last, before and after. */
 #include "passes/simplify/simplify.h"
 
 enum { BETWEEN_MAX = 24 };
 
 struct between {
-        struct value *v, *moved;        /* moved: the same before the transposes */
-        int reads;                      /* by others between them */
-        bool outer;                     /* a broadcast of what is not made between the transposes:
-                                         * others may read it */
+        struct value *v, *moved;        /* moved: the same value before the transposes. */
+        int reads;                      /* The number of its readers between the transposes. */
+        bool outer;                     /* It is a broadcast of a value from outside the transposes,
+                                         * which others may read, too. */
 };
 
 struct around {
         struct builder *b;
-        const struct type *type;        /* of what the last one reads */
-        int64_t at[RANK_MAX];           /* where dimension d is before the transposes */
+        const struct type *type;        /* The type that the last transpose reads. */
+        int64_t at[RANK_MAX];           /* The dimension that dimension d is before the
+                                         * transposes. */
         struct between seen[BETWEEN_MAX];
         int count;
-        bool undone;                    /* one that the last one cancels was met */
+        bool undone;                    /* A transpose that the last one cancels has been met. */
 };
 
 static bool collect(struct around *a, struct value *v);
@@ -67,7 +68,7 @@ static unsigned large_dims(const struct type *t)
         return dims;
 }
 
-/* these dimensions are in the same order before the transposes */
+/* Are these dimensions in the same order before the transposes? */
 static bool keeps_order(const struct around *a, unsigned dims)
 {
         int64_t last = -1;
@@ -88,7 +89,8 @@ static bool collect_reduce(struct around *a, const struct op *reduce)
                keeps_order(a, large & ~axes) && collect(a, op_operand(reduce, 0));
 }
 
-/* v, of which there is one per row, is made of what is between; if not, it stays as it is */
+/* Collects v, which has one element per row, if it is made of values between the transposes; if
+ * not, it stays as it is. */
 static bool collect_row(struct around *a, struct value *v)
 {
         struct between *known = find(a, v);
@@ -129,7 +131,8 @@ static unsigned spread_along(const struct op *broadcast)
         return dims;
 }
 
-/* v, and all it is made of up to transposes that cancel, can be computed before them */
+/* Collects v, and all that it is made of up to transposes that cancel. Returns false if it cannot
+ * be computed before the transposes. */
 static bool collect(struct around *a, struct value *v)
 {
         struct between *known = find(a, v);
@@ -173,7 +176,7 @@ static bool is_alone(const struct around *a)
 
 static struct value *move(struct around *a, struct value *v);
 
-/* of a dimension's numbers, before the transposes */
+/* Puts the numbers of dimensions in the order that these have before the transposes. */
 static void move_dims(const struct around *a, const int64_t *from, int64_t *to)
 {
         for (int d = 0; d < a->type->rank; d++)
@@ -267,7 +270,8 @@ static struct value *move_pad(struct around *a, const struct op *pad)
                            : NULL;
 }
 
-/* operand by operand; a concat puts them together along the same dimension, wherever that is */
+/* Moves op operand by operand; a concat joins them along the same dimension, wherever that is
+ * then. */
 static struct value *move_operands(struct around *a, const struct op *op)
 {
         struct value **operands =
@@ -290,7 +294,8 @@ static struct value *move(struct around *a, struct value *v)
         if (value_is_splat(v, NULL))
                 return constant_splat(a->b->m, moved_type(a, v->type), v->constant->data);
         if (!known)
-                return op_operand(v->op, 0);    /* of a transpose */
+                return op_operand(v->op, 0);    /* It is a transpose, whose operand is the moved
+                                                 * value. */
         if (known->moved)
                 return known->moved;
         switch (v->op->code) {

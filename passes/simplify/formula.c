@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-enum { OPS_MAX = 40, DEAR = 8 };        /* what a division costs, in additions */
+enum { OPS_MAX = 40, DEAR = 8 };        /* A formula has at most OPS_MAX operations; a division
+                                         * costs as much as DEAR additions. */
 
 static bool is_byte(const struct value *v)
 {
@@ -64,7 +65,8 @@ static bool add(struct polynomial *p, const struct polynomial *q, double sign)
         return true;
 }
 
-/* p of x alone by q of y alone, or either of them a number */
+/* Multiplies p by q: x alone by y alone, or one of them a number. Returns false for other
+ * products. */
 static bool multiply(struct polynomial *p, const struct polynomial *q)
 {
         if (is_number(p) && !is_number(q)) {
@@ -118,7 +120,7 @@ static bool combine(enum opcode code, struct polynomial *p, const struct polynom
         }
 }
 
-/* integers that i32 and f32 hold, whatever the bytes are */
+/* Do i32 and f32 hold the integers of p, whatever the bytes are? */
 static bool is_small(const struct polynomial *p)
 {
         double most =
@@ -126,7 +128,7 @@ static bool is_small(const struct polynomial *p)
         return most < 1 << 24;
 }
 
-/* v as such a polynomial */
+/* Finds v as a polynomial of the bytes. */
 static bool find_polynomial(struct formula *f, struct value *v, struct op *spread,
                             struct polynomial *p)
 {
@@ -159,7 +161,7 @@ static bool find_polynomial(struct formula *f, struct value *v, struct op *sprea
 
 /* ---- what it does to each pair ---- */
 
-/* The graph's own operations, in its order, on whole numbers and f32 as they stand. */
+/* Computes v by the graph's own operations, in its order, on integers and f32 as they stand. */
 static float value_of(const struct formula *f, const struct value *v, const struct op *spread,
                       const float pair[2])
 {
@@ -207,7 +209,7 @@ bool formula_find_bytes(struct formula *f)
 
 /* ---- whole ---- */
 
-/* cast(round(root) + zero, t) */
+/* Finds the formula of op = cast(round(root) + zero, t). */
 bool formula_find(struct op *op, bool shared, struct formula *f)
 {
         struct value *x = op_operand(op, 0);

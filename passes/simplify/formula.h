@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What becomes of one or two bytes between quantizations by floats, as one polynomial (formula.c):
+/* A formula is what a graph computes from one or two bytes between quantizations by floats, as one
+ * polynomial (formula.c):
  *
- *      cast(round(p(x, y)) + zero),    p(x, y) = c + a * x + b * y + k * x * y,        bounded perhaps
+ *      cast(round(p(x, y)) + zero),    p(x, y) = c + a * x + b * y + k * x * y,    perhaps bounded
  *
- * Sums, differences, products and bounds of decoded bytes are such: division, decoding and zero
- * points are numbers in it. Other forms of the same, in f32 (pairs.c) or in whole numbers
- * (requantize/byte_functions.c), are looked for among its neighbours and held against all 65,536
+ * Sums, differences, products and bounds of decoded bytes are such polynomials, and division,
+ * decoding and zero points are numbers in them. Cheaper forms, in f32 (pairs.c) or in whole numbers
+ * (requantize/byte_functions.c), are looked for among their neighbours and compared with all 65,536
  * pairs. */
 #ifndef PASSES_SIMPLIFY_FORMULA_H
 #define PASSES_SIMPLIFY_FORMULA_H
@@ -14,12 +15,12 @@
 
 enum { BYTES = 256 };
 
-/* bytes, spread perhaps */
+/* A leaf is bytes, perhaps spread by a broadcast. */
 struct leaf { struct value *bytes; struct op *spread; };
 
 struct polynomial {
         double one, x, y, xy;
-        double low, high;               /* in which it is kept; infinite: not at all */
+        double low, high;               /* The bounds of the polynomial; infinite: it has none. */
 };
 
 struct formula {
@@ -27,23 +28,27 @@ struct formula {
         struct leaf leaves[2];
         int leaf_count, cost, visited;
         enum element to;
-        struct value *root;             /* what is rounded and, moved by `zero`, cast */
+        struct value *root;             /* The value that is rounded, moved by `zero`, and cast. */
         double zero;
-        bool shared;                    /* what others read, too, may be in it */
-        unsigned char want[BYTES][BYTES];       /* by x and y: the byte, counted from the least */
+        bool shared;                    /* It may contain values that others read, too. */
+        unsigned char want[BYTES][BYTES];       /* The byte for each x and y, counted from the least
+                                                 * of the type. */
 };
 
-/* That op, a cast to bytes, ends; with p, but without `want`. shared: what other operations read
- * as well is taken in where it is of two bytes, though it goes on being computed. */
+/* Finds the formula that ends in op, a cast to bytes; it has p, but not yet `want`. shared: values
+ * that other operations read as well become part of a formula of two bytes, though they go on being
+ * computed. */
 bool formula_find(struct op *op, bool shared, struct formula *f);
-/* want: what the graph's own operations make of each pair. False: for some it is no number. */
+/* Fills in `want`: what the graph's own operations compute for each pair. Returns false if some
+ * result is no number. */
 bool formula_find_bytes(struct formula *f);
-/* how many a leaf has: 1 where there is no such leaf; and which is number i, from the least on */
+/* formula_byte_count returns how many bytes a leaf can have (1: there is no such leaf),
+ * formula_byte the i-th of them, from the least on. */
 int formula_byte_count(const struct leaf *l);
 int formula_byte(const struct leaf *l, int i);
-/* v rounded, moved and saturated, counted from the least of the type */
+/* Returns v rounded, moved by zero and saturated, counted from the least of the type. */
 int formula_encoded(const struct formula *f, float v, float zero);
-/* a leaf's bytes in another element, spread */
+/* Builds a leaf's bytes converted to another element type, and spread. */
 struct value *formula_leaf(struct builder *b, const struct formula *f, int i, enum element e);
 
 #endif

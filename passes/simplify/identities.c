@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules of simplify.def on arithmetic that need no more than the operations next to each other:
- * signs, rounding, powers, integers, constants that meet. */
+/* The rules of simplify.def on arithmetic that look at neighbouring operations alone: signs,
+ * rounding, powers, integers, constants that meet. */
 #include "passes/simplify/simplify.h"
 
 #include <math.h>
@@ -23,20 +23,20 @@ static enum element_class class_of(const struct value *v)
 }
 static bool is_whole(const struct value *v) { return element_is_integer(v->type->element); }
 
-/* a splat of this number, of this sign where it is zero */
+/* Is v a splat of this number, with the same sign where it is zero? */
 bool simplify_is(const struct value *v, double number)
 {
         double found;
         return value_is_splat(v, &found) && found == number && !signbit(found) == !signbit(number);
 }
 
-/* what an operation of this kind made v of, or NULL */
+/* Returns the operand of v's operation if that is of this kind, or NULL. */
 static struct value *inside(const struct value *v, enum opcode code)
 {
         return op_is(v, code) ? op_operand(v->op, 0) : NULL;
 }
 
-/* a truth value for every element of v */
+/* Returns a truth value for every element of op's result. */
 static struct value *truth(struct builder *b, const struct op *op, bool value)
 {
         return constant_number(b->m, op->results[0].type, value);
@@ -86,7 +86,7 @@ struct value *rewrite_mul_minus_one(struct builder *b, struct op *op, struct pas
         return NULL;
 }
 
-/* (-x) f (-y) */
+/* Rewrites (-x) f (-y) to x f y, or returns NULL. */
 static struct value *without_signs(struct builder *b, const struct op *op)
 {
         struct value *x = inside(op_operand(op, 0), OP_neg), *y = inside(op_operand(op, 1), OP_neg);
@@ -112,7 +112,7 @@ struct value *rewrite_div_minus_one(struct builder *b, struct op *op, struct pas
                                                   : NULL;
 }
 
-/* -(x * c): the constant takes the sign */
+/* Rewrites -(x * c) to x * -c: the constant takes the sign. */
 struct value *rewrite_neg_mul(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -150,7 +150,7 @@ struct value *rewrite_cos_even(struct builder *b, struct op *op, struct pass_con
 
 /* ---- what is known of a value ---- */
 
-/* no element is negative or -0 (some may be NaN) */
+/* Are all elements positive, +0 or NaN? */
 static bool is_positive(const struct value *v)
 {
         if (v->kind != VALUE_RESULT)
@@ -165,7 +165,7 @@ static bool is_positive(const struct value *v)
         }
 }
 
-/* every element is a whole number, infinite or NaN */
+/* Is every element a whole number, infinite or NaN? */
 static bool is_rounded(const struct value *v)
 {
         if (v->kind != VALUE_RESULT)
@@ -235,7 +235,7 @@ struct value *rewrite_is_nan_integer(struct builder *b, struct op *op, struct pa
         return x && !element_is_float(x->type->element) ? truth(b, op, false) : NULL;
 }
 
-/* a clamp to the bounds that the conversion has itself */
+/* Drops a clamp to bounds that the conversion has itself. */
 struct value *rewrite_cast_clamped(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -280,7 +280,7 @@ struct value *rewrite_mul_zero_integer(struct builder *b, struct op *op,
         return NULL;
 }
 
-/* (x - y) + y */
+/* Rewrites (x - y) + y to x. */
 struct value *rewrite_add_sub(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)b, (void)context;
@@ -293,7 +293,7 @@ struct value *rewrite_add_sub(struct builder *b, struct op *op, struct pass_cont
         return NULL;
 }
 
-/* (x + y) - y */
+/* Rewrites (x + y) - y to x. */
 struct value *rewrite_sub_add(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)b, (void)context;
@@ -304,7 +304,8 @@ struct value *rewrite_sub_add(struct builder *b, struct op *op, struct pass_cont
         return NULL;
 }
 
-/* (x -+ c) -+ d, splats of integers, which wrap: x - (c + d), or what signs make of that */
+/* Rewrites (x - c) - d, and the same with other signs, to x - (c + d) with the signs that follow; c
+ * and d are splats of integers, which wrap. */
 static struct value *join_shifts(struct builder *b, const struct op *op)
 {
         struct value *v = op_operand(op, 0);
@@ -333,7 +334,7 @@ struct value *rewrite_add_shift(struct builder *b, struct op *op, struct pass_co
         return join_shifts(b, op);
 }
 
-/* k, when the second operand is 2^k */
+/* Is the second operand 2^k? Sets *k. */
 static bool power_of_two(const struct op *op, int *k)
 {
         double number;
@@ -452,7 +453,7 @@ struct value *rewrite_sqrt_square(struct builder *b, struct op *op, struct pass_
 
 /* ---- constants and factors ---- */
 
-/* (c - x) + d */
+/* Rewrites (c - x) + d to (c + d) - x. */
 struct value *rewrite_add_constant_sub(struct builder *b, struct op *op,
                                        struct pass_context *context)
 {
@@ -471,7 +472,7 @@ struct value *rewrite_add_constant_sub(struct builder *b, struct op *op,
         return NULL;
 }
 
-/* x * c + y * c */
+/* Rewrites x * c + y * c to (x + y) * c. */
 struct value *rewrite_add_products(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -484,7 +485,7 @@ struct value *rewrite_add_products(struct builder *b, struct op *op, struct pass
                         struct value *c = op_operand(x->op, i), *d = op_operand(y->op, j);
                         struct value *first = op_operand(x->op, 1 - i),
                                      *second = op_operand(y->op, 1 - j);
-                        /* of two constants the product is one (mul_over_add made it) */
+                        /* The product of two constants is one constant (mul_over_add made it). */
                         bool folds = simplify_is_spread_constant(c) &&
                                      (simplify_is_spread_constant(first) ||
                                       simplify_is_spread_constant(second));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules of simplify.def that multiply whole numbers as such: networks of 8 bits are written as
- * products of decoded numbers. Their sums are exact, and so the same on every target; how they are
- * added up is for layout to say: by a multiply for bytes, as floats where these are exact, too
+/* The rules of simplify.def that multiply integers as integers: networks of 8 bits are written as
+ * products of decoded numbers. Their sums are exact, and so the same on every target. How they are
+ * added up is decided by layout: by a multiply for bytes, as floats where these are exact, too
  * (layout/integers.c), or one by one. */
 #include "passes/layout/multiplies.h"
 #include "passes/simplify/simplify.h"
@@ -10,9 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { BIAS_MAX = 1 << 24 };            /* sums leave room for so much */
+enum { BIAS_MAX = 1 << 24 };            /* Sums leave room for a bias of this magnitude. */
 
-/* what a cast that changes nothing casts; else NULL */
+/* Returns the value that v casts without changing it; else NULL. */
 static struct value *cast_in_vain(const struct value *v)
 {
         struct value *x = op_is(v, OP_cast) ? op_operand(v->op, 0) : NULL;
@@ -22,7 +22,7 @@ static struct value *cast_in_vain(const struct value *v)
         return before.low == after.low && before.high == after.high ? x : NULL;
 }
 
-/* the narrowest of what goes through casts that change nothing */
+/* Returns the narrowest of the values that casts which change nothing lead to v. */
 static struct value *uncast(struct value *v)
 {
         struct value *narrowest = v;
@@ -33,8 +33,8 @@ static struct value *uncast(struct value *v)
         return narrowest;
 }
 
-/* Products of two activations stay as they are on targets with vectors; w: constant, perhaps less a
- * zero point */
+/* Is a product by w made of integers on this target? Products of two activations stay as they are
+ * on targets with vectors; w is a constant, perhaps less a zero point. */
 static bool is_for(const struct pass_context *context, struct value *w)
 {
         return !target_engine(context->target)->blocks ||
@@ -46,8 +46,8 @@ static bool is_whole(const struct value *v)
         return op_is(v, OP_cast) && element_is_integer(op_operand(v->op, 0)->type->element);
 }
 
-/* x, where v = cast x, or cast x * factor, perhaps in another order of elements where that is a
- * splat; else NULL */
+/* Returns x, where v = cast x, or cast x * factor, perhaps with its elements in another order where
+ * the factor is a splat; else NULL. */
 static struct value *find_whole(const struct value *v, struct value **factor)
 {
         bool moved = false;
@@ -64,7 +64,7 @@ static struct value *find_whole(const struct value *v, struct value **factor)
         return is_whole(v) ? op_operand(v->op, 0) : NULL;
 }
 
-/* x, as v moves what it is made of */
+/* Moves x as v moves the value that it is made of. */
 static struct value *moved_like(struct builder *b, const struct value *v, struct value *x)
 {
         if (!op_is(v, OP_transpose) && !op_is(v, OP_reshape))
@@ -85,7 +85,8 @@ static struct value *contract(struct builder *b, const struct op *op, struct val
                            type_with_element(b->m, op_result(op)->type, E_I32));
 }
 
-/* of scales: of constants spread over the same places, or over all, one constant */
+/* Returns the product of scales: constants spread over the same places, or over all, become one
+ * constant. */
 static struct value *product_of(struct builder *b, struct value *x, struct value *y)
 {
         for (int i = 0; i < 2; i++) {
@@ -101,7 +102,7 @@ static struct value *product_of(struct builder *b, struct value *x, struct value
         return build_binary(b, OP_mul, x, y);
 }
 
-/* numbers of 8 bits, perhaps less a zero point, and moved */
+/* Is v made of numbers of 8 bits, perhaps less a zero point, and moved? */
 static bool is_bytes(struct value *v)
 {
         while (op_is(v, OP_transpose) || op_is(v, OP_reshape))
@@ -110,8 +111,9 @@ static bool is_bytes(struct value *v)
         return element_info[v->type->element].bytes == 1;
 }
 
-/* The target multiplies two that are made while it runs, of bytes as they lie in memory, faster
- * than floats, words of four; or floats would not be exact. */
+/* Should a product of two values that are computed at run time be one of bytes? It should where the
+ * target multiplies bytes as they lie in memory faster than floats, in words of four, or where
+ * floats would not be exact. */
 static bool multiplies_both(const struct pass_context *context, const struct op *op)
 {
         enum { WORD = 4 };
@@ -121,7 +123,8 @@ static bool multiplies_both(const struct pass_context *context, const struct op 
         return m && (m->channels >= WORD || !whole_in_floats(op));
 }
 
-/* why a product of these integers, times factors or NULL, is not made of integers; NULL: it is */
+/* Returns why a product of these integers, times factors or NULL, is not made one of integers;
+ * NULL: it is made one. */
 static const char *obstacle_of(const struct op *op, struct value *const whole[2],
                                struct value *const factors[2], const struct pass_context *context)
 {
@@ -200,7 +203,7 @@ struct value *rewrite_dot_whole(struct builder *b, struct op *op, struct pass_co
         return multiply_whole(b, op, context);
 }
 
-/* every window lies inside x, and no zeros between its elements */
+/* Does every window lie inside x, and are there no zeros between its elements? */
 static bool is_inside(const struct op *op)
 {
         int pads = 0;
@@ -223,7 +226,7 @@ static struct value *narrow_weights(struct builder *b, struct op *op, struct pas
                 return NULL;
         if (w != op_operand(op, 1))
                 return contract(b, op, op_operand(op, 0), w);
-        /* there is nothing narrower */
+        /* Weights of one byte cannot be narrower. */
         const int64_t count = element_info[w->type->element].bytes > 1 ? type_elements(w->type) : 0;
         for (int64_t i = 0; i < count; i++) {
                 double number = (double)constant_element(w->constant, i).i;
@@ -251,8 +254,8 @@ struct value *rewrite_dot_narrow(struct builder *b, struct op *op, struct pass_c
         return narrow_weights(b, op, context);
 }
 
-/* Zero points of weights, for tiles: what is taken from each weight is taken from the result as
- * that many sums of x. */
+/* Takes zero points of weights out of the product, for hardware tiles: what would be subtracted
+ * from each weight is subtracted from the result, as that many sums of x. */
 static struct value *center_weights(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
@@ -260,7 +263,7 @@ static struct value *center_weights(struct builder *b, struct op *op, struct pas
             op_result(op)->type->element != E_I32 || !op_is(w, OP_sub))
                 return NULL;
         struct value *plain = uncast(op_operand(w->op, 0)), *zero = op_operand(w->op, 1);
-        /* before its zero point goes, too */
+        /* These are the bytes before their zero point is taken out, too. */
         const struct value *bytes = uncast(op_is(x, OP_sub) ? op_operand(x->op, 0) : x);
         const struct type *t = op_result(op)->type;
         if (!value_is_constant(plain) || w->type->element != E_I32 || !type_is_static(t) ||
@@ -287,8 +290,8 @@ struct value *rewrite_dot_centered(struct builder *b, struct op *op, struct pass
 
 /* ---- zero points ---- */
 
-/* minus c times the sum of each output's weights, which are those of dimension `along`, as integers
- * that wrap */
+/* Returns minus c times the sum of each output's weights, as integers that wrap. An output is an
+ * index of dimension `along`. */
 static struct value *shifts_of(struct module *m, const struct value *w, int along, double c)
 {
         const struct type *t = w->type;
@@ -302,8 +305,8 @@ static struct value *shifts_of(struct module *m, const struct value *w, int alon
         return constant_dense(m, type_tensor(m, E_I32, 1, &t->dims[along]), shifts, "shift");
 }
 
-/* difference = x - c does not wrap, where c is the same everywhere: a number, or one (1 then) times
- * *run, which is known when it runs */
+/* Does difference = x - c not wrap, and is c the same everywhere? c is a number, or *number (1
+ * then) times *run, which is known at run time. */
 static bool find_zero_point(const struct value *difference, double *number, struct value **run)
 {
         const struct value *x = op_operand(difference->op, 0);
@@ -316,7 +319,7 @@ static bool find_zero_point(const struct value *difference, double *number, stru
         }
         while (is_whole(v) || op_is(v, OP_broadcast) || op_is(v, OP_reshape))
                 v = op_operand(v->op, 0);
-        enum { NARROW = 1 << 16 };      /* in i32, differences of such do not wrap */
+        enum { NARROW = 1 << 16 };      /* Differences of numbers below this do not wrap in i32. */
         *number = 1;
         *run = v;
         return difference->type->element == E_I32 && element_is_integer(v->type->element) &&
@@ -325,7 +328,7 @@ static bool find_zero_point(const struct value *difference, double *number, stru
                whole_largest(whole_range_of(x)) <= NARROW;
 }
 
-/* or could be: what lies around x is the zero point then, which takes memory */
+/* Is every window inside x, or could it be if the zero point lay around x, which takes memory? */
 static bool can_be_inside(const struct op *op, const struct pass_context *context)
 {
         int count;
@@ -337,7 +340,7 @@ static bool can_be_inside(const struct op *op, const struct pass_context *contex
                                  op_all_ones(op, "input_dilations"));
 }
 
-/* x with the zero point c around it, by w */
+/* Builds the contraction of x, with the zero point c around it, by w. */
 static struct value *contract_padded(struct builder *b, const struct op *op, struct value *x,
                                      struct value *w, double c)
 {
@@ -364,7 +367,7 @@ static struct value *contract_padded(struct builder *b, const struct op *op, str
                            type_with_element(b->m, op_result(op)->type, E_I32));
 }
 
-/* v's difference, behind what moves it, and casts that change nothing */
+/* Returns the difference that v moves, or casts without changing it; else NULL. */
 static const struct value *difference_of(const struct value *v)
 {
         for (const struct value *x = v; x;) {
@@ -375,7 +378,7 @@ static const struct value *difference_of(const struct value *v)
         return op_is(v, OP_sub) ? v : NULL;
 }
 
-/* v without the zero point */
+/* Builds v without the zero point. */
 static struct value *uncentered(struct builder *b, const struct value *v)
 {
         if (op_is(v, OP_sub))
@@ -407,7 +410,7 @@ static struct value *shift_whole(struct builder *b, struct op *op, struct pass_c
                 return NULL;
         struct value *y = is_inside(op) ? contract(b, op, x, w) : contract_padded(b, op, x, w, c);
         struct value *shifts = shifts_of(b->m, w, along, c);
-        if (run) {                      /* one for each output, not for each element */
+        if (run) {                      /* There is one for each output, not for each element. */
                 struct value *zero = build_cast(b, build_reshape(b, run, 0, NULL), E_I32);
                 shifts = build_binary(b, OP_mul, shifts,
                                       build_broadcast(b, zero, shifts->type, NULL));
@@ -415,8 +418,8 @@ static struct value *shift_whole(struct builder *b, struct op *op, struct pass_c
         return build_binary(b, OP_add, y, build_broadcast(b, shifts, t, &outputs));
 }
 
-/* x of bytes that the target multiplies faster with, or without, a sign: 128 more, less 128, or the
- * other way round */
+/* Changes the sign of x, where the target multiplies bytes with, or without, a sign faster: it
+ * becomes x + 128, less 128, or the other way round. */
 static struct value *change_sign(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
@@ -449,7 +452,7 @@ struct value *rewrite_dot_sign(struct builder *b, struct op *op, struct pass_con
 
 /* ---- two that are made while it runs ---- */
 
-/* bytes - shift - factor * run */
+/* A centered value is bytes - shift - factor * run. */
 struct centered {
         struct value *bytes, *run;
         double shift, factor;
@@ -469,8 +472,8 @@ static bool find_centered(struct builder *b, struct value *v, struct centered *c
                element_info[c->bytes->type->element].bytes == 1;
 }
 
-/* bytes x, `more` more, as e; what moves them moves the others, too, so that these are made
- * where x is */
+/* Builds bytes x + `more` as e. What moves x moves the result, too, so that it is computed where x
+ * is. */
 static struct value *shifted(struct builder *b, struct value *x, double more, enum element e)
 {
         if (op_is(x, OP_transpose) || op_is(x, OP_reshape)) {
@@ -493,7 +496,7 @@ static void bring_to(struct builder *b, struct centered *c, enum element e)
         c->shift += more;
 }
 
-/* what is taken from each byte; NULL: nothing */
+/* Returns what is subtracted from each byte; NULL: nothing is. */
 static struct value *zero_of(struct builder *b, const struct centered *c, const struct type *t)
 {
         struct value *shift = c->shift != 0 ? constant_number(b->m, t, c->shift) : NULL;
@@ -505,7 +508,8 @@ static struct value *zero_of(struct builder *b, const struct centered *c, const 
         return shift ? build_binary(b, OP_add, shift, run) : run;
 }
 
-/* the dimensions of the result that those of operand i are; -1: contracted */
+/* Finds the dimensions of the result that the dimensions of operand i become; -1: they are
+ * contracted. */
 static void places_of(const struct op *op, int i, int places[RANK_MAX])
 {
         int contracted, batch, rank = op_operand(op, i)->type->rank;
@@ -523,8 +527,8 @@ static void places_of(const struct op *op, int i, int places[RANK_MAX])
                         places[d] = free++;
 }
 
-/* sums of operand i's bytes along what is contracted, of the bytes as they were made, spread over
- * the result */
+/* Builds the sums of operand i's bytes along the contracted dimensions, taken before the bytes are
+ * moved, and spread over the result. */
 static struct value *sums_of(struct builder *b, const struct op *op, int i, struct value *bytes)
 {
         int places[RANK_MAX], count = 0, contracted = 0;
@@ -542,7 +546,8 @@ static struct value *sums_of(struct builder *b, const struct op *op, int i, stru
                         along[contracted++] = d;
                         continue;
                 }
-                int at = count++;       /* sorted by where they go */
+                int at = count++;       /* The dimensions are sorted by the places that they go
+                                         * to. */
                 for (; at > 0 && onto[at - 1] > places[d]; at--) {
                         onto[at] = onto[at - 1];
                         perm[at] = perm[at - 1];
@@ -556,7 +561,7 @@ static struct value *sums_of(struct builder *b, const struct op *op, int i, stru
         return sums ? build_broadcast(b, sums, op_result(op)->type, onto) : NULL;
 }
 
-/* y less zero * sums, where there is a zero */
+/* Builds y - zero * sums, or y where there is no zero. */
 static struct value *less(struct builder *b, struct value *y, struct value *sums,
                           struct value *zero)
 {

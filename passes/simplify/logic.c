@@ -13,13 +13,13 @@ static bool is_whole(const struct value *v) { return element_is_integer(v->type-
 
 /* ---- comparisons ---- */
 
-/* a truth value for every element */
+/* Returns a truth value for every element of op's result. */
 static struct value *truth(struct builder *b, const struct op *op, bool value)
 {
         return constant_number(b->m, op->results[0].type, value);
 }
 
-/* x compared with itself; `nan`: also when x may be NaN */
+/* Replaces a comparison of x with itself by a truth value. nan: it is the same when x is NaN. */
 static struct value *with_itself(struct builder *b, const struct op *op, bool value, bool nan)
 {
         if (!simplify_same(op_operand(op, 0), op_operand(op, 1)) ||
@@ -42,7 +42,7 @@ WITH_ITSELF(lt_self, false, true)
 WITH_ITSELF(gt_self, false, true)
 #undef WITH_ITSELF
 
-/* a comparison with a known bool: the other operand, or its complement */
+/* Replaces a comparison with a known bool by the other operand, or its complement. */
 static struct value *with_truth(struct builder *b, const struct op *op, bool same)
 {
         for (int i = 0; i < 2; i++) {
@@ -101,7 +101,7 @@ struct value *rewrite_not_compare(struct builder *b, struct op *op, struct pass_
         return NULL;
 }
 
-/* A constant stands on the right. */
+/* Turns a comparison so that a constant stands on the right. */
 static struct value *turned(struct builder *b, const struct op *op, enum opcode other)
 {
         struct value *c = op_operand(op, 0), *x = op_operand(op, 1);
@@ -122,7 +122,8 @@ TURNED(gt_constant, OP_lt)
 TURNED(ge_constant, OP_le)
 #undef TURNED
 
-/* A positive factor does not change the sign. (A small number may become 0 by it.) */
+/* Drops a positive factor of a value that is compared with 0: it does not change the sign. (A small
+ * number may become 0 by it.) */
 static struct value *without_scale(struct builder *b, const struct op *op)
 {
         const struct value *x = op_operand(op, 0);
@@ -161,7 +162,8 @@ struct value *rewrite_select_truth(struct builder *b, struct op *op, struct pass
         return x != 0 ? op_operand(op, 0) : build_unary(b, OP_not, op_operand(op, 0));
 }
 
-/* what another selection by the same condition chooses is known */
+/* Replaces a selection inside another one with the same condition by the operand that it
+ * chooses. */
 struct value *rewrite_select_select(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -190,7 +192,8 @@ struct value *rewrite_select_extreme(struct builder *b, struct op *op, struct pa
         return build_binary(b, less ? OP_min : OP_max, x, y);
 }
 
-/* max and min keep the first operand where both are equal, or where it is NaN */
+/* Rewrites a selection by a comparison to max or min, which keep the first operand where both are
+ * equal, or where it is NaN. */
 struct value *rewrite_select_bound(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -204,7 +207,7 @@ struct value *rewrite_select_bound(struct builder *b, struct op *op, struct pass
         return build_binary(b, compared->op->code == OP_lt ? OP_max : OP_min, x, c);
 }
 
-/* the same function on both sides */
+/* Applies a function that is the same on both sides of a selection behind it. */
 struct value *rewrite_select_unary(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -218,7 +221,8 @@ struct value *rewrite_select_unary(struct builder *b, struct op *op, struct pass
                                         op_operand(y->op, 0)));
 }
 
-/* the same function of two on both sides, one operand the same */
+/* Applies a function of two operands, one of which is the same on both sides of a selection, behind
+ * it. */
 struct value *rewrite_select_binary(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -281,7 +285,7 @@ struct value *rewrite_xor_true(struct builder *b, struct op *op, struct pass_con
         return NULL;
 }
 
-/* x f (x g y) = x */
+/* Rewrites x f (x g y) to x. */
 static struct value *absorbed(const struct op *op, enum opcode other)
 {
         for (int i = 0; i < 2; i++)
@@ -318,14 +322,14 @@ struct value *rewrite_min_max(struct builder *b, struct op *op, struct pass_cont
         return is_whole(op_result(op)) ? absorbed(op, OP_max) : NULL;
 }
 
-/* op with another operand in place i */
+/* Builds op with another operand in place i. */
 static struct value *with_operand(struct builder *b, const struct op *op, int i, struct value *v)
 {
         return build_binary(b, op->code, i == 0 ? v : op_operand(op, 0),
                             i == 0 ? op_operand(op, 1) : v);
 }
 
-/* a clamp in the order that Clip has */
+/* Rewrites a clamp to the order that Clip has. */
 struct value *rewrite_max_clamp(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -344,7 +348,7 @@ struct value *rewrite_max_clamp(struct builder *b, struct op *op, struct pass_co
         return NULL;
 }
 
-/* NaN is neither less nor equal */
+/* Rewrites x < y | x == y to x <= y: NaN is neither less nor equal. */
 struct value *rewrite_or_equal(struct builder *b, struct op *op, struct pass_context *context)
 {
         static const enum opcode order[][2] = { { OP_lt, OP_le }, { OP_gt, OP_ge } };
@@ -365,7 +369,7 @@ struct value *rewrite_or_equal(struct builder *b, struct op *op, struct pass_con
         return NULL;
 }
 
-/* ~x f ~y = ~(x g y) */
+/* Rewrites ~x f ~y to ~(x g y). */
 static struct value *of_complements(struct builder *b, const struct op *op, enum opcode other)
 {
         struct value *x = op_operand(op, 0), *y = op_operand(op, 1);
@@ -419,7 +423,8 @@ struct value *rewrite_shl_shl(struct builder *b, struct op *op, struct pass_cont
 
 /* ---- masks ---- */
 
-/* 0 somewhere, and -inf elsewhere, added: what is -inf need not be computed */
+/* Rewrites x plus a mask of 0 and -inf to a selection: where the mask is -inf, x need not be
+ * computed. */
 struct value *rewrite_add_mask(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -464,8 +469,8 @@ static struct span corners(struct span x, struct span y)
         return s;
 }
 
-/* What v, which is made of indices and numbers alone, lies within; false: it is not, or i32 does
- * not hold all that it is made of. */
+/* Finds the least and the largest number of v, which is made of indices and numbers alone. Returns
+ * false if it is not, or if i32 does not hold all values on the way. */
 static bool span_of(const struct value *v, struct span *s, int depth)
 {
         struct span x = { 0, 0 }, y = { 0, 0 };

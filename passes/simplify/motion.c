@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules of simplify.def that bring operations together which a move (reshape, transpose,
- * gather) keeps apart. */
+/* The rules of simplify.def that bring operations together where a move (reshape, transpose,
+ * gather) stands between them. */
 #include "cost/scalars.h"
 #include "passes/simplify/ranges.h"
 #include "passes/simplify/simplify.h"
@@ -9,12 +9,12 @@
 
 /* ---- the same elements under other extents ---- */
 
-/* Consecutive dimensions of x, [x_first, x_end), that become [y_first, y_end) of y: as few as
- * possible. */
+/* A block is consecutive dimensions of x, [x_first, x_end), that become [y_first, y_end) of y: as
+ * few of them as possible. */
 struct block { int x_first, x_end, y_first, y_end; };
 
-/* the blocks of a reshape between static types with elements; returns their number, at most 2 *
- * RANK_MAX */
+/* Finds the blocks of a reshape between static types with elements. Returns their number, at most 2
+ * * RANK_MAX. */
 static int reshape_blocks(const struct type *x, const struct type *y, struct block *blocks)
 {
         int count = 0;
@@ -34,8 +34,9 @@ static int reshape_blocks(const struct type *x, const struct type *y, struct blo
         return count;
 }
 
-/* How a broadcast onto type x is one onto type y, of the same elements: its operand's extents, and
- * where they go. False when the operand has a part of a block. */
+/* Makes a broadcast onto type x one onto type y, with the same elements: finds its operand's
+ * extents, and the dimensions they go to. Returns false if the operand has only a part of a
+ * block. */
 static bool broadcast_onto(const struct op *broadcast, const struct type *y, int *rank, dim_t *dims,
                            int64_t *to)
 {
@@ -60,8 +61,8 @@ static bool broadcast_onto(const struct op *broadcast, const struct type *y, int
         return true;
 }
 
-/* All that reads v is of these traits or a broadcast, or (under other extents) a reshape read by
- * what is of the others. */
+/* Do operations of these traits and broadcasts alone read v? With `reshaped`, a reshape may read
+ * it, too, if operations of those traits read that. */
 static bool read_by(const struct value *v, const struct op *op, unsigned traits, unsigned reshaped)
 {
         for (const struct use *u = v->uses; u; u = u->next) {
@@ -83,7 +84,7 @@ static bool is_reduced(const struct value *v)
         return false;
 }
 
-/* It is made of indices and numbers alone. */
+/* Is v made of indices and numbers alone? */
 static bool is_of_indices(const struct value *v, int depth)
 {
         enum { DEPTH_MAX = 8 };
@@ -97,8 +98,9 @@ static bool is_of_indices(const struct value *v, int depth)
         return good;
 }
 
-/* What makes v computes something, or a reduction reads it, and element-wise operations (in its
- * place or under other extents) read it, and reductions: they can be one kernel. */
+/* Does v begin a kernel? It does if its operation computes something or a reduction reads it, and
+ * if element-wise operations (in its shape or under other extents) and reductions alone read it:
+ * they can be one kernel. */
 static bool starts_kernel(const struct value *v, const struct op *op)
 {
         static const unsigned computes = TRAIT_ELEMENTWISE | TRAIT_CONTRACTION | TRAIT_REDUCTION;
@@ -110,8 +112,8 @@ static bool starts_kernel(const struct value *v, const struct op *op)
                read_by(v, op, TRAIT_ELEMENTWISE | TRAIT_REDUCTION, TRAIT_ELEMENTWISE);
 }
 
-/* Where the indices along an axis of x are those along a dimension of y, another shape of as many
- * elements, again and again: that dimension; else -1. */
+/* Returns the dimension of y, another shape of as many elements as x, whose indices run as those
+ * along an axis of x do, again and again; -1: there is none. */
 static int axis_in_form(const struct type *x, int axis, const struct type *y)
 {
         struct block blocks[2 * RANK_MAX];
@@ -131,8 +133,8 @@ static int axis_in_form(const struct type *x, int axis, const struct type *y)
                        : -1;
 }
 
-/* Indices along dimensions of `from` that are to become some of `to`: those of the operand at hand
- * are from's number axes[d]. */
+/* Indices along dimensions of `from` that should run along dimensions of `to`: dimension d of the
+ * operand at hand is from's number axes[d]. */
 struct indices { const struct type *from, *to; int axes[RANK_MAX]; };
 
 static struct indices all_indices(const struct type *from, const struct type *to)
@@ -152,7 +154,7 @@ static struct indices below_broadcast(const struct op *broadcast, const struct i
         return below;
 }
 
-/* the dimension of `to` that runs as the iota v does */
+/* Returns the dimension of `to` that runs as the iota v does. */
 static int axis_of(const struct value *v, const struct indices *x)
 {
         int64_t axis = op_int(v->op, "axis");
@@ -175,7 +177,7 @@ static bool indices_have_form(const struct value *v, const struct indices *x)
         return true;
 }
 
-/* the same of indices along dimensions of `to` */
+/* Builds the same values from indices along dimensions of `to`. */
 static struct value *indices_in_form(struct builder *b, struct value *v, const struct indices *x)
 {
         const struct type *type = type_with_element(b->m, x->to, v->type->element);
@@ -201,8 +203,7 @@ static struct value *indices_in_form(struct builder *b, struct value *v, const s
                                                          v->op->operand_count, v->op->attrs, NULL);
 }
 
-/* v has the elements of type `to`, of the shape that a reshape had before, without work where it is
- * read */
+/* Can v take type `to`, the shape that a reshape had before, without work where it is read? */
 static bool has_form(const struct value *v, const struct type *to, const struct op *op)
 {
         if (value_is_constant(v) || op_is(v, OP_broadcast) ||
@@ -232,8 +233,8 @@ static struct value *in_form(struct builder *b, struct value *v, const struct ty
                              to->dims);
 }
 
-/* What makes x can then take f in. What makes the others could not: so no two reshapes take
- * turns. */
+/* The producer of x can then be fused with op. Only one operand may qualify, or two reshapes would
+ * take turns for ever. */
 struct value *rewrite_reshape_below(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -258,7 +259,8 @@ struct value *rewrite_reshape_below(struct builder *b, struct op *op, struct pas
         return y ? build_reshape(b, y, t->rank, t->dims) : NULL;
 }
 
-/* the only one of these dimensions that is not of extent 1; -1: none, or several */
+/* Returns the only one of these dimensions that is not of extent 1; -1: there is none, or
+ * several. */
 static int only_large(const struct type *t, int first, int end)
 {
         int found = -1;
@@ -271,8 +273,8 @@ static int only_large(const struct type *t, int first, int end)
         return found;
 }
 
-/* A reduction takes the form that what it reads was made in, when that has the dimensions it goes
- * along, and so can all else that reads it. */
+/* Gives a reduction the shape in which its operand was made, when that has the dimensions that are
+ * reduced, and when all other readers can take that shape, too. */
 struct value *rewrite_reduce_reshape(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -304,7 +306,7 @@ struct value *rewrite_reduce_reshape(struct builder *b, struct op *op, struct pa
 
 /* ---- gathers ---- */
 
-/* indices first, first + step, ... that are in range; a step of one index is 1 */
+/* Are the indices first, first + step, ... and in range? The step of a single index is 1. */
 static bool evenly_spaced(const struct value *indices, int64_t extent, int64_t *first,
                           int64_t *step)
 {
@@ -327,7 +329,7 @@ static bool evenly_spaced(const struct value *indices, int64_t extent, int64_t *
         return count > 0 && *step != 0;
 }
 
-/* a slice can be a view, and be read through */
+/* Makes a gather a slice, which can be a view, and which its readers can read through. */
 struct value *rewrite_gather_constant(struct builder *b, struct op *op,
                                       struct pass_context *context)
 {
@@ -351,7 +353,8 @@ struct value *rewrite_gather_constant(struct builder *b, struct op *op,
 
 /* ---- contractions ---- */
 
-/* Not when it changes the order of the dimensions that remain: that is the result's. */
+/* This is not done where it changes the order of the dimensions that remain, which is the
+ * result's. */
 struct value *rewrite_dot_transpose(struct builder *b, struct op *op, struct pass_context *context)
 {
         static const char *const names[2][2] = { { "batch_a", "contract_a" },
@@ -408,7 +411,7 @@ struct value *dot_turned(struct builder *b, struct op *op, int64_t contracted)
                            op->results[0].type);
 }
 
-/* one row of many whole numbers: C compilers add up vectors of their products */
+/* Is this one row of many integers? C compilers add up vectors of their products. */
 static bool is_one_sum(const struct op *op, const struct target *target)
 {
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
@@ -416,8 +419,9 @@ static bool is_one_sum(const struct op *op, const struct target *target)
                type_elements(x) == whole_products(op) && scalars_reduce(whole_products(op), target);
 }
 
-/* Without vectors several outputs are computed side by side (jam): the weights of one row lie side
- * by side, too. Those of one sum lie so where it is all that compilers want. */
+/* Without vectors several outputs are computed side by side (jam): the weights for one channel
+ * should lie side by side. The weights of one sum should do so where the sum is left to the C
+ * compiler. */
 struct value *rewrite_dot_rows(struct builder *b, struct op *op, struct pass_context *context)
 {
         return target_engine(context->target)->vectors
@@ -425,8 +429,8 @@ struct value *rewrite_dot_rows(struct builder *b, struct op *op, struct pass_con
                        : dot_turned(b, op, is_one_sum(op, context->target));
 }
 
-/* The dimension of the result that dimension d of operand i of a dot, or of a convolution's
- * weights, becomes, or -1: contracted. */
+/* Returns the dimension of the result that dimension d of operand i becomes, for a dot or a
+ * convolution's weights; -1: it is contracted. */
 static int result_dim(const struct op *dot, int i, int64_t d)
 {
         if (dot->code == OP_convolve)
@@ -480,9 +484,9 @@ struct value *simplify_result_factor(struct builder *b, const struct op *dot, in
         return build_broadcast(b, source, t, to);
 }
 
-/* A factor of all the products of a sum: an epilogue multiplies the sum for nothing. A sum of no
- * products is 0, even where the factor is infinite, as the inverse sum of a softmax of no columns
- * is. */
+/* Moves a factor of all products of a sum behind it, where an epilogue multiplies the sum at no
+ * cost. A sum of no products is 0, even where the factor is infinite, as the inverse sum of a
+ * softmax of no columns is. */
 static struct value *scale_sums(struct builder *b, struct op *op, int first)
 {
         const struct type *t = op->results[0].type;
@@ -514,7 +518,8 @@ struct value *rewrite_dot_scaled(struct builder *b, struct op *op, struct pass_c
         return scale_sums(b, op, 0);
 }
 
-/* the dimension of a dot's first operand that meets dimension d of the second; -1: none */
+/* Returns the dimension of a dot's first operand that meets dimension d of the second; -1: there is
+ * none. */
 static int met_dim(const struct op *dot, int64_t d)
 {
         static const char *const names[][2] = { { "batch_a", "batch_b" },
@@ -530,8 +535,8 @@ static int met_dim(const struct op *dot, int64_t d)
         return -1;
 }
 
-/* a factor of the second operand as one of the first; NULL: it varies along columns, or not in
- * order */
+/* Builds a factor of the second operand as one of the first; NULL: it varies along columns, or its
+ * dimensions come in another order. */
 static struct value *factor_of_first(struct builder *b, const struct op *dot, struct value *factor)
 {
         dim_t dims[RANK_MAX];
@@ -584,12 +589,12 @@ struct value *rewrite_convolve_scaled(struct builder *b, struct op *op,
         return scale_sums(b, op, 1);
 }
 
-/* y [.., G, S, D] as [.., G * times, S, D], each along `dim` several times: keys and values that a
- * group of heads shares */
+/* y [.., G, S, D] repeated as [.., G * times, S, D], each index along `dim` several times: keys and
+ * values that a group of heads shares. */
 struct repeated { struct value *y; int dim; int64_t times; };
 
-/* v = reshape(broadcast y), where the broadcast puts in one dimension behind `dim`, and the reshape
- * makes one of the two */
+/* Is v = reshape(broadcast y), where the broadcast adds one dimension behind `dim`, and the reshape
+ * makes the two one? */
 static bool repeats_of(struct builder *b, struct value *v, struct repeated *r)
 {
         if (!op_is(v, OP_reshape) || !op_is(op_operand(v->op, 0), OP_broadcast) ||
@@ -617,8 +622,8 @@ static bool repeats_of(struct builder *b, struct value *v, struct repeated *r)
         return (r->y = build_reshape(b, op_operand(broadcast, 0), v->type->rank, dims)) != NULL;
 }
 
-/* The heads of a group are rows of one product. It looks through a transpose, which dot_transpose
- * would take apart from the rest. */
+/* Makes the heads of a group rows of one product. It looks through a transpose, which dot_transpose
+ * would separate from the rest. */
 struct value *rewrite_dot_repeated(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;

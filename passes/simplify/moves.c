@@ -90,7 +90,7 @@ struct value *rewrite_broadcast_broadcast(struct builder *b, struct op *op,
         return build_broadcast(b, source, op->results[0].type, both);
 }
 
-/* constant starts and steps of a slice */
+/* Finds the constant starts and steps of a slice. */
 static bool slice_bounds(const struct op *op, int64_t starts[RANK_MAX], int64_t steps[RANK_MAX])
 {
         int n, k;
@@ -122,7 +122,7 @@ struct value *rewrite_slice_slice(struct builder *b, struct op *op, struct pass_
         for (int i = 0; i < t->rank; i++) {
                 if (dim_is(t->dims[i], 0))
                         return NULL;
-                /* within x: no overflow */
+                /* It is within x, so it does not overflow. */
                 starts[i] = inner_starts[i] + starts[i] * inner_steps[i];
                 if (!int_mul(steps[i], inner_steps[i], &steps[i]))
                         return NULL;
@@ -189,8 +189,8 @@ struct value *rewrite_concat_concat(struct builder *b, struct op *op, struct pas
         return build_concat(b, all, count, (int)axis);
 }
 
-/* the run of a concat's operands from `first` on that are neighbours, along the axis, in one value:
- * their number; *part: it */
+/* Returns how many of a concat's operands from `first` on are neighbours, along the axis, in one
+ * value; *part: that part of the value. */
 static int joined_slices(struct builder *b, const struct op *op, int first, struct value **part)
 {
         int axis = (int)op_int(op, "axis"), count = 0;
@@ -239,7 +239,8 @@ struct value *rewrite_concat_slices(struct builder *b, struct op *op, struct pas
                                          : NULL;
 }
 
-/* each index of the axis `times` times in a row: as nearest neighbours are */
+/* Returns how many times each index of the axis comes in a row, as in a resize by nearest
+ * neighbours. */
 static int64_t repeats(const struct value *indices, int64_t extent)
 {
         if (!value_is_constant(indices) || indices->constant->kind != CONSTANT_DENSE ||
@@ -305,7 +306,7 @@ struct value *rewrite_sum_of_nothing(struct builder *b, struct op *op, struct pa
         return is_float_sum(op) ? without_axes(b, op) : NULL;
 }
 
-/* zeros put around x by a pad become pads of the convolution; a cropping pad does not */
+/* Makes zeros that a pad puts around x pads of the convolution. A pad that crops stays. */
 struct value *rewrite_pad_into_convolve(struct builder *b, struct op *op,
                                         struct pass_context *context)
 {
@@ -345,7 +346,7 @@ struct value *rewrite_pad_into_convolve(struct builder *b, struct op *op,
         return value_build(b, OP_convolve, operands, 2, attrs, op->results[0].type);
 }
 
-/* the condition of an if is constant, or that of an if around it: is it true? */
+/* Is the condition of an if constant, or that of an if around it? *condition: its value. */
 static bool is_known(const struct op *op, bool *condition)
 {
         double number;
@@ -361,7 +362,8 @@ static bool is_known(const struct op *op, bool *condition)
         return false;
 }
 
-/* the branch that a known condition takes, its operations moved out; NULL: not known */
+/* Returns the branch that a known condition takes, after moving its operations out; NULL: the
+ * condition is not known. */
 static const struct region *branch_taken(struct op *op)
 {
         bool condition;
@@ -382,7 +384,7 @@ struct value *rewrite_if_constant(struct builder *b, struct op *op, struct pass_
         return taken ? op_operand(taken->last, 0) : NULL;
 }
 
-/* a few operations that select computes where it takes their side, in one kernel with it */
+/* Are these few operations, which select can compute on both sides, in one kernel with it? */
 static bool is_small(const struct region *branch)
 {
         enum { SMALL = 4 };

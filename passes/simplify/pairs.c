@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* The rule of simplify.def for what becomes of one or two bytes between quantizations by floats
- * (formula.h).
+/* The rule of simplify.def for formulas: what a graph computes from one or two bytes between
+ * quantizations by floats (formula.h).
  *
  *      %1 = mul(cast(sub(cast(%x: u8) to=i32, 3)), 0.1)
  *      %2 = mul(cast(%y: u8), 0.04)              ->     %1 = mul(cast(%x), a)
  *      %3 = div(add(%1, %2), 0.07)                      %2 = add(mul(cast(%y), b), c)
  *      %4 = cast(add(round(%3), 17)) to=u8              %3 = cast(round(add(%1, %2))) to=u8
  *
- * The polynomial that this is has other forms, of fewer operations. In f32 they round otherwise
- * than the graph does; but there are no more than 65,536 pairs, and whether each of them keeps
- * its byte is simply tried. A pair that is off lies beside a half: of factors a few steps of f32
- * away, some have all of them on the right side. Where none has (ties in which the graph's own
- * roundings decide), the graph stays as it is. */
+ * The polynomial of a formula has other forms, with fewer operations. In f32 they round otherwise
+ * than the graph does; but there are at most 65,536 pairs, so each of them is tried. A pair whose
+ * byte changes lies beside a half: among factors a few steps of f32 away, some have all pairs on
+ * the right side. Where none has (ties in which the graph's own roundings decide), the graph stays
+ * as it is. */
 #include "passes/simplify/simplify.h"
 
 #include "passes/simplify/formula.h"
 
 #include <math.h>
 
-enum { OPS_MAX = 40 };                          /* that are looked at to find bytes */
-enum { STEPS = 2, SHIFTS = 8 };                 /* factors and sums that are tried on either side */
+enum { OPS_MAX = 40 };                          /* At most this many operations are looked at to
+                                                 * find bytes. */
+enum { STEPS = 2, SHIFTS = 8 };                 /* Factors up to STEPS, and sums up to SHIFTS, steps
+                                                 * of f32 away on either side are tried. */
 
 /* ---- whose rounding counts ---- */
 
@@ -29,7 +31,7 @@ static bool is_byte(const struct value *v)
                element_info[v->type->element].bytes == 1;
 }
 
-/* or only moves what was computed so */
+/* Does op compute by arithmetic, or only move what was computed so? */
 static bool is_arithmetic(const struct op *op)
 {
         switch (op->code) {
@@ -39,14 +41,14 @@ static bool is_arithmetic(const struct op *op)
         }
 }
 
-/* operands behind these say where to and which */
+/* Returns how many operands are numbers: the others say where to move, and which elements. */
 static int numbers_of(const struct op *op)
 {
         bool one = op_info[op->code].traits & TRAIT_FREE && op->code != OP_concat;
         return one && op->operand_count ? 1 : op->operand_count;
 }
 
-/* left: how many operations are looked at */
+/* left: the number of operations that may still be looked at. */
 static bool is_of_bytes(const struct value *v, int *left)
 {
         if (value_is_constant(v))
@@ -90,17 +92,17 @@ bool simplify_is_average_of_bytes(const struct op *op)
 
 /* ---- the polynomial in f32 ---- */
 
-/* x * a + (y * b + c), or (x - a) * (y - b) * k + c, kept between bounds, rounded, and moved by
- * zero */
+/* A form is x * a + (y * b + c), or (x - a) * (y - b) * k + c, kept between bounds, rounded, and
+ * moved by zero. */
 struct form {
         bool product;
         float a, b, c, k, low, high, zero;
 };
 
-/* what has been a pair that is off, mostly is */
+/* Pairs that one form got wrong; most other forms get them wrong, too. */
 struct hard { int count, pairs[16][2]; };
 
-/* each operation by itself: nothing is contracted */
+/* Each operation stands by itself, so that none is contracted to a multiply-add. */
 static float form_at(const struct form *g, float x, float y)
 {
         if (g->product) {
@@ -142,7 +144,7 @@ static bool is_always_right(const struct formula *f, const struct form *g, struc
         return true;
 }
 
-/* number 0, 1, 2, 3, .. of 0, 1, -1, 2, .. */
+/* Returns number 0, 1, 2, 3, .. of 0, 1, -1, 2, .. */
 static int step(int i)
 {
         return i & 1 ? (i + 1) / 2 : -i / 2;
@@ -157,7 +159,8 @@ static float moved(float x, int steps)
         return x;
 }
 
-/* the bounds that do something, of numbers that end in zero: infinite where saturation does it */
+/* Sets the bounds that have an effect, of numbers that end in zero; they are infinite where
+ * saturation does the same. */
 static void set_bounds(const struct formula *f, const struct polynomial *p, struct form *g)
 {
         double least = f->to == E_I8 ? -BYTES / 2 : 0, shift = f->zero - g->zero;
@@ -178,12 +181,13 @@ static bool set_form(const struct formula *f, const struct polynomial *p, bool i
         double x = rint(-p->y / p->xy), y = rint(-p->x / p->xy);
         g->a = (float)x, g->b = (float)y, g->k = (float)p->xy;
         g->c = (float)(c - x * y * p->xy);
-        if (fabs(g->c - rintf(g->c)) < 1e-3)    /* a zero point that came through division */
+        if (fabs(g->c - rintf(g->c)) < 1e-3)    /* It is a zero point that went through a
+                                                 * division. */
                 g->c = rintf(g->c);
         return fabs(x) <= BYTES && fabs(y) <= BYTES;
 }
 
-/* the first of some forms around g that is right for all pairs */
+/* Finds the first of the forms around g that is right for all pairs. */
 static bool find_form(const struct formula *f, struct form *g)
 {
         const struct form first = *g;
@@ -253,7 +257,8 @@ struct value *rewrite_cast_pair(struct builder *b, struct op *op, struct pass_co
                 struct form g;
                 if (set_form(&f, &f.p, !outside, &g) && cost_of(&f, &g) < f.cost &&
                     (known || (known = formula_find_bytes(&f))) && find_form(&f, &g) &&
-                    cost_of(&f, &g) < f.cost)   /* still: the search may have moved c off zero */
+                    cost_of(&f, &g) < f.cost)   /* It is still cheaper: the search may have moved c
+                                                 * off zero. */
                         return write_form(b, &f, &g);
         }
         return NULL;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules of simplify.def for values of 8 bits between floats: one rule of rounding, whatever the
- * target.
+/* The rules of simplify.def for values of 8 bits between floats. All targets round by one rule:
  *
  *      s = sums of products of integers, and the bias         exact, i32
  *      y = saturate(round(f32(s) * m) + zero)                 m = f32(f32(sx * sw) / sy), of each output
  *
- * A network says it in floats: products of decoded numbers plus a decoded bias, bounded perhaps,
- * divided by a scale. Once the products are of integers (integers.c), the bias is brought
+ * A network computes that in floats: products of decoded numbers plus a decoded bias, perhaps
+ * bounded, divided by a scale. Once the products are of integers (integers.c), the bias is brought
  * back to the integer that it was decoded from, all scales become one number, and bounds become
  * f32(bound / sy). */
 #include "passes/layout/multiplies.h"
@@ -16,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 8, BIAS_MAX = 1 << 24 };     /* a bias that f32 holds exactly */
+enum { DEPTH_MAX = 8, BIAS_MAX = 1 << 24 };     /* f32 holds a bias of this magnitude exactly. */
 
 static struct value *without_spread(struct value *v)
 {
@@ -25,7 +24,7 @@ static struct value *without_spread(struct value *v)
         return v;
 }
 
-/* a constant, the same in all places or spread over them */
+/* Is v a constant, the same in all places or spread over them? */
 static bool is_spread(const struct value *v)
 {
         while (op_is(v, OP_broadcast))
@@ -40,8 +39,8 @@ static float number_at(const struct value *v, int64_t i)
         return (float)constant_element(v->constant, v->constant->kind == CONSTANT_SPLAT ? 0 : i).f;
 }
 
-/* The integers that `bias` is when it is divided by the scales, spread as these are; NULL: it is no
- * such. */
+/* Returns the integers that `bias` is when it is divided by the scales, spread as these are; NULL:
+ * it is not made of integers. */
 static struct value *whole_bias(struct builder *b, struct value *bias, struct value *scale)
 {
         int64_t places[2][RANK_MAX];
@@ -74,15 +73,15 @@ static struct value *whole_bias(struct builder *b, struct value *bias, struct va
 
 enum { BOUNDS = 2 };
 
-/* the parts of min(max(f32(sum) * scale + bias, low), high): all but sum and scale may be missing,
- * and the bounds come in any order */
+/* The parts of min(max(f32(sum) * scale + bias, low), high): all but sum and scale may be missing,
+ * and the bounds come in any order. */
 struct requantized {
         struct value *sum, *scale, *bias;
-        struct op *bounds[BOUNDS];      /* from the outermost to the innermost */
+        struct op *bounds[BOUNDS];      /* They go from the outermost to the innermost. */
         int bound_count;
 };
 
-/* quantizations alone read it: one, or several by scales of their own */
+/* Do quantizations alone read v: one, or several by scales of their own? */
 static bool is_quantized(const struct value *v)
 {
         for (const struct use *u = v->uses; u; u = u->next)
@@ -104,7 +103,8 @@ static struct value *take_constant(struct value **v, enum opcode code)
         return NULL;
 }
 
-/* a sum of products, with what is added to it, and a bias would fit */
+/* Is v a sum of products, with what is added to it, to which a bias can be added without
+ * overflow? */
 static bool is_sum(const struct value *v, int depth)
 {
         if (v->kind != VALUE_RESULT || depth == DEPTH_MAX || v->type->element != E_I32)
@@ -134,7 +134,7 @@ static bool find_requantized(struct value *v, struct requantized *r)
         return r->scale && r->sum && v->type->element == E_F32 && is_sum(r->sum, 0);
 }
 
-/* (f32(s) * f + f * b) / d, to be rounded */
+/* Rewrites (f32(s) * f + f * b) / d, which is rounded, to one factor. */
 struct value *rewrite_div_requantized(struct builder *b, struct op *op,
                                       struct pass_context *context)
 {
@@ -169,7 +169,8 @@ struct value *rewrite_div_requantized(struct builder *b, struct op *op,
 
 /* ---- what saturation does ---- */
 
-/* -1: none */
+/* Finds the least and the largest number of an integer type of at most 16 bits. Returns false for
+ * other types. */
 static bool bounds_of(enum element e, double *least)
 {
         if (!element_is_integer(e) || element_info[e].bytes > 2)
@@ -178,7 +179,7 @@ static bool bounds_of(enum element e, double *least)
         return true;
 }
 
-/* cast(round(max(x, 0)) + lowest, t): what is below 0 ends at lowest anyway */
+/* Rewrites cast(round(max(x, 0)) + lowest, t): what is below 0 becomes lowest anyway. */
 struct value *rewrite_cast_rectified(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -200,7 +201,8 @@ struct value *rewrite_cast_rectified(struct builder *b, struct op *op, struct pa
         return build_cast(b, shift ? build_binary(b, OP_add, x, shift) : x, to);
 }
 
-/* max(cast(x, t), c), min: bounded before. What is no number is 0, inside the bound. */
+/* Rewrites max(cast(x, t), c), or min, so that x is bounded before the cast. NaN becomes 0, which
+ * must lie inside the bound. */
 static struct value *bound_before(struct builder *b, struct op *op, bool inside)
 {
         struct value *v = op_operand(op, 0), *x = op_is(v, OP_cast) ? op_operand(v->op, 0) : NULL;
@@ -230,14 +232,15 @@ struct value *rewrite_min_before(struct builder *b, struct op *op, struct pass_c
 
 /* ---- quantized, moved, and quantized as before ---- */
 
-/* what only moves numbers: of products with one positive scale, too; around what is padded, 0 */
+/* Does op only move numbers? It then moves products with one positive scale, too; what is padded
+ * around them must be 0. */
 static bool is_mover(const struct op *op)
 {
         double around = 0;
         switch (op->code) {
         case OP_reshape: case OP_transpose: case OP_slice: case OP_concat: return true;
         case OP_reduce_window: return op_int(op, "kind") == REDUCE_max;
-        case OP_reduce:                 /* of no numbers it is infinite */
+        case OP_reduce:                 /* A maximum of no numbers is infinite. */
                 return (op_int(op, "kind") == REDUCE_max || op_int(op, "kind") == REDUCE_min) &&
                        type_is_static(op_operand(op, 0)->type) &&
                        type_elements(op_operand(op, 0)->type) > 0 &&
@@ -250,8 +253,8 @@ static bool is_mover(const struct op *op)
         }
 }
 
-/* Bytes x, less *zero, bounded by c, a whole number of which is round(c / s): rounding keeps order,
- * so that it may come first. NULL: no byte is that bound. */
+/* Builds bytes x, less *zero, bounded by c, where round(c / s) is an integer: rounding keeps the
+ * order of numbers, so that it may come first. NULL: no byte is that bound. */
 static struct value *bounded_bytes(struct builder *b, const struct op *op, struct value *x,
                                    double s, struct value *zero)
 {
@@ -265,7 +268,8 @@ static struct value *bounded_bytes(struct builder *b, const struct op *op, struc
         return build_binary(b, op->code, x, constant_number(b->m, x->type, bound));
 }
 
-/* the numbers of v / s, moved as v moves them: bytes, less their zero point; NULL: they are none */
+/* Returns the numbers of v / s, moved as v moves them: bytes, less their zero point; NULL: they are
+ * none. */
 static struct value *moved_bytes(struct builder *b, struct value *v, double s, struct value **zero);
 
 static bool same_zero(const struct value *x, const struct value *y)
@@ -274,7 +278,7 @@ static bool same_zero(const struct value *x, const struct value *y)
         return (!x || value_is_splat(x, &a)) && (!y || value_is_splat(y, &c)) && a == c;
 }
 
-/* the same move of bytes, all of them with one zero point */
+/* Builds the same move of bytes, all of which have one zero point. */
 static struct value *move_bytes(struct builder *b, const struct op *op, double s,
                                 struct value **zero)
 {
@@ -331,7 +335,8 @@ static struct value *moved_bytes(struct builder *b, struct value *v, double s, s
         return bytes ? v : NULL;
 }
 
-/* round(moved(x * s) / s): so few whole numbers come back from one rounding each way */
+/* Rewrites round(moved(x * s) / s): integers as small as bytes come back after one rounding each
+ * way. */
 struct value *rewrite_round_rescaled(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -349,7 +354,7 @@ struct value *rewrite_round_rescaled(struct builder *b, struct op *op, struct pa
                           E_F32);
 }
 
-/* cast(f32(i32(x) - z) + z, t) where x is of type t */
+/* Rewrites cast(f32(i32(x) - z) + z, t) to x, which is of type t. */
 struct value *rewrite_cast_restored(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)b, (void)context;
@@ -371,7 +376,7 @@ struct value *rewrite_cast_restored(struct builder *b, struct op *op, struct pas
 
 /* ---- bytes with a sign ---- */
 
-/* never NaN: made of integers by scales of moderate size */
+/* Is v never NaN, because it is made of integers by scales of moderate size? */
 static bool is_number(const struct value *v, int depth)
 {
         double c;
@@ -402,7 +407,7 @@ static bool is_number(const struct value *v, int depth)
         }
 }
 
-/* it is multiplied by weights, perhaps behind what moves or decodes it */
+/* Is v multiplied by weights, perhaps behind operations that move or decode it? */
 static bool is_multiplied(const struct value *v, int depth)
 {
         for (const struct use *u = v->uses; u && depth < DEPTH_MAX; u = u->next) {
@@ -419,8 +424,8 @@ static bool is_multiplied(const struct value *v, int depth)
         return false;
 }
 
-/* cast(x, i8) where the target multiplies bytes without a sign faster: as u8 it is 128 more; and
- * the other way round */
+/* Rewrites cast(x, i8), where the target multiplies unsigned bytes faster, to a cast to u8 of x +
+ * 128; and the other way round. */
 struct value *rewrite_cast_sign(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *x = op_operand(op, 0), *sum = x;

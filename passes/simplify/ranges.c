@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranges of integers, and of their sums. */
+/* Finds ranges of integers, and of their sums. */
 #include "passes/simplify/ranges.h"
 
 #include "passes/layout/multiplies.h"
@@ -39,7 +39,7 @@ static struct whole_range range_of(const struct value *v, int depth)
         if (op->code == OP_sub)
                 y = (struct whole_range){ -y.high, -y.low };
         x = range_of(op_operand(op, 0), depth + 1);
-        /* else it wraps */
+        /* Else the sum wraps. */
         bool fits = x.low + y.low >= own.low && x.high + y.high <= own.high;
         return fits ? (struct whole_range){ x.low + y.low, x.high + y.high } : own;
 }

@@ -5,39 +5,40 @@
 
 #include "passes/pass.h"
 
-/* products that an element of a convolve or dot is the sum of */
+/* Returns how many products an element of a convolve or dot is the sum of. */
 int64_t whole_products(const struct op *op);
-/* the largest magnitude that a sum of a convolve or dot of integers can have */
+/* Returns the largest magnitude that a sum of a convolve or dot of integers can have. */
 double whole_sum_bound(const struct op *op);
-/* up to which a float holds every whole number */
+/* A float holds every whole number up to this one. */
 enum { WHOLE_IN_FLOATS = 1 << 24 };
-/* Sums of floats are exact, too: no sum of a convolve or dot of integers is beyond that. */
+/* Are sums in floats exact, too? They are where no sum of a convolve or dot of integers is larger
+ * than WHOLE_IN_FLOATS. */
 bool whole_in_floats(const struct op *op);
-/* the target has a multiply for such integers */
+/* Has the target a multiply for such integers? */
 bool whole_multiplies(const struct pass_context *context, enum element x, enum element w);
 
-/* A convolve or dot of floats that are decoded bytes: why it is not one of integers, once simplify
- * has run; of anything else NULL. (integers.c) */
+/* Returns why a convolve or dot of floats that are decoded bytes is not one of integers once
+ * simplify has run; NULL for any other operation (integers.c). */
 const char *whole_obstacle(const struct op *op, const struct pass_context *context);
 
 struct whole_range { double low, high; };
 
 struct whole_range whole_range_of_element(enum element e);
-/* of an integer value, as far as types and numbers say */
+/* Returns the range of an integer value, as far as types and numbers tell. */
 struct whole_range whole_range_of(const struct value *v);
 static inline double whole_largest(struct whole_range r)
 {
         return -r.low > r.high ? -r.low : r.high;
 }
-/* The sums of each output of a convolve or dot, and whatever part of one a border leaves, of whole
- * constant weights: one range for each place of w's dimension whole_outputs(op). NULL: it is none
- * such. */
+/* Returns the ranges of the sums of each output of a convolve or dot by constant integer weights,
+ * and of all parts of a sum that a border leaves: one range for each index of w's dimension
+ * whole_outputs(op). NULL: it is no such operation. */
 struct whole_range *whole_ranges_of_sums(struct arena *arena, const struct op *op);
-/* the dimension of w that is an output's, of a convolution or a product of matrices; -1: there is
- * no one */
+/* Returns the dimension of w that is the outputs', for a convolution or a product of matrices; -1:
+ * there is not exactly one. */
 int whole_outputs(const struct op *op);
-/* the largest sum of magnitudes of the weights of an output, which are those of dimension
- * `along` */
+/* Returns the largest sum of magnitudes of the weights of an output, which is an index of dimension
+ * `along`. */
 double whole_largest_sum(struct arena *arena, const struct value *w, int along);
 
 #endif

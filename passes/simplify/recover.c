@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The rules of simplify.def that recover what an operator means from the steps that exporters, and
- * the functions of the standard, make of it, where that computes better: without cancellation,
+ * the functions of the ONNX standard, make of it, where that computes better: without cancellation,
  * overflow or a factor and its inverse. */
 #include "passes/simplify/simplify.h"
 
 #include <math.h>
 
-/* the dimensions of a mask, ascending; how many */
+/* Lists the dimensions of a mask, ascending, and returns their number. */
 static int masked_dims(unsigned mask, int rank, int64_t dims[RANK_MAX])
 {
         int count = 0;
@@ -23,8 +23,8 @@ static struct value *without_reshape(struct value *v)
         return op_is(v, OP_reshape) ? op_operand(v->op, 0) : v;
 }
 
-/* sum * (1 / n), or sum / n, over the n elements that a sum of floats adds: the sum; and the
- * number */
+/* Is v a mean: sum * (1 / n), or sum / n, where the sum of floats adds n elements? Returns the sum,
+ * and the factor or divisor in *number. */
 static const struct op *mean_of(const struct value *v, struct value **number)
 {
         double found;
@@ -45,8 +45,8 @@ static const struct op *mean_of(const struct value *v, struct value **number)
         return NULL;
 }
 
-/* The difference of two means cancels; and differences from the mean are wanted anyway where there
- * is a variance. */
+/* The difference of two means cancels; and where there is a variance, differences from the mean are
+ * needed anyway. */
 struct value *rewrite_sub_variance(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -78,7 +78,7 @@ struct value *rewrite_sub_variance(struct builder *b, struct op *op, struct pass
 
 /* ---- functions ---- */
 
-/* exp x + 1, where nothing else reads exp x: x */
+/* Returns x where sum = exp x + 1 and nothing else reads exp x, or NULL. */
 static struct value *one_more_than_exp(const struct value *sum)
 {
         for (int i = 0; op_is(sum, OP_add) && i < 2; i++) {
@@ -97,7 +97,7 @@ struct value *rewrite_log_softplus(struct builder *b, struct op *op, struct pass
         return x ? build_unary(b, OP_softplus, x) : NULL;
 }
 
-/* 1 / (1 + exp -x) as one operation; v is the sum */
+/* Builds 1 / (1 + exp -x) as one operation; v is the sum. */
 static struct value *logistic(struct builder *b, const struct value *v)
 {
         const struct value *negated = value_has_one_use(v) ? one_more_than_exp(v) : NULL;
@@ -120,7 +120,7 @@ struct value *rewrite_div_logistic(struct builder *b, struct op *op, struct pass
         return y ? build_binary(b, OP_mul, op_operand(op, 0), y) : NULL;
 }
 
-/* something was subtracted that is spread: a maximum, most likely */
+/* Was something subtracted from x that is spread? It is a maximum, most likely. */
 static bool is_shifted(const struct value *x)
 {
         while (op_is(x, OP_reshape) || op_is(x, OP_transpose))
@@ -128,7 +128,8 @@ static bool is_shifted(const struct value *x)
         return op_is(x, OP_sub) && op_is(op_operand(x->op, 1), OP_broadcast);
 }
 
-/* The largest term becomes 1, and nothing overflows; an infinite one stays, and so does the sum. */
+/* Subtracts the maximum, so that the largest term becomes 1 and nothing overflows; an infinite term
+ * stays infinite, and so does the sum. */
 struct value *rewrite_log_sum_exp(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -158,7 +159,7 @@ struct value *rewrite_log_sum_exp(struct builder *b, struct op *op, struct pass_
                  : NULL;
 }
 
-/* v = code(x, splat), nothing else reads it: x */
+/* Returns x where v = code(x, splat) and nothing else reads v, or NULL. */
 static struct value *other_than_splat(const struct value *v, enum opcode code, struct value **splat)
 {
         for (int i = 1; i >= 0 && op_is(v, code) && value_has_one_use(v); i--)
@@ -167,7 +168,8 @@ static struct value *other_than_splat(const struct value *v, enum opcode code, s
         return NULL;
 }
 
-/* min(max(x + k, a), b) * c, so that product and sum are one operation where there is fma */
+/* Rewrites min(max(x + k, a), b) * c so that product and sum are one multiply-add where the target
+ * has it. */
 static struct value *scaled_clamp(struct builder *b, const struct value *v, struct value *c)
 {
         struct value *k, *least, *most, *below = other_than_splat(v, OP_min, &most), *x = NULL;
@@ -201,7 +203,8 @@ struct value *rewrite_mul_clamp(struct builder *b, struct op *op, struct pass_co
         return NULL;
 }
 
-/* As in Gelu: the factor goes to the sum, where there is fma a part of it. */
+/* As in Gelu: the factor goes into the sum, and is a part of a multiply-add where the target has
+ * it. */
 struct value *rewrite_mul_gate(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -236,7 +239,7 @@ struct value *rewrite_add_logistic(struct builder *b, struct op *op, struct pass
         return NULL;
 }
 
-/* A factor goes outward, where it can meet another one or the weights of a contraction. */
+/* Moves a factor outward, where it can meet another factor or the weights of a contraction. */
 struct value *rewrite_mul_factor(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -250,7 +253,7 @@ struct value *rewrite_mul_factor(struct builder *b, struct op *op, struct pass_c
         return NULL;
 }
 
-/* c and d are inverse to each other, as good as floats can be */
+/* Are c and d inverse to each other, as far as floats can be? */
 static bool are_inverse(const struct value *c, const struct value *d)
 {
         double x, y;
@@ -258,7 +261,7 @@ static bool are_inverse(const struct value *c, const struct value *d)
                fabs(x * y - 1) < (c->type->element == E_F64 ? 0x1p-52 : 0x1p-23);
 }
 
-/* what is chosen was scaled for the sake of the other side */
+/* Moves a factor into a selection, one side of which was scaled by its inverse. */
 struct value *rewrite_mul_select(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -286,7 +289,7 @@ struct value *rewrite_mul_select(struct builder *b, struct op *op, struct pass_c
 
 /* ---- loops that count ---- */
 
-/* what every iteration adds to the carried value `held`, or NULL */
+/* Returns what every iteration adds to the carried value `held`, or NULL. */
 static struct value *step_of(const struct op_loop *loop, const struct value *held)
 {
         const struct value *next = loop->next[held - loop->held].value;
@@ -297,7 +300,7 @@ static struct value *step_of(const struct op_loop *loop, const struct value *hel
         return NULL;
 }
 
-/* A range: floats as the operator Range computes them, so that nothing adds up. */
+/* Builds a range: floats as the operator Range computes them, so that no rounding errors add up. */
 static struct value *counted(struct builder *b, const struct type *t, struct value *first,
                              struct value *step)
 {
@@ -348,8 +351,8 @@ struct value *rewrite_loop_counts(struct builder *b, struct op *op, struct pass_
 
 /* ---- f16 between f32 ----
  *
- * What is computed in f32 anyway is not rounded to f16 on the way. (bf16 stays: --precision rounds
- * to it.) */
+ * Values that are computed in f32 anyway are not rounded to f16 on the way. (bf16 stays:
+ * --precision rounds to it.) */
 
 static struct value *widened(struct builder *b, const struct op *op)
 {

@@ -10,7 +10,7 @@
 
 /* ---- patterns ---- */
 
-/* Splits a commutative operation into one constant and the rest. */
+/* Splits the operands of a commutative operation into one constant and the rest. */
 static bool constant_side(const struct op *op, struct value **constant, struct value **rest)
 {
         for (int i = 0; i < 2; i++)
@@ -22,7 +22,8 @@ static bool constant_side(const struct op *op, struct value **constant, struct v
         return false;
 }
 
-/* an operand equal to a splat of this number (and, for zero, of this sign) gives the other one */
+/* Returns the other operand, where one equals a splat of this number (and, for zero, of this sign);
+ * or NULL. */
 static struct value *other_than(const struct op *op, double number)
 {
         for (int i = 0; i < 2; i++) {
@@ -53,7 +54,7 @@ struct value *rewrite_add_zero(struct builder *b, struct op *op, struct pass_con
         return other_than(op, 0.0);
 }
 
-/* two constants in the same spread form meet in one operation */
+/* Joins two constants in the same spread form in one operation. */
 static struct value *reassociate(struct builder *b, struct op *op)
 {
         for (int i = 0; i < 2; i++) {
@@ -107,7 +108,7 @@ struct value *rewrite_mul_constants(struct builder *b, struct op *op, struct pas
         return reassociate(b, op);
 }
 
-/* of integers and bool the same to the bit */
+/* Does so for integers and bool, where it is the same to the bit. */
 static struct value *reassociate_exactly(struct builder *b, struct op *op)
 {
         return element_is_float(element_of(op)) ? NULL : reassociate(b, op);
@@ -210,14 +211,15 @@ struct value *rewrite_div_power_of_two(struct builder *b, struct op *op,
         if ((e != E_F32 && e != E_F64) || !value_is_splat(op_operand(op, 1), &number) ||
             !isfinite(number) || number == 0 || fabs(frexp(number, &exponent)) != 0.5)
                 return NULL;
-        int limit = e == E_F32 ? 120 : 1000;    /* both 2^k and 2^-k are normal numbers */
+        int limit = e == E_F32 ? 120 : 1000;    /* Both 2^k and 2^-k are normal numbers. */
         if (exponent > limit || exponent < -limit || number == 1)
                 return NULL;
         return build_binary(b, OP_mul, op_operand(op, 0),
                             build_like(b, op_operand(op, 1), 1 / number));
 }
 
-/* v's error, however small, may move a whole number to the next one, bounded before or not */
+/* Is v rounded to a whole number, perhaps bounded before? Its error, however small, may move the
+ * result to the next whole number. */
 static bool becomes_whole(const struct value *v)
 {
         for (const struct use *u = v->uses; u; u = u->next)
@@ -238,7 +240,7 @@ static bool becomes_whole(const struct value *v)
         return false;
 }
 
-/* 1 / c, elements of both normal numbers */
+/* Builds 1 / c, where the elements of both are normal numbers. */
 static struct value *inverse(struct builder *b, struct value *c)
 {
         double least = c->type->element == E_F32 ? FLT_MIN : DBL_MIN;
@@ -252,7 +254,7 @@ static struct value *inverse(struct builder *b, struct value *c)
         return y && value_is_constant(y) ? y : NULL;
 }
 
-/* one number by another is no work */
+/* The quotient of single numbers is no work. */
 static bool is_float_quotient(const struct op *op)
 {
         const struct type *t = op->results[0].type;
@@ -287,8 +289,8 @@ static bool same_axes(const struct op *reduce, const struct op *other)
         return n == count && !memcmp(axes, others, sizeof *axes * (size_t)n);
 }
 
-/* sum of exp(z - spread max z): at least 1, as the largest difference is 0; or, where all z may be
- * -inf, max(the sum, 1) for a largest z that is at least the lowest number */
+/* Is v a sum of exp(z - spread max z)? It is at least 1, as the largest difference is 0. Where all
+ * z may be -inf, it is max(the sum, 1) for a largest z that is at least the lowest number. */
 static bool is_softmax_sum(struct value *v)
 {
         v = value_without_floor(v);
@@ -307,8 +309,8 @@ static bool is_softmax_sum(struct value *v)
                op_operand(most->op, 0) == z && same_axes(v->op, most->op);
 }
 
-/* few divisions instead of many; y is such that 1 / y is no denormal, and infinite for y = 0
- * alone */
+/* Divides few numbers instead of many. y is such that 1 / y is no denormal number, and infinite for
+ * y = 0 alone. */
 struct value *rewrite_div_spread(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -380,7 +382,7 @@ struct value *rewrite_abs_abs(struct builder *b, struct op *op, struct pass_cont
 
 /* ---- extremes ---- */
 
-/* the bound that max (lower) or min (upper) cannot pass */
+/* Returns the bound of the type that max (lower) or min (upper) cannot pass. */
 static double extreme(enum element e, bool lower)
 {
         switch (element_info[e].class) {
@@ -397,7 +399,7 @@ static struct value *bounded(struct op *op, bool lower)
 {
         enum element e = element_of(op);
         if (element_is_integer(e) && element_info[e].bytes == 8)
-                return NULL;            /* a double does not hold the bound */
+                return NULL;            /* A double does not hold the bound. */
         return other_than(op, extreme(e, lower));
 }
 
@@ -483,7 +485,7 @@ struct value *rewrite_select_not(struct builder *b, struct op *op, struct pass_c
 
 /* ---- casts ---- */
 
-/* every value of `from` is a value of `to` */
+/* Is every value of `from` a value of `to`? */
 static bool holds(enum element to, enum element from)
 {
         static const struct { int digits, exponent;
@@ -513,9 +515,9 @@ struct value *rewrite_cast_same(struct builder *b, struct op *op, struct pass_co
         return op_operand(op, 0)->type == op->results[0].type ? op_operand(op, 0) : NULL;
 }
 
-/* to bool is a test, not a conversion, and float to integer saturates where integer to integer
- * wraps: both are the same function of a value that the middle type holds exactly, except integer
- * -> float -> narrower integer */
+/* Joins two casts. A cast to bool is a test, not a conversion, and a cast of floats to integers
+ * saturates where one of integers wraps. Two casts are the same function as one where the middle
+ * type holds the value exactly, except for integer -> float -> narrower integer. */
 struct value *rewrite_cast_cast(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *middle = op_operand(op, 0);
@@ -525,7 +527,7 @@ struct value *rewrite_cast_cast(struct builder *b, struct op *op, struct pass_co
         enum element from = x->type->element, through = middle->type->element, to = element_of(op);
         bool byte = through == E_I8 || through == E_U8;
         if (byte && element_is_integer(from) && !holds(through, from)) {
-                /* not the bytes that are multiplied (cast_sign) */
+                /* These are not the bytes that are multiplied (cast_sign). */
                 enum element kept = multiply_sign(context) == E_I8 ? E_I8 : E_U8;
                 const struct whole_range own = whole_range_of(x),
                                          fits = whole_range_of_element(through);
@@ -546,7 +548,7 @@ struct value *rewrite_bitcast_same(struct builder *b, struct op *op, struct pass
         struct value *x = op_operand(op, 0);
         if (x->type == op->results[0].type)
                 return x;
-        /* the same bytes */
+        /* It has the same bytes. */
         if (value_is_constant(x) && element_is_stored(x->type->element))
                 return x->constant->kind == CONSTANT_SPLAT
                                ? constant_splat(b->m, op->results[0].type, x->constant->data)

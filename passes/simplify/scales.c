@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules of simplify.def that bring scales and shifts into contractions, and leave out what
- * nothing reads. */
+/* The rules of simplify.def that bring scales and shifts into contractions, and leave out elements
+ * that nothing reads. */
 #include "passes/simplify/simplify.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ bool simplify_is_spread_constant(const struct value *v)
         return value_is_constant(v);
 }
 
-/* dimension d says nothing: each of its indices has the same numbers */
+/* Has each index of dimension d the same numbers? */
 static bool is_repeated(const struct constant *c, int d)
 {
         const struct type *t = c->value.type;
@@ -35,7 +35,7 @@ static bool is_repeated(const struct constant *c, int d)
 
 struct value *simplify_spread_source(struct builder *b, struct value *v, int64_t onto[RANK_MAX])
 {
-        enum { SMALL = 64 };            /* fold spreads no larger ones */
+        enum { SMALL = 64 };            /* fold spreads no larger constants. */
         int64_t starts[RANK_MAX] = { 0 }, ones[RANK_MAX];
         dim_t first[RANK_MAX], kept[RANK_MAX];
         bool less = false;
@@ -66,7 +66,7 @@ struct value *simplify_spread_source(struct builder *b, struct value *v, int64_t
 
 /* ---- behind a contraction ---- */
 
-/* (x + c) * d, so that the scale can go on into the contraction that makes x */
+/* Rewrites (x + c) * d so that the scale can go on into the contraction that makes x. */
 struct value *rewrite_mul_over_add(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -103,8 +103,8 @@ struct value *rewrite_mul_over_add(struct builder *b, struct op *op, struct pass
         return NULL;
 }
 
-/* The factor s of contraction * s when it is constant and varies along result dimension `along`
- * only: as a constant of type <extent>, or a splat. */
+/* Returns the factor s of contraction * s when it is constant and varies along result dimension
+ * `along` only: as a constant of type <extent>, or a splat. */
 static struct value *factor_along(struct builder *b, struct value *s, int along, dim_t extent)
 {
         double number;
@@ -120,7 +120,7 @@ static struct value *factor_along(struct builder *b, struct value *s, int along,
         for (int k = 0; k < x->type->rank; k++)
                 if (!dim_is(x->type->dims[k], 1) && dims[k] != along)
                         return NULL;
-        if (type_elements(x->type) == 1)        /* one number for all */
+        if (type_elements(x->type) == 1)        /* It is one number for all. */
                 return x->constant->kind == CONSTANT_SPLAT
                                ? constant_splat(b->m, vector, x->constant->data)
                                : NULL;
@@ -174,8 +174,8 @@ struct value *rewrite_scale_into_dot(struct builder *b, struct op *op, struct pa
 
 /* ---- before a contraction ---- */
 
-/* the dimension of w that meets dimension 1 of x: a matrix product's own, of constant weights; -1:
- * neither */
+/* Returns the dimension of w that meets dimension 1 of x, for a convolution or a matrix product by
+ * constant weights; -1: op is neither. *along: the dimension of x. */
 static int contracted_dim(const struct op *op, int *along)
 {
         const struct value *w = op_operand(op, 1);
@@ -195,8 +195,8 @@ static int contracted_dim(const struct op *op, int *along)
         return (int)b[0];
 }
 
-/* contraction(x * s, w) = contraction(x, w * s); the zeros around a convolution's operand stay
- * zeros */
+/* Rewrites contraction(x * s, w) to contraction(x, w * s); the zeros around a convolution's operand
+ * stay zeros. */
 static struct value *scale_before(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *v = op_operand(op, 0);
@@ -232,8 +232,8 @@ struct value *rewrite_scale_before_dot(struct builder *b, struct op *op,
         return scale_before(b, op, context);
 }
 
-/* what the contraction makes of c in every place: one number for each output, as a constant; NULL:
- * out of budget */
+/* Returns what the contraction makes of c in every place: one number for each output, as a
+ * constant; NULL: it would take more than the budget. */
 static struct value *shift_behind(struct builder *b, const struct op *op, struct value *c, int dim,
                                   struct pass_context *context)
 {
@@ -247,9 +247,10 @@ static struct value *shift_behind(struct builder *b, const struct op *op, struct
         return sums && value_is_constant(sums) ? sums : NULL;
 }
 
-/* contraction(x + c, w) = contraction(x, w) + contraction(c, w); not into zeros around x, which
- * nothing is added to. The bias of another contraction stays with that one: it costs nothing there,
- * and without it sums near zero may be denormal numbers, which are slow to read. */
+/* Rewrites contraction(x + c, w) to contraction(x, w) + contraction(c, w). It is not done with
+ * zeros around x, to which nothing is added. The bias of another contraction stays with that one:
+ * it costs nothing there, and without it sums near zero may be denormal numbers, which are slow to
+ * read. */
 static struct value *shift_before(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *v = op_operand(op, 0);
@@ -298,7 +299,7 @@ struct value *rewrite_shift_before_dot(struct builder *b, struct op *op,
 
 /* ---- outputs that nothing reads ---- */
 
-/* dimension `along` of a slice is a part, in steps of 1, and it takes the others whole */
+/* Does a slice take a part of dimension `along`, in steps of 1, and all of the others? */
 static bool is_part(const struct op *op, int along, int64_t *start)
 {
         int64_t starts[RANK_MAX], steps[RANK_MAX];

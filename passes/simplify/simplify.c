@@ -5,28 +5,30 @@
  *   R  real-number equality, rounding may change                not under --exact, nor between bytes
  *   D  true on finite values of the right domain only           with --assume-finite
  *
- * Every rule gives a value of the same type that uses no operation which uses the old one. Why
- * rewriting ends: a rule does one of these, and none undoes what another did:
+ * Every rule gives a value of the same type that uses no operation which uses the old one.
+ * Rewriting ends, because each rule does one of these, and none undoes what another did:
  *
- *   fewer     the operations that compute elements, times their elements, grow less (identities, folding, joining, slices within
- *             what was joined, reductions of what was spread)
- *   cheaper   as many, and one of them is of i32 instead of i64, or lower in the order  pow > div, rem, mod > reciprocal, sqrt >
- *             mul > sub > add > neg, shr, and, min, max > not  (strength reduction; mul_over_add and scales: a product of
- *             constants instead of one of values)
- *   recovered what is built, no rule takes apart again: a variance, a softplus, a sigmoid, a sum
- *   with its maximum out, max and min of a
- *             bound in one order, a constant to the right of a comparison, a range instead of a
- *             loop, f32 instead of f16
- *   inward    as many, as cheap, and a constant is one operation nearer to the inputs (add_constants, neg_mul, mul_select, mul_clamp;
- *             dot_scaled and mul_factor outward along what is not constant: it never comes back, as
- *             those and scale_into_dot need a constant operand, a selection or a clamp)
- *   outward   else a reshape or transpose is one operation nearer to the outputs, or a broadcast is (transpose_broadcast,
- *             slice_broadcast, broadcast_join, reduce_transpose, reduce_reshape, concat_transposes,
- *             reshape_below), or a slice or pad nearer to the inputs: these two kinds pass each
- *             other in one direction only
+ *   fewer     there is less work, the sum over operations that compute elements of their elements:
+ *             identities, folding, joining, slices within what was joined, reductions of what was
+ *             spread
+ *   cheaper   there is as much work, and one operation is of i32 instead of i64, or comes later in
+ *             the order  pow > div, rem, mod > reciprocal, sqrt > mul > sub > add > neg, shr, and,
+ *             min, max > not  (strength reduction; mul_over_add and scales: a product of constants
+ *             instead of one of values)
+ *   recovered no rule takes apart again what this one builds: a variance, a softplus, a sigmoid, a
+ *             sum with its maximum taken out, max and min of a bound in one order, a constant to
+ *             the right of a comparison, a range instead of a loop, f32 instead of f16
+ *   inward    work costs the same, and a constant is one operation nearer to the inputs
+ *             (add_constants, neg_mul, mul_select, mul_clamp; dot_scaled and mul_factor move a
+ *             factor that is not constant outward: it never comes back, as those rules and
+ *             scale_into_dot need a constant operand, a selection or a clamp)
+ *   outward   else a reshape, transpose or broadcast is one operation nearer to the outputs
+ *             (transpose_broadcast, slice_broadcast, broadcast_join, reduce_transpose,
+ *             reduce_reshape, concat_transposes, reshape_below), or a slice or pad nearer to the
+ *             inputs: these two kinds pass each other in one direction only
  *
- * So the worklist empties. (The counts of rounds and of rewrites in one are bounded all the same:
- * an endless loop is a slower program, not a compiler that hangs.)
+ * So the worklist empties. (The numbers of rounds, and of rewrites in a round, are bounded all the
+ * same: an endless loop is a slower program, not a compiler that hangs.)
  *
  * New operations fold as they are built, so constants never pile up. */
 #include "passes/simplify/simplify.h"
@@ -35,7 +37,7 @@
 
 struct rule {
         const char *name, *algebra;
-        enum opcode code;               /* the operation at the root of the pattern */
+        enum opcode code;               /* The operation at the root of the pattern. */
         char class;
         rewrite_function rewrite;
 };
@@ -64,7 +66,8 @@ static const struct rule *rule_number(int i)
         return i < RULE_COUNT ? &rules[i] : &elementwise_rules[i - RULE_COUNT];
 }
 
-/* first and one past the last rule of each operation; simplify.def is sorted by operation */
+/* The numbers of the first rule of an operation and of the one behind its last; simplify.def is
+ * sorted by operation. */
 struct rule_range { int first, end; };
 
 static void index_rules(struct rule_range range[OPCODE_COUNT])
@@ -87,7 +90,7 @@ static bool is_part(const struct rule *rule, tensor_pass pass)
         return found;
 }
 
-/* pass: simplify itself, or the one that is some rules alone */
+/* May the rule be applied? pass: simplify itself, or a pass that is some of its rules alone. */
 static bool allowed(const struct rule *rule, tensor_pass pass, const struct pass_context *context)
 {
         if ((context->rule && strcmp(context->rule, rule->name)) ||
@@ -100,10 +103,11 @@ static bool allowed(const struct rule *rule, tensor_pass pass, const struct pass
 struct simplifying {
         struct pass_context *context;
         struct rule_range range[OPCODE_COUNT];
-        bool all;                       /* not only some rules */
+        bool all;                       /* All rules are applied, not only some. */
         bool allowed[RULE_COUNT + ELEMENTWISE_COUNT];
         int applied[RULE_COUNT + ELEMENTWISE_COUNT];
-        bool endless;                   /* a region got more rewrites than rules that end make */
+        bool endless;                   /* A region got more rewrites than rules that end can
+                                         * make. */
 };
 
 static bool apply(const struct rule *rule, struct op *op, struct pass_context *context)
@@ -113,7 +117,8 @@ static bool apply(const struct rule *rule, struct op *op, struct pass_context *c
                              .fold = fold_op, .fold_context = context };
         struct value *v = rule->rewrite(&b, op, context);
         if (!v || v == op_result(op))
-                return v && op->result_count > 1;       /* it has replaced others itself */
+                return v && op->result_count > 1;       /* The rule has replaced other results
+                                                         * itself. */
         value_replace(op_result(op), v);
         return true;
 }
@@ -146,9 +151,9 @@ static bool is_used(const struct op *op)
         return used;
 }
 
-/* Erases op, which has been rewritten, and what only it used: weights that were made anew are not
- * held until the pass ends. previous: an operation in front of it; another one when that goes,
- * too. */
+/* Erases op, which has been rewritten, and what only it used, so that weights that were made anew
+ * are not held until the pass ends. previous: an operation in front of it. Returns that operation,
+ * or one before it if that goes, too. */
 static struct op *erase_rewritten(struct op *op, struct op *previous)
 {
         if (is_used(op))
@@ -167,7 +172,7 @@ static struct op *erase_rewritten(struct op *op, struct op *previous)
         return previous;
 }
 
-/* no program of the tests, random ones included, comes near it */
+/* No program of the tests, random ones included, comes near this number. */
 static int most_rewrites(const struct region *region)
 {
         int count = 1000;
@@ -191,7 +196,8 @@ static int simplify_region(struct region *region, struct simplifying *s)
                 here += done;
                 s->endless |= here > most;
                 next = op->next;
-                if (done) {             /* look at what the rule built, then go on */
+                if (done) {             /* The walk looks at what the rule built, and then goes
+                                         * on. */
                         previous = erase_rewritten(op, previous);
                         next = previous ? previous->next : region->first;
                         if (module_wants_sweep(m))
@@ -224,7 +230,8 @@ static int simplify(struct function *f, tensor_pass pass, struct pass_context *c
                 if (!rewrites)
                         break;
                 total += rewrites;
-                pass_dce(f, context);           /* one-use tests must not count the dead */
+                pass_dce(f, context);           /* Tests for a single use must not count dead
+                                                 * operations. */
         }
         if (context->notes)
                 add_notes(context->notes, &s);

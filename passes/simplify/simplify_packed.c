@@ -11,9 +11,10 @@
 
 enum { HOPS_MAX = 16, PIECES_MAX = 4 * RANK_MAX };
 
-/* A value as its source's elements: nested loops over pieces, outermost first, whose strides count
- * the source's elements in row-major order. Reshapes change nothing; through a transpose a piece
- * belongs to one dimension. Neighbours that step as one are one, so equal moves are equal lists. */
+/* A path is a value as its source's elements: nested loops over pieces, outermost first, whose
+ * strides count the source's elements in row-major order. Reshapes change nothing; through a
+ * transpose, a piece must belong to one dimension. Neighbours whose strides make them one loop are
+ * one piece, so equal moves are equal lists. */
 struct path {
         struct value *source;
         int transposes;
@@ -42,8 +43,8 @@ static void row_major(const struct type *t, int64_t strides[RANK_MAX])
                 strides[d] = d + 1 < t->rank ? strides[d + 1] * type_extent(t, d + 1) : 1;
 }
 
-/* a piece of the transpose's result as pieces of its operand, outermost first: cut where dimensions
- * end */
+/* Appends a piece of the transpose's result as pieces of its operand, outermost first; it is split
+ * where dimensions end. */
 static bool cut_piece(const struct op *op, struct piece p, struct path *out)
 {
         const struct type *t = op_result(op)->type, *x = op_operand(op, 0)->type;
@@ -70,7 +71,7 @@ static bool cut_piece(const struct op *op, struct piece p, struct path *out)
         return p.extent <= 1;
 }
 
-/* `alone`: no further than to transposes that others read, too */
+/* alone: the path goes no further than to transposes that others read, too. */
 static bool trace(struct value *v, struct path *c, bool alone)
 {
         int64_t strides[RANK_MAX];
@@ -94,7 +95,8 @@ static bool trace(struct value *v, struct path *c, bool alone)
                         break;
                 for (int i = 0; i < c->count; i++)
                         if (!cut_piece(op, c->pieces[i], &through))
-                                return hops > 0 && c->transposes > 0;  /* as far as it went */
+                                /* The path ends here. */
+                                return hops > 0 && c->transposes > 0;
                 *c = through;
         }
         return true;
@@ -106,7 +108,7 @@ static bool same_pieces(const struct path *a, const struct path *b)
                !memcmp(a->pieces, b->pieces, (size_t)a->count * sizeof *a->pieces);
 }
 
-/* reshape, transpose, reshape */
+/* Builds the path as a reshape, a transpose and a reshape. */
 static struct value *build_path(struct builder *b, const struct path *c, const struct type *t)
 {
         dim_t dims[RANK_MAX];
@@ -114,7 +116,8 @@ static struct value *build_path(struct builder *b, const struct path *c, const s
         bool placed[RANK_MAX] = { false };
         if (c->count > RANK_MAX)
                 return NULL;
-        for (int i = 0; i < c->count; i++) {    /* by stride, largest first */
+        for (int i = 0; i < c->count; i++) {    /* Dimensions are placed by stride, the largest
+                                                 * first. */
                 int largest = -1;
                 for (int k = 0; k < c->count; k++)
                         if (!placed[k] &&
@@ -142,7 +145,7 @@ struct value *rewrite_transpose_reshape_transpose(struct builder *b, struct op *
 
 enum { DEPTH_MAX = 8 };
 
-/* outputs of a vector of the contraction v, or of the one under it */
+/* Returns how many outputs a vector of the contraction v has, or of the one under it. */
 static int64_t lanes_of(const struct value *v)
 {
         const struct op *op = v->op;
@@ -157,8 +160,8 @@ static int64_t lanes_of(const struct value *v)
         return lanes;
 }
 
-/* rows of y in blocks of `block`: <N x groups x S.. x outputs> read as <N x groups * outputs /
- * block x S.. x block> */
+/* Returns the path of rows of y in blocks: <N x groups x S.. x outputs> read as <N x groups *
+ * outputs / block x S.. x block>. */
 static struct path blocks_of_rows(const struct type *y, int64_t block)
 {
         struct path c = { 0 };
@@ -174,7 +177,8 @@ static struct path blocks_of_rows(const struct type *y, int64_t block)
         return c;
 }
 
-/* v is read by transposes only, directly or reshaped: those of other blocks will be no more */
+/* Do transposes alone read v, directly or reshaped? With other blocks there will be no more of
+ * them. */
 static bool is_transposed(const struct value *v)
 {
         for (const struct use *u = v->uses; u; u = u->next) {
@@ -190,8 +194,8 @@ static bool is_transposed(const struct value *v)
         return true;
 }
 
-/* v, a packed contraction or element-wise operations on one with splats and vectors of outputs, can
- * have other blocks */
+/* Can v have other blocks? It must be a packed contraction, or element-wise operations on one with
+ * splats and vectors of outputs. */
 static bool can_block(const struct value *v, int depth)
 {
         if (depth == DEPTH_MAX || v->kind != VALUE_RESULT ||
@@ -258,7 +262,7 @@ static struct value *build_blocked(struct builder *b, const struct value *v, int
                      : NULL;
 }
 
-/* blocks as the rows of type y they were before */
+/* Builds the rows of type y that the blocks were before. */
 static struct value *build_rows(struct builder *b, struct value *blocked, const struct type *y)
 {
         int64_t perm[RANK_MAX] = { 0, 1 };
@@ -268,7 +272,8 @@ static struct value *build_rows(struct builder *b, struct value *blocked, const 
                 dims[d + 1] = blocked->type->dims[d];
                 perm[d] = d + 1;
         }
-        perm[y->rank] = y->rank;        /* positions, then the block's number, then what is in it */
+        perm[y->rank] = y->rank;        /* Positions come first, then the block's number, then the
+                                         * elements of the block. */
         perm[y->rank - 1] = 2;
         struct value *rows = build_transpose(b, build_reshape(b, blocked, y->rank + 1, dims), perm);
         return build_reshape(b, rows, y->rank, y->dims);
@@ -321,8 +326,8 @@ struct value *rewrite_packed_of_blocks(struct builder *b, struct op *op,
         int64_t block = c.pieces[c.count - 1].extent;
         if (block < LEAST_BLOCK || type_extent(t, last) % block)
                 return NULL;
-        /* the source is <N x blocks x parts x S.. x block>, read as <N x blocks x S.. x parts x
-         * block> */
+        /* The source is <N x blocks x parts x S.. x block>, read as <N x blocks x S.. x parts x
+         * block>. */
         int64_t parts = type_extent(t, last) / block, positions = 1;
         for (int d = 2; d < last; d++)
                 positions *= type_extent(t, d);
@@ -352,11 +357,11 @@ struct value *rewrite_packed_of_blocks(struct builder *b, struct op *op,
 
 /* ---- packed contractions: part of their outputs ---- */
 
-/* dimension `dim` of v, from start on, size elements */
+/* A part is `size` indices of dimension `dim` of v, from `start` on. */
 struct part { int dim; int64_t start, size; };
 
-/* the same part of the operand of a reshape, which has elements: its dimension ends where v's
- * does */
+/* Finds the same part of the operand of a reshape, which has elements: one of its dimensions must
+ * end where v's does. */
 static bool through_reshape(const struct type *x, const struct type *v, struct part p,
                             struct part *out)
 {
@@ -392,8 +397,9 @@ static struct value *build_part_slice(struct builder *b, struct value *v, struct
         return build_slice(b, v, starts, steps, part_type(b->m, v->type, p)->dims);
 }
 
-/* Weights of an array, which multiplies whole blocks: one word holds all channels of a block,
- * and a panel as many outputs. No instruction of a processor has words of 16 channels. */
+/* Does op read weights of an accelerator's array, which multiplies whole blocks? One word then
+ * holds all channels of a block, and a panel has as many outputs. No instruction of a processor has
+ * words of 16 channels. */
 static bool is_of_array(const struct op *op)
 {
         enum { WORD_MOST = 8 };
@@ -403,13 +409,14 @@ static bool is_of_array(const struct op *op)
                group == lanes_of(op_result(op));
 }
 
-/* outputs that fill no vector, without the lanes behind them */
+/* Are these all outputs, too few to fill a vector, without the lanes behind them? */
 static bool is_tail(const struct op *op, struct part p)
 {
         return !p.start && p.size == op_int(op, "outputs") && p.size < lanes_of(op_result(op));
 }
 
-/* columns of several rows (those of one are a run of memory), whole panels of constants */
+/* Are these columns of several rows (those of one row are consecutive in memory), in whole panels
+ * of constants? */
 static bool is_panels(const struct op *op, struct part p)
 {
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
@@ -419,8 +426,8 @@ static bool is_panels(const struct op *op, struct part p)
                p.start % packed_panel(op_operand(op, 0)->type, w) == 0;
 }
 
-/* whether v is a packed contraction behind moves and element-wise operations that only it feeds,
- * and can be just this part */
+/* Is v a packed contraction, behind moves and element-wise operations that it alone feeds, which
+ * can compute just this part? */
 static bool can_part(const struct value *v, struct part p, int depth)
 {
         struct part x = p;
@@ -515,7 +522,7 @@ static struct value *build_part(struct builder *b, struct value *v, struct part 
         }
 }
 
-/* what a slice cuts, when it cuts one dimension of something */
+/* Finds the part that a slice takes, when it takes a part of one dimension. */
 static bool part_of(const struct op *op, struct part *p)
 {
         int64_t starts[RANK_MAX], steps[RANK_MAX];
@@ -543,7 +550,7 @@ struct value *rewrite_part_of_packed(struct builder *b, struct op *op, struct pa
         struct value *v = op_operand(op, 0);
         if (!part_of(op, &p) || !can_part(v, p, 0))
                 return NULL;
-        int64_t total = 0;              /* nothing is to be computed twice */
+        int64_t total = 0;              /* Nothing may be computed twice. */
         for (const struct use *u = v->uses; u; u = u->next) {
                 if (!part_of(u->user, &other) || other.dim != p.dim)
                         return NULL;

@@ -11,7 +11,7 @@ static bool has_elements(const struct value *v)
         return type_is_static(v->type) && type_elements(v->type) > 0;
 }
 
-/* constant integers of operand i, one per dimension */
+/* Finds the constant integers of operand i, one per dimension. */
 static bool amounts(const struct op *op, int i, int64_t *ints)
 {
         int n;
@@ -27,8 +27,8 @@ static bool same_ints(const struct op *a, const struct op *b, const char *name)
 
 /* ---- element-wise operations on moved operands ---- */
 
-/* The first operand that is moved by `code`, when all others are moved alike or are splats; NULL:
- * they are not. */
+/* Returns the first operand that is moved by `code`, when all others are moved alike or are splats;
+ * else NULL. */
 static const struct op *moved_alike(const struct op *op, enum opcode code, const char *how)
 {
         const struct op *first = NULL;
@@ -45,7 +45,7 @@ static const struct op *moved_alike(const struct op *op, enum opcode code, const
         return first;
 }
 
-/* op on what its operands were before the move */
+/* Builds op on the values that its operands were before the move. */
 static struct value *before_move(struct builder *b, const struct op *op, const struct type *shape)
 {
         struct value *operands[OPERAND_ROW_MAX];
@@ -102,8 +102,9 @@ struct value *rewrite_transpose_broadcast(struct builder *b, struct op *op,
         const int64_t *perm = op_ints(op, "perm", NULL), *onto = op_ints(v->op, "dims", NULL);
         int64_t order[RANK_MAX], dims[RANK_MAX];
         int count = 0;
-        for (int i = 0; i < v->type->rank; i++)         /* result dimension i was perm[i]: whose is
-                                                         * it? */
+        for (int i = 0; i < v->type->rank; i++)         /* Result dimension i was perm[i] before;
+                                                         * this looks for the operand's dimension
+                                                         * that goes there. */
                 for (int k = 0; k < x->type->rank; k++)
                         if (onto[k] == perm[i]) {
                                 order[count] = k;
@@ -139,7 +140,7 @@ static int extents_of_one(const struct type *t)
         return count;
 }
 
-/* a reshape that only puts in extents of 1; another one puts in none */
+/* Drops a reshape that only adds extents of 1; the reshape that is built adds none. */
 struct value *rewrite_broadcast_reshape(struct builder *b, struct op *op,
                                         struct pass_context *context)
 {
@@ -173,7 +174,7 @@ static bool slice_of(const struct op *op, struct sliced *slice)
                amounts(op, 1, slice->starts) && amounts(op, 2, slice->steps);
 }
 
-/* the first and last index that the slice reads along d, in ascending order */
+/* Finds the first and last index that the slice reads along d, in ascending order. */
 static void reach_of(const struct op *op, const struct sliced *slice, int d, int64_t *low,
                      int64_t *high)
 {
@@ -223,7 +224,7 @@ struct value *rewrite_slice_pad(struct builder *b, struct op *op, struct pass_co
         return build_slice(b, x, slice.starts, slice.steps, op_result(op)->type->dims);
 }
 
-/* The pad by less, perhaps a crop, when some of x remains in all dimensions. */
+/* Builds a smaller pad, perhaps a crop, when some of x remains in all dimensions. */
 struct value *rewrite_slice_of_pad(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -269,7 +270,7 @@ struct value *rewrite_slice_broadcast(struct builder *b, struct op *op,
 
 /* ---- pads ---- */
 
-/* a pad by a constant, nowhere a crop */
+/* Is op a pad by a constant that crops nowhere? */
 static bool pad_of(const struct op *op, int64_t low[RANK_MAX], int64_t high[RANK_MAX])
 {
         const struct type *x = op_operand(op, 0)->type, *y = op->results[0].type;
@@ -306,7 +307,7 @@ struct value *rewrite_pad_pad(struct builder *b, struct op *op, struct pass_cont
         return value_build(b, OP_pad, operands, 3, op->attrs, op_result(op)->type);
 }
 
-/* a slice can be a view */
+/* Makes a pad that only crops a slice, which can be a view. */
 struct value *rewrite_pad_crop(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -381,8 +382,8 @@ struct value *rewrite_reduce_reduce(struct builder *b, struct op *op, struct pas
         return simplify_reduce(b, v->op, op_operand(v->op, 0), both);
 }
 
-/* What a broadcast spreads, spread over the dimensions that a reduction along other ones leaves;
- * *times: how many equal elements the reduction meets. NULL: it meets different ones. */
+/* Returns what a broadcast spreads, spread over the dimensions that a reduction along other ones
+ * leaves; *times: how many equal elements the reduction meets. NULL: it meets different ones. */
 static struct value *met_once(struct builder *b, const struct op *op, int64_t *times)
 {
         struct value *v = op_operand(op, 0);
@@ -427,7 +428,8 @@ struct value *rewrite_sum_of_broadcast(struct builder *b, struct op *op,
         return x ? build_binary(b, OP_mul, x, build_like(b, x, (double)times)) : NULL;
 }
 
-/* along one axis, in the same order; what is transposed then is the smaller result */
+/* Reduces along one axis, in the same order, before the transpose, which then moves the smaller
+ * result. */
 struct value *rewrite_reduce_transpose(struct builder *b, struct op *op,
                                        struct pass_context *context)
 {
@@ -447,7 +449,7 @@ struct value *rewrite_reduce_transpose(struct builder *b, struct op *op,
         return y ? build_transpose(b, y, order) : NULL;
 }
 
-/* a factor, or the sign, of all that is summed */
+/* Moves a factor, or the sign, of all that is summed behind the sum. */
 struct value *rewrite_sum_scaled(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -482,11 +484,11 @@ struct value *rewrite_window_of_one(struct builder *b, struct op *op, struct pas
                 if (window[d] != 1 || strides[d] != 1 || pads[d] || pads[n + d])
                         return NULL;
         if (op_int(op, "kind") == REDUCE_sum && element_is_float(op_result(op)->type->element))
-                return NULL;            /* 0 + -0 = 0 */
+                return NULL;            /* The sum is not exact: 0 + -0 = 0. */
         return op_operand(op, 0)->type == op_result(op)->type ? op_operand(op, 0) : NULL;
 }
 
-/* what the window of that kind does not notice */
+/* Is v a splat that changes no result of a window of that kind? */
 static bool is_neutral(const struct value *v, int64_t kind)
 {
         double number;
@@ -517,7 +519,8 @@ struct value *rewrite_pad_into_window(struct builder *b, struct op *op,
                         room = type_extent(v->type, d) + old[d] + old[n + d] - reach;
                 if (old[d] < 0 || old[n + d] < 0 || room < 0 ||
                     !dim_is(op_result(op)->type->dims[d], room / strides[d] + 1))
-                        return NULL;    /* a last window that only begins inside is no longer one */
+                        return NULL;    /* A last window that only begins inside would no longer be
+                                         * one. */
                 pads[d] = old[d] + low[d];
                 pads[n + d] = old[n + d] + high[d];
         }
@@ -537,7 +540,7 @@ struct value *rewrite_iota_of_one(struct builder *b, struct op *op, struct pass_
         return dim_is(t->dims[op_int(op, "axis")], 1) ? build_like(b, op_result(op), 0) : NULL;
 }
 
-/* whole numbers up to here are exact in the type */
+/* Returns the number up to which whole numbers are exact in the type. */
 static double whole_limit(enum element e)
 {
         switch (e) {

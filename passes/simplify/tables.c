@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rule of simplify.def that makes a table of what happens to one byte.
+/* The rule of simplify.def that makes a table of all results of a function of one byte.
  *
  *      %1 = cast(%0: u8) to=f32
  *      %2 = mul(%1, 0.05)
@@ -8,17 +8,18 @@
  *      %5 = cast(round(%4)) to=u8
  *
  * Between two quantizations an activation function has 256 results. They are computed here, by the
- * operations themselves, so that every byte stays what it was. A byte with a sign is an index that
- * counts from the end where it is negative, which is where gather looks. Targets with vectors look
- * up lane by lane: that pays where a function of the library goes; others, wherever several
- * operations do. */
+ * operations themselves, so that every byte stays what it was. A signed byte that is negative
+ * counts from the end of the table, which is where gather looks. Targets with vectors look up lane
+ * by lane, which pays where a function of the library is saved; on other targets it pays where
+ * several operations are. */
 #include "passes/simplify/simplify.h"
 #include "passes/simplify/tables.h"
 
 #include "ir/target/target.h"
 
 enum { BYTES = 256 };
-enum { OF_FUNCTION = 8, OF_DIVISION = 2, SEVERAL = 8 };           /* operations that are as dear */
+/* The costs of such an operation, in simple ones; a table pays from SEVERAL on. */
+enum { OF_FUNCTION = 8, OF_DIVISION = 2, SEVERAL = 8 };
 
 static bool is_byte(const struct value *v)
 {
@@ -35,7 +36,8 @@ static void count_cost(struct mapping *m, const struct op *op)
         m->cost += function ? OF_FUNCTION : division ? OF_DIVISION : 1;
 }
 
-/* adds what makes v of a tensor of bytes; false: it is made of something else, too */
+/* Adds the operations that make v of a tensor of bytes. Returns false if it is made of something
+ * else, too. */
 static bool add_value(struct mapping *m, struct value *v)
 {
         if (value_is_splat(v, NULL) || v == m->source)
@@ -53,7 +55,7 @@ static bool add_value(struct mapping *m, struct value *v)
         for (int i = 0; i < v->op->operand_count; i++)
                 if (!op_operand(v->op, i) || !add_value(m, op_operand(v->op, i)))
                         return false;
-        if (m->count == MAPPING_OPS - 1)          /* the last is the cast's */
+        if (m->count == MAPPING_OPS - 1)          /* The last place is the cast's. */
                 return false;
         m->ops[m->count++] = v->op;
         count_cost(m, v->op);
@@ -72,7 +74,7 @@ bool mapping_find(struct mapping *m, struct op *op)
         return true;
 }
 
-/* what stands for v among all elements */
+/* Returns the value that stands for v when all bytes are computed. */
 static struct value *of_each(struct builder *b, const struct mapping *m, struct value **made,
                              struct value *v, struct value *all)
 {
@@ -98,8 +100,8 @@ static struct value *all_bytes(struct builder *b, const struct mapping *m)
 struct value *mapping_table(struct builder *b, const struct mapping *m,
                             struct pass_context *context)
 {
-        struct pass_context all_of_it = *context;       /* however little that decodes bytes
-                                                         * folds / */
+        struct pass_context all_of_it = *context;       /* It folds, however little folding decodes
+                                                         * otherwise. */
         struct builder folds = *b;
         struct value *made[MAPPING_OPS], *operands[OPERAND_ROW_MAX], *all = all_bytes(b, m),
                                                                      *y = NULL;

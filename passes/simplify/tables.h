@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What becomes of bytes element by element: all of it in a table (tables.c). */
+/* Makes a table of all that becomes of bytes element by element (tables.c). */
 #ifndef PASSES_SIMPLIFY_TABLES_H
 #define PASSES_SIMPLIFY_TABLES_H
 
@@ -7,20 +7,22 @@
 
 enum { MAPPING_OPS = 40 };
 
-/* The operations that make bytes of bytes, in floats between. */
+/* A mapping is the operations that make bytes of bytes, with floats between. */
 struct mapping {
-        struct op *ops[MAPPING_OPS];    /* in order: operands before; the last one is the cast */
+        struct op *ops[MAPPING_OPS];    /* They come in order, operands first; the last one is the
+                                         * cast. */
         int count;
-        struct value *source;           /* the bytes that all of them read, in the end */
-        int cost;                       /* in simple operations */
-        bool function;                  /* one of the library's is among them */
+        struct value *source;           /* The bytes that all of them read in the end. */
+        int cost;                       /* The cost of all operations, in simple ones. */
+        bool function;                  /* One of them is a function of the library. */
 };
 
-/* those that end in op, a cast of floats to bytes, of one tensor of bytes; false: it is made of
- * something else */
+/* Finds the mapping that ends in op, a cast of floats to bytes, and begins with one tensor of
+ * bytes. Returns false if op is made of something else. */
 bool mapping_find(struct mapping *m, struct op *op);
-/* What they make of all bytes (<256 x ..>), as stored: a byte with a sign is at the index that
- * it has without one. Folded by the operations themselves; NULL: out of budget. */
+/* Computes the mapping of all bytes (<256 x ..>), in the order in which they are stored: a signed
+ * byte is at the index that its bits are without a sign. The operations themselves fold it. NULL:
+ * that would take more than the budget. */
 struct value *mapping_table(struct builder *b, const struct mapping *m,
                             struct pass_context *context);
 
