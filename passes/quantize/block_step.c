@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Weights to steps, a block of them.
+/* Brings weights to steps, a block of them at a time.
  *
  * A block of numbers of an output has a scale, and where the type has them a zero point:
  *
@@ -7,9 +7,9 @@
  *                  (of s8: max |w| / 127, so that -128 is not used)
  *      u8, u4      scale = (most - least) / (2^bits - 1), zero = round(-least / scale), 0 counted in
  *
- * and each weight the number that is nearest to it. With the step `search` scales are tried that
- * clip the largest numbers, and of each the one that least squares give for the numbers that follow
- * from it; the one of least squared error is taken. */
+ * and each weight becomes the number that is nearest to it. With the step `search`, scales that
+ * clip the largest numbers are tried, too, and for each of them the scale that least squares give
+ * for the resulting numbers; the one of least squared error is taken. */
 #include "passes/quantize/block_step.h"
 
 #include <float.h>
@@ -44,8 +44,9 @@ static double error_of(const struct block *b, struct step s)
         return error;
 }
 
-/* Of numbers that there are: the scale of least squares, products / squares, and what it takes
- * off the error, products^2 / squares. Sums of every LANES-th number, added up in the end. */
+/* The fit of numbers to their weights: the scale of least squares is products / squares, and it
+ * takes products^2 / squares off the error. Sums of every LANES-th number are added up in the
+ * end. */
 struct fit { double products, squares; };
 
 static struct fit fit_of(const struct block *b, int zero)
@@ -75,7 +76,7 @@ static struct fit fit_of(const struct block *b, int zero)
 
 static bool is_scale(double scale) { return fabs(scale) >= FLT_MIN && fabs(scale) <= FLT_MAX; }
 
-/* the step that holds all numbers, or a part of them */
+/* Returns the step that holds all numbers, or that part of them. */
 static struct step step_of(const struct block *b, double part)
 {
         const double least = (double)b->low * part, most = (double)b->high * part;
@@ -89,8 +90,8 @@ static struct step step_of(const struct block *b, double part)
         return s;
 }
 
-/* Of 4 bits, parts of the largest number that are kept: from 1 on by steps of 1 / PARTS, down to a
- * half. Of 8 bits, where clipping gains nothing, all of it. */
+/* Tries parts of the largest number that are kept: for 4 bits from 1 down to a half by steps of 1 /
+ * PARTS; for 8 bits, where clipping gains nothing, only 1. */
 static struct step search(const struct block *b)
 {
         enum { PARTS = 40, HALF = PARTS / 2 };

@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* The step of a block of weights, and their numbers (block_step.c). */
+/* Finds the step of a block of weights, and their numbers (block_step.c). */
 #ifndef PASSES_QUANTIZE_BLOCK_STEP_H
 #define PASSES_QUANTIZE_BLOCK_STEP_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* number q stands for (q - zero) * scale; scale: may be negative where there are no zero points */
+/* The number q stands for (q - zero) * scale; scale may be negative where there are no zero
+ * points. */
 struct step { float scale; int zero; };
 
-/* `count` weights that share a step */
+/* A block is `count` weights that share a step. */
 struct block {
         int bits;
-        bool zeros;                     /* there are zero points, else all are 2^(bits - 1) */
-        int least, most;                /* the numbers that are used */
+        bool zeros;                     /* The block has a zero point; else it is 2^(bits - 1). */
+        int least, most;                /* The least and the largest number that are used. */
         const float *w;
         int64_t count;
-        float low, high;                /* of these and 0 */
-        float *numbers;                 /* [count] */
+        float low, high;                /* The least and the largest of the weights and 0. */
+        float *numbers;                 /* It has `count` elements. */
 };
 
 void block_open(struct block *b, const float *w, int64_t count);
-struct step block_step(const struct block *b, bool clip); /* clip: that of least squared error */
-void block_round(const struct block *b, struct step s);   /* the numbers, nearest ones */
+struct step block_step(const struct block *b, bool clip); /* Returns the block's step; clip: the one
+                                                           * of least squared error. */
+void block_round(const struct block *b, struct step s);   /* Rounds the weights to the nearest
+                                                           * numbers. */
 
-/* The nearest number of x, which is a weight by the scale: halves to even. */
+/* Returns the number nearest to x, which is a weight divided by the scale: halves go to even. */
 static inline float step_number(const struct block *b, struct step s, float x)
 {
         const float magic = 0x1.8p23f, far = 1024, least = (float)b->least, most = (float)b->most;

@@ -8,17 +8,18 @@
  *                                              %4 = convolve(%0, %3)
  *
  * A row of the outermost dimension (weights of an output, a word of a dictionary) has a step of its
- * own; where rows are short, there is one for all. Each weight is at most half a step from what it
- * was, where a step is (largest - least) / 255 of the row, 0 counted in; 0 stays 0. A table is
- * decoded behind the gather that takes rows of it. Nothing is folded after this, and fuse takes
- * what decodes into the kernel that reads it; a kernel that reads packed weights has them decoded
- * in front of it. A tensor with a weight that is not finite stays as it is. */
+ * own; where rows are short, there is one step for all. Each weight changes by at most half a step,
+ * where a step is (largest - least) / 255 of the row, 0 counted in; 0 stays 0. A table is decoded
+ * behind the gather that takes rows of it. Nothing is folded after this, and fuse takes the
+ * decoding operations into the kernel that reads the weights; for a kernel that reads packed
+ * weights they are decoded in front of it. A tensor with a weight that is not finite stays as it
+ * is. */
 #include "passes/simplify/simplify.h"
 #include "passes/quantize/weights.h"
 
 enum { STEPS = 256, ROW_LEAST = 8 };
 
-/* zeros, steps: <rows>, or scalars */
+/* zeros and steps are <rows>, or scalars. */
 struct encoded { struct value *numbers, *zeros, *steps; };
 
 static bool encode(struct module *m, struct constant *c, struct encoded *out)
@@ -46,7 +47,8 @@ static bool encode(struct module *m, struct constant *c, struct encoded *out)
         return true;
 }
 
-/* what each row has, for each element of the rows that are read: all, or those that gather takes */
+/* Spreads v, which has a number for each row, over the elements of the rows that are read: all
+ * rows, or those that gather takes. */
 static struct value *spread(struct builder *b, struct value *v, const struct op *gather,
                             const struct type *to)
 {
@@ -59,7 +61,7 @@ static struct value *spread(struct builder *b, struct value *v, const struct op 
         return v ? build_broadcast(b, v, to, dims) : NULL;
 }
 
-/* the weights, or the rows of them that gather takes */
+/* Decodes the weights, or the rows of them that gather takes. */
 static struct value *decode(struct builder *b, const struct encoded *e, const struct op *gather,
                             enum element element)
 {
@@ -75,7 +77,8 @@ static struct value *decode(struct builder *b, const struct encoded *e, const st
         return x ? build_cast(b, x, element) : NULL;
 }
 
-/* a contraction's step behind its sums, where a row's weights are those of an output; or NULL */
+/* Moves a contraction's step behind its sums, where a row has the weights of an output; returns
+ * NULL where it has not. */
 static struct value *scaled(struct builder *b, struct op *op, struct pass_context *context)
 {
         return op->code == OP_convolve ? rewrite_convolve_scaled(b, op, context)
@@ -102,7 +105,7 @@ static bool decode_at(struct use *u, const struct encoded *e, struct pass_contex
         return true;
 }
 
-/* Weights of an output become a row, where simplify has laid them along the outputs. */
+/* Makes the weights of an output a row, where simplify has laid them along the outputs. */
 static struct constant *by_outputs(struct function *f, struct constant *c,
                                    const struct pass_context *context)
 {

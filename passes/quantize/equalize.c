@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Scales of channels: which, and what they change.
+/* Chooses scales of channels, and scales the channels.
  *
- * With A the step of x, of n levels, and B[o] those of a reader's weights, whole numbers are off by
- * 1/12 in the mean square, so that sums are off by about
+ * With A the step of x, and B[o] the steps of a reader's weights, whole numbers are off by 1/12 in
+ * the mean square, so that sums are off by about
  *
  *      N(s) = 1/12 sum over readers, outputs o of (  sum over k of (w[o][k] s[k])^2 A^2             ; of x
  *                                                  + B[o]^2 sum over k of mean(x[k]^2) / s[k]^2 )   ; of w
  *      A = max |x[k]| / s[k] * (2, or 1 where x is never negative) / 255;  B[o] = max |w[o][k]| s[k] / 127 (7 of 4 bits)
  *
- * Larger s of a channel give w more of the levels, smaller ones x. Of the candidates and no
- * scale at all the one of least N is taken, and none where it gains less than a twentieth. */
+ * A larger s of a channel gives w more of the levels, a smaller one gives x more. Of the candidates
+ * the one of least N is taken, but no scale at all where that gains less than a twentieth. */
 #include "passes/quantize/equalize.h"
 
 #include <float.h>
@@ -23,7 +23,7 @@ enum { ALPHA_COUNT = sizeof ALPHAS / sizeof *ALPHAS };
 
 /* ---- what is multiplied together ---- */
 
-/* the dimension of what a layer multiplies that its channels are */
+/* Returns the dimension that holds the channels of what a layer multiplies. */
 static int channels_of(const struct op *op)
 {
         return op->code == OP_convolve ? 1 : (int)*op_ints(op, "contract_a", NULL);
@@ -34,7 +34,8 @@ static bool is_candidate(const struct layer *l)
         return !l->obstacle && !l->both && moments_possible(l->op);
 }
 
-/* the channel of feature k of group g, which is channel k / (features of each) of the group */
+/* Returns the channel of feature k of group g, which is channel k / (features of each) of the
+ * group. */
 static int64_t channel_of(const struct channels *c, const struct op *op, const struct moments *m,
                           int64_t g, int64_t k)
 {
@@ -44,7 +45,7 @@ static int64_t channel_of(const struct channels *c, const struct op *op, const s
         return fine / c->each % c->count;
 }
 
-/* all that multiply what layer `first` does, by the same dimension */
+/* Finds all layers that multiply what layer `first` does, by the same dimension. */
 static struct channels gather(struct quantizing *q, int first)
 {
         struct layer *l = &q->layers[first];
@@ -74,7 +75,7 @@ static bool is_first_reader(const struct quantizing *q, int layer)
 
 /* ---- which scales ---- */
 
-/* a layer's weights, output by output, and moments of its rows */
+/* A reader: a layer's weights, output by output, and the moments of its rows. */
 struct reader { const struct op *op; const struct moments *m; const float *w; int64_t outputs; };
 
 static struct reader reader_of(struct arena *arena, const struct op *op, const struct moments *m)
@@ -91,12 +92,13 @@ static struct reader reader_of(struct arena *arena, const struct op *op, const s
 struct search {
         const struct channels *c;
         const struct reader *readers;
-        double *a, *w;                  /* [count]: the largest of a channel */
-        bool negative;                  /* x is, somewhere */
-        double levels;                  /* of weights, on a side */
+        double *a, *w;                  /* [count]: the largest |x| and the largest |w| of each
+                                         * channel. */
+        bool negative;                  /* Some element of x is negative. */
+        double levels;                  /* The number of levels of weights on either side of 0. */
 };
 
-/* Channels of zeros count as the others do, in the geometric mean. */
+/* Gives channels of zeros the geometric mean of the others. */
 static void fill_empty(double *largest, int64_t count)
 {
         double logarithms = 0, filled = 0;
@@ -129,7 +131,7 @@ static void find_largest(struct search *s)
         fill_empty(s->w, s->c->count);
 }
 
-/* N(s) */
+/* Returns N(s). */
 static double noise_of(const struct search *s, const float *scales)
 {
         double largest = 0, sum = 0;
@@ -157,7 +159,7 @@ static double noise_of(const struct search *s, const float *scales)
         return sum / 12;
 }
 
-/* the scales of least noise; false: none is worth it */
+/* Finds the scales of least noise. Returns false if none gains enough. */
 static bool choose(struct arena *arena, struct search *s, float *best)
 {
         const int64_t count = s->c->count;
@@ -230,7 +232,7 @@ static bool scale_constant(struct quantizing *q, const struct channels *c,
         return v;
 }
 
-/* x / s for the readers alone, behind it */
+/* Builds x / s behind x, for the readers alone. */
 static bool scale_apart(struct quantizing *q, const struct channels *c, const float *scales)
 {
         struct op *maker = c->x->op;
@@ -269,7 +271,7 @@ static bool apply(struct quantizing *q, const struct channels *c, const struct r
 
 /* ---- all ---- */
 
-/* 1: scaled, 0: not worth it, -1: error */
+/* Scales the channels of x. Returns 1 if it did, 0 if that gains too little, -1 after an error. */
 static int equalize(struct quantizing *q, const struct channels *c, const struct moments *const *of)
 {
         struct arena *arena = arena_new();
@@ -289,7 +291,7 @@ static int equalize(struct quantizing *q, const struct channels *c, const struct
         return result;
 }
 
-/* moments of all layers, without products: they are in memory together */
+/* Begins the moments of all layers, without products, so that they are in memory together. */
 static struct moments_run *begin(struct quantizing *q, const struct moments **of)
 {
         struct op **ops = arena_array(q->arena, (size_t)q->layer_count + 1, sizeof(struct op *));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Steps `equalize` and `smooth`: channels of what layers multiply are scaled so that they fill the
- * same steps. Layers that read x multiply x / s by w * s, s of each channel: the same in real
- * numbers. What makes x takes 1 / s in,
+ * same steps. Layers that read x multiply x / s by w * s, with an s for each channel, which is the
+ * same in real numbers. The operation that makes x takes in 1 / s:
  *
  *      equalize    a layer, through what is positively homogeneous (Nagel et al., Data-Free
  *                  Quantization Through Weight Equalization and Bias Correction, 2019)
@@ -9,37 +9,41 @@
  *                  al., SmoothQuant, 2022); or a product of its own behind a norm that has none, or
  *                  that others read, too
  *
- * s is a^alpha / w^(1 - alpha), of the largest |x| and |w| of a channel; alpha, of 0, 1/4 .. 1, and
- * whether at all, is what predicted noise says (equalize.c). */
+ * s is a^alpha / w^(1 - alpha), with a and w the largest |x| and |w| of a channel; predicted noise
+ * decides about alpha, one of 0, 1/4 .. 1, and about scaling at all (equalize.c). */
 #ifndef PASSES_QUANTIZE_EQUALIZE_H
 #define PASSES_QUANTIZE_EQUALIZE_H
 
 #include "passes/quantize/quantize.h"
 
-/* a constant of each channel, along a dimension of an operation's result */
+/* A constant with a number for each channel, along a dimension of an operation's result. */
 struct channel_constant { struct op *op; int operand, along; };
 
-/* A value that layers multiply, and what can take in a scale of each of its channels. */
+/* A value that layers multiply, with the operations that can take in a scale of each of its
+ * channels. */
 struct channels {
         struct value *x;
-        struct layer **readers;         /* that multiply it, by the same channels */
+        struct layer **readers;         /* The layers that multiply it, by the same channels. */
         int reader_count;
-        int64_t count, inner;           /* element i is of channel i / inner % count */
-        int64_t each;                   /* so many channels of a reader, one after the other, are
-                                         * one here */
-        struct op *layer;               /* that makes them, its outputs; or NULL: */
-        struct channel_constant factor; /* of the multiplication that does */
-        struct channel_constant *added; /* on the way from there */
+        int64_t count, inner;           /* Element i belongs to channel i / inner % count. */
+        int64_t each;                   /* This many consecutive channels of a reader are one
+                                         * channel here. */
+        struct op *layer;               /* The layer whose outputs are the channels; or NULL: */
+        struct channel_constant factor; /* then the constant of the multiplication that scales
+                                         * them. */
+        struct channel_constant *added; /* The constants that are added on the way from there to
+                                         * x. */
         int added_count;
-        bool apart;                     /* what makes x stays: it is multiplied behind that */
+        bool apart;                     /* What makes x stays as it is, and a multiplication follows
+                                         * it. */
 };
 
-/* Of x, readers, and count and inner as readers have them: the rest (equalize_path.c). False:
- * nothing can take scales in. */
+/* Finds the rest of *c, which has x, readers, count and inner of the readers (equalize_path.c).
+ * Returns false if no operation can take scales in. */
 bool channels_find_maker(struct quantizing *q, struct channels *c);
 
-/* Scales what is worth it, by moments of what its layers multiply; the function changes. How many
- * values; -1 after an error. */
+/* Scales the channels for which that is worth it, by moments of what their layers multiply; the
+ * function changes. Returns how many values were scaled; -1 after an error. */
 int quantize_equalize(struct quantizing *q);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What can take in a scale of each channel of x: the way from x back to what makes it, through what
- * commutes with positive scales.
+/* Finds what can take in a scale of each channel of x: the way from x back to the operation that
+ * makes it, through operations that commute with positive scales.
  *
  *      layer -> add bias -> max(., 0) -> [pool, pad by 0, reshape, transpose, mul by a number] -> x
  *      norm  -> mul c    -> add bias  -> [..]                                                 -> x
  *
- * Nothing else reads what is on the way. Where there is no such way and x is a norm's, it is scaled
- * behind that, for these readers alone. A bound that is not 0 (Clip, Relu6) ends the search: it is
- * the same for all channels.
+ * No other operation reads the values on the way. Where there is no such way and a norm makes x, x
+ * is scaled behind the norm, for these readers alone. A bound other than 0 (Clip, Relu6) ends the
+ * search, because it is the same for all channels.
  *
  * Channels are followed as positions: element i is of channel i / inner % count, which a reshape
  * leaves as it is. Where a dimension holds several of them, these become one. */
@@ -18,7 +18,7 @@
 struct path {
         struct quantizing *q;
         struct channels *c;
-        int64_t inner;                  /* at this place */
+        int64_t inner;                  /* The `inner` of the value that the walk has reached. */
 };
 
 static int64_t stride_of(const struct type *t, int d)
@@ -29,8 +29,8 @@ static int64_t stride_of(const struct type *t, int d)
         return stride;
 }
 
-/* The dimension that channels are: several of them become one where it holds more elements of each.
- * -1: none. */
+/* Returns the dimension that holds the channels; several channels become one where it holds more
+ * elements of each. -1: there is none. */
 static int find_dimension(struct path *p, const struct type *t)
 {
         struct channels *c = p->c;
@@ -39,7 +39,7 @@ static int find_dimension(struct path *p, const struct type *t)
                 if (stride * type_extent(t, d) != p->inner * c->count || stride % p->inner)
                         continue;
                 if (more > 1 && c->added_count)
-                        return -1;      /* by finer channels */
+                        return -1;      /* The constants added so far are of finer channels. */
                 c->each *= more;
                 c->count = type_extent(t, d);
                 p->inner = stride;
@@ -84,7 +84,7 @@ static struct value *through_pad(struct path *p, const struct op *op)
         return through(p, d, x);
 }
 
-/* sums of rows and the like: dimensions that stay keep their order */
+/* Goes through a reduction (sums of rows and the like): dimensions that stay keep their order. */
 static struct value *through_reduce(struct path *p, const struct op *op)
 {
         struct value *x = op_operand(op, 0);
@@ -112,7 +112,7 @@ static struct value *through_transpose(struct path *p, const struct op *op)
                                op_operand(op, 0));
 }
 
-/* a bound of 0 */
+/* Goes through a bound of 0. */
 static struct value *through_bound(const struct op *op)
 {
         double number;
@@ -122,7 +122,7 @@ static struct value *through_bound(const struct op *op)
         return NULL;
 }
 
-/* v + constant of each channel, which is scaled as well */
+/* Goes through v + a constant of each channel, which is scaled as well. */
 static struct value *through_add(struct path *p, struct op *op)
 {
         struct builder b = builder_before(op, p->q->context->diag);
@@ -136,7 +136,8 @@ static struct value *through_add(struct path *p, struct op *op)
         return NULL;
 }
 
-/* by a number; else, by a constant of each channel, it is the end */
+/* Goes through a product by a number; at a product by a constant of each channel the way ends, and
+ * *found is set. */
 static struct value *through_mul(struct path *p, struct op *op, bool *found)
 {
         struct builder b = builder_before(op, p->q->context->diag);
@@ -182,7 +183,8 @@ static struct value *step_back(struct path *p, struct op *op, bool *found)
         }
 }
 
-/* from x back to its maker; *others: more than the readers see what is on the way */
+/* Walks from x back to its maker; *others: operations other than the readers see values on the
+ * way. */
 static bool walk(struct path *p, bool *others)
 {
         struct channels *c = p->c;
@@ -199,7 +201,7 @@ static bool walk(struct path *p, bool *others)
         return found;
 }
 
-/* what a norm made, perhaps scaled and shifted: kernels store it as floats anyway, or could */
+/* Is v made by a norm, perhaps scaled and shifted? Kernels store it as floats anyway, or could. */
 static bool is_behind_norm(const struct value *v)
 {
         while (v && v->kind == VALUE_RESULT && quantize_carrying(v->op) == CARRY_MAP) {

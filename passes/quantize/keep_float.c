@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --keep-float: the values that it names, by the name in a file of ranges, or by a node of the
- * model that they came from. */
+/* --keep-float: finds the values that it names, by their names in a file of ranges, or by a node of
+ * the model that they came from. */
 #include "base/suggest.h"
 #include "passes/quantize/quantize.h"
 

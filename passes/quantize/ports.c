@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* SCALE[,ZERO], to the end of the text */
+/* Reads SCALE[,ZERO], up to the end of the text. */
 static bool read_affine(const char *text, enum element to, struct affine *a)
 {
         char *end;
@@ -41,8 +41,8 @@ bool port_choice_parse(struct arena *arena, const char *text, struct port_choice
         return !*rest || read_affine(rest + 1, choice->to, &choice->affine);
 }
 
-/* Where the rest does not fit behind a *, this one reaches a character further: earlier ones
- * need not. */
+/* Where the rest does not fit behind a *, the last * reaches a character further; earlier ones need
+ * not. */
 static bool fits(const char *pattern, const char *name)
 {
         const char *star = NULL, *from = NULL;

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* precision: contractions read bf16 where they are faster so, as --precision=bf16 allows; the same
- * of f16 and tf32.
+/* precision: contractions read bf16 where that is faster, and --precision=bf16 allows it; f16 and
+ * tf32 likewise.
  *
  *   %1 = max(%0, 0.0)                            %1 = cast(max(%0, 0.0)) to=bf16
  *   %2 = convolve(%1, @w)               ->       %2 = convolve(%1, @w rounded) accumulator=f32
  *   %3 = add(%1, ...)                            %3 = add(cast(%1) to=f32, ...)
  *
  * Both operands are rounded to the nearest bf16 (8 bits; f16 and tf32: 11), halves to even;
- * products are exact, and added up in f32. So what is computed stands in the IR. Which
- * contractions, precision_choose.c says. On targets with vectors but no multiply for them it is
- * weights alone that are rounded, where reading them is what takes the time: dot(%1, cast(@w
- * rounded) to=f32).
+ * products are exact, and added up in f32. So the IR says what is computed. precision_choose.c
+ * chooses the contractions. On targets with vectors but no multiply for such elements weights alone
+ * are rounded, where reading them takes most of the time: dot(%1, cast(@w rounded) to=f32).
  *
- * A value that a contraction reads is rounded where it is made, through moves, and for all its
- * readers: it is stored once, in half the memory. But for contractions that stay in f32 and for the
- * function's results. */
+ * A value that a contraction reads is rounded where it is made, also in front of moves, and for all
+ * its readers, so that it is stored once, in half the memory. Contractions that stay in f32, and
+ * the function's results, read it as it was. */
 #include <string.h>
 
 #include "passes/quantize/precision.h"
@@ -26,7 +25,7 @@ struct rounding {
         struct module *m;
         struct pass_context *context;
         struct arena *arena;
-        struct value **rounded;         /* whose scratch is their rounded value */
+        struct value **rounded;         /* The values whose scratch is their rounded value. */
         int count;
         bool failed;
 };
@@ -42,8 +41,7 @@ static struct builder behind(struct rounding *r, const struct value *v)
         return b;
 }
 
-/* rounds no differently behind it than before it: elements in other places, and the largest of
- * some */
+/* Does op commute with rounding, because it only moves elements or takes the largest of some? */
 static bool is_move(const struct op *op)
 {
         switch (op->code) {
@@ -77,16 +75,17 @@ static struct value *rounded_move(struct rounding *r, struct value *v, int depth
         return value_build(&b, op->code, operands, op->operand_count, op->attrs, type);
 }
 
-/* who reads v as it is: a cast of ours, contractions in f32, what takes it out of the region */
+/* Does the reader take v as it is? It does if it is a cast of ours, a contraction in f32, or takes
+ * v out of the region. */
 static bool keeps_f32(const struct op *user)
 {
         return user->code == OP_yield || op_info[user->code].traits & TRAIT_CONTRACTION ||
                user->region_count;
 }
 
-/* It is made by a kernel of rows (a norm), which reads more than it writes: others may read it as
- * it was, rounded no time. Rounding what goes on beside all layers, as residual sums do, is most of
- * what networks of norms lose. */
+/* Is v made by a kernel of rows (a norm), which reads more than it writes? Others may read v as it
+ * was, so that it is not rounded for them. Rounding what goes on beside all layers, as residual
+ * sums do, is most of what networks of norms lose. */
 static bool is_of_rows(const struct value *v, int depth)
 {
         if (v->kind != VALUE_RESULT || depth == SEQUENCE_MAX)
@@ -116,7 +115,7 @@ static void replace_readers(struct rounding *r, struct value *v, struct value *r
         }
 }
 
-/* the model's own numbers of that type */
+/* Were these numbers of that type in the model? */
 static bool was_rounded(const struct value *v, enum element e)
 {
         return op_is(v, OP_cast) && op_operand(v->op, 0)->type->element == e;
@@ -148,7 +147,7 @@ static struct value *round_value(struct rounding *r, struct value *v, int depth)
 
 /* ---- the pass ---- */
 
-/* weights are read in half the memory, and brought back to f32: layout stores them so */
+/* Makes op read its weights in half the memory, and convert them to f32; layout stores them so. */
 static bool store_narrow(struct rounding *r, struct op *op)
 {
         struct value *w = round_value(r, op_operand(op, 1), 0);

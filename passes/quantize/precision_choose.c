@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Which contractions read bf16, f16 or tf32: those that the target has a multiply for, in hardware
- * tiles or in registers, where that is predicted to be faster. (Without any: those by so many
- * weights and so few rows that reading half the bytes is.) What each way costs, cost/narrow_cost.c
- * says.
+/* The contractions that read bf16, f16 or tf32 are those for which the target has a multiply, in
+ * hardware tiles or in registers, where that is predicted to be faster. (Without any multiply they
+ * are those by so many weights and so few rows that reading half the bytes is faster.)
+ * cost/narrow_cost.c says what each way costs.
  *
- * Where one of them reads bf16 in tiles, all convolutions have blocks of 32 channels, and those
- * of few outputs that stay in f32 compute more of nothing. So in the end all reads f32 unless
- * the whole is faster. Faster: by what --limit bf16_percent (f16_percent) says, for numbers are
- * rounded. Weights that f16 has no finite number for stay in f32, and what they multiply. */
+ * Where one of them reads bf16 in tiles, all convolutions have blocks of 32 channels, and
+ * convolutions of few outputs that stay in f32 compute more lanes of padding. So all of them read
+ * f32 in the end unless the model as a whole is faster: by as much as --limit bf16_percent
+ * (f16_percent) says, because numbers are rounded. Weights that f16 has no finite number for stay
+ * in f32, and so does what they multiply. */
 #include "cost/narrow_cost.h"
 #include "cost/room.h"
 #include "ir/loop/capability.h"
@@ -26,7 +27,7 @@ static bool is_f32(const struct value *v)
         return v->type->kind == TYPE_TENSOR && v->type->element == E_F32;
 }
 
-/* constants in fewer bits, which stay so; as e, they are what is wanted */
+/* Is v a constant in fewer bits, which stays so? As e, it is what is wanted. */
 static bool is_stored(const struct value *v)
 {
         return op_is(v, OP_cast) && value_is_constant(op_operand(v->op, 0));
@@ -37,7 +38,8 @@ static bool is_stored_as(const struct value *v, enum element e)
         return is_stored(v) && op_operand(v->op, 0)->type->element == e;
 }
 
-/* a contraction of known extents; its weights may be a product's second operand that is computed */
+/* Is op a contraction of known extents? Its weights may be a product's second operand that is
+ * computed. */
 static bool is_candidate(const struct op *op, enum element e)
 {
         if ((op->code != OP_convolve && op->code != OP_dot) || value_is_constant(op_operand(op, 0)))
@@ -51,8 +53,8 @@ static bool is_candidate(const struct op *op, enum element e)
                type_elements(w->type) && (!value_is_constant(w) || weights_fit(w->constant, e));
 }
 
-/* Tiles can multiply it: any product (zeros fill up the last row of its terms), whole rows of
- * channels, or those of the few channels of a row of the window. */
+/* Can hardware tiles multiply it: any product (zeros fill up the last row of its terms), whole rows
+ * of channels, or the few channels of a row of the window? */
 static bool fits_tiles(const struct op *op, const struct multiply *m)
 {
         const int row = multiply_row(m);
@@ -63,7 +65,7 @@ static bool fits_tiles(const struct op *op, const struct multiply *m)
             !(layout_is_direct(op) || layout_has_phases(op)))
                 return false;
         int64_t groups = op_int(op, "groups"), channels = type_extent(w, 1);
-        if (multiply_takes_rows(m) && groups == 1)      /* zeros behind the channels */
+        if (multiply_takes_rows(m) && groups == 1)      /* There are zeros behind the channels. */
                 return true;
         if (narrow_few(w, m))
                 return groups == 1 && layout_is_direct(op) &&
@@ -72,7 +74,7 @@ static bool fits_tiles(const struct op *op, const struct multiply *m)
         return groups == 1 || (channels % row == 0 && type_extent(w, 0) / groups % row == 0);
 }
 
-/* its weights come from memory, all of them for each run, and the target has vectors of e */
+/* Do all its weights come from memory in each run, and has the target vectors of e? */
 static bool is_streamed(const struct op *op, const struct target *target, enum element e)
 {
         const struct loop_type narrow = LOOP_VECTOR(e, target_lanes(target, E_F32));
@@ -92,7 +94,7 @@ static bool fits_words(const struct op *op, const struct target *target)
                (groups == 1 || (channels % block == 0 && type_extent(w, 0) / groups % block == 0));
 }
 
-/* Those of op's tiles that are no slower than words and faster than sums in f32. */
+/* Finds the Winograd tiles of op that are no slower than words and faster than sums in f32. */
 static void find_tiled(struct op *op, const struct target *target, double words, double plain,
                        struct winograd_choice **choices, int *count, struct arena *arena)
 {
@@ -107,8 +109,8 @@ static void find_tiled(struct op *op, const struct target *target, double words,
         }
 }
 
-/* Beside words stands what f32 takes: by Winograd's algorithm for those that constants have room
- * for, which are half as large by then. */
+/* Compares words with f32, which may use Winograd's algorithm where constants have room for its
+ * weights; these are half as large by then. */
 static int choose_words(struct function *f, const struct pass_context *context,
                         const struct multiply *m, double share)
 {
@@ -155,7 +157,7 @@ static int choose_narrow(struct function *f, const struct target *target, enum e
         return chosen;
 }
 
-/* rows of a product's first operand, in each of a batch */
+/* Returns the number of rows of a product's first operand, in each of its batch. */
 static int64_t row_count(const struct op *op)
 {
         static const char *const names[] = { "batch_a", "contract_a" };
@@ -170,19 +172,19 @@ static int64_t row_count(const struct op *op)
         return rows;
 }
 
-/* few rows, fewer than a unit has, by what is there when it runs: a cache, whose rounding takes
- * as long as reading it */
+/* Are there few rows, fewer than a unit has, and is w computed at run time (a cache), whose
+ * rounding takes as long as reading it? */
 static bool is_by_cache(const struct op *op, const struct multiply *m)
 {
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
-        enum { FEW = 4 };               /* of columns, for each row */
+        enum { FEW = 4 };               /* The number of w's columns for each row of x. */
         return op->code == OP_dot && !value_is_constant(w) && !is_stored(w) &&
                row_count(op) < m->positions &&
                FEW * type_elements(x->type) < type_elements(w->type);
 }
 
-/* Units of a warp multiply several times as fast as its lanes, in rows of any length: all that
- * they can. */
+/* Chooses all contractions that the units of a warp can multiply: they are several times as fast as
+ * its lanes, in rows of any length. */
 static int choose_units(struct function *f, const struct multiply *m, enum element e)
 {
         int chosen = 0;
@@ -203,7 +205,7 @@ int precision_choose(struct function *f, const struct pass_context *context)
         double without = 0, with = 0, share = (double)percent / 100;
         const struct multiply *words = multiply_for(target, e, e, false);
         const struct multiply *tile = multiply_for(target, e, e, true);
-        if (!tile && e == E_TF32)       /* no fewer bytes to read */
+        if (!tile && e == E_TF32)       /* There are no fewer bytes to read. */
                 return 0;
         if (!tile)
                 return words ? choose_words(f, context, words, share)

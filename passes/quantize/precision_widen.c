@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* What a model computes in f16 or bf16 is computed in f32, where there are vectors.
+/* Where the target has vectors, operations in f16 or bf16 compute in f32.
  *
  *   %1 = convolve(%0, @w) : f16                  %1 = convolve(cast(%0) to=f32, cast(@w) to=f32) : f32
  *   %2 = max(%1, 0.0) : f16             ->       %2 = max(%1, 0.0) : f32
  *   yield(%2)                                    yield(cast(%2) to=f16)
  *
- * Its meaning is f32, rounded after each operation; roundings between two of them go, as nothing is
- * multiplied faster by them than f32 is (and what is, `precision` rounds to anew). Weights stay in
- * 16 bits, and are widened where they are read. */
+ * Such an operation means f32, rounded once behind it; roundings between two operations are left
+ * out, as nothing is multiplied faster for them than f32 is (where something is, `precision` rounds
+ * again). Weights stay in 16 bits, and are widened where they are read. */
 #include "passes/quantize/precision.h"
 
 struct widening {
         struct module *m;
         struct pass_context *context;
         struct arena *arena;
-        struct value **widened;         /* whose scratch is the same in f32 */
+        struct value **widened;         /* The values whose scratch is the same value in f32. */
         int count;
 };
 
@@ -24,7 +24,7 @@ static bool is_narrow(const struct value *v)
                (v->type->element == E_F16 || v->type->element == E_BF16);
 }
 
-/* what it was before it was rounded; NULL: it was not */
+/* Returns the value that v was before it was rounded; NULL: it was not rounded. */
 static struct value *before_rounding(const struct value *v)
 {
         return is_narrow(v) && op_is(v, OP_cast) && op_operand(v->op, 0)->type->element == E_F32
@@ -40,7 +40,7 @@ static bool is_computed(const struct op *op)
                (op_info[op->code].traits & TRAIT_ELEMENTWISE && !bits);
 }
 
-/* moves what was rounded, or a constant that others spread */
+/* Does op move what was rounded, or a constant that others spread? */
 static bool is_moved(const struct op *op)
 {
         switch (op->code) {

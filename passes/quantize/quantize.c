@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* quantize: layers multiply bytes, by what calibration has seen (static quantization after
+/* quantize: layers multiply bytes, with steps from calibration (static quantization after
  * training).
  *
  *   %1 = convolve(%0, @w)               %1 = (u8(round(%0 / sx)) - zx) * sx      ; as Q and DQ nodes write it
@@ -7,12 +7,12 @@
  *   %3 = max(%2, 0.0)                   %3 = add(%2, whole(@bias) * sx * sw)
  *                                       %4 = (u8(round(%3 / sy)) - zy) * sy
  *
- * It writes what the importer makes of QuantizeLinear and DequantizeLinear
- * (ir/tensor/affine_numbers.h), so that the rules of simplify do with it what they do with models
- * that come so: sums of whole numbers, one rounding behind them, moves of bytes, tables. What is
+ * It builds the operations that the importer builds for QuantizeLinear and DequantizeLinear
+ * (ir/tensor/affine_numbers.h), so that the rules of simplify treat them like those of quantized
+ * models: sums of whole numbers, one rounding behind them, moves of bytes, tables. A model that is
  * quantized already has no layers of floats, and stays as it is.
  *
- *   prepare     layers that can be, with --keep-float; their numbers from the calibration
+ *   prepare     which layers can be quantized, with --keep-float; their ranges from the calibration
  *   bytes       which values are kept in bytes             (quantize_bytes.c)
  *   scales      in which steps, and the bytes themselves   (quantize_scales.c)
  *   layers      weights, biases                            (quantize_layers.c)
@@ -97,7 +97,7 @@ static void add_site(struct quantizing *q, struct value *v)
         v->scratch = s;
 }
 
-/* in the order of calibrated_values */
+/* Finds the sites, in the order of calibrated_values. */
 static void find_sites(struct quantizing *q)
 {
         const struct region *body = &q->f->body;
@@ -131,7 +131,7 @@ static void find_ranges(struct quantizing *q, const struct calibrated *known, in
                 struct site *s = site_of(known[i].value);
                 int from = i;
                 const struct range *r = calibration_find(q->calibration, known[i].name);
-                while (!r && known[from].same >= 0) {     /* the same numbers elsewhere */
+                while (!r && known[from].same >= 0) {     /* Another value has the same numbers. */
                         from = known[from].same;
                         r = calibration_find(q->calibration, known[from].name);
                 }
@@ -144,7 +144,7 @@ static void find_ranges(struct quantizing *q, const struct calibrated *known, in
         }
 }
 
-/* the file's, if it is of this model; else what the samples show */
+/* Finds the calibration: the file's, if it is of this model; else what the samples show. */
 static bool find_calibration(struct quantizing *q)
 {
         const struct sampler *sampler = q->context->sampler;
@@ -166,7 +166,7 @@ static bool find_calibration(struct quantizing *q)
 
 /* ---- layers ---- */
 
-/* to quantizing it; NULL: none */
+/* Returns why a layer cannot be quantized; NULL: it can. */
 static const char *obstacle_of(const struct layer *l, const struct scheme *g)
 {
         const char *why = quantize_obstacle(l, g);
@@ -224,7 +224,7 @@ static void keep_ends(struct quantizing *q)
 
 static const char kept[] = "--keep-float says so";
 
-/* Of an input: all layers that read it. */
+/* Keeps a site in floats; where it is an input, all layers that read it, too. */
 static void keep_site(struct site *s)
 {
         s->keep = true;
@@ -281,7 +281,8 @@ static bool is_learning(const struct quantizing *q, const struct layer *l)
                moments_possible(l->op);
 }
 
-/* Of the function as it is: before bytes are put in. NULL: of none, or after an error. */
+/* Begins the moments of layers that learn, on the function as it is before bytes are put in.
+ * Returns NULL if there are no such layers, or after an error. */
 static struct moments_run *begin_moments(struct quantizing *q)
 {
         struct op **ops = arena_array(q->arena, (size_t)q->layer_count + 1, sizeof(struct op *));
@@ -307,7 +308,7 @@ static bool quantize_layers(struct quantizing *q, struct moments_run *r)
         return true;
 }
 
-/* Values and layers of the function as it is. */
+/* Finds the values and layers of the function as it is. */
 static bool prepare(struct quantizing *q)
 {
         int count;
@@ -325,7 +326,7 @@ static bool prepare(struct quantizing *q)
         return true;
 }
 
-/* Where channels were scaled, the samples say anew what values hold. */
+/* Scales channels; where it did, the samples are run again for the ranges of the changed values. */
 static bool equalize(struct quantizing *q)
 {
         const struct sampler *sampler = q->context->sampler;
@@ -349,7 +350,8 @@ static void choose_port(struct quantizing *q, const char *name, const struct val
         if (!s || !s->range || s->unfit)
                 return;
         const struct scheme scheme = { .to = c->to };
-        bool same = s->bytes && c->to == q->policy->scheme.to;     /* that it has anyway */
+        /* The port has these steps anyway. */
+        bool same = s->bytes && c->to == q->policy->scheme.to;
         port_affine_add(
                 q->m->arena, q->policy->ports,
                 (struct port_affine){

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The pass quantize: which values are kept in bytes (quantize_bytes.c), with which steps
- * (quantize_steps.c), what layers are made of (quantize_layers.c). */
+/* The pass quantize decides which values are kept in bytes (quantize_bytes.c), with which steps
+ * (quantize_scales.c), and what layers are made of (quantize_layers.c). */
 #ifndef PASSES_QUANTIZE_QUANTIZE_H
 #define PASSES_QUANTIZE_QUANTIZE_H
 
@@ -19,42 +19,42 @@ enum quantize_step {
 };
 
 struct quantize_policy {
-        bool layers;                    /* it is for pass_quantize; else for pass_quantize_products
-                                         * / */
-        const struct calibration *calibration;  /* of layers; NULL: what the context's sampler sees
-                                                 * / */
-        bool dynamic;                   /* products by constant weights multiply bytes */
-        const struct weights_type *weights;     /* NULL: s8; those of layers have no zero points,
-                                                 * nor blocks */
-        int64_t block;                  /* numbers of an output that share a step; 0: all */
-        bool one_step;                  /* all weights of a layer share one */
+        bool layers;                    /* The policy is for pass_quantize; else for
+                                         * pass_quantize_products. */
+        const struct calibration *calibration;  /* The calibration for layers; NULL: the one that
+                                                 * the context's sampler makes. */
+        bool dynamic;                   /* Products by constant weights multiply bytes. */
+        const struct weights_type *weights;     /* The type of weights; NULL: s8. Weights of layers
+                                                 * have no zero points, nor blocks. */
+        int64_t block;                  /* How many numbers of an output share a step; 0: all. */
+        bool one_step;                  /* All weights of a layer share one step. */
         enum observer observer;
-        struct scheme scheme;               /* of activations */
+        struct scheme scheme;               /* The scheme of activations. */
         bool steps[STEP_COUNT];
-        bool first, last;               /* the first layer, the last one stays in floats */
-        const char *const *keep_float;  /* nodes or values */
+        bool first, last;               /* The first layer, or the last one, stays in floats. */
+        const char *const *keep_float;  /* The names of nodes or values. */
         int keep_float_count;
-        struct quantized_ports *ports;  /* --quantize-port; or NULL */
-        /* told of each layer that stays in floats; may be NULL */
+        struct quantized_ports *ports;  /* --quantize-port, or NULL. */
+        /* It is called for each layer that stays in floats; it may be NULL. */
         void (*kept)(void *runner, const struct op *op, const char *why);
         void *runner;
 };
 
-/* the largest number that a layer's weight can be */
+/* Returns the largest number that a layer's weight can be. */
 static inline int quantize_largest_weight(const struct quantize_policy *p)
 {
         return (1 << (p->weights ? p->weights->bits - 1 : 7)) - 1;
 }
-/* the default steps, and those of a comma list: names, or names with + or - in front. False: *name
- * points at what is none. */
+/* These set the default steps, and those of a comma-separated list: names, or names with + or - in
+ * front. quantize_steps_parse returns false if a name is unknown; *name points at it. */
 void quantize_steps_preset(bool steps[STEP_COUNT]);
 bool quantize_steps_parse(const char *list, bool steps[STEP_COUNT], const char **name);
-/* one that the list asks for and that learns from samples; NULL: none does */
+/* Returns a step that the list asks for and that learns from samples; NULL: none does. */
 const char *quantize_steps_learning(const char *list);
-void quantize_steps_help(void);         /* on standard output */
+void quantize_steps_help(void);         /* Prints the steps on standard output. */
 
-/* For each of `count` known values whether --keep-float names it (keep_float.c). NULL after an
- * error: a name is of none. */
+/* Returns, for each of `count` known values, whether --keep-float names it (keep_float.c). NULL
+ * after an error: a name fits no value. */
 const bool *keep_float_find(struct arena *arena, const struct quantize_policy *policy,
                             const struct calibrated *known, int count, struct diag *diag);
 
@@ -62,40 +62,46 @@ const bool *keep_float_find(struct arena *arena, const struct quantize_policy *p
 
 struct site;
 struct layer {
-        struct op *op;                  /* convolve or dot of floats */
-        const char *obstacle;           /* to quantizing it, part of a sentence; NULL: it is
-                                         * quantized */
-        struct site *x;                 /* operand 0 */
-        bool both;                      /* a product of two activations */
+        struct op *op;                  /* A convolve or dot of floats. */
+        const char *obstacle;           /* Why it is not quantized, part of a sentence; NULL: it is
+                                         * quantized. */
+        struct site *x;                 /* The site of operand 0. */
+        bool both;                      /* It is a product of two activations. */
 };
 
-/* A value of floats whose shape is known. */
+/* A site is a value of floats whose shape is known. */
 struct site {
         struct value *value;
-        struct layer *layer;            /* whose result it is; or NULL */
-        const char *name;               /* of the calibration; NULL: it depends on no input */
-        const struct range *range;      /* or NULL */
-        struct site *root;              /* what is stored in the end of what is computed of it,
-                                         * element by element; itself: it is stored */
-        struct site *sum;               /* of the one contraction whose sums reach it unstored; or
-                                         * NULL */
-        struct site *same;              /* has the same step: towards the one that stands for all;
-                                         * NULL: it does */
-        int members;                    /* that it stands for, but itself */
-        struct extent extent;           /* of all that have its step; at the one that stands for
-                                         * them */
-        struct affine affine;           /* the same */
-        bool keep;                      /* its operation works on floats: --keep-float */
-        bool unfit;                     /* not all of its numbers are finite */
-        bool unseen;                    /* of a loop or branch that no sample ran */
-        bool pinned;                    /* decoded bytes of the model's own, in steps of its own */
-        bool cut;                       /* stored in bytes though a kernel could go on with it */
-        bool norm;                      /* made with sums of rows that are spread over them */
-        bool reduced, spread;           /* made of a reduction; and spread */
-        bool bytes;                     /* what reads it reads decoded bytes: layers, and what is in
-                                         * bytes */
-        bool carried;                   /* its operation works on bytes */
-        struct value *decoded;          /* what they read */
+        struct layer *layer;            /* The layer whose result it is, or NULL. */
+        const char *name;               /* Its name in the calibration; NULL: it depends on no
+                                         * input. */
+        const struct range *range;      /* Its range, or NULL. */
+        struct site *root;              /* The value that is stored in the end, computed from this
+                                         * one element by element; it is its own root where it is
+                                         * stored. */
+        struct site *sum;               /* The one contraction whose sums reach it without being
+                                         * stored, or NULL. */
+        struct site *same;              /* A site with the same step, towards the one that stands
+                                         * for all of these; NULL: this one does. */
+        int members;                    /* How many other sites it stands for. */
+        struct extent extent;           /* The extent of all that have its step, in the site that
+                                         * stands for them. */
+        struct affine affine;           /* Their step, in the same site. */
+        bool keep;                      /* --keep-float: its operation works on floats. */
+        bool unfit;                     /* Some of its numbers are not finite. */
+        bool unseen;                    /* It is in a loop or branch that no sample ran. */
+        bool pinned;                    /* It is decoded from bytes of the model, in steps of their
+                                         * own. */
+        bool cut;                       /* It is stored in bytes though a kernel could go on with
+                                         * it. */
+        bool norm;                      /* It is computed from sums of rows that are spread over the
+                                         * rows. */
+        bool reduced, spread;           /* It is computed from a reduction; and that has been
+                                         * spread. */
+        bool bytes;                     /* Its readers, layers and operations on bytes, read it
+                                         * decoded from bytes. */
+        bool carried;                   /* Its operation works on bytes. */
+        struct value *decoded;          /* The decoded value that they read. */
 };
 
 struct quantizing {
@@ -105,14 +111,16 @@ struct quantizing {
         const struct quantize_policy *policy;
         const struct calibration *calibration;
         struct arena *arena;
-        struct site *sites;             /* arguments, then results, in order: each before what reads
-                                         * it, but for what loops carry */
+        struct site *sites;             /* Arguments come first, then results, in order: each site
+                                         * comes before its readers, but for values that loops
+                                         * carry. */
         int site_count;
-        struct layer *layers;           /* in order */
+        struct layer *layers;           /* The layers come in order. */
         int layer_count;
-        struct value **scaled;          /* products that scale channels, on floats (equalize.h) */
+        struct value **scaled;          /* The products that scale channels, on floats
+                                         * (equalize.h). */
         int scaled_count;
-        int byte_count;                 /* values in bytes */
+        int byte_count;                 /* The number of values in bytes. */
 };
 
 static inline struct site *site_of(const struct value *v) { return v ? v->scratch : NULL; }
@@ -125,41 +133,45 @@ static inline struct layer *layer_of(const struct op *op)
         struct site *s = site_of_op(op);
         return s ? s->layer : NULL;
 }
-/* the layer's quantized operands: x, and the other where it is no constant */
+/* Is this operand of the layer quantized? It is if it is x, or the other one where that is no
+ * constant. */
 static inline bool layer_reads(const struct layer *l, int operand)
 {
         return l && !l->obstacle && (operand == 0 || (operand == 1 && l->both));
 }
 
-/* site_of again, after the sampler has used the scratch of values */
+/* Makes site_of valid again, after the sampler has used the scratch of values. */
 void quantize_remember_sites(struct quantizing *q);
 
-/* What an operation does to bytes. */
+/* What an operation does to bytes: */
 enum carrying {
-        CARRY_NONE,                     /* works on floats */
-        CARRY_MAP,                      /* element by element */
-        CARRY_MOVE,                     /* hands on some of its operands' numbers, and perhaps 0 */
-        CARRY_SUM                       /* adds them up */
+        CARRY_NONE,                     /* it works on floats; */
+        CARRY_MAP,                      /* it computes element by element; */
+        CARRY_MOVE,                     /* it hands on some of its operands' numbers, and perhaps
+                                         * 0; */
+        CARRY_SUM                       /* it adds them up. */
 };
 enum carrying quantize_carrying(const struct op *op);
-/* as far as the kind of operation says (carrying.def); *when: what more it asks for, or "" */
+/* Returns this as far as the kind of operation tells (carrying.def); *when: the further condition,
+ * or "". */
 enum carrying quantize_carrying_of(enum opcode code, const char **when);
 
-/* sites' norm */
+/* Finds the sites' norm. */
 void quantize_find_norms(struct quantizing *q);
-/* Which values are in bytes: sites' bytes and carried, from the layers that are quantized. */
+/* Chooses which values are in bytes: sites' bytes and carried, from the layers that are
+ * quantized. */
 void quantize_choose_bytes(struct quantizing *q);
-/* The steps of values in bytes. False after an error. */
+/* Chooses the steps of values in bytes. Returns false after an error. */
 bool quantize_choose_scales(struct quantizing *q);
 const struct affine *quantize_affine(struct site *s);
-/* Puts bytes into the graph where they were chosen. */
+/* Puts bytes into the graph where they were chosen. Returns false after an error. */
 bool quantize_insert(struct quantizing *q);
 
-/* NULL: a convolve or dot of floats can be quantized, as far as its weights and shape say, and
- * g, what x becomes */
+/* Returns why a convolve or dot of floats cannot be quantized, by its weights, its shape, and g,
+ * the scheme of x; NULL: it can. */
 const char *quantize_obstacle(const struct layer *l, const struct scheme *g);
-/* weights and bias of a layer whose x is decoded; it may find an obstacle yet. m: what samples
- * show of its rows, or NULL */
+/* Writes the weights and the bias of a layer whose x is decoded; it may still find an obstacle. m:
+ * what samples show of its rows, or NULL. */
 bool quantize_layer(struct quantizing *q, struct layer *l, const struct moments *m);
 
 #endif

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* quantize: which values are kept in bytes.
  *
- * A value is stored where something else than element-wise operations reads it, or operations of
- * several kernels; its site's root is what is stored in the end. Stored values are in bytes where a
- * quantized layer reads them, or something that works on bytes because its own result is in bytes.
- * So no floats are stored between layers, and nothing is rounded that a kernel hands on to itself:
+ * A value is stored where other operations than element-wise ones read it, or operations of several
+ * kernels; the root of its site is the value that is stored in the end. Stored values are in bytes
+ * where a quantized layer reads them, or an operation that works on bytes because its own result is
+ * in bytes. So no floats are stored between layers, and a value that a kernel uses further by
+ * itself is not rounded:
  *
- *      convolve -> add bias -> relu -> [bytes] -> convolve -> add bias --\
- *                                 \----------------------------------- add -> relu -> [bytes]
+ *     convolve -> add bias -> relu -> [bytes] -> convolve -> add bias --\
+ *                                \----------------------------------- add -> relu -> [bytes]
  *
- * but that of two layers' sums that meet in a kernel the first is stored, in bytes, and that what a
- * dear function reads is in bytes, too (steps `functions`, `sigmoids`), so that it is a table.
+ * There are two exceptions. Of two layers' sums that meet in a kernel the first is stored, in
+ * bytes. And the operand of a costly function is in bytes, too (steps `functions`, `sigmoids`), so
+ * that the function becomes a table.
  *
  * Norms and softmax work on floats: what reductions make of rows and is spread over them again has
- * more digits than a byte. What they read is not rounded for them, nor, going back from there, what
- * is added up for them alone (the sums beside the layers of a transformer). */
+ * more digits than a byte. Their operands are not rounded for them, nor are, further back, values
+ * that are added up for them alone (the sums beside the layers of a transformer). */
 #include "passes/quantize/quantize.h"
 
 /* ---- kinds of operations ---- */
 
 static bool is_floats(const struct value *v) { return v && v->type->element == E_F32; }
 
-/* numbers around x that a byte has: none, or 0 */
+/* Has a byte the numbers that op puts around x: none, or 0? */
 static bool pads_zeros(const struct op *op)
 {
         double number;
@@ -72,8 +74,8 @@ enum carrying quantize_carrying(const struct op *op)
 
 static bool is_map(const struct op *op) { return quantize_carrying(op) == CARRY_MAP; }
 
-/* A function of the library that is to be a table. Those of one exponential cost vectors less
- * than a table does. */
+/* Is op a function of the library that becomes a table? On vectors, functions of one exponential
+ * cost less than a table does. */
 static bool is_function(const struct quantizing *q, const struct op *op)
 {
         if (element_info[scheme_stored(&q->policy->scheme)].bytes > 1)
@@ -110,8 +112,8 @@ static void mark_norm(struct site *s, const struct op *op)
 
 /* ---- what kernels hand on ---- */
 
-/* the root of the operation that reads it, where that alone computes something of it, element by
- * element; NULL: it is stored */
+/* Returns the root of the operations that read s, where they alone use it, compute element by
+ * element, and have one root; NULL: s is stored. */
 static struct site *root_of(const struct site *s)
 {
         struct site *root = NULL;
@@ -135,13 +137,14 @@ static void find_roots(struct quantizing *q)
         }
 }
 
-/* sums that reach x unstored, where it is computed further in a kernel with s */
+/* Returns the sums that reach x without being stored, where x is used further in a kernel with
+ * s. */
 static struct site *sum_in(const struct site *x, const struct site *s)
 {
         return x && !x->cut && x->root == s->root ? x->sum : NULL;
 }
 
-/* one kernel has the sums of one layer: of two, the earlier ones are stored */
+/* Stores earlier sums, so that each kernel has the sums of one layer. */
 static void cut_joins(struct quantizing *q)
 {
         for (int i = 0; i < q->site_count; i++) {
@@ -164,7 +167,7 @@ static void cut_joins(struct quantizing *q)
         }
 }
 
-/* x, where v is a function of one value x and of numbers; NULL: of several */
+/* Returns x, where op is a function of one value x and of numbers; NULL: of several values. */
 static struct value *only_operand(const struct op *op)
 {
         struct value *x = NULL;
@@ -180,7 +183,7 @@ static struct value *only_operand(const struct op *op)
         return x;
 }
 
-/* what a function reads becomes bytes, behind the layer's bias */
+/* Makes the operands of functions bytes, behind the layer's bias. */
 static void cut_functions(struct quantizing *q)
 {
         for (int i = 0; i < q->site_count; i++) {

@@ -6,8 +6,8 @@
  *      bias:           a whole number of steps f32(sx * sw), as the sums are
  *
  * A constant that multiplies the sums goes into the weights first. A bias of 2^24 steps or more
- * stays in floats. Weights of nothing but zeros, or so small that their steps have no product with
- * x's, have the step that suits their bias. */
+ * stays in floats. Weights that are all zero, or so small that the product of their step and x's is
+ * no normal number, have a step that suits their bias. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -22,9 +22,9 @@
 enum { BIAS_MOST = 1 << 24, BIAS_BITS = 16 };
 static const double TINY = 0x1p-64;
 
-/* sums leave as much room as the rules of simplify want */
-static bool sums_fit(const struct op *op, bool both)     /* of bytes; of 16 bits they may be floats
-                                                          */
+/* Do sums leave as much room as the rules of simplify want? */
+static bool sums_fit(const struct op *op, bool both)     /* This is about bytes; sums of 16 bits may
+                                                          * be floats. */
 {
         enum { ROOM = 1 << 25, BYTE = 255, SIGNED = 128 };
         return (double)whole_products(op) * BYTE * (both ? BYTE : SIGNED) < INT32_MAX - ROOM;
@@ -53,8 +53,8 @@ const char *quantize_obstacle(const struct layer *l, const struct scheme *g)
 
 /* ---- what follows the sums ---- */
 
-/* the one operation that reads v, v *code* a constant for each output: its numbers, and which
- * operand they are */
+/* Returns the one operation that reads v, if it is v `code` a constant with a number for each
+ * output; its numbers, and which operand they are. */
 static struct op *constant_behind(struct quantizing *q, struct builder *b, struct value *v,
                                   enum opcode code, int along, int64_t count, float **numbers,
                                   int *operand)
@@ -70,12 +70,12 @@ static struct op *constant_behind(struct quantizing *q, struct builder *b, struc
 /* ---- weights ---- */
 
 struct weights {
-        struct weight_places places;    /* along -1: one step for all */
-        int largest;                    /* number */
+        struct weight_places places;    /* along -1: all weights have one step. */
+        int largest;                    /* The largest number. */
         int64_t outputs, count;
         float *numbers;                 /* [count] */
-        float *scales, *biases;         /* [outputs]; biases NULL: none, or none that can be
-                                         * whole / */
+        float *scales, *biases;         /* [outputs]; biases NULL: there are none, or none that can
+                                         * be whole numbers. */
         signed char *bytes;
 };
 
@@ -110,7 +110,7 @@ static void choose_scales(struct weights *w, float sx, const struct quantize_pol
                 w->scales[o] = w->scales[0];
         for (int64_t o = 0; o < w->outputs; o++) {
                 double scale = (double)w->scales[o] / w->largest;
-                /* they add nothing */
+                /* Such weights add nothing. */
                 if (!(scale >= FLT_MIN && (scale >= TINY || scale * (double)sx >= FLT_MIN)))
                         scale = w->biases && w->biases[o] != 0
                                         ? ldexp(fabs((double)w->biases[o]) / sx, -BIAS_BITS)
@@ -127,7 +127,7 @@ static void round_to_nearest(struct weights *w)
         }
 }
 
-/* up or down as the samples say; those of a group of outputs see the same rows */
+/* Rounds weights up or down as the samples show; the outputs of a group see the same rows. */
 static void round_to_samples(struct weights *w, const struct moments *m, bool centred)
 {
         const int64_t depth = m->depth, outputs = w->outputs / m->groups;
@@ -152,7 +152,7 @@ static void round_to_samples(struct weights *w, const struct moments *m, bool ce
         arena_free(arena);
 }
 
-/* products of steps are normal numbers, so that quotients of them have all their digits */
+/* Are the products of steps normal numbers, so that quotients of them have all their digits? */
 static bool scales_fit(const struct weights *w, float sx)
 {
         for (int64_t o = 0; o < w->outputs; o++) {
@@ -163,8 +163,8 @@ static bool scales_fit(const struct weights *w, float sx)
         return true;
 }
 
-/* of 4 bits as the importer has INT4: bytes that are read as such, and that the model's own
- * writer finds */
+/* Builds the weights. Those of 4 bits are built as the importer builds INT4: read as bytes, which
+ * the model's own writer finds. */
 static struct value *whole_weights(struct quantizing *q, struct builder *b, const struct value *old,
                                    const struct weights *w)
 {
@@ -193,8 +193,8 @@ static struct value *decoded_weights(struct quantizing *q, struct builder *b, co
 
 /* ---- biases ---- */
 
-/* what the mean of x adds to each output by what rounding takes from its weights: the mean of each
- * number of a row, where samples are there, else that of all */
+/* Corrects biases by what the mean of x adds to each output because of rounded weights. It takes
+ * the mean of each feature, where there are samples, else the mean of all of x. */
 static void correct(const struct layer *l, const struct weights *w, const struct moments *m,
                     float *biases)
 {
@@ -214,7 +214,7 @@ static void correct(const struct layer *l, const struct weights *w, const struct
         }
 }
 
-/* biases[o] as whole numbers of steps; false: one has too many */
+/* Makes biases whole numbers of steps. Returns false if one has too many steps. */
 static bool make_whole(const struct weights *w, float sx, float *biases)
 {
         for (int64_t o = 0; o < w->outputs; o++)
@@ -229,7 +229,7 @@ static bool make_whole(const struct weights *w, float sx, float *biases)
 
 /* ---- a layer ---- */
 
-/* sums * c: into the weights */
+/* Takes the factor of sums * c into the weights. */
 static void take_factor(struct quantizing *q, struct builder *b, struct layer *l,
                         struct weights *w)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* quantize_ports: inputs and outputs are whole numbers where the caller has or wants such, as
+/* quantize_ports: inputs and outputs become whole numbers where the caller has or wants them so, as
  * --quantize-port says.
  *
  *      constant steps    an input is decoded, (q - zero) * scale, an output rounded
  *      rows              s8, and a port NAME_scale of f32 behind all others: a number for each row, all
  *                        numbers along the last dimension; scale = max |x| / 127, q = round(x / scale)
  *
- * Of rows of zeros scale is 0. An output of rows that is put together of rows that came so (a
- * cache of keys and values, to which a step adds its own) hands these on as they are, and what
- * else reads it reads the rounded numbers, too, as the next step will. So it is read in bytes. */
+ * The scale of a row of zeros is 0. An output whose rows are partly rows of such an input (a cache
+ * of keys and values, to which a decoder's step adds its own) hands these on as they are, and its
+ * other readers read the rounded numbers, too, as the next step will. So they read bytes. */
 #include "ir/tensor/affine_numbers.h"
 #include "passes/quantize/quantize.h"
 
@@ -17,10 +17,11 @@
 #include "base/suggest.h"
 #include "passes/simplify/simplify.h"
 
-enum { MOVES_DEEP = 4 };                /* concats and moves between a port's rows and an output */
+enum { MOVES_DEEP = 4 };                /* At most this many concats and moves stand between a
+                                         * port's rows and an output. */
 
-struct rows { struct value *numbers, *scales; };        /* scales: of the same shape but the last
-                                                         * extent */
+struct rows { struct value *numbers, *scales; };        /* scales has the shape of numbers, but for
+                                                         * the last extent. */
 struct port_rows { struct value *decoded; struct rows rows; };
 
 struct porting {
@@ -76,7 +77,7 @@ static const struct rows *rows_of_input(const struct porting *q, const struct va
         return NULL;
 }
 
-/* whole rows in other places */
+/* Does v move whole rows to other places? */
 static bool moves_rows(const struct value *v)
 {
         const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
@@ -92,7 +93,7 @@ static bool moves_rows(const struct value *v)
         return from && from->rank && dim_equal(from->dims[from->rank - 1], v->type->dims[last]);
 }
 
-/* it has rows of inputs among others */
+/* Has v rows of inputs among its rows? */
 static bool has_input_rows(const struct porting *q, const struct value *v, int deep)
 {
         bool found = rows_of_input(q, v);
@@ -123,7 +124,7 @@ static struct rows moved_rows(const struct porting *q, struct builder *b, struct
         if (op->code == OP_reshape)
                 return (struct rows){ build_reshape(b, *numbers, v->type->rank, v->type->dims),
                                       build_reshape(b, *scales, rank, v->type->dims) };
-        /* the last one stays: scales have the others */
+        /* The last dimension stays; scales have the others. */
         const int64_t *perm = op_ints(op, "perm", &count);
         return (struct rows){ build_transpose(b, *numbers, perm),
                               build_transpose(b, *scales, perm) };
@@ -139,7 +140,7 @@ static struct rows rows_of(const struct porting *q, struct builder *b, struct va
 
 /* ---- ports ---- */
 
-/* The choice for a port, if there is one. False after an error. */
+/* Finds the choice for a port, if there is one. Returns false after an error. */
 static bool choose(struct porting *q, const char *name, const struct type *t,
                    struct port_choice **choice)
 {
@@ -158,7 +159,7 @@ static bool choose(struct porting *q, const char *name, const struct type *t,
         return !obstacle;
 }
 
-/* constant steps; false after an error */
+/* Finds constant steps. Returns false after an error. */
 static bool find_affine(struct porting *q, const struct port_choice *c, const char *name,
                         bool output, struct affine *a)
 {
@@ -190,7 +191,7 @@ static bool is_free(const struct porting *q, const char *name, const char *taken
         return strcmp(name, taken) != 0;
 }
 
-/* as they are, whatever is built */
+/* Lists the present uses of v, whatever is built later. */
 static struct use **uses_of(const struct porting *q, const struct value *v, int *count)
 {
         struct use **uses = NULL;
@@ -202,7 +203,7 @@ static struct use **uses_of(const struct porting *q, const struct value *v, int 
         return uses;
 }
 
-/* The argument number i is of whole numbers: all that read it read `decoded`. */
+/* Makes argument i whole numbers: all its readers read `decoded`. Returns false after an error. */
 static bool write_input(struct porting *q, int i)
 {
         struct function *f = q->f;
@@ -244,7 +245,7 @@ static bool write_input(struct porting *q, int i)
         return decoded;
 }
 
-/* what an output was read by, but outputs, reads this */
+/* Makes the readers of an output, but for outputs, read `decoded`. */
 static void read_rounded(const struct porting *q, struct use *const *uses, int count,
                          struct value *decoded)
 {
@@ -253,7 +254,8 @@ static void read_rounded(const struct porting *q, struct use *const *uses, int c
                         op_set_operand(uses[i]->user, uses[i]->index, decoded);
 }
 
-/* Output number i becomes whole numbers; *scales: their port, or NULL. NULL after an error. */
+/* Makes output i whole numbers; *scales: the value of their port, or NULL. Returns NULL after an
+ * error. */
 static struct value *write_output(struct porting *q, int i, struct value **scales)
 {
         struct function *f = q->f;
@@ -318,7 +320,7 @@ static bool write_outputs(struct porting *q)
         return true;
 }
 
-/* choices of no port */
+/* Reports choices that fit no port. */
 static bool check_used(const struct porting *q)
 {
         for (int i = 0; i < q->ports->choice_count; i++) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* quantize_products: products and convolutions by constant weights keep these in few bits, as
- * --quantize-weights says, and with --quantize=dynamic multiply bytes, in steps found at run time;
- * so do tables that rows are gathered from keep theirs.
+/* quantize_products: products and convolutions by constant weights keep their weights in few bits,
+ * as --quantize-weights says, and with --quantize=dynamic multiply bytes, in steps found at run
+ * time. Tables that rows are gathered from are kept in few bits, too.
  *
  *   %1 = dot(%0, @w)           ->       %1 = dot(%0, i8(@w) * scales)        ; scales of each output, or block
  *   %2 = gather(@t, %i)        ->       %2 = gather(i8(@t), %i) * gather(scales, %i)
  *
- * It writes what the importer makes of DequantizeLinear, MatMulInteger and MatMulNBits, so that
- * the rules of simplify and all kernels do with it what they do with models that come so. What
- * is in few bits already has no products of floats, and stays as it is. Moments of all products
- * are looked at before the first one changes; then one after the other is done, in memory of its
- * own. */
+ * It builds the operations that the importer builds for DequantizeLinear, MatMulInteger and
+ * MatMulNBits, so that the rules of simplify and all kernels treat them like those of quantized
+ * models. A product whose weights are in few bits already is none of floats, and stays as it is.
+ * Moments of all products are computed before the first one changes; then products are written one
+ * after the other, each in memory of its own. */
 #include "passes/quantize/quantize_products.h"
 
 #include "passes/quantize/layer_weights.h"
@@ -31,7 +31,7 @@ static bool is_depthwise(const struct op *op)
                dim_is(op_operand(op, 1)->type->dims[1], 1);
 }
 
-/* why weights w stay as they are, whatever reads them; NULL: nothing says so */
+/* Returns why weights w stay as they are, whatever reads them; NULL: there is no reason. */
 static const char *obstacle_of_weights(const struct value *w, const struct products *q)
 {
         if (w->constant->kind != CONSTANT_DENSE)
@@ -41,7 +41,7 @@ static const char *obstacle_of_weights(const struct value *w, const struct produ
         return constant_is_finite(w->constant) ? NULL : "its weights are not all finite";
 }
 
-/* of a dot or a convolution; and its outputs */
+/* Returns why a dot or a convolution stays as it is; finds its outputs, too. */
 static const char *obstacle_of_product(struct product *p, const struct products *q)
 {
         const struct op *op = p->op;
@@ -186,7 +186,7 @@ static int report(const struct products *q)
         return rounded;
 }
 
-/* the moments of products, where steps want them and there are samples */
+/* Begins the moments of products, where steps need them and there are samples. */
 static bool look_at_samples(struct products *q, struct moments_run **run)
 {
         const bool *steps = q->policy->steps;

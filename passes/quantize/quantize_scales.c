@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* quantize: in which steps values are kept in bytes, and the bytes themselves.
  *
- * What only moves numbers (concat, the largest of windows, slices) has the steps of what it reads,
- * so that it moves bytes: the steps hold what all of them hold. But an operand of a concat that
- * would lose two bits that way and is read by others, too, keeps its own, and is rounded anew. */
+ * An operation that only moves numbers (concat, the largest of windows, slices) has the same steps
+ * as its operands, so that it moves bytes: the steps hold the numbers of all of them. But an
+ * operand of a concat that would lose two bits that way, and that others read, too, keeps its own
+ * steps, and is rounded again. */
 #include <float.h>
 #include <math.h>
 
@@ -21,7 +22,8 @@ static struct site *stand_of(struct site *s)
 
 const struct affine *quantize_affine(struct site *s) { return &stand_of(s)->affine; }
 
-/* joined by count, so that stands are few steps away */
+/* Gives two sites the same steps. The smaller group joins the larger one, so that the site that
+ * stands for a group is few hops away. */
 static void unite(struct site *a, struct site *b)
 {
         a = stand_of(a);
@@ -37,7 +39,7 @@ static void unite(struct site *a, struct site *b)
 
 static double width(struct extent e) { return extent_is_none(e) ? 0 : (double)e.most - e.least; }
 
-/* others than one operation read it as bytes */
+/* Do operations other than one read s as bytes? */
 static bool has_other_readers(const struct site *s)
 {
         int count = 0;
@@ -48,7 +50,7 @@ static bool has_other_readers(const struct site *s)
         return count > 1;
 }
 
-enum { LOST_MOST = 4 };                 /* two bits */
+enum { LOST_MOST = 4 };                 /* An operand may lose less than two bits. */
 
 static void unite_moved(struct site *s)
 {
@@ -131,7 +133,7 @@ bool quantize_choose_scales(struct quantizing *q)
                         continue;
                 if (extent_is_none(s->extent) && !has_range(q, s))
                         return false;
-                if (extent_is_none(s->extent))  /* none of its operands is in bytes */
+                if (extent_is_none(s->extent))  /* None of its operands is in bytes. */
                         s->extent =
                                 observe_extent(s->range, q->policy->observer, &q->policy->scheme);
                 s->affine = affine_of(s->extent, &q->policy->scheme);
@@ -141,7 +143,7 @@ bool quantize_choose_scales(struct quantizing *q)
 
 /* ---- bytes in the graph ---- */
 
-/* Saturation does what the bounds around v would: v is read as it was before. */
+/* Returns v as it was before bounds, where saturation does the same as these. */
 static struct value *without_bounds(struct value *v, struct affine a, const struct scheme *g)
 {
         double c;
@@ -159,7 +161,7 @@ static struct value *without_bounds(struct value *v, struct affine a, const stru
         return v;
 }
 
-/* v within the numbers of the scheme, where what stores them has more */
+/* Bounds v by the numbers of the scheme, where its storage type has more numbers. */
 static struct value *bounded(struct builder *b, struct value *v, struct affine a,
                              const struct scheme *g)
 {
@@ -174,7 +176,7 @@ static struct value *bounded(struct builder *b, struct value *v, struct affine a
                  : NULL;
 }
 
-/* constants fold, as where the importer builds */
+/* Returns a builder behind v; constants fold, as where the importer builds. */
 static struct builder behind(const struct quantizing *q, const struct value *v)
 {
         struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* quantize_products: weights column by column, so that later ones make up for what rounding the
- * earlier ones makes wrong (step gptq).
+/* quantize_products: rounds weights column by column, so that later columns make up for the errors
+ * of earlier ones (step gptq).
  *
  * The change d = w - w' of an output's weights changes it in the mean square by d^T H d, H the
  * moments of what it multiplies. With H = (U + 1) D (U + 1)^T, U strictly upper triangular and D
@@ -11,9 +11,9 @@
  * so with t[k] = w[k] + sum over j < k of d[j] * U[j][k] the number nearest to t[k] makes its part
  * least: r[k] = t[k] - w'[k]. That is GPTQ without its inverse (Frantar et al., GPTQ: Accurate
  * Post-Training Quantization for Generative Pre-trained Transformers, 2022; Chee et al., QuIP,
- * 2023, theorem 6). The step of a block is chosen for t as it is when its first column is come
- * to. H has a hundredth of its mean on the diagonal more, as it is made of few samples. An
- * output for which all this is no better than the nearest numbers keeps those. */
+ * 2023, theorem 6). The step of a block is chosen for t as it is when the block's first column is
+ * reached. A hundredth of the diagonal's mean is added to H's diagonal, because H comes from few
+ * samples. An output for which all this is no better than the nearest numbers keeps those. */
 #include "passes/quantize/quantize_products.h"
 
 #include <math.h>
@@ -24,7 +24,8 @@ static const double DAMPING = 0.01;
 
 /* ---- H = R R^T, R upper triangular: from the last column to the first ---- */
 
-/* the columns from `begin` to `end`, of rows up to `end` */
+/* Factors the columns from `begin` to `end`, of rows up to `end`. Returns false if H is not
+ * positive definite. */
 static bool factor_panel(double *h, int64_t n, int64_t begin, int64_t end)
 {
         for (int64_t k = end - 1; k >= begin; k--) {
@@ -45,7 +46,7 @@ static bool factor_panel(double *h, int64_t n, int64_t begin, int64_t end)
         return true;
 }
 
-/* what the panel's columns, `width` of them, take off h[i][j] */
+/* Returns what the panel's columns, `width` of them, subtract from h[i][j]. */
 static double product(const double *restrict x, const double *restrict y, int64_t width)
 {
         double sums[LANES] = { 0 }, sum = 0;
@@ -75,7 +76,8 @@ static bool factor(double *h, int64_t n)
         return true;
 }
 
-/* U's rows padded with zeros to whole lanes, and D; false: H is not positive definite */
+/* U's rows, padded with zeros to whole lanes, and D. feedback_of returns false if H is not positive
+ * definite. */
 struct feedback { int64_t n, stride; float *u; double *d; };
 
 static bool feedback_of(struct arena *arena, const struct moments *m, const float *factors,
@@ -105,7 +107,7 @@ static bool feedback_of(struct arena *arena, const struct moments *m, const floa
         return true;
 }
 
-/* t[j] += d * U[k][j], for j > k */
+/* Computes t[j] += d * U[k][j], for j > k. */
 static void feed(const struct feedback *f, int64_t k, float d, float *restrict t)
 {
         const float *restrict u = f->u + k * f->stride;
@@ -116,11 +118,11 @@ static void feed(const struct feedback *f, int64_t k, float d, float *restrict t
 
 /* ---- outputs ---- */
 
-/* some outputs at a time, so that rows of U are read for all of them */
+/* Several outputs at a time, so that rows of U are read once for all of them. */
 struct columns {
         const struct feedback *f;
         const struct rounded *nearest;
-        const float *weights;           /* of the first output */
+        const float *weights;           /* The weights of the first output. */
         int64_t first, count;
         float *t;                       /* [OUTPUTS][stride] */
         unsigned char *numbers;         /* [OUTPUTS][inner] */
@@ -128,7 +130,7 @@ struct columns {
         double change[OUTPUTS], before[OUTPUTS];
 };
 
-/* d^T H d of the nearest numbers */
+/* Computes d^T H d of the nearest numbers. */
 static void change_before(struct columns *c)
 {
         const struct rounded *r = c->nearest;

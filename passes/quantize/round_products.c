@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* quantize_products: the weights of a product to steps, each to the nearest number
+/* quantize_products: brings the weights of a product to steps, each to the nearest number
  * (block_step.c). */
 #include "passes/quantize/block_step.h"
 #include "passes/quantize/layer_weights.h"
@@ -11,7 +11,7 @@ float *product_weights(struct arena *arena, const struct product *p)
 {
         const struct op *op = p->op;
         const struct constant *c = op_operand(op, op->code != OP_gather)->constant;
-        if (op->code != OP_dot)         /* as they lie */
+        if (op->code != OP_dot)         /* The weights are taken in the order in which they lie. */
                 return constant_numbers(arena, c);
         const struct type *t = c->value.type;
         int count, order[RANK_MAX], rank = 0;

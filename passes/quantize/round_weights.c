@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* round_weights: a tensor of weights takes few values, in even steps, so that the file it is in
+/* round_weights: a tensor of weights takes few values, in even steps, so that the model's file
  * compresses better.
  *
  *   @w : <8 x 1 x 5 x 5 x f32>         ->      @w : <8 x 1 x 5 x 5 x f32>, with at most 256 different elements
  *
- * --limit round_steps says how many; one is 0, the others are as far apart, from the least weight
- * to the largest. Each weight becomes the nearest of them, at most half a step away, where a step
- * is (largest - least) / (round_steps - 1). A tensor with a weight that is not finite stays as it
- * is. */
+ * --limit round_steps says how many; one value is 0, and they lie equally far apart, from the least
+ * weight to the largest. Each weight becomes the nearest of them, at most half a step away, where a
+ * step is (largest - least) / (round_steps - 1). A tensor with a weight that is not finite stays as
+ * it is. */
 #include "passes/quantize/weights.h"
 
 enum { STEPS_MAX = 65536 };

@@ -7,11 +7,11 @@
 
 enum {
         TOGETHER = 16
-}; /* outputs whose first gradients are made at once: a row of H
-    * is read once for all */
-enum { MOVES = 4 };                     /* at most, of each number: that is for floats that disagree
-                                         */
-static const float LEAST_GAIN = 1e-3f;  /* of a move, by H[k][k] */
+}; /* The first gradients of this many outputs are computed at once: a row of H is read once for
+    * all. */
+enum { MOVES = 4 };                     /* Each number moves at most this often; the bound is for
+                                         * rounding errors of floats that disagree. */
+static const float LEAST_GAIN = 1e-3f;  /* A move must gain at least this, times H[k][k]. */
 
 /* ---- H ---- */
 
@@ -22,7 +22,8 @@ static double covariance(const struct moments *m, int64_t group, int64_t i, int6
         return (double)products[i * m->depth + j] / (double)m->rows - means[i] * means[j];
 }
 
-/* what is taken from correlations; scales: 1 / standard deviation, 0 of what does not vary */
+/* Returns what is subtracted from correlations; scales: 1 / standard deviation, 0 for what does not
+ * vary. */
 static double shrinkage(const float *c, const double *scales, int64_t depth, int64_t rows)
 {
         double t = 0, p = 0, n = (double)rows;
@@ -67,11 +68,11 @@ const float *rounding_matrix(struct arena *arena, const struct moments *m, int64
 
 /* ---- descent ---- */
 
-/* d and its gradient H d, of one output; moves: which way each number may go by one, to the other
- * side of its weight: 1, -1, or 0 */
+/* d and its gradient H d, of one output; moves: in which direction each number may go by one, to
+ * the other side of its weight: 1, -1, or 0. */
 struct descent { float *d, *gradient; signed char *moves; };
 
-/* d = w / scale - number */
+/* Rounds the weights, and sets d = w / scale - number. */
 static void begin(struct descent *s, const float *w, float scale, int most, signed char *numbers,
                   int64_t depth)
 {
@@ -91,8 +92,8 @@ static void add_row(float *gradient, const float *row, float d, int64_t depth)
                 gradient[k] += d * row[k];
 }
 
-/* The number that gains most where it moves, and what the sum loses: 2 move * gradient -
- * H[k][k]. */
+/* Returns the number that gains most where it moves; the gain, by which the sum shrinks, is 2 move
+ * * gradient - H[k][k]. -1: none gains enough. */
 static int64_t best_move(const struct descent *s, const float *diagonal, int64_t depth)
 {
         int64_t best = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* quantize_products: weights of large inputs lose less (step awq).
+/* quantize_products: weights of large inputs are rounded more finely (step awq).
  *
  *      y = sum over k of (x[k] / s[k]) * (w[k] * s[k])           s[k] = (mean of x[k]^2)^(a / 2)
  *
@@ -13,9 +13,10 @@
 #include <string.h>
 
 enum { TRIES = 20 };
-static const double LEAST = 1e-4;        /* a factor; 1 / it is the largest */
+static const double LEAST = 1e-4;        /* The least factor; 1 / it is the largest. */
 
-/* s, divided by its geometric middle so that about half of the factors are below 1 */
+/* Computes s, divided by the square root of least times largest factor, so that about half of the
+ * factors are below 1. */
 static void factors_of(const struct moments *m, double a, float *factors)
 {
         double low = INFINITY, high = 0;
@@ -33,7 +34,7 @@ static void factors_of(const struct moments *m, double a, float *factors)
         }
 }
 
-/* what rounding the scaled weights changes; scaled: room for a row */
+/* Returns what rounding the scaled weights changes; scaled: room for a row. */
 static double change_of(const struct moments *m, const struct rounded *r, struct block *b,
                         const float *weights, const float *factors, float *scaled)
 {

@@ -5,14 +5,16 @@
  *   %1 = dot(%0, @w)            ->       %1 = dot(%0, cast(@w rounded) to=f32)
  *   %2 = gather(@t, %i)         ->       %2 = cast(gather(@t rounded, %i)) to=f32
  *
- * of 8 bits with a step for each output, the largest of its weights by the largest number there is:
+ * Floats of 8 bits have a step for each output, its largest weight divided by the largest number of
+ * the type:
  *
  *   %1 = dot(%0, @w)            ->       %1 = mul(dot(%0, cast(@w / steps, rounded) to=f32), broadcast(@steps))
  *
- * Rounded to the nearest, halves to even; subnormal numbers stay. Weights stay as they are where a
- * finite number would become infinite, where 8 bits would have to hold what is not finite, and in
- * depthwise convolutions, which have few. layout takes the cast into packed kernels, fuse into
- * others: a model takes as much less memory, and a product that waits for its weights less time. */
+ * Weights are rounded to the nearest number, halves to even; subnormal numbers are kept. Weights
+ * stay as they are where a finite number would become infinite, where 8 bits would have to hold
+ * what is not finite, and in depthwise convolutions, which have few. layout takes the cast into
+ * packed kernels, fuse into other ones: a model takes less memory, and a product that waits for its
+ * weights takes less time. */
 #include "passes/quantize/quantize.h"
 #include "passes/quantize/weights.h"
 
@@ -23,7 +25,7 @@
 
 /* ---- floats of 8 bits ---- */
 
-/* the nearest number to x, which is finite; the largest for what is larger */
+/* Returns the number nearest to x, which is finite; the largest one for what is larger. */
 static unsigned char code_of(const struct element_code *f, double x)
 {
         double size = fabs(x);
@@ -39,7 +41,7 @@ static unsigned char code_of(const struct element_code *f, double x)
 
 /* ---- steps ---- */
 
-/* the dimensions of w that have steps of their own: those of the outputs */
+/* Returns a bit for each dimension of w that has steps of its own: those of the outputs. */
 static unsigned kept_by(const struct use *u)
 {
         const struct op *op = u->user;
@@ -53,7 +55,7 @@ static unsigned kept_by(const struct use *u)
         return kept;
 }
 
-/* the number of the step of each element, in order */
+/* A walk over the elements in order; `at` is the number of an element's step. */
 struct walk { const struct type *t; int64_t index[RANK_MAX], strides[RANK_MAX], at; };
 
 static struct walk walk_from(const struct type *t, unsigned kept, dim_t *dims, int *rank)
@@ -83,7 +85,7 @@ static void walk_on(struct walk *w)
         }
 }
 
-/* what is stored for c: false where 8 bits cannot hold it */
+/* Finds what is stored for c. Returns false where 8 bits cannot hold it. */
 static bool encode(struct module *m, struct constant *c, enum element e, unsigned kept,
                    struct stored_weights *s)
 {
@@ -137,7 +139,7 @@ static struct value *rows_of(struct builder *b, struct value *table, const struc
                        : table;
 }
 
-/* x times its steps */
+/* Builds x times its steps. */
 static struct value *scaled(struct builder *b, struct value *x, const struct stored_weights *s,
                             const struct op *user)
 {
@@ -165,7 +167,7 @@ bool weights_widen(struct op *user, const struct stored_weights *s, struct pass_
                 y = w;
         else
                 op_set_operand(user, 1, w);
-        if (user->code != OP_gather && s->steps)         /* behind the sums */
+        if (user->code != OP_gather && s->steps)         /* The steps stand behind the sums. */
                 y = (user->code == OP_dot ? rewrite_dot_scaled : rewrite_convolve_scaled)(&b, user,
                                                                                           context);
         if (y) {
@@ -183,8 +185,8 @@ static bool is_depthwise(const struct op *op)
                dim_is(op_operand(op, 1)->type->dims[1], 1);
 }
 
-/* What keeps a reader of weights in f32, part of a sentence; NULL: nothing does. op->number: it is
- * named by --keep-float. */
+/* Returns what keeps a reader of weights in f32, part of a sentence; NULL: nothing does.
+ * op->number: --keep-float names it. */
 static const char *obstacle_of(const struct use *u)
 {
         const struct op *op = u->user;
@@ -237,7 +239,7 @@ static void keep_ends(const struct storing *q)
 
 /* ---- the pass ---- */
 
-/* 1; 0: the weights stay; -1 after an error */
+/* Stores the weights. Returns 1; 0: they stay as they are; -1 after an error. */
 static int store(const struct storing *q, struct constant *c)
 {
         enum element e = q->policy->weights->element;

@@ -10,7 +10,7 @@ static bool is_weights(const struct constant *c, const struct limits *limits)
             !type_elements(t) || type_elements(t) < limits->weight_elements)
                 return false;
         for (const struct use *u = c->value.uses; u; u = u->next)
-                if (u->user->code == OP_dot_blocks ||   /* its floats are scales */
+                if (u->user->code == OP_dot_blocks ||   /* The floats of dot_blocks are scales. */
                     (!(op_info[u->user->code].traits & TRAIT_CONTRACTION) &&
                      (u->user->code != OP_gather || u->index != 0)))
                         return false;
@@ -31,7 +31,8 @@ struct constant **weights_find(struct arena *arena, const struct function *f,
         return weights;
 }
 
-/* weights come by the hundred million, nearly all of them f32 */
+/* There may be hundreds of millions of weights, nearly all of them f32, so these have a path of
+ * their own. */
 static double weight(const struct constant *c, int64_t i)
 {
         return c->value.type->element == E_F32 ? (double)constant_float(c, i)
@@ -50,7 +51,7 @@ bool weights_fit(const struct constant *c, enum element e)
         return isfinite(element_load(e, &rounded, 0).f);
 }
 
-/* to the nearest whole number, halves to even; |x| < 2^51 */
+/* Rounds to the nearest whole number, halves to even; |x| < 2^51. */
 static double nearest(double x)
 {
         const double magic = 0x1.8p52;

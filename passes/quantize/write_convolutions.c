@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* quantize_products: convolutions, and tables that rows are gathered from, by rounded weights.
+/* quantize_products: builds convolutions, and tables that rows are gathered from, with rounded
+ * weights.
  *
- *      a step for all of an output     convolve(x, i8(@w) * scales); simplify takes the scales behind the sums
- *                                      cast(gather(i8(@t), i)) * gather(scales, i)
- *      blocks                          the same with what decodes blocks (ir/tensor/block_weights.h); a convolution's are of
- *                                      what a window sees, in the order of its weights
+ *   one step for all    convolve(x, i8(@w) * scales); simplify moves the scales behind the sums
+ *   of an output        cast(gather(i8(@t), i)) * gather(scales, i)
+ *   blocks              the same with operations that decode blocks (ir/tensor/block_weights.h);
+ *                       a block of a convolution is of what a window sees, in the order of its
+ *                       weights
  *
- * and with --quantize=dynamic, a step for each image, numbers as products have them:
+ * With --quantize=dynamic there is a step for each image, with numbers as products have them:
  *
- *      step = max |x| / 127 of an image, q = u8(round(x * (1 / step)) + 128)
- *      y = f32(convolve(q - 128, i8(@w))) * (step * scale) */
+ *   step = max |x| / 127 of an image, q = u8(round(x * (1 / step)) + 128)
+ *   y = f32(convolve(q - 128, i8(@w))) * (step * scale) */
 #include "ir/tensor/affine_numbers.h"
 #include "passes/quantize/quantize_products.h"
 
@@ -18,14 +20,14 @@
 static struct builder before(const struct products *q, struct op *op)
 {
         struct builder b = builder_before(op, q->context->diag);
-        b.fold = fold_op;               /* as when a model is read */
+        b.fold = fold_op;               /* Constants fold as when a model is read. */
         b.fold_context = q->context;
         return b;
 }
 
 static bool is_whole(const struct rounded *r) { return r->bits == 8 && r->block == r->inner; }
 
-/* zero points of blocks, [outputs, blocks] */
+/* Returns the zero points of blocks, [outputs, blocks]. */
 static struct value *block_zeros(struct builder *b, const struct rounded *r)
 {
         const size_t count = (size_t)(r->outputs * r->blocks);
@@ -60,7 +62,7 @@ static struct value *decoded(struct builder *b, const struct rounded *r, const s
         const struct type *t = w->type;
         const char *name = w->constant->name;
         struct builder own = *b;
-        own.fold = NULL;                /* a constant that was to stay small */
+        own.fold = NULL;                /* The constant stays small. */
         if (is_whole(r)) {
                 struct value *bytes = shaped(b, rounded_bytes(b, r, false, name), t),
                              *scales = rounded_over(b, rounded_numbers(b, r, false), t, 0),

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* quantize_products: rounded weights as operations.
+/* quantize_products: builds products with rounded weights.
  *
- *      a step for all of an output     dot(x, i8(@w) * scales), as the importer has DequantizeLinear
- *                                      (ir/tensor/affine_numbers.h); simplify takes the scales behind the sums
- *      blocks                          as it has MatMulNBits (ir/tensor/block_weights.h)
+ *   one step for all    dot(x, i8(@w) * scales), as the importer builds DequantizeLinear
+ *   of an output        (ir/tensor/affine_numbers.h); simplify moves the scales behind the sums
+ *   blocks              as it builds MatMulNBits (ir/tensor/block_weights.h)
  *
- * and with --quantize=dynamic, where x becomes bytes,
+ * With --quantize=dynamic, where x becomes bytes, they are
  *
- *      step = max |x| / 127 of a row, q = u8(round(x * (1 / step)) + 128)
- *      y = f32(dot(q - 128, i8(@w) - zeros)) * (step * scale)
+ *   step = max |x| / 127 of a row, q = u8(round(x * (1 / step)) + 128)
+ *   y = f32(dot(q - 128, i8(@w) - zeros)) * (step * scale)
  *
- * or MatMulNBits with accuracy_level 4. */
+ * or those of MatMulNBits with accuracy_level 4. */
 #include "ir/tensor/affine_numbers.h"
 #include "passes/quantize/quantize_products.h"
 
@@ -18,7 +18,7 @@
 
 /* ---- x and y as matrices ---- */
 
-/* x as [rows, inner], its contracted dimensions in their order */
+/* Returns x as [rows, inner], its contracted dimensions in their order. */
 static struct value *rows_of(struct builder *b, const struct op *op, int64_t inner)
 {
         int count, rank = 0;
@@ -38,7 +38,7 @@ static struct value *rows_of(struct builder *b, const struct op *op, int64_t inn
                              (dim_t[]){ dim_of(rows), dim_of(inner) });
 }
 
-/* x with zeros behind each row, up to `extent` */
+/* Pads each row of x with zeros, up to `extent` elements. */
 static struct value *padded(struct builder *b, struct value *x, int64_t extent)
 {
         if (!x || dim_is(x->type->dims[1], extent))
@@ -49,8 +49,8 @@ static struct value *padded(struct builder *b, struct value *x, int64_t extent)
         return value_build(b, OP_pad, operands, 3, NULL, type_tensor(b->m, E_F32, 2, dims));
 }
 
-/* dot(x, w) of matrices, [rows, inner] by [outputs, inner], or by [inner, outputs]: along is w's
- * inner dimension */
+/* Builds dot(x, w) of matrices, [rows, inner] by [outputs, inner], or by [inner, outputs]: `along`
+ * is w's inner dimension. */
 static struct value *product_of(struct builder *b, struct value *x, struct value *w, int64_t along,
                                 enum element sums)
 {
@@ -76,7 +76,8 @@ struct value *rounded_numbers(struct builder *b, const struct rounded *r, bool z
                               zeros ? "zeros" : "scales");
 }
 
-/* bytes, [outputs, inner], or turned [inner, outputs]; u8, or i8 where there are no zero points */
+/* Returns the bytes, [outputs, inner], or transposed [inner, outputs]; they are u8, or i8 where
+ * there are no zero points. */
 struct value *rounded_bytes(struct builder *b, const struct rounded *r, bool turned,
                             const char *name)
 {
@@ -92,7 +93,7 @@ struct value *rounded_bytes(struct builder *b, const struct rounded *r, bool tur
                               name);
 }
 
-/* numbers of `bits` bits, `each` in a row, `to` bytes of it */
+/* Packs numbers of `bits` bits: each row has `each` of them in `to` bytes. */
 static struct value *packed(struct builder *b, const unsigned char *numbers, int64_t rows,
                             int64_t each, int bits, int rank, const dim_t *dims, const char *name)
 {
@@ -169,7 +170,7 @@ static struct value *whole_product(struct builder *b, const struct rounded *r, s
         return build_binary(b, OP_mul, y, build_binary(b, OP_mul, steps, scale));
 }
 
-/* x / factors, as products */
+/* Builds x / factors, as products. */
 static struct value *divided(struct builder *b, struct value *x, const float *factors)
 {
         if (!x || !factors)
@@ -187,7 +188,7 @@ bool product_write(const struct products *q, const struct product *p, const stru
 {
         struct op *op = p->op;
         struct builder b = builder_before(op, q->context->diag);
-        b.fold = fold_op;               /* as when a model is read */
+        b.fold = fold_op;               /* Constants fold as when a model is read. */
         b.fold_context = q->context;
         const char *name = op_operand(op, 1)->constant->name;
         const struct type *to = op_result(op)->type;

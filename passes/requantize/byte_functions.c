@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What becomes of bytes element by element, in floats between, by integers alone.
+/* Functions of bytes element by element, with floats between, by integers alone.
  *
- *   of one tensor     a table of 256
+ *   of one tensor     a table of 256 bytes
  *   of two            (x * a + y * b + x * y * k + c) >> shift, bounded: the polynomial that sums,
  *                     differences and products of decoded bytes are (simplify/formula.h)
  *
- * A table holds what the operations make, to the bit. For two, all 65,536 pairs are made so, and
- * say between which numbers c lies; where there is none for all of them (where f32 rounds to a
- * half, or halves go to even numbers) the one in the middle is taken, and no pair may be off by
- * more than one. */
+ * A table holds the results of the operations, to the bit. For two tensors, the results of all
+ * 65,536 pairs are computed by the operations, which bounds c; where no c is right for all pairs
+ * (where f32 rounds to a half, or halves go to even numbers), the middle of the bounds is taken,
+ * and no pair may be off by more than one. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,18 +16,18 @@
 #include "passes/simplify/formula.h"
 #include "passes/simplify/tables.h"
 
-/* the polynomial in whole numbers, by 2^shift */
+/* The polynomial in whole numbers, times 2^shift. */
 struct whole_polynomial { int64_t one, x, y, xy; int shift, low, high; };
 
 /* ---- in whole numbers ---- */
 
-/* without what is added to all */
+/* Returns the polynomial without its constant term. */
 static int64_t terms_of(const struct whole_polynomial *p, int64_t x, int64_t y)
 {
         return x * p->x + y * p->y + x * y * p->xy;
 }
 
-/* of the pair of bytes number i and k */
+/* Returns the same for the i-th byte of x and the k-th of y. */
 static int64_t terms_at(const struct formula *f, const struct whole_polynomial *p, int i, int k)
 {
         return terms_of(p, formula_byte(&f->leaves[0], i), formula_byte(&f->leaves[1], k));
@@ -55,7 +55,8 @@ static void find_bounds(const struct formula *f, struct whole_polynomial *p)
                 }
 }
 
-/* between which numbers what is added to all must lie, for the pairs to be what is wanted */
+/* Finds the bounds of the constant term with which all pairs give what is wanted, and takes their
+ * middle. */
 static void find_offset(const struct formula *f, struct whole_polynomial *p)
 {
         int64_t least = INT64_MIN / 4, most = INT64_MAX / 4;
@@ -80,7 +81,7 @@ static bool is_near(const struct formula *f, const struct whole_polynomial *p)
         return true;
 }
 
-/* false: a pair would be off by more than one */
+/* Finds a polynomial in whole numbers. Returns false if a pair would be off by more than one. */
 static bool find_whole(const struct formula *f, struct whole_polynomial *p)
 {
         enum { FACTOR_BITS = 31, SHIFT_MAX = 32, LEAST = 8 };
@@ -134,7 +135,8 @@ static struct value *of_two(struct builder *b, const struct formula *f,
         return build_cast(b, sum, f->to);
 }
 
-/* what op makes, in *y: NULL after an error. False: it is nothing of the kind */
+/* Builds what op computes, in *y, which is NULL after an error. Returns false if op is no such
+ * function. */
 static bool of_one_tensor(struct builder *b, struct op *op, struct pass_context *context,
                           struct value **y)
 {

@@ -5,10 +5,10 @@
  *   e = exp(x - max(x))                        ->      e = table[d]                     exp(d * s) * 2^bits
  *   y = cast(round(e / sum(e) * k) + zero)             y = (e * k + sum(e) / 2) / sum(e) + zero
  *
- * of i32, and of i64 where e is multiplied and divided; k with FRACTION bits behind the point.
- * `bits` is what a sum of all elements leaves room for. A byte is off by one at most where rows
- * have no more than some ten thousand elements. An index that is negative counts from the end of
- * the table. */
+ * Numbers are of i32, and of i64 where e is multiplied and divided; k has FRACTION bits behind the
+ * point. `bits` is as large as a sum of all elements allows. A byte is off by one at most where
+ * rows have no more than some ten thousand elements. An index that is negative counts from the end
+ * of the table. */
 #include <math.h>
 #include <string.h>
 
@@ -18,13 +18,15 @@
 enum { BYTES = 256, BITS = 24, FRACTION = 16, LENGTH_MAX = 1 << 14, SCALE_MAX = 1 << 14 };
 
 struct softmax {
-        struct value *whole;            /* q, of i32 */
-        struct op *largest, *sum, *spread;      /* the reductions; what spreads them */
-        double step, scale, zero;       /* s, k */
+        struct value *whole;            /* It is q, of i32. */
+        struct op *largest, *sum, *spread;      /* The two reductions, and the broadcast of the
+                                                 * sum. */
+        double step, scale, zero;       /* step is s, scale is k. */
         int64_t length;
 };
 
-/* what op of `code` has beside a splat; NULL: it is none such */
+/* Returns the operand that v, an operation `code`, has beside a splat; NULL: it is no such
+ * operation. */
 static struct value *other_than_number(struct value *v, enum opcode code, double *number)
 {
         return op_is(v, code) && value_is_splat(op_operand(v->op, 1), number)
@@ -32,7 +34,7 @@ static struct value *other_than_number(struct value *v, enum opcode code, double
                        : NULL;
 }
 
-/* the reduction that v is spread from */
+/* Returns the reduction that v is spread from, or NULL. */
 static struct op *spread_reduction(struct value *v, enum reducer kind, struct op **spread)
 {
         if (!op_is(v, OP_broadcast))
@@ -42,7 +44,7 @@ static struct op *spread_reduction(struct value *v, enum reducer kind, struct op
         return op_is(v, OP_reduce) && op_int(v->op, "kind") == (int64_t)kind ? v->op : NULL;
 }
 
-/* e / sum(e), as a quotient or a product by the reciprocal; e, or NULL */
+/* Returns e if v is e / sum(e), a quotient or a product by the reciprocal; else NULL. */
 static struct value *find_shares(struct value *v, struct softmax *s)
 {
         if (op_is(v, OP_div)) {
@@ -135,7 +137,7 @@ static struct value *table_of(struct builder *b, const struct softmax *s)
                               arena_copy(b->m->arena, numbers, sizeof numbers), "exponentials");
 }
 
-/* op's reduction, of x, spread as the other */
+/* Builds the same reduction as op, of x, and spreads it in the same way. */
 static struct value *reduced(struct builder *b, const struct softmax *s, const struct op *op,
                              struct value *x)
 {

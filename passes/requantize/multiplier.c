@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whole multipliers that are a rounding in floats, to the bit.
+/* Finds whole multipliers that round as a formula in floats does, to the bit.
  *
  *      value                                             v  <=> least(v) <= s < least(v + 1)
  *        |               ________ v + 1
@@ -8,16 +8,16 @@
  *        |__|                                              (least(v) - 1) * m + b < v << shift
  *        +--------------------------- s
  *
- * A monotone formula is known by its thresholds, at most 255, and so is (s * m + b) >> shift: both
- * are one function where the thresholds are the same, which says between which numbers b lies for
- * an m. The upper end is the least, the lower one the largest, of some linear functions of m: their
- * difference, the room for b, is concave, and so the best m is found where a first guess has none.
+ * A monotone formula is defined by its thresholds, at most 255, and so is (s * m + b) >> shift:
+ * both are one function where their thresholds are equal, which bounds b for a given m. The upper
+ * bound is the least, the lower one the largest, of some linear functions of m: their difference,
+ * the room for b, is concave, and so the best m can be searched where a first guess leaves no room.
  *
  * f32 rounds a product to a half where it is nearer to it than 2^-18 or so, and such halves go to
- * even numbers: thresholds of even values lie that much lower, of odd ones higher. So an even value
- * may have a b of its own, b + even. With n = (s * m + b - half) >> shift, the number below the
- * half that is next, a sum is near no threshold but that of n + 1; |even| < half / 2, so that it is
- * n or n + 1 whichever of the two b it has.
+ * even numbers: thresholds of even values lie that much lower, those of odd ones higher. So an even
+ * value may have a b of its own, b + even. With n = (s * m + b - half) >> shift, the number below
+ * the nearest half, a sum is near no threshold but that of n + 1; |even| < half / 2, so that the
+ * result is n or n + 1 with either b.
  *
  * The formula itself is evaluated in f32, operation by operation, as the IR defines it (C with
  * binary32 and without contraction, which ISO mode ensures). */
@@ -44,7 +44,7 @@ int formula_at(const struct formula *f, int64_t s)
         return x <= (float)f->low ? f->low : x >= (float)f->high ? f->high : (int)x;
 }
 
-/* without its rounding and bounds: slope * s + offset */
+/* Finds slope * s + offset: the formula without its rounding and bounds. */
 static void formula_line(const struct formula *f, double *slope, double *offset)
 {
         *slope = 1;
@@ -85,8 +85,8 @@ static bool reaches(const struct formula *f, const struct thresholds *t, int64_t
         return formula_at(f, t->falls ? -s : s) >= value;
 }
 
-/* The least number that becomes `value` or more: above `below`, at most `above`; first around a
- * guess, in steps that double, then by halves. */
+/* Returns the least number that becomes at least `value`: it is above `below`, and at most `above`.
+ * The search begins around a guess, in steps that double, and goes on by bisection. */
 static int64_t least_of(const struct formula *f, const struct thresholds *t, int value,
                         int64_t below, int64_t above, int64_t guess)
 {
@@ -133,13 +133,13 @@ void thresholds_of(const struct formula *f, int64_t low, int64_t high, struct th
 enum { FAR = 61 };
 
 /* The numbers that b may be, and those that b + even may be where each output has an `even` of its
- * own: values that are even have their thresholds there. None where low > high. */
+ * own: even values have their thresholds there. There are none where low > high. */
 enum { PARTS = 2 };
 struct room { int64_t low[PARTS], high[PARTS]; };
 
 static int part_of(int64_t value, const struct form *form) { return form->each && value % 2 == 0; }
 
-/* the b from which on s becomes `value` */
+/* Returns the b with which s is the first sum that becomes `value`. */
 static int64_t bound_of(int64_t value, int64_t s, int64_t m, const struct form *form)
 {
         int64_t even = form->each || value % 2 ? 0 : form->even;
@@ -175,14 +175,14 @@ static struct room room_of(const struct thresholds *t, int64_t m, const struct f
         return room;
 }
 
-/* of its smaller part; negative: there is none */
+/* Returns the size of the smaller part of the room; negative: there is no room. */
 static int64_t size_of(const struct room *room)
 {
         int64_t one = room->high[0] - room->low[0], other = room->high[1] - room->low[1];
         return one < other ? one : other;
 }
 
-/* the m from `from` to `to` that leaves most room; as soon as it leaves any */
+/* Returns the m from `from` to `to` that leaves most room, or the first one that leaves any. */
 static int64_t roomiest(const struct thresholds *t, int64_t from, int64_t to,
                         const struct form *form)
 {
@@ -203,11 +203,11 @@ static int64_t roomiest(const struct thresholds *t, int64_t from, int64_t to,
         return from;
 }
 
-/* the m around `guess` that leaves room; *room: how much */
+/* Returns an m around `guess` that leaves room; *room: the room. */
 static int64_t best_around(const struct thresholds *t, int64_t guess, const struct form *form,
                            struct room *room)
 {
-        enum { NEAR = 4096 };           /* a slope is off by less than this part of it */
+        enum { NEAR = 4096 };           /* A slope is off by less than this fraction of itself. */
         int64_t around = guess / NEAR + 2;
         *room = room_of(t, guess, form);
         if (size_of(room) >= 0 || !t->count)
@@ -223,8 +223,8 @@ static int64_t clamped(int64_t x, int64_t low, int64_t high)
         return x < low ? low : x > high ? high : x;
 }
 
-/* One that is steeper than STEEP is as if it were not: at most one sum lies between the byte's
- * ends. */
+/* Returns a first guess of m. A slope above STEEP counts as STEEP: at most one sum then lies
+ * between the ends of the byte. */
 static double guess_of(const struct thresholds *t, int shift)
 {
         enum { STEEP = 1 << 12 };
@@ -238,7 +238,7 @@ bool multiplier_fits(const struct thresholds *t, int shift)
         return guess <= INT32_MAX && 2 * (guess + 2) * far < ldexp(1, FAR);
 }
 
-/* |even| is less than a half of the half */
+/* Returns the largest |even|, which is less than half of the half. */
 static int64_t even_most(int shift)
 {
         int64_t most = (INT64_C(1) << shift >> 2) - 1;
@@ -274,8 +274,9 @@ static int by_size(const void *a, const void *b)
         return (x > y) - (x < y);
 }
 
-/* The b that moves the thresholds of a part least, all in all. A threshold moves by its distance
- * from where b has room for it, by m: the sum of these is least in the middle of all ends. */
+/* Returns the b that moves the thresholds of a part least, in sum. A threshold moves by its
+ * distance from the room it has for b, divided by m: the sum of these is least at the median of all
+ * ends. */
 static int64_t middle_of(const struct thresholds *t, int64_t m, const struct form *form, int part)
 {
         int64_t ends[2 * THRESHOLDS_MAX];
@@ -291,7 +292,7 @@ static int64_t middle_of(const struct thresholds *t, int64_t m, const struct for
         return count ? ends[count / 2 - 1] + (ends[count / 2] - ends[count / 2 - 1]) / 2 : 0;
 }
 
-/* the least sum, of those there can be, that the integers make `value` or more */
+/* Returns the least possible sum that the integers make at least `value`. */
 static int64_t least_by(const struct thresholds *t, int64_t value, const struct multiplier *by,
                         const struct form *form)
 {
@@ -305,8 +306,8 @@ static int64_t least_by(const struct thresholds *t, int64_t value, const struct 
 int64_t multiplier_nearest(const struct thresholds *t, const struct form *form,
                            struct multiplier *found)
 {
-        enum { PRECISE = 1 << 12 };     /* a step of m moves no threshold by a 32nd of a byte's step
-                                         * / */
+        enum { PRECISE = 1 << 12 };     /* A step of m then moves no threshold by more than a 32nd
+                                         * of a byte's step. */
         int64_t m = (int64_t)guess_of(t, form->shift), most = even_most(form->shift), wrong = 0;
         int last = t->first + t->count;
         if (m < PRECISE && t->count > 1)

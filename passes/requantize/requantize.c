@@ -6,14 +6,14 @@
  *   %3 = mul(cast(%2) to=f32, 0.0031)
  *   %4 = cast(round(%3) + 4.0) to=i8
  *
- * Exact to the bit. What floats make of a sum is monotone, and known by where it takes another
- * value (multiplier.h): @m and @b are such that the integers give the same byte for each sum that
- * there can be, which follows from the weights, the bytes they are multiplied by, and the bias. One
- * output for which there are no such numbers keeps all of its layer as it is. The bias is in @b;
- * the last operand makes halves go to even numbers, where that is to be seen.
+ * Exact to the bit. The function of a sum that floats compute is monotone, and is defined by its
+ * thresholds (multiplier.h): with @m and @b the integers give the same byte for each possible sum.
+ * The possible sums follow from the weights, the bytes that these multiply, and the bias. If there
+ * are no such numbers for one output, the whole layer stays as it is. The bias is in @b; the last
+ * operand makes halves go to even numbers, where that makes a difference.
  *
- * Where that is predicted to be faster (cost/bytes.h): on small cores, which convert and round
- * slowly. */
+ * It is done where it is predicted to be faster (cost/bytes.h): on small cores, which convert and
+ * round slowly. */
 #include <math.h>
 #include <string.h>
 
@@ -25,21 +25,22 @@
 
 enum { SUMMANDS = 4 };
 
-/* The operations between a sum and a byte, as they stand: numbers differ along dimension `along`
- * of the values at most; -1: in none */
+/* The operations between a sum and a byte, in their order. Their numbers differ along dimension
+ * `along` of the values at most; -1: along none. */
 struct sequence {
-        struct value *sum, *total;      /* sum: the bias, and all that is constant, taken off */
+        struct value *sum, *total;      /* sum: total without the bias, and all else that is
+                                         * constant. */
         const struct type *type;
         int along, step_count, summand_count, operations;
         enum opcode codes[FORMULA_STEPS];
         struct spread steps[FORMULA_STEPS], summands[SUMMANDS];
         bool less[SUMMANDS];
-        int low, high;                  /* of the bytes */
+        int low, high;                  /* The least and the largest byte. */
 };
 
 /* ---- what there is ---- */
 
-/* numbers of t in a row that are the same where only dimensions behind d differ */
+/* Returns how many consecutive numbers of t are equal where only dimensions behind d differ. */
 static int64_t stride_of(const struct type *t, int d)
 {
         int64_t stride = 1;
@@ -48,7 +49,7 @@ static int64_t stride_of(const struct type *t, int d)
         return stride;
 }
 
-/* c's numbers differ along dimension d at most, to the bit */
+/* Do c's numbers differ along dimension d at most, compared bit by bit? */
 static bool lies_along(const struct constant *c, int d)
 {
         const struct type *t = c->value.type;
@@ -94,11 +95,13 @@ union scalar spread_number(const struct spread *s, int64_t i)
         return constant_element(s->constant, i * s->stride);
 }
 
-/* takes the last operation of v off, as a step of floats; NULL: it is none */
+/* Takes the last operation of v off, as a step of floats. Returns its operand; NULL: it is no such
+ * step. */
 static struct value *take_step(struct sequence *c, struct value *v)
 {
         const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
-        int step = c->step_count, first = 0;          /* of the operands that may be a number */
+        int step = c->step_count, first = 0;          /* The first of the operands that may be a
+                                                       * number. */
         if (!op || step == FORMULA_STEPS || v->type->element != E_F32 || !value_has_one_use(v))
                 return NULL;
         c->codes[step] = op->code;
@@ -116,7 +119,7 @@ static struct value *take_step(struct sequence *c, struct value *v)
         return NULL;
 }
 
-/* takes what is constant off a sum; NULL: there is nothing */
+/* Takes a constant summand off a sum. Returns the rest; NULL: there is no constant. */
 static struct value *take_summand(struct sequence *c, struct value *v)
 {
         const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
@@ -132,7 +135,7 @@ static struct value *take_summand(struct sequence *c, struct value *v)
 
 static bool find_sequence(const struct op *op, struct sequence *c)
 {
-        if (op->code != OP_cast)        /* a yield has no result */
+        if (op->code != OP_cast)        /* A yield has no result. */
                 return false;
         struct value *v = op_operand(op, 0), *next;
         *c = (struct sequence){ .along = -1, .type = op_result(op)->type };
@@ -165,7 +168,8 @@ static struct whole_range merged(const struct whole_range *ranges, int64_t count
         return all;
 }
 
-/* of a sum of windows, or of whole dimensions; of anything else, of its type */
+/* Returns the range of a sum of windows, or of whole dimensions; for any other value, that of its
+ * type. */
 static struct whole_range range_of_sum(const struct value *v)
 {
         const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
@@ -182,10 +186,12 @@ static struct whole_range range_of_sum(const struct value *v)
                 terms = (i ? terms : 1) * (double)extents[i];
         const struct whole_range each = whole_range_of(x),
                                  sum = { terms * fmin(each.low, 0), terms * fmax(each.high, 0) };
-        return sum.low >= own.low && sum.high <= own.high ? sum : own;         /* else it wraps */
+        /* Else it wraps. */
+        return sum.low >= own.low && sum.high <= own.high ? sum : own;
 }
 
-/* of each output of a convolution or product; NULL: it is none whose weights are known */
+/* Returns the ranges of each output of a convolution or product; NULL: v is none with known
+ * weights. */
 static struct whole_range *ranges_of_products(struct arena *arena, const struct value *v,
                                               int64_t *count)
 {
@@ -197,7 +203,7 @@ static struct whole_range *ranges_of_products(struct arena *arena, const struct 
         return known;
 }
 
-/* of all, as far as it does not wrap */
+/* Returns the range of all outputs, as far as it does not wrap. */
 static struct whole_range range_of_all(const struct value *v, const struct whole_range *known,
                                        int64_t count)
 {
@@ -215,7 +221,7 @@ struct whole_range requantize_range(const struct value *v)
         return all;
 }
 
-/* of the sum before what is constant, for each of `count` numbers */
+/* Returns the ranges of the sum without constants, for each of `count` numbers. */
 static struct whole_range *ranges_of(struct arena *arena, const struct sequence *c, int64_t count)
 {
         int64_t known_count;
@@ -231,7 +237,7 @@ static struct whole_range *ranges_of(struct arena *arena, const struct sequence 
         return ranges;
 }
 
-/* what is added to all sums at place i */
+/* Returns what is added to all sums at place i. */
 static int64_t bias_at(const struct sequence *c, int64_t i)
 {
         int64_t bias = 0;
@@ -242,7 +248,7 @@ static int64_t bias_at(const struct sequence *c, int64_t i)
         return bias;
 }
 
-/* the formula at place i; false: it is none that is monotone */
+/* Finds the formula at place i. Returns false if it is not monotone. */
 static bool formula_of(const struct sequence *c, int64_t i, struct formula *f)
 {
         *f = (struct formula){ .bias = bias_at(c, i), .count = c->step_count, .low = c->low,
@@ -259,8 +265,8 @@ static bool formula_of(const struct sequence *c, int64_t i, struct formula *f)
         return formula_is_finite(f);
 }
 
-/* Finds the ends of the bytes that any sum becomes, at any of `count` places: of their type, or
- * as a bound has them. False: it is no formula. */
+/* Finds the ends of the bytes that any sum becomes, at any of `count` places: those of their type,
+ * or of a bound. Returns false if there is no formula. */
 static bool find_ends(struct sequence *c, int64_t count)
 {
         const struct whole_range bytes =
@@ -310,9 +316,9 @@ static bool find_all(const struct thresholds *t, int64_t count, const struct for
         return true;
 }
 
-/* The first form that there is for all, in order of preference: without `even`, then with one for
- * all, as far from 0 as halves of f32 are from where they should be, on either side, for the zero
- * point may be odd; then with one for each. Shifts by 32 are none at all on small machines; larger
+/* Finds the first form that is right for all, in order of preference: without `even`; then with one
+ * `even` for all, as large as halves of f32 are off, with either sign, because the zero point may
+ * be odd; then with an `even` for each output. Shifts by 32 cost nothing on small machines; larger
  * ones are more precise. */
 static bool find_form(const struct thresholds *t, int64_t count, struct form *form,
                       struct multiplier *found)
@@ -329,8 +335,8 @@ static bool find_form(const struct thresholds *t, int64_t count, struct form *fo
         return false;
 }
 
-/* Numbers for all with one shift, the most precise there is; how many sums become another byte;
- * INT64_MAX: it is not precise enough for all. */
+/* Finds numbers for all outputs with one shift, the most precise one. Returns how many sums become
+ * another byte; INT64_MAX: no shift is precise enough for all. */
 static int64_t find_near(const struct thresholds *t, int64_t count, bool each, struct form *form,
                          struct multiplier *found)
 {
@@ -350,7 +356,7 @@ static int64_t find_near(const struct thresholds *t, int64_t count, bool each, s
         return wrong;
 }
 
-/* Where no form is right for all sums, the one that is wrong for fewest. */
+/* Finds, where no form is right for all sums, the one that is wrong for fewest. */
 static bool find_nearest(const struct thresholds *t, int64_t count, struct form *form,
                          struct multiplier *found)
 {
@@ -427,7 +433,8 @@ int requantize_sum(struct op *op, struct pass_context *context, bool always)
         struct arena *arena = arena_new();
         int64_t count = c.along < 0 ? 1 : type_extent(c.type, c.along);
         const struct thresholds *t = find_ends(&c, count) ? all_thresholds(arena, &c, count) : NULL;
-        if (!t && always) {             /* with its bias a sum may wrap: it is added before */
+        if (!t && always) {             /* With its bias a sum may wrap, so the bias is added
+                                         * before. */
                 c.sum = c.total;
                 c.summand_count = 0;
                 t = find_ends(&c, count) ? all_thresholds(arena, &c, count) : NULL;

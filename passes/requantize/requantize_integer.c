@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* requantize_integer: quantized layers by integers alone, for machines without floats.
  *
- *   sums of products        a whole multiplier and a shift, the same byte where there is one for every
- *                           sum (requantize); else the one for which fewest sums become another byte
- *   sums of bytes           average pools, means: of integers, exact, then the same
- *   of one tensor           a table of 256, the same bytes
- *   of two                  a whole factor for each; halves may go to the other side
- *   of sums and bytes       the same: residual sums behind a layer
+ *   sums of products        a whole multiplier and a shift, with the same byte for every sum where
+ *                           there is such a one (requantize); else the multiplier for which fewest
+ *                           sums become another byte
+ *   sums of bytes           average pools, means: sums of integers, exact, then as above
+ *   bytes of one tensor     a table of 256, with the same bytes
+ *   bytes of two            a whole factor for each; halves may go to the other side
+ *   sums and bytes          the same: residual sums behind a layer
  *   softmax of bytes        a table of exponentials, and a division
  *
- * It approximates: a byte may be off by one where the graph's own floats decide beside a half,
- * or where a sum of floats is no exact one. What stays in floats is named in a warning. */
+ * It approximates: a byte may be off by one where the graph's own floats decide beside a half, or
+ * where a sum of floats is not exact. A warning names what stays in floats. */
 #include <math.h>
 #include <string.h>
 

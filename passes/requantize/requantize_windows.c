@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums of decoded bytes, of windows or whole dimensions, by integers: sum(cast(x) * c) =
+/* Adds up decoded bytes, of windows or whole dimensions, by integers: sum(cast(x) * c) =
  * cast(sum(x)) * c, which floats would round. */
 #include <string.h>
 

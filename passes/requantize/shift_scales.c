@@ -4,21 +4,23 @@
  *
  *   y = bound(round(f32(s + bias) * m) + zero)    ->    y = bound((s' + bias') >> n)
  *
- * s' is the sum with weights that are w * m * 2^n, rounded to bytes (shift_weights.h), n one for
- * each block of 16 outputs (of a wider machine, of as many as it has); bias' holds the zero point
- * and a half. Bytes of other branches are multiplied by a byte, k / 2^n, and where there are both,
- * the layer's sum is first brought to steps of 2^-n:
+ * s' is the sum with weights that are w * m * 2^n, rounded to bytes (shift_weights.h). There is one
+ * n for each block of 16 outputs (on a wider machine, for as many as it has); bias' holds the zero
+ * point and a half. Bytes of other branches are multiplied by a byte, k / 2^n, and where there are
+ * both, the layer's sum is first brought to steps of 2^-n:
  *
- *   y = bound((((s' + bias') >> n') + q * k + c) >> n)          n' may be 0; c goes into bias' where there is room
+ *   y = bound((((s' + bias') >> n') + q * k + c) >> n)
  *
- * A branch that is a layer itself, whose bytes nobody else reads, is added as its sum: it is
+ * n' may be 0, and c goes into bias' where there is room.
+ *
+ * A branch that is a layer itself, whose bytes nothing else reads, is added as its sum, which is
  * rounded once less. Means and sums of windows are whole numbers that are multiplied by a byte,
  * too.
  *
- * It approximates: weights lose up to half a step, on which the outputs' error depends; a
- * warning says how much. Where there are samples (--calibrate), which way they go is what
- * changes sums least on these. What it makes is ordinary: integers alone, the same bits on every
- * target, for it sees the graph before anything is done for one. */
+ * It approximates: weights lose up to half a step, on which the outputs' error depends; a warning
+ * says how much. Where there are samples (--calibrate), each weight goes the way that changes sums
+ * least on these. The result is ordinary: integers alone, and the same bits on every target,
+ * because the pass sees the graph before anything is done for one target. */
 #include <math.h>
 #include <string.h>
 
@@ -29,40 +31,41 @@
 
 enum { FACTOR_MOST = 127, SHIFT_MOST = 15, SHIFT_OF_SUMS = 7 };
 
-/* what the whole function loses */
+/* The errors of the whole function. */
 struct figure {
         int layers;
-        double signal, error, worst;    /* worst: error / signal of a layer */
-        const char *name;               /* of that layer */
+        double signal, error, worst;    /* worst: the largest error / signal of a layer. */
+        const char *name;               /* The name of that layer. */
 };
 
-/* factor * s + added, s the sums of a layer; between bounds perhaps */
+/* The line factor * s + added of a layer's sums s, perhaps between bounds. */
 struct layer {
-        struct op *product;             /* convolve, dot */
-        int along;                      /* dimension of its outputs; in the weights:
-                                         * whole_outputs / */
+        struct op *product;             /* It is a convolve or a dot. */
+        int along;                      /* The dimension of its outputs; in the weights it is
+                                         * whole_outputs. */
         int64_t outputs;
-        double *factors, *added, zero;  /* zero: of x, where it is not taken off */
-        const struct op *inside;        /* what makes bytes of it alone, which the line's op reads;
-                                         * or NULL */
+        double *factors, *added, zero;  /* zero: the zero point of x, where it is not subtracted. */
+        const struct op *inside;        /* The operation that makes bytes of it alone, which the
+                                         * line's op reads; or NULL. */
         double low, high;
-        struct shifted_weights weights;        /* of its factors by 2^shift of the parts */
+        struct shifted_weights weights;        /* The weights of its factors times 2^shift of the
+                                                * parts. */
 };
 
-/* a whole number that is multiplied by a byte; where it is 0 in the numbers that it stands for */
+/* A whole number that is multiplied by a byte; `zero` is the number that stands for 0. */
 struct branch {
         struct value *value;
         int source;
         double zero;
 };
 
-/* y = bound(round(one + the layers + the branches)) */
+/* The parts of y = bound(round(one + the layers + the branches)). */
 struct parts {
-        int block;                      /* outputs that have one shift */
-        int layer_count, branch_count, shift; /* shift: of what layers and branches are brought
-                                               * to / */
-        bool narrow;                    /* sums of layers have 16 bits, before others are added
-                                         * (pass_context.narrow_sums) */
+        int block;                      /* The number of outputs that have one shift. */
+        int layer_count, branch_count, shift; /* shift: layers and branches are brought to steps of
+                                               * 2^-shift. */
+        bool narrow;                    /* Sums of layers have 16 bits before others are added
+                                         * (pass_context.narrow_sums). */
         struct layer layers[TERMS_SOURCES];
         struct branch branches[TERMS_SOURCES];
 };
@@ -81,8 +84,8 @@ static int64_t window_elements(const struct op *op)
         return elements;
 }
 
-/* the zero point of bytes, or of sums of bytes, as far as what makes them says; where nothing
- * does, 0 */
+/* Returns the zero point of bytes, or of sums of bytes, as far as the operation that makes them
+ * tells; else 0. */
 static double zero_of(struct arena *arena, const struct value *v)
 {
         struct terms own;
@@ -107,7 +110,7 @@ static double zero_of(struct arena *arena, const struct value *v)
         return 0;
 }
 
-/* all that is made of v ends in op */
+/* Does all that is computed from v end in op? */
 static bool leads_to(const struct value *v, const struct op *op)
 {
         while (value_has_one_use(v) && v->uses->user != op && v->uses->user->result_count == 1)
@@ -115,7 +118,7 @@ static bool leads_to(const struct value *v, const struct op *op)
         return value_has_one_use(v) && v->uses->user == op;
 }
 
-/* The sums of a layer, and what is added to each; *along: as spread_find has it. */
+/* Finds the sums of a layer, and what is added to each; *along: as spread_find has it. */
 static bool find_layer(struct arena *arena, struct value *v, int *along, struct layer *l)
 {
         enum { SUMMANDS = 4 };
@@ -153,13 +156,13 @@ static bool find_layer(struct arena *arena, struct value *v, int *along, struct 
         return true;
 }
 
-/* its numbers at place i of its dimension */
+/* Returns the line's numbers at place i of its dimension. */
 static const struct line *line_at(const struct terms *t, int64_t i)
 {
         return &t->lines[t->places > 1 ? i : 0];
 }
 
-/* Source k of t, the line that op rounds, where it is a layer's sums. */
+/* Finds source k of t, the line that op rounds, where it is a layer's sums. */
 static bool find_sums(struct arena *arena, const struct op *op, struct terms *t, int k,
                       struct layer *l)
 {
@@ -172,7 +175,7 @@ static bool find_sums(struct arena *arena, const struct op *op, struct terms *t,
         return true;
 }
 
-/* Source k of t, where it is bytes that a layer makes for op alone. */
+/* Finds source k of t, where it is bytes that a layer makes for op alone. */
 static bool find_inside(struct arena *arena, const struct op *op, struct terms *t, int k,
                         struct layer *l)
 {
@@ -188,8 +191,8 @@ static bool find_inside(struct arena *arena, const struct op *op, struct terms *
                 l->factors[i] = by * line->of[0];
                 l->added[i] = by * line->one + l->factors[i] * l->added[i];
         }
-        l->inside = v->op;              /* with its bounds: quantizers leave out a Relu where the
-                                         * byte's own end is one */
+        l->inside = v->op;              /* Bounds are included: quantizers leave out a Relu where
+                                         * the byte's own end is one. */
         l->low = fmin(by * own.low, by * own.high);
         l->high = fmax(by * own.low, by * own.high);
         return true;
@@ -203,8 +206,8 @@ static struct branch branch_of(struct arena *arena, const struct terms *t, int k
         return (struct branch){ t->sources[k], k, zero };
 }
 
-/* The layers and branches of the line t; the last layer whose bytes op alone reads is one of
- * them, as its sums. False: something else is in it. */
+/* Finds the layers and branches of the line t; the last layer whose bytes op alone reads is one of
+ * them, as its sums. Returns false if the line contains something else. */
 static bool find_parts(struct arena *arena, const struct op *op, struct terms *t, struct parts *p)
 {
         bool inside = false;
@@ -244,8 +247,8 @@ static bool find_weights(struct arena *arena, struct parts *p)
         return true;
 }
 
-/* The steps that layers and branches are brought to: as fine as a byte's factors allow, and the
- * weights of layers, where these are no finer. False: a factor is too large. */
+/* Finds the steps that layers and branches are brought to: as fine as a byte's factors allow, and
+ * no finer than the weights of layers. Returns false if a factor is too large. */
 static bool find_shift(struct arena *arena, const struct terms *t, struct parts *p)
 {
         double most = 0;
@@ -258,7 +261,7 @@ static bool find_shift(struct arena *arena, const struct terms *t, struct parts 
         if (!isfinite(most))
                 return false;
         frexp((FACTOR_MOST + 0.5) / fmax(most, ldexp(1, -SHIFT_MOST)), &exponent);
-        /* sums of 16 bits hold 256 steps */
+        /* Sums of 16 bits hold 256 steps. */
         const int finest = p->narrow && p->layer_count ? SHIFT_OF_SUMS : SHIFT_MOST;
         p->shift = !p->branch_count ? SHIFT_OF_SUMS : exponent - 1 < finest ? exponent - 1 : finest;
         while (p->shift >= 1 && !find_weights(arena, p))
@@ -268,7 +271,7 @@ static bool find_shift(struct arena *arena, const struct terms *t, struct parts 
 
 /* ---- the rewrite ---- */
 
-/* what is built, and the largest magnitude that it can have at any place */
+/* A value that is built, with the largest magnitude that it can have at any place. */
 struct sum {
         struct value *value;
         double most;
@@ -284,7 +287,7 @@ static struct value *whole_numbers(struct builder *b, const struct type *like, i
         return spread_build(b, like, along, E_I32, whole, count, name);
 }
 
-/* the layer's product with numbers for weights */
+/* Builds the layer's product with these numbers for weights. */
 static struct value *product_with(struct builder *b, const struct op *op, int8_t *numbers)
 {
         const struct value *w = op_operand(op, 1);
@@ -298,9 +301,9 @@ static struct value *product_with(struct builder *b, const struct op *op, int8_t
         return value_build(b, op->code, operands, 2, attrs, op_result(op)->type);
 }
 
-/* (s' + bias') >> n, in steps of 2^-shift, with what is added to all where there is nothing
- * else, or more, for each place of t (NULL: nothing); its value is NULL where it has none, or
- * after an error */
+/* Builds (s' + bias') >> n, in steps of 2^-shift. bias' has what is added to all where there is
+ * nothing else, or `more`, for each place of t (NULL: nothing). The value is NULL where there is
+ * none, or after an error. */
 static struct sum shifted_layer(struct builder *b, struct arena *arena, const struct terms *t,
                                 const struct parts *p, const struct layer *l, const double *more,
                                 struct figure *figure)
@@ -362,7 +365,7 @@ static double factor_of(const struct terms *t, const struct parts *p, const stru
         return rint(ldexp(t->lines[i].of[q->source], p->shift));
 }
 
-/* branch * factor, by 2^shift */
+/* Builds branch * factor, times 2^shift. */
 static struct sum multiplied(struct builder *b, struct arena *arena, const struct terms *t,
                              const struct parts *p, const struct branch *branch)
 {
@@ -380,7 +383,7 @@ static struct sum multiplied(struct builder *b, struct arena *arena, const struc
         return sum;
 }
 
-/* what is added to the sum of all parts, in steps of 2^-shift: half a step, too */
+/* Returns what is added to the sum of all parts, half a step included, in steps of 2^-shift. */
 static double *offsets_of(struct arena *arena, const struct terms *t, const struct parts *p)
 {
         double *added = arena_array(arena, (size_t)t->places, sizeof *added);
@@ -395,8 +398,8 @@ static double *offsets_of(struct arena *arena, const struct terms *t, const stru
         return added;
 }
 
-/* What is added goes into the bias of a layer that is not bounded before: ((s >> n) + c) is (s +
- * (c << n)) >> n. -1: there is none, or its sums have no room for that. */
+/* Returns a layer whose bias can take what is added: ((s >> n) + c) is (s + (c << n)) >> n where
+ * the layer is not bounded before. -1: there is none, or its sums have no room for that. */
 static int host_of(const struct terms *t, const struct parts *p, const double *added)
 {
         for (int k = 0; k < p->layer_count; k++) {
@@ -415,7 +418,7 @@ static int host_of(const struct terms *t, const struct parts *p, const double *a
         return -1;
 }
 
-/* the sum of all parts, and what is added, brought to whole steps */
+/* Builds the sum of all parts, with what is added, brought to whole steps. */
 static struct value *shifted_parts(struct builder *b, struct arena *arena, const struct terms *t,
                                    const struct parts *p, struct figure *figure)
 {
@@ -449,12 +452,12 @@ static struct value *shifted_parts(struct builder *b, struct arena *arena, const
 /* ---- plans ---- */
 
 struct plan {
-        struct op *op;                  /* what makes bytes */
+        struct op *op;                  /* The operation that makes bytes. */
         struct terms terms;
         struct parts parts;
 };
 
-/* one for each operation that makes bytes of a line */
+/* Finds a plan for each operation that makes bytes of a line. */
 static struct plan *find_plans(struct arena *arena, const struct function *f, int outputs,
                                bool narrow, int *count)
 {
@@ -468,7 +471,7 @@ static struct plan *find_plans(struct arena *arena, const struct function *f, in
         ops = 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
                 all[ops++] = op;
-        /* from the last to the first, so that what is added up takes in the layer before it */
+        /* They go from the last to the first, so that an addition takes in the layer before it. */
         while (ops-- > 0) {
                 struct plan *p = &plans[*count];
                 p->parts.narrow = narrow;
@@ -485,7 +488,7 @@ static struct plan *find_plans(struct arena *arena, const struct function *f, in
         return plans;
 }
 
-/* numbers by samples; false after an error */
+/* Finds the numbers by samples. Returns false after an error. */
 static bool learn(struct arena *arena, struct plan *plans, int count, struct pass_context *context)
 {
         int layers = 0;
@@ -529,7 +532,7 @@ static bool apply(struct arena *arena, const struct plan *p, struct pass_context
 
 /* ---- the pass ---- */
 
-/* layers whose sums become floats */
+/* Names the layers whose sums become floats, in a warning. */
 static void name_rest(const struct function *f, const struct figure *figure, struct diag *diag)
 {
         enum { NAMED = 8 };

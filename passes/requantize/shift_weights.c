@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Weights whose scales are powers of two (shift_weights.h).
+/* Finds weights whose scales are powers of two (shift_weights.h).
  *
  * A block's shift is the largest at which all its numbers fit into a byte, or one more, where
- * cutting a few large ones loses less than the finer step wins. */
+ * clipping a few large numbers loses less than the finer step wins. */
 #include "passes/requantize/shift_weights.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 enum { MOST = 127, SHIFT_MOST = 30 };
 
-/* weight k of output o, times its factor */
+/* Returns weight k of output o, times its factor. */
 static double exact_at(const struct shifted_weights *s, int64_t o, int64_t k)
 {
         return s->factors[o] * (double)constant_element(s->w, weight_place(&s->places, o, k)).i;
@@ -25,7 +25,7 @@ static double rounded(double x)
         return y > MOST ? MOST : y < -MOST ? -MOST : y;
 }
 
-/* what an output loses at a shift, in squares */
+/* Returns the sum of squared errors of an output at a shift. */
 static double lost_at(const struct shifted_weights *s, int64_t o, int shift)
 {
         const double scale = ldexp(1, shift), back = ldexp(1, -shift),
@@ -45,9 +45,9 @@ struct rest {
         int64_t place;
 };
 
-/* Of `count` numbers those that were nearest to a half go the other way, as many as it takes for
- * what is lost of them to be half a number at most. Few do, so that they are looked for one by
- * one. */
+/* Lets those of `count` numbers that were nearest to a half go the other way, as many as it takes
+ * to bring the sum of their errors to at most half a number. They are few, so each is searched by
+ * itself. */
 static void even_out(struct rest *rests, int64_t count, int8_t *numbers)
 {
         double all = 0;
@@ -67,7 +67,7 @@ static void even_out(struct rest *rests, int64_t count, int8_t *numbers)
         }
 }
 
-/* Rounds an output's numbers: even over each window, and over all. */
+/* Rounds an output's numbers so that errors cancel over each window, and over all. */
 static void round_output(struct shifted_weights *s, int64_t o, int64_t window, struct rest *rests)
 {
         const int64_t depth = s->places.depth;
@@ -82,8 +82,8 @@ static void round_output(struct shifted_weights *s, int64_t o, int64_t window, s
         even_out(rests, depth, s->numbers);
 }
 
-/* what there is to know of the numbers; means: of operand k of output o's group; NULL:
- * `average`, of all */
+/* Measures magnitudes and errors of the numbers. m has the mean of operand k in output o's group;
+ * NULL: `average` is the mean of all operands. */
 static void measure(struct shifted_weights *s, const struct moments *m, double average)
 {
         const int64_t depth = s->places.depth, outputs = m ? s->places.outputs / m->groups : 0;
@@ -106,7 +106,7 @@ static void measure(struct shifted_weights *s, const struct moments *m, double a
 
 /* ---- shifts ---- */
 
-/* of the outputs from `from` to `to`; negative: none of at least `least` */
+/* Returns the shift of the outputs from `from` to `to`; negative: none is at least `least`. */
 static int find_shift(const struct shifted_weights *s, int64_t from, int64_t to, int least)
 {
         double most = 0, now = 0, next = 0;
@@ -139,7 +139,7 @@ bool shifted_weights_find(struct arena *arena, const struct op *op, const double
         s->shifts = arena_array(arena, outputs, sizeof *s->shifts);
         s->lost = arena_array(arena, outputs, sizeof *s->lost);
         s->magnitudes = arena_array(arena, outputs, sizeof *s->magnitudes);
-        int64_t window = 1;             /* weights of the same channel stand beside each other */
+        int64_t window = 1;             /* Weights of the same channel stand beside each other. */
         for (int d = 2; d < t->rank && op->code == OP_convolve; d++)
                 window *= type_extent(t, d);
         struct arena *own = arena_new();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes that floats make of a line in several whole numbers (terms.h): what multiplies each, and
- * what is added, found in the operations between. */
+/* Bytes that floats make of a line in several whole numbers (terms.h): finds what multiplies each,
+ * and what is added, in the operations between. */
 #include "passes/requantize/terms.h"
 
 #include <math.h>
@@ -11,7 +11,8 @@ enum { DEPTH = 12 };
 
 /* ---- floats that are a line ---- */
 
-/* Where one operand is constant: the other, and the constant; *first: that is operand 0. */
+/* Returns the operand beside a constant one, and the constant; *first: the constant is operand 0.
+ * NULL: no operand is constant. */
 static struct value *other_than_constant(struct terms *t, const struct op *op, struct spread *s,
                                          bool *first)
 {
@@ -23,7 +24,7 @@ static struct value *other_than_constant(struct terms *t, const struct op *op, s
         return NULL;
 }
 
-/* bytes that have a zero point taken off: the bytes */
+/* Returns the bytes from which a zero point is subtracted. */
 static struct value *source_of(const struct op *cast, double *zero)
 {
         struct value *x = op_operand(cast, 0), *bytes;
@@ -54,7 +55,7 @@ static bool add_source(struct terms *t, const struct op *cast)
         return true;
 }
 
-/* v is a line: its sources, and along which dimension its constants differ */
+/* Is v a line? Adds its sources, and finds the dimension along which its constants differ. */
 static bool find_sources(struct terms *t, struct value *v, int depth)
 {
         const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
@@ -74,7 +75,7 @@ static bool find_sources(struct terms *t, struct value *v, int depth)
                find_sources(t, op_operand(op, 1), depth + 1);
 }
 
-/* a * x + b * y */
+/* Returns a * x + b * y. */
 static struct line combined(double a, struct line x, double b, struct line y)
 {
         x.one = a * x.one + b * y.one;
@@ -83,7 +84,7 @@ static struct line combined(double a, struct line x, double b, struct line y)
         return x;
 }
 
-/* of what find_sources found, at place i */
+/* Returns the line that v is, with the sources that find_sources found, at place i. */
 static struct line line_of(struct terms *t, struct value *v, int64_t i)
 {
         const struct op *op = v->op;
@@ -118,13 +119,13 @@ static struct line line_of(struct terms *t, struct value *v, int64_t i)
 
 /* ---- between it and the byte ---- */
 
-/* the byte is bound(round(factor * line + t->zero)) */
+/* The byte is bound(round(factor * line + t->zero)). */
 struct ending {
         struct value *line;
         double factor;
 };
 
-/* takes the conversion to bytes off, and the bounds before it, which are numbers of the byte's */
+/* Takes off the conversion to bytes, and the bounds before it, which are numbers of the byte's. */
 static bool find_ending(struct terms *t, const struct op *op, struct ending *e)
 {
         const struct whole_range bytes = whole_range_of_element(t->type->element);
@@ -161,7 +162,7 @@ bool terms_find(struct arena *arena, const struct op *op, struct terms *t)
 {
         struct ending e;
         *t = (struct terms){ .along = -1 };
-        if (op->code != OP_cast) /* a yield has no result */
+        if (op->code != OP_cast) /* A yield has no result. */
                 return false;
         t->type = op_result(op)->type;
         const enum element to = t->type->element;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes of several whole numbers that floats scale and add up, by integers alone.
+/* Makes bytes of several whole numbers that floats scale and add up, by integers alone.
  *
  *   y = cast(round(bound((cast(s) * @a + @b + cast(q) * c) / d)) + zero)
  *     ->
  *   y = cast(bound((i64(s) * @A + i64(q) * C + @B) >> shift))
  *
- * s is the sum of a layer, q bytes of another branch. Factors and what is added may differ along
+ * s is the sum of a layer, q is bytes of another branch. Factors and what is added may differ along
  * one dimension. In exact numbers the first is a line in each of s and q; A, C and B are its
- * factors by 2^shift, the zero point and a half in B. Where the sum is within 2^-5 of a half a
- * byte may be the one beside; halves go up. Factors have 31 bits, or more where that is too few
- * for it; no sum there can be overflows 64. */
+ * factors times 2^shift, with the zero point and a half in B. Where the sum is within 2^-5 of a
+ * half, a byte may be off by one; halves go up. Factors have 31 bits, or more where 31 are too few;
+ * no possible sum overflows 64 bits. */
 #include <math.h>
 
 #include "passes/requantize/requantize.h"
@@ -20,12 +20,12 @@ enum { SHIFT_MOST = 48, SHIFT_LEAST = 1, NEAR = 5, WIDE = 61 };
 
 struct whole_terms {
         int shift;
-        double sizes[TERMS_SOURCES]; /* the largest magnitude of each */
-        int64_t *of[TERMS_SOURCES], *one; /* at each place */
+        double sizes[TERMS_SOURCES]; /* The largest magnitude of each source. */
+        int64_t *of[TERMS_SOURCES], *one; /* These have a number for each place. */
 };
 
-/* numbers of so many bits beside the sign, precise enough, with w's shift; false: they do not
- * fit */
+/* Scales the lines to numbers of this many bits beside the sign, with w's shift. Returns false if
+ * they do not fit, or are not precise enough. */
 static bool scale_lines(const struct terms *t, int bits, struct whole_terms *w)
 {
         double doubt = 0;
@@ -47,7 +47,8 @@ static bool scale_lines(const struct terms *t, int bits, struct whole_terms *w)
         return doubt < ldexp(1, -NEAR);
 }
 
-/* the most precise factors of 31 bits; where those do not do, the shortest that do */
+/* Finds the most precise factors of 31 bits; where these are not precise enough, the shortest that
+ * are. */
 static bool find_whole(const struct terms *t, struct whole_terms *w)
 {
         for (w->shift = SHIFT_MOST; w->shift >= SHIFT_LEAST; w->shift--)
