@@ -7,7 +7,9 @@
  *     unload_f32_8(sums + .., 72, acc[0]);
  *     cluster_barrier();
  *     y[..] = sums_of ... ((const float *)cluster_at(sums, 1))[at]
- *     cluster_leave();                         a block may not end while another one reads its memory */
+ *     cluster_leave();
+ *
+ * cluster_leave waits, because a block may not end while another one reads its memory. */
 #include "codegen/cuda_writer.h"
 
 #include "ir/loop/loop_bounds.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The header of CUDA code: for C and C++, without CUDA's own. */
+/* The header of CUDA code, which C and C++ can include without the headers of CUDA. */
 #include "codegen/cuda_writer.h"
 
 #include <string.h>
@@ -50,7 +50,8 @@ static void put_usage(struct c_writer *w)
                 c_put(w, "%s, ",
                       c_name(w, i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count])
                               ->text);
-        for (size_t i = 0; i < w->line.length; i++)     /* of a comment, in one line */
+        for (size_t i = 0; i < w->line.length; i++)     /* The call is printed into a comment, as
+                                                         * one line. */
                 if (w->line.data[i] == *C_SOFT)
                         w->line.data[i] = ' ';
         c_line(w, "stream);");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels in grid form. A phase is a function for the device. The kernel itself is a function for
- * the host, which launches its phases one after the other and has the parameters that it has in C.
+ * the host, which launches its phases one after the other and has the same parameters as in C.
  *
- *     static __global__ void __launch_bounds__(128, 1) relu_blocks(const float *__restrict__ x, float *__restrict__ y)
+ *     static __global__ void __launch_bounds__(128, 1) relu_blocks(const float *__restrict__ x,
+ *                                                                  float *__restrict__ y)
  *     {
  *             const int block = blockIdx.x;
  *             const int warp = threadIdx.y;
@@ -25,8 +26,8 @@
 #include "engines/grid/launch_cost.h"
 #include "ir/loop/loop_bounds.h"
 
-enum { SHARED_ALIGN = 128, LINES_ALIGN = 1024 };  /* bytes; LINES_ALIGN: eight swizzled lines, as
-                                                   * warp-group MMA reads them */
+/* Alignments in bytes. LINES_ALIGN is that of eight swizzle lines, as warp-group MMA reads them. */
+enum { SHARED_ALIGN = 128, LINES_ALIGN = 1024 };
 
 /* ---- loops of the grid ---- */
 
@@ -39,8 +40,8 @@ static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *
         if (count == 1)
                 c_name(w, s->variable)->text = "0";
         w->out = &body;
-        w->indent -= !some;             /* its statements stand in braces of their own only if some
-                                         * lanes skip them */
+        w->indent -= !some;             /* The loop's statements stand in braces of their own only
+                                         * if some lanes skip them. */
         c_block(w, s->body);
         w->indent += !some;
         w->out = out;
@@ -58,8 +59,8 @@ static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *
         text_free(&body);
 }
 
-/* Nothing of the phase stands behind this loop over lanes: nobody waits for them, also where the
- * pass barriers has not said so. A lane that fails does not come back. */
+/* Is this loop over lanes the last statement of the phase? Then nobody needs to wait for its lanes,
+ * even where the pass barriers has not said so. A lane that fails has returned. */
 static bool is_last_of_phase(const struct cuda_writer *cuda, const struct loop_stmt *lanes)
 {
         const struct loop_stmt *s =
@@ -89,8 +90,9 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
                          cuda->phase->cluster ? arena_printf(w->arena, "blockIdx.x %% %lld",
                                                              (long long)cuda->phase->cluster)
                                               : "blockIdx.x");
-                if (cuda->phase->cluster)       /* behind the last loop as well: other blocks may
-                                                 * still read this one's memory */
+                /* The barrier also stands behind the last loop, because other blocks may still read
+                 * this block's memory. */
+                if (cuda->phase->cluster)
                         c_line(w, s->next ? "cluster_barrier();" : "cluster_leave();");
                 break;
         case FOR_GPU_WARP:
@@ -110,8 +112,8 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
         }
 }
 
-/* Memory of a block, or of each of its warps, is an offset in shared memory; that of a lane, or a
- * lane's part of SPACE_LANES, is an array. */
+/* Prints an alloc. Memory of a block, or of each of its warps, is an offset in shared memory;
+ * memory of a lane, or a lane's part of SPACE_LANES, is an array. */
 bool cuda_alloc(struct c_writer *w, struct loop_buffer *b)
 {
         struct cuda_writer *cuda = w->cuda;
@@ -186,8 +188,8 @@ static void fit_expr(struct loop_expr *e, void *context)
 static void fit_stmt(struct loop_stmt *s, void *context)
 {
         struct fitting *f = context;
-        if (s->kind == STMT_FOR)        /* the variable's value behind the last iteration has to
-                                         * fit, too */
+        if (s->kind == STMT_FOR)        /* The variable's value behind the last iteration must fit,
+                                         * too. */
                 fit(f, loop_bounds_of(f->bounds, s->b), s->step);
         else if ((s->kind == STMT_VAR || s->kind == STMT_SET) &&
                  s->variable->type.element == E_INDEX)
@@ -202,8 +204,9 @@ static const char *index_type(struct c_writer *w, const struct loop_function *f,
         return fitting.fits ? "int" : NULL;
 }
 
-/* The second argument of __launch_bounds__: as many blocks as the schedule counted on to be
- * resident on a multiprocessor, if the launch has so many. It bounds the registers of a lane. */
+/* Returns the second argument of __launch_bounds__, which bounds the registers of a lane: the
+ * blocks that the schedule assumed to be resident on a multiprocessor, if the launch has as
+ * many. */
 static int64_t blocks_at_a_time(const struct c_writer *w, const struct loop_function *f,
                                 const struct loop_stmt *phase)
 {
@@ -289,7 +292,7 @@ static void put_launch(struct c_writer *w, const struct cuda_phase *phase)
         c_end(w);
 }
 
-/* The function for the host. */
+/* Prints the function for the host, which launches the phases. */
 static void put_launches(struct c_writer *w, struct loop_function *f, int first)
 {
         const struct cuda_writer *cuda = w->cuda;

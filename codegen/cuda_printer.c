@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* CUDA C as a dialect of the C printer: the parts of a file that differ, and the text at the top of
- * the file. */
+/* CUDA C as a dialect of the C printer: the parts of a file that differ from C, and the text at the
+ * top of the file. */
 #include "codegen/cuda_printer.h"
 
 #include "codegen/cuda_writer.h"
@@ -26,8 +26,8 @@ static void check(struct c_writer *w)
         w->workspace_align = target_workspace_align(w->options->target);
         if (w->cuda->fails)
                 w->workspace_size = w->cuda->status_at + target_workspace_align(w->options->target);
-        w->cuda->fails = false;         /* cuda_run.c sets it where a kernel that can fail is called
-                                         * / */
+        w->cuda->fails = false;         /* cuda_run.c sets it where a kernel that can fail is
+                                         * called. */
         w->copies_memory = true;
 }
 
@@ -167,7 +167,7 @@ static const char attributes[] =
         "        cudaLaunchAttribute attributes[2];\n"
         "        memset((void *)attributes, 0, sizeof attributes);\n"
         "        config.attrs = attributes;\n";
-static const char dependent[] = /* a kernel that waits itself (launch_wait) */
+static const char dependent[] = /* For kernels that wait by launch_wait. */
         "        attributes[config.numAttrs].id = "
         "cudaLaunchAttributeProgrammaticStreamSerialization;    /* before the launch in front has "
         "ended */\n"

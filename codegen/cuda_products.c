@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* MMA of single warps in CUDA C, copies into shared memory, and sums in fragments. An instruction
- * stands in a small function with its PTX; what runs the text on a processor (CUDA_CPU) has that
- * function in C++.
+/* MMA of single warps in CUDA C, copies into shared memory, and sums in fragments. Each instruction
+ * stands in a small function with its PTX; code that runs the text on a processor (CUDA_CPU)
+ * defines that function in C++.
  *
- *     float acc[2][4][4] = { { { 0.0f } } };                           a lane's part of 32 x 32 sums
+ *     float acc[2][4][4] = { { { 0.0f } } };                     a lane's part of 32 x 32 sums
  *     copy_async(xs + .., there ? x + .. : x, there);
  *     multiply_f16_2x4x2(acc, xs + .., 40, ws + ..);
  *     unload_4(sums + .., 40, acc[0]); */
@@ -66,7 +66,7 @@ static const char load_transposed[] =
         "}\n"
         "#endif\n";
 
-/* Functions that make x of two sums, the first in the lower bits. */
+/* Functions that pack two sums into a word of x, the first in the lower bits. */
 static const struct pair { enum element e; const char *text;
 } pairs[] = {
         { E_F16, "\n"
@@ -99,7 +99,7 @@ static const struct pair { enum element e; const char *text;
 };
 enum { PAIRS = sizeof pairs / sizeof *pairs };
 
-/* The instructions, by the name of the multiply in the target's table; the later ones need a later
+/* The instructions, by the name of the multiply in the target's table; later rows need a later
  * compute capability. */
 #define MMA(shape, types, d) \
         "        asm(\"mma.sync.aligned." shape ".row.col." types " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n" \
@@ -128,7 +128,7 @@ static const struct leaf { const char *name, *text;
                          "int32_t", MMA("m16n8k32", "s32.u8.s8.s32", "r")) },
         { "mma_tf32", LEAF("mma_tf32", "16 x 8 by 8 x 8 numbers of 11 bits, sums in f32", "float",
                            MMA("m16n8k8", "f32.tf32.tf32.f32", "f")) },
-        { "mma_f32", /* calls mma_tf32, which is therefore printed in front of it */
+        { "mma_f32", /* It calls mma_tf32, whose row must therefore stand in front of it. */
           "\n/* The first 11 bits of a float, to nearest, so that low parts have both signs, and "
           "what is left out adds up to nothing; but not to\n"
           " * infinity. And the next 11 of it. */\n"
@@ -180,7 +180,7 @@ static const struct leaf *leaf_of(const struct multiply *m)
         return NULL;
 }
 
-/* The multiply that the statement means; NULL: the target has no instruction for it. */
+/* Returns the multiply of a statement; NULL where the target has no instruction for it. */
 static const struct multiply *multiply_of(const struct c_writer *w, const struct loop_stmt *s)
 {
         const enum element x = loop_multiplied_element(s);
@@ -188,8 +188,9 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
         bool fits = m && (s->tiles.rows == 1 || leaf_of(m)) && !s->tiles.swizzle &&
                     s->tiles.depth % m->depth == 0 && s->tiles.rows == m->positions &&
                     s->tiles.positions % m->positions == 0;
-        if (fits && !s->buffer)         /* x that are sums: channels of floats are taken in another
-                                         * order, in which transposed words can be loaded */
+        /* x are sums: the channels of floats are then taken in another order, in which only
+         * transposed words can be loaded. */
+        if (fits && !s->buffer)
                 fits = m->positions > 1 && (element_info[x].bytes == 2 || s->tiles.transposed);
         return fits ? m : NULL;
 }
@@ -198,8 +199,8 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
 
 static bool in_rows(const struct cuda_product *p) { return p->multiply->positions == 1; }
 
-/* The name says how many fragments of positions and of outputs, and how many MMA of channels; or
- * the element of sums. */
+/* Returns a name that says how many fragments of positions, fragments of outputs and MMA of
+ * channels there are, or what the element of the sums is. */
 const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p)
 {
         if (p->multiply && multiply_by_warp_group(p->multiply))
@@ -239,7 +240,7 @@ static bool loads_transposed(const struct cuda_product *p)
         return p->transposed && element_info[p->multiply->w.memory].bytes == 2;
 }
 
-/* Loads words of w for vectors j and j + 1 of outputs, if there is a next one. */
+/* Loads words of w for vectors j and, if it exists, j + 1 of outputs. */
 static void put_words(struct text *out, const struct cuda_product *p)
 {
         const int group = p->multiply->channels;
@@ -269,8 +270,8 @@ static void put_words(struct text *out, const struct cuda_product *p)
                  p->transposed ? "_transposed" : "", p->vectors, 8 * group, group);
 }
 
-/* Loads x of MMA number k for all rows into a: from memory, or from sums, whose fragments have the
- * layout of x. */
+/* Loads x of MMA number k for all rows into `a`: from memory, or from sums, whose fragments have
+ * the layout of x. */
 static void put_multiplied(struct text *out, const struct cuda_product *p)
 {
         text_add(out, "                uint32_t a[%d][4];\n#pragma unroll\n", p->rows);
@@ -303,7 +304,7 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
 {
         const struct multiply *m = p->multiply;
         const char *of = element_info[m->x.memory].c_type, *by = element_info[m->w.memory].c_type;
-        /* a loop is unrolled as far as registers have room for its operands */
+        /* A loop is unrolled as far as registers have room for its operands. */
         const int row = multiply_row(m), group = m->channels,
                   most = m->instructions > 1 && !p->of_sums ? 2 : p->depth;
         text_add(out, "\n/* sums of %d positions and %d outputs: x %s; w [%d][%d][%d][%d] */\n",
@@ -350,7 +351,7 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
                  m->name);
 }
 
-/* Functions that multiply a word of 16 bytes by another, for each element. */
+/* Functions that multiply words of 16 bytes, for each element. */
 static const char sixteen[] =
         "\n/* 16 bytes that are loaded as one */\n"
         "struct __align__(16) sixteen { uint32_t word[4]; };\n"
@@ -559,8 +560,9 @@ static void put_copy(struct c_writer *w, const struct loop_stmt *s)
         c_put(w, "copy_async(");
         cuda_place(w, s->buffer, s->a);
         c_put(w, "," C_SOFT);
-        if (s->c) {                     /* where the mask is false the place may lie outside of the
-                                         * buffer, so the address is that of its begin */
+        /* Where the mask is false the place may lie outside of the buffer, so the address of the
+         * buffer's beginning is used. */
+        if (s->c) {
                 c_expression(w, s->c);
                 c_put(w, " ? ");
         }
@@ -665,7 +667,8 @@ static void put_scaling(struct c_writer *w, const struct loop_stmt *s)
         }
 }
 
-/* A lane's part of sums is an array in its registers already, in the order of TAKE and GIVE. */
+/* Prints `take` or `give`: a lane's part of the sums is an array in its registers already, in the
+ * same order. */
 static void put_own(struct c_writer *w, const struct loop_stmt *s)
 {
         const char *own = c_use(w, s->buffer), *sums = c_use(w, s->variable);
@@ -676,10 +679,11 @@ static void put_own(struct c_writer *w, const struct loop_stmt *s)
 static void put_sums(struct c_writer *w, const struct loop_stmt *s)
 {
         struct loop_variable *v = s->variable;
-        enum { ROWS = 16 };             /* positions of a fragment, of which a lane has four sums */
+        enum { ROWS = 16 };             /* The positions of a fragment, of which a lane has four
+                                         * sums. */
         const enum element e = v->type.element;
-        const bool rows = v->rows < ROWS;         /* of a product of few rows: a lane has a partial
-                                                   * sum of each row */
+        const bool rows = v->rows < ROWS;         /* In a product of few rows a lane has a partial
+                                                   * sum of each row. */
         if (cuda_pairs(w, v))
                 return;
         if ((e != E_F32 && e != E_I32) || v->type.lanes != 8 || (!rows && v->rows % ROWS) ||
@@ -713,7 +717,7 @@ void cuda_product(struct c_writer *w, const struct loop_stmt *s)
                 if (w->cuda->phase->copies_bulk)
                         c_line(w, "bulk_commit(&bulk);");
                 break;
-        case STMT_WAIT:                 /* the barrier makes copies of other warps visible, too */
+        case STMT_WAIT:                 /* The barrier makes copies of other warps visible, too. */
                 c_line(w, "copy_wait(%d);", s->code);
                 if (w->cuda->phase->copies_bulk)
                         c_line(w, "bulk_wait(&bulk, %d);", s->code);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Prints the arguments of a kernel's call behind the kernel's own. */
+/* Prints the arguments of a kernel's call that follow the kernel's own. */
 void cuda_call(struct c_writer *w, const struct loop_function *f)
 {
         const char *lead = f->buffer_count + f->scalar_count ? "," C_SOFT : "";
@@ -181,7 +181,7 @@ static void put_checks(struct c_writer *w)
                         put_check(w, c_use(w, b),
                                   arena_printf(w->arena, "%d", cuda_port_multiple(w, b)), &any);
         }
-        if (!any)                       /* no tensor has elements */
+        if (!any)                       /* No tensor has elements, so nothing is checked. */
                 c_put(w, "if ((status = 0) != 0");
         c_put(w, ")");
         c_end(w);
@@ -254,7 +254,7 @@ static void put_status(struct c_writer *w)
         c_function_close(w);
 }
 
-/* ---- control flow of main: the host's ---- */
+/* ---- control flow of main, which the host executes ---- */
 
 struct control { struct c_writer *w; const struct loop_stmt *around; char *list; int count; };
 
@@ -327,7 +327,7 @@ static bool check_main(struct c_writer *w)
         return !c.count;
 }
 
-/* ---- all ---- */
+/* ---- the functions together ---- */
 
 void cuda_run(struct c_writer *w, struct text *out)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Vector accesses of a lane, as the pass vector_access has found them: 2, 4, 8 or 16 elements that
+/* Vector accesses of a lane, as the pass vector_access has made them: 2, 4, 8 or 16 elements that
  * are loaded or stored by one instruction.
  *
- *     let %word : f32x4 = %x<4>[%i * 4]               const struct words_f32_4 word = load_f32_4(x + (i * 4));
- *     let %a : f32 = lane(%word, 0) + ..       ->     const float a = word.at[0] + ..;
- *     store %y[%i * 4] = %a vector 4                  store_f32_4(y + (i * 4), a, b, c, d);
+ *     let %word : f32x4 = %x<4>[%i * 4]            const struct words_f32_4 word =
+ *     let %a : f32 = lane(%word, 0) + ..                   load_f32_4(x + (i * 4));
+ *     store %y[%i * 4] = %a vector 4        ->     const float a = word.at[0] + ..;
+ *                                                  store_f32_4(y + (i * 4), a, b, c, d);
  *
- * Inputs and outputs of the model that are accessed so have to lie at multiples of as many bytes:
+ * Inputs and outputs of the model that are accessed in this way must be aligned to as many bytes;
  * `run` checks that. */
 #include "codegen/cuda_writer.h"
 
@@ -60,8 +61,8 @@ int cuda_port_multiple(const struct c_writer *w, const struct loop_buffer *port)
 
 /* ---- statements ---- */
 
-/* "load_f32_4", say: names of a type and of functions, which are then printed at the top of the
- * file */
+/* Returns the name of a type or a function, "load_f32_4" for instance, and notes that its
+ * definition must be printed at the top of the file. */
 static const char *name_of(struct c_writer *w, const char *stem, enum element e, int count)
 {
         struct cuda_vector_names *names = w->cuda->vector_names[e];
@@ -91,8 +92,8 @@ void cuda_vector_load(struct c_writer *w, const struct loop_stmt *s)
                 return;
         }
         need_vector(w, b, count);
-        c_name_set(w, s->variable, c_local(w, "word"));   /* a phase is a function, in which names
-                                                           * begin anew */
+        c_name_set(w, s->variable, c_local(w, "word"));   /* Names begin anew in each phase, which
+                                                           * is a function. */
         c_put(w, "const struct %s %s = %s(", name_of(w, "words", b->element, count),
               c_name(w, s->variable)->text, name_of(w, "load", b->element, count));
         cuda_place(w, b, s->a->args[0]);

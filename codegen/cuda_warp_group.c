@@ -4,16 +4,16 @@
  * (mbarrier).
  *
  *     struct bulk_copies bulk;
- *     bulk_begin(&bulk, shared_memory() + 203008);                     a barrier for each batch of copies that may be under way
- *     bulk_copy(&bulk, ws + .., w + .., 32768);                        one thread starts the copy
+ *     bulk_begin(&bulk, shared_memory() + 203008);   a barrier for each batch that may be under way
+ *     bulk_copy(&bulk, ws + .., w + .., 32768);      one thread starts the copy
  *     bulk_commit(&bulk);
  *     bulk_wait(&bulk, 1);
  *     multiply_bf16_warp_group_32(acc[0], xs + .., ws + ..);
  *     units_wait(1);
- *     sums_settled(acc[0], 4);                                         from here on a lane may use the sums
+ *     sums_settled(acc[0], 4);                       from here on a lane may use the sums
  *
- * x may be sums in registers instead, as shares are in attention. A lane then has them in pairs, as
- * the instruction reads them:
+ * x may also be sums in registers, as the shares of attention are. A lane then has them in pairs,
+ * as the instruction reads them:
  *
  *     give_pairs_f16(shares, own, 16);
  *     multiply_f16_warp_group_of_sums_16x8(acc[0], shares, vs + ..); */
@@ -122,8 +122,9 @@ static const char units[] =
         "}\n"
         "#endif\n";
 
-/* Stands behind units_wait: until then the instructions may use the registers of sums and of x. The
- * empty asm keeps a compiler from moving uses of these registers in front of it. */
+/* A function that is called behind units_wait: until then the instructions may use the registers of
+ * sums and of x. The empty asm keeps a compiler from moving uses of these registers in front of
+ * it. */
 #define SETTLED(name, type, count, operands) \
         "\n" \
         "#ifndef CUDA_CPU\n" \
@@ -174,8 +175,8 @@ static const struct unit *unit_of(const struct multiply *m)
         return NULL;
 }
 
-/* The sums that an instruction adds to: their numbers in its text, and the operands that these
- * stand for. */
+/* Prints the numbers, in an instruction's text, of the sums that it adds to, and the operands that
+ * the numbers stand for. */
 static void put_sums_named(struct text *out, int count)
 {
         enum { LINE = 16 };
@@ -199,7 +200,7 @@ static void put_sums_given(struct text *out, const struct cuda_product *p)
                                                                : ", ");
 }
 
-/* The function of one instruction: 64 positions by vectors * 8 outputs. */
+/* Prints the function of one instruction: 64 positions by vectors * 8 outputs. */
 static void put_unit(struct text *out, const struct cuda_product *p)
 {
         const struct unit *u = unit_of(p->multiply);
@@ -241,7 +242,7 @@ static void put_unit(struct text *out, const struct cuda_product *p)
                            "word)));\n}\n#endif\n");
 }
 
-/* The function of an iteration: an instruction for every two words of a line. */
+/* Prints the function of an iteration, which has an instruction for every two words of a line. */
 static void put_warp_group(struct c_writer *w, struct text *out, const struct cuda_product *p)
 {
         const struct multiply *m = p->multiply;
@@ -302,8 +303,8 @@ static void put_give(struct text *out, enum element e)
                  element_info[e].text, element_info[e].text);
 }
 
-/* Does a product before number k use the same instruction (pairs: the same function that makes
- * pairs), so that it is printed already? */
+/* Does a product before number k use the same instruction (with `pairs`: the same function that
+ * packs pairs), so that it has been printed already? */
 static bool is_known(const struct cuda_writer *cuda, int k, bool pairs)
 {
         const struct cuda_product *p = &cuda->products[k];
@@ -394,7 +395,7 @@ void cuda_bulk_copy(struct c_writer *w, const struct loop_stmt *s)
         c_end(w);
 }
 
-/* The multiply that the statement means; NULL: the target has no instruction for it. */
+/* Returns the multiply of a statement; NULL where the target has no instruction for it. */
 static const struct multiply *multiply_of(const struct c_writer *w, const struct loop_stmt *s)
 {
         const struct loop_tiles *t = &s->tiles;
@@ -406,7 +407,8 @@ static const struct multiply *multiply_of(const struct c_writer *w, const struct
                     t->vectors * m->outputs <= MULTIPLY_WIDE;
         if (fits && s->buffer)
                 fits = !t->transposed && t->step == m->channels && t->jump == t->rows * t->step;
-        else if (fits)                  /* w of bytes cannot be transposed */
+        /* The w of bytes cannot be transposed. */
+        else if (fits)
                 fits = element_info[m->x.memory].bytes == 2 &&
                        t->depth * t->group % MULTIPLY_TRANSPOSED == 0;
         return fits ? m : NULL;
@@ -472,7 +474,7 @@ void cuda_settle(struct c_writer *w, const struct loop_stmt *s)
         memmove(phase->made, phase->made + done, sizeof *phase->made * (size_t)phase->made_count);
 }
 
-/* The element of x that MMA reads these sums as, in pairs; E_F32: no MMA reads them. */
+/* Returns the element of x that MMA reads these sums as, in pairs; E_F32: no MMA reads them. */
 static enum element pairs_of(const struct c_writer *w, const struct loop_variable *sums)
 {
         const struct cuda_phase *phase = w->cuda->phase;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads what assembly_print.c writes; its head comment shows the text. Twice: where segments lie
- * first, so that instructions may name any of them. */
+/* Reads what assembly_print.c writes; its head comment shows the text. The text is read twice:
+ * first to find where segments lie, so that instructions may name any of them. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,10 +16,10 @@ struct parser {
         const char *at, *end;
         int line;
         enum token token;
-        const char *word;               /* of a WORD */
+        const char *word;               /* The text of a WORD. */
         size_t length;
         struct machine_program *p;
-        struct map *places;             /* segments by name, but for what is expected */
+        struct map *places;             /* The segments by name, except expected ones. */
         struct arena *arena;
         struct diag *diag;
 };
@@ -67,7 +67,7 @@ static void next(struct parser *p)
                 while (p->at < p->end && !is_space(*p->at) &&
                        !strchr("\n{}#", *p->at ? *p->at : ' '))
                         p->at++;
-                p->at += p->at == p->word;              /* a zero byte is a word by itself */
+                p->at += p->at == p->word;              /* A zero byte is a word by itself. */
         }
         p->length = (size_t)(p->at - p->word);
 }
@@ -91,7 +91,7 @@ static bool is_word(const struct parser *p, const char *word)
         return p->token == WORD && strlen(word) == p->length && !memcmp(p->word, word, p->length);
 }
 
-/* decimal, or hexadecimal behind 0x; below 2^62 in magnitude */
+/* Reads a number: decimal, or hexadecimal behind 0x; below 2^62 in magnitude. */
 static bool number_of(const char *text, size_t length, int64_t *number)
 {
         bool negative = length && *text == '-',
@@ -135,7 +135,7 @@ static bool byte_of(const struct parser *p, unsigned char *byte)
         return p->token == WORD && p->length == 2;
 }
 
-/* those of a line */
+/* Reads the bytes of a line. */
 static bool take_bytes(struct parser *p, struct text *out)
 {
         for (unsigned char byte; p->token == WORD; next(p)) {
@@ -148,7 +148,7 @@ static bool take_bytes(struct parser *p, struct text *out)
 
 /* ---- instructions ---- */
 
-/* @name, @name+bytes, or a number */
+/* Reads an address: @name, @name+bytes, or a number. */
 static bool address_of(struct parser *p, const char *text, size_t length, int64_t *address)
 {
         if (!length || *text != '@')
@@ -201,7 +201,7 @@ static bool set_name(struct parser *p, struct instruction *i, int n, const char 
                fail(p, "%s is not called '%s'", f->word, text_safe(p->arena, text, length));
 }
 
-/* the fields from n on that have the word of n: one number each */
+/* Reads the fields from n on that share the word of field n, one number each. */
 static bool set_numbers(struct parser *p, struct instruction *i, int n, int count, const char *text,
                         size_t length)
 {
@@ -217,7 +217,7 @@ static bool set_numbers(struct parser *p, struct instruction *i, int n, int coun
         return true;
 }
 
-/* "push_next", "size=1,4" */
+/* Reads a word of an instruction: "push_next", "size=1,4". */
 static bool take_word(struct parser *p, struct instruction *i, bool *set)
 {
         const struct isa *isa = &p->p->isa;
@@ -252,7 +252,7 @@ static bool take_word(struct parser *p, struct instruction *i, bool *set)
         return true;
 }
 
-/* "load.inp", "alu.max", "gemm" */
+/* Reads the name of an instruction: "load.inp", "alu.max", "gemm". */
 static bool take_mnemonic(struct parser *p, struct instruction *i)
 {
         const struct isa *isa = &p->p->isa;
@@ -340,7 +340,7 @@ static bool take_place(struct parser *p, struct text *out)
 
 /* ---- segments ---- */
 
-/* up to the bytes, or to what is in braces */
+/* Reads a segment up to its bytes or its braces. */
 static bool take_head(struct parser *p, struct segment *s)
 {
         int kind = 0;
@@ -388,7 +388,8 @@ static void skip_body(struct parser *p)
                 next(p);
 }
 
-/* bodies: what is in braces is read, too, of segments that are known */
+/* Reads all segments; with `bodies` it also reads what is in braces, for segments that are
+ * known. */
 static bool take_segments(struct parser *p, bool bodies)
 {
         for (int k = 0; p->token != END; k++) {

@@ -18,9 +18,9 @@
  *             00 01 7f
  *     }
  *
- * A field that is not there is 0. Words of an instruction are those of isa.def; dram is an address
- * in bytes, also as @SEGMENT+BYTES. What is no instruction, or no micro-op, is written as bytes:
- * `bytes 00 01 ..`. */
+ * A field that is not written is 0. The words of an instruction are those of the machine's fields;
+ * dram is an address in bytes, which may also be written @SEGMENT+BYTES. Bytes that are no
+ * instruction, or no micro-op, are written as `bytes 00 01 ..`. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -72,7 +72,8 @@ static void print_field(struct text *out, const struct machine_program *p, const
                 text_add(out, "%" PRId64, i->numbers[n]);
 }
 
-/* fields of one word together, where one of them is not 0: one bit is a word by itself */
+/* Prints the fields that share a word, where one of them is not 0; a field of one bit is a word by
+ * itself. */
 static void print_words(struct text *out, const struct machine_program *p, const struct isa *isa,
                         const struct instruction *i)
 {
@@ -94,7 +95,7 @@ static void print_words(struct text *out, const struct machine_program *p, const
         }
 }
 
-/* a number whose word would not be there */
+/* Has a field that no word would show a number? */
 static bool is_hidden(const struct isa *isa, const struct instruction *i)
 {
         for (int k = 1; k < isa->set->field_count; k++)
@@ -123,7 +124,7 @@ void assembly_print_instruction(const struct isa *isa, const struct machine_prog
 
 /* ---- segments ---- */
 
-/* behind a line that began there */
+/* Begins a note behind the text of a line, which began at offset `line`. */
 static void begin_note(struct text *out, size_t line)
 {
         do

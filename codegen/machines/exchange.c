@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Exchange files. What a file says is believed of nothing before it is checked.
+/* Exchange files. Everything in a file is checked before it is used.
  *
- *      0  "VTAPROG1"                     64  a record for each segment:            then contents, each at a multiple of 16
+ *      0  "VTAPROG1"                     64  a record for each segment:
  *      8  configuration, 12 bytes             0  name, padded with 0
- *     20  segments                           32  kind, 0
+ *     20  number of segments                 32  kind, 0
  *     24  bytes of memory                    40  address
  *     32  bytes of the file                  48  bytes
- *     40  0                                  56  where its content is; 0: all zero
- * */
+ *     40  0                                  56  offset of its content; 0: all bytes are zero
+ *
+ * The contents follow the records, each at a multiple of 16 bytes. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -19,7 +20,8 @@ enum { HEADER = 64, RECORD = 64, CONTENT_ALIGN = 16 };
 enum { AT_SIZES = 8, AT_COUNT = 20, AT_DRAM = 24, AT_FILE = 32, AT_REST = 40 };
 enum { IN_NAME = 0, IN_KIND = 32, IN_ZERO = 36, IN_ADDRESS = 40, IN_BYTES = 48, IN_OFFSET = 56 };
 
-/* of the machine that a file is for, by how it begins; NULL: none */
+/* Returns the instruction set of the machine that a file begins with; NULL where it is no machine's
+ * file. */
 static const struct instruction_set *set_of(const unsigned char *bytes, size_t length)
 {
         for (int k = 0; machines[k]; k++) {
@@ -85,7 +87,8 @@ static bool read_header(const struct machine_program *p, const unsigned char *by
         return true;
 }
 
-/* a record that lies within the file; contents begin at `least` */
+/* Reads a record, whose content must lie within the file from offset `least` on. Returns what is
+ * wrong with it, or NULL. */
 static const char *read_record(struct segment *s, const unsigned char *bytes, size_t length,
                                size_t at, size_t least)
 {

@@ -92,7 +92,7 @@ static void encode(const struct isa *isa, const struct instruction *i, int form,
                 to[k] = (unsigned char)(words[k / 8] >> 8 * (k % 8));
 }
 
-/* false: bits are set that no field of the form has */
+/* Decodes fields; returns false where bits are set that no field of the form has. */
 static bool decode(const struct isa *isa, const unsigned char *from, int bytes, int form,
                    struct instruction *i)
 {

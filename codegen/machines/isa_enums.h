@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers of a machine's rows, and its struct of an instruction. For the machine's header, which
- * defines ISA_ROWS, the file of rows; ISA(name), the name with the machine's in front;
- * ISA_INSTRUCTION, the struct's name; ISA_ANY, of what makes any machine's of it. */
+/* The numbers of a machine's rows, and its struct of an instruction. This is included by the
+ * machine's header, which defines ISA_ROWS, the file of rows; ISA(name), the name with the
+ * machine's in front; ISA_INSTRUCTION, the struct's name; and ISA_ANY, the name of the function
+ * that converts it to struct instruction. */
 enum {
 #define STAGE(id, name) ISA(STAGE_##id),
 #include ISA_ROWS
@@ -38,7 +39,7 @@ enum {
         ISA(CLASSES)
 };
 
-/* Of its fields only those of its form mean anything. */
+/* Only the fields of an instruction's form have a meaning. */
 struct ISA_INSTRUCTION {
 #define FIELD(form, id, word, width, sign, says) int64_t id;
 #include ISA_ROWS
@@ -47,7 +48,7 @@ static inline const struct ISA_INSTRUCTION *ISA_INSTRUCTION(const struct instruc
 {
         return (const struct ISA_INSTRUCTION *)(const void *)i;
 }
-/* for what takes any machine's instruction */
+/* Converts to the struct that all machines share. */
 static inline struct instruction ISA_ANY(const struct ISA_INSTRUCTION *i)
 {
         struct instruction all = { { 0 } };

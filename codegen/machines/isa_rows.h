@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* In front of the rows of a machine's instructions (codegen/vta/vta_isa.def), each fact once;
- * define the macros you want, and include the rows. Encoder, decoder, assembler and disassembler
- * are made of these: isa_enums.h, isa_tables.h.
+/* This stands in front of the rows of a machine's instructions (codegen/vta/vta_isa.def), which
+ * hold each fact once; define the macros you want, and include the rows. Encoder, decoder,
+ * assembler and disassembler are made from them: isa_enums.h, isa_tables.h.
  *
- *   STAGE(id, name)             who runs instructions, its own in their order, beside the others
+ *   STAGE(id, name)             a unit that runs its own instructions in order, beside the others
  *   MEMORY(id, name, stage)     in the order of their numbers; the stage that loads it
- *   FORM(id, after)             its fields stand behind those of the form that it goes on from;
- *                               itself: at the first bit
+ *   FORM(id, after)             its fields stand behind those of form `after`, which it continues;
+ *                               after = id: from the first bit on
  *   OPCODE(id, name, form, stage, run)
- *                               what it does: struct isa_opcode; stage NONE: no stage's, OTHER:
- *                               another field says whose
- *   OPERATION(id, name)         what one opcode may do
+ *                               a struct isa_opcode; stage NONE: no stage runs it, OTHER: another
+ *                               field says which
+ *   OPERATION(id, name)         an operation, where one opcode has several
  *   FIELD(form, id, word, width, sign, says)
- *                               in the order of bits. None crosses a word of 64: one that would
- *                               begins in the next. INDEX(M) bits count the elements of memory M
- *                               from 0, COUNT(M) one more than that. In text, words of one name
- *                               stand together: size=32,32; a bit is a word by itself. What a
- *                               number says: a NUMBER, an ADDRESS, one of NAMES, or a number that
- *                               is there where a field is 1
- *   CLASS(id, name, busy)       what instructions are counted as, and what is busy meanwhile */
+ *                               in the order of bits. No field crosses a word of 64 bits: one that
+ *                               would begins in the next. INDEX(M) bits count the elements of
+ *                               memory M from 0, COUNT(M) one more than that. In text, fields of one
+ *                               word stand together: size=32,32; a bit is a word by itself. `says`
+ *                               is the meaning of the number: NUMBER, ADDRESS, NAMES, or WHERE, a
+ *                               number that exists where another field is 1
+ *   CLASS(id, name, busy)       a class that instructions are counted in, and the unit that is busy
+ */
 #ifndef STAGE
 #define STAGE(id, name)
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Behind the rows of a machine's instructions: isa_rows.h. */
+/* This stands behind the rows of a machine's instructions: see isa_rows.h. */
 #undef STAGE
 #undef MEMORY
 #undef FORM

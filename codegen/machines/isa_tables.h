@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of a machine's rows, as struct instruction_set has them (ISA_TABLES). For the one file
- * that has the set, behind the machine's header, and behind ISA_RULES, the file of its rules. */
+/* The tables made from a machine's rows, for its struct instruction_set (ISA_TABLES). Only the file
+ * that defines the set includes this, behind the machine's header and the definition of ISA_RULES,
+ * the file of its rules. */
 static const char *const isa_stages[] = {
 #define STAGE(id, name) name,
 #include ISA_ROWS

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A stream and what it reads as a program of one launch. */
+/* Makes a stream, and what it reads, a program of one launch. */
 #include <string.h>
 
 #include "base/size.h"
@@ -11,10 +11,10 @@
 struct launch_program {
         struct machine_program *p;
         const struct loop_function *stream;
-        int64_t end, align;             /* bytes of memory that are taken; segments begin at
-                                         * multiples of align */
-        int64_t *addresses;             /* of the stream's parameters, one behind the other from
-                                         * PROGRAM_PAGE on */
+        int64_t end, align;             /* The bytes of memory that are taken, and the alignment at
+                                         * which segments begin. */
+        int64_t *addresses;             /* The addresses of the stream's parameters, one behind the
+                                         * other from PROGRAM_PAGE on. */
 };
 
 static struct segment *add_segment(struct launch_program *l, const char *name,
@@ -83,7 +83,7 @@ static bool launch_program_end(struct launch_program *l, struct arena *arena, st
         return program_begin(l->p, arena, diag);
 }
 
-/* ---- of any machine ---- */
+/* ---- for any machine ---- */
 
 static bool begin(struct isa *isa, const struct machine *m, struct diag *diag)
 {
@@ -142,7 +142,8 @@ bool machine_launch_write(const struct loop_function *stream,
 
 /* ---- C that drives a machine ---- */
 
-/* of the largest element that transfers move between it and a memory */
+/* Returns the bytes of the largest element that transfers move between the parameter and a
+ * memory. */
 int64_t machine_align(const struct loop_function *stream, const struct loop_buffer *parameter)
 {
         const struct machine *m = stream->machine;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a launch takes, whole and part by part. Cycles are those of the model (meter.h); a part has
- * those from the end of the one before to its own, so that they add up. */
+/* Measures a launch, as a whole and part by part. Cycles are those of the model (meter.h); a part
+ * has the cycles from the end of the part before to its own end, so that parts add up. */
 #include <stdlib.h>
 
 #include "codegen/machines/launch_moves.h"
@@ -9,24 +9,24 @@
 
 struct measuring {
         const struct isa *isa;
-        struct launch_moves moves;      /* lists lie at its end */
+        struct launch_moves moves;      /* Lists lie at the end of its addresses. */
         struct machine_measure *m;
-        int part;                       /* of the instruction that is looked at */
+        int part;                       /* The part of the instruction that is looked at. */
         struct cost cost;
 };
 
-/* ---- which part an instruction is of ---- */
+/* ---- the part of an instruction ---- */
 
-/* One is of a result: of what is stored to one parameter, or, on machines that hold values, of a
- * layer, whose result is the first weights that it multiplies by. */
+/* A part makes one result: what is stored to one parameter or, on machines that hold values, a
+ * layer, which is identified by the first weights that it multiplies by. */
 struct parts {
         struct measuring *m;
         const struct machine_code *code;
         struct arena *arena;
-        int *of, count;                 /* of each instruction, from 1 on */
+        int *of, count;                 /* The part of each instruction, from 1 on. */
         const struct loop_buffer **results;
-        int64_t outside;                /* where the instruction that is looked at touches memory
-                                         * outside first; -1: nowhere */
+        int64_t outside;                /* The address where the instruction that is looked at first
+                                         * touches memory outside; -1: it touches none. */
 };
 
 static void begin_part(struct parts *p, int64_t from, int64_t to, const struct loop_buffer *result)
@@ -47,7 +47,7 @@ static void find_outside(void *context, int memory, const struct rows *rows, int
                 p->outside = rows->first;
 }
 
-/* the parameter that a move touches; NULL */
+/* Returns the parameter that a move touches, or NULL. */
 static const struct loop_buffer *moved_by(struct parts *p, const struct instruction *i)
 {
         struct running r = { .isa = p->m->isa, .touched = find_outside, .context = p };
@@ -61,11 +61,12 @@ static void decode(const struct parts *p, int64_t k, struct instruction *i)
         isa_decode(p->m->isa, p->code->instructions + k * p->m->isa->set->bytes, i);
 }
 
-/* A part ends with the last store of a result; what follows the last store belongs to it. */
+/* Ends a part with the last store of a result; the instructions behind the last store belong to the
+ * last part. */
 static void find_results(struct parts *p)
 {
         const struct loop_buffer *result = NULL;
-        int64_t behind = 0;             /* the last store */
+        int64_t behind = 0;             /* The instruction behind the last store. */
         begin_part(p, 0, p->code->count, NULL);
         for (int64_t k = 0; k < p->code->count; k++) {
                 struct instruction i;
@@ -81,16 +82,17 @@ static void find_results(struct parts *p)
         }
 }
 
-/* A layer begins behind the last instruction of the one before that makes a value, and where it
+/* Begins a layer behind the last instruction of the layer before that makes a value, and where it
  * multiplies by weights that no layer had before it. */
 static void find_layers(struct parts *p)
 {
         const struct isa *isa = p->m->isa;
         const int64_t block = isa->bytes[isa->machine.weights];
-        /* the layer that had it first */
+        /* The layer that used each parameter first. */
         int *had = arena_array(p->arena, (size_t)p->m->moves.stream->buffer_count + 1, sizeof *had);
-        int64_t behind = 0, taken = 0, count = 0, *blocks = NULL;       /* addresses of blocks */
-        bool made = true;               /* the layer has made something */
+        /* The addresses of blocks of weights. */
+        int64_t behind = 0, taken = 0, count = 0, *blocks = NULL;
+        bool made = true;               /* The layer has made a value. */
         struct instruction i;
         for (int64_t k = 0; k < p->code->count; k++) {
                 decode(p, k, &i);
@@ -121,7 +123,7 @@ static void find_layers(struct parts *p)
                 begin_part(p, 0, p->code->count, NULL);
 }
 
-/* ---- what it takes ---- */
+/* ---- what a part takes ---- */
 
 static void touched(void *context, int memory, const struct rows *rows, int64_t count,
                     enum access access)
@@ -141,7 +143,7 @@ static void add_bytes(struct machine_part *part, const struct cost *cost)
                 *(cost->stores ? &part->stored : &part->loaded[cost->memory]) += cost->bytes;
 }
 
-/* what the model says of instructions that take so many cycles together */
+/* Fills in what the model says of instructions that take so many cycles together. */
 static void fill(const struct measuring *m, struct meter *meter, int64_t cycles,
                  struct machine_part *part)
 {
@@ -152,8 +154,8 @@ static void fill(const struct measuring *m, struct meter *meter, int64_t cycles,
         part->serial = meter->serial;
         part->products = meter->classes[m->isa->set->products].steps;
         part->bound = meter_bound(m->isa, meter);
-        /* what is stored lies as what leaves does; a FIFO holds no more than it has room for, and
-         * lists stay */
+        /* Stored elements lie where the sums that leave the array lay; a FIFO holds no more than it
+         * has room for; lists stay. */
         part->used[machine->stored] =
                 part->used[machine->leaves] / leaves * m->isa->bytes[machine->stored];
         for (int k = 0; k < MACHINE_MEMORIES; k++)

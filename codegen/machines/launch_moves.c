@@ -41,7 +41,7 @@ void launch_moves_add(struct launch_moves *m, int part, int memory, int64_t from
         struct machine_part *const parts[] = { &m->measure->parts[part - 1], &m->measure->whole };
         for (int64_t u = from / m->unit; u < (from + bytes) / m->unit; u++) {
                 int *last = &m->moved[writes][u];
-                /* of a unit that another part moved: this part alone */
+                /* Of a unit that another part moved before, only this part's least grows. */
                 const int begin = *last == part ? 2 : 0, end = *last ? 1 : 2;
                 for (int k = begin; k < end; k++)
                         *(writes ? &parts[k]->least_stored : &parts[k]->least[memory]) += m->unit;

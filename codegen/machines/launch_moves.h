@@ -9,25 +9,27 @@
 struct launch_moves {
         const struct loop_function *stream;
         struct machine_measure *measure;
-        int64_t *addresses, end;        /* bytes: of the stream's parameters, one behind the other
-                                         * from PROGRAM_PAGE on; behind the last */
-        int64_t unit;                   /* bytes of which is known who moved them */
-        int *moved[2];                  /* of each unit, by 0 reads, 1 writes: the last part that
-                                         * moved it, from 1 on; 0: none */
+        /* The addresses, in bytes, of the stream's parameters, one behind the other from
+         * PROGRAM_PAGE on; and the one behind the last. */
+        int64_t *addresses, end;
+        int64_t unit;                   /* The bytes of a unit, for each of which it is known who
+                                         * moved it. */
+        int *moved[2];                  /* For each unit, the last part that read it (0) or wrote it
+                                         * (1), counted from 1; 0: none has. */
 };
 
-/* align: of addresses, in bytes */
+/* Begins; `align` is the alignment of addresses, in bytes. */
 void launch_moves_begin(struct launch_moves *m, const struct loop_function *stream,
                         struct machine_measure *measure, int64_t align, int64_t unit,
                         struct arena *arena);
-/* the parameter that lies at an address; NULL: none does */
+/* Returns the parameter that lies at an address; NULL: none does. */
 const struct loop_buffer *launch_moves_parameter(const struct launch_moves *m, int64_t address);
-/* Part `part` of the measure, from 1 on, moves bytes from an address on, between there and a memory
- * of the machine: what of that is moved for the first time, in the part and in the launch, is added
- * to the least that it moves. Parts come in their order. */
+/* Records that part `part` of the measure, counted from 1, moves bytes from an address on, between
+ * there and a memory of the machine. Bytes that are moved for the first time, in the part and in
+ * the launch, are added to the least that these must move. Parts must come in order. */
 void launch_moves_add(struct launch_moves *m, int part, int memory, int64_t from, int64_t bytes,
                       bool writes);
-/* a part touches a memory of the machine up to these bytes */
+/* Records that a part touches a memory of the machine up to this byte. */
 void launch_moves_use(const struct launch_moves *m, int part, int memory, int64_t bytes);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Holds a program to the rules of its machine, in one walk in program order. Rules that a machine
- * has need no code of its own where they are called:
+/* Checks a program against the rules of its machine, in one walk in program order. These rules need
+ * no code of a machine's own:
  *
  *     instruction    the bytes are an instruction
  *     read, written  what is moved lies where the program may read, or write
  *     fixed          lists are loaded from memory that the program does not write
- *     undefined      what is read inside was put there
- *     stale          ... and not spoiled since
+ *     undefined      what is read from a memory of the machine was written before
+ *     stale          .. and not spoiled since
  *     taken          a token is there when it is taken
- *     tokens, left   a queue holds them; none is left
- *     sync           what is waited for stands before it
+ *     tokens, left   a queue has room for its tokens; none is left
+ *     sync           what is waited for stands before the wait
  *     fifo           each block is taken, once
  *     race           stages that touch one element are ordered
- *     pending        who ends the program knows that all is done */
+ *     pending        whoever ends the program knows that all is done */
 #include "codegen/machines/machine_check.h"
 
 #include <inttypes.h>
@@ -32,11 +32,13 @@ struct checker {
         struct order order;
         struct cost cost;
         int64_t number;
-        bool said[RULES_MOST];                  /* of this instruction */
+        bool said[RULES_MOST];                  /* The rules already reported for this
+                                                 * instruction. */
         struct running running;
-        unsigned char *state[MACHINE_MEMORIES]; /* IS_.. of each element */
-        int64_t last[MACHINE_STAGES];   /* 1 + number of the last instruction of each stage */
-        struct races *races;            /* NULL: a token was missing, so no order is known */
+        unsigned char *state[MACHINE_MEMORIES]; /* IS_.. flags of each element. */
+        int64_t last[MACHINE_STAGES];   /* For each stage, 1 + the number of its last
+                                         * instruction. */
+        struct races *races;            /* NULL: a token was missing, so the order is not known. */
 };
 
 void check_report(struct checker *c, const char *name, const char *format, ...)
@@ -62,9 +64,9 @@ void check_report(struct checker *c, const char *name, const char *format, ...)
         text_free(&text);
 }
 
-/* ---- what it touches ---- */
+/* ---- accesses ---- */
 
-/* from one segment to the next where a row goes on there */
+/* Goes from one segment to the next where a row continues there. */
 static void check_segments(struct checker *c, int64_t address, int64_t end, bool writes)
 {
         while (address < end) {
@@ -187,7 +189,7 @@ static void check_one(struct checker *c)
         if (broken)
                 check_report(c, broken, NO_DETAIL);
         if (broken && !strcmp(broken, "flags"))
-                end_races(c);                   /* whose tokens these are nobody knows */
+                end_races(c);                   /* It is not known whose tokens these are. */
         if (c->order.stage >= 0)
                 begin_order(c);
         if (!broken)

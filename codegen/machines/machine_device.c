@@ -8,19 +8,19 @@
 #include "codegen/machines/machine_program.h"
 #include "codegen/machines/simulator.h"
 
-enum { POISON = 0xa5 };                 /* what memories of the machine begin with */
+enum { POISON = 0xa5 };                 /* The byte that memories of the machine begin with. */
 
 struct device {
         struct isa isa;
         struct simulator *simulator;
-        unsigned char *block, *at;      /* at: within the block, at a multiple of a page; the
-                                         * machine's address 0 */
+        unsigned char *block, *at;      /* `at` is within the block, at a multiple of a page; it is
+                                         * the machine's address 0. */
         size_t bytes, taken;
-        FILE *said;                     /* what diagnostics of a launch are written to; NULL: there
-                                         * is no such file */
+        FILE *said;                     /* The file that diagnostics of a launch are written to;
+                                         * NULL: it could not be made. */
         char message[256];
         unsigned long long cycles;
-        enum { FINE, TIMEOUT, LOST } ended;     /* what wait returns */
+        enum { FINE, TIMEOUT, LOST } ended;     /* What wait returns. */
 };
 
 static size_t pages(size_t bytes)
@@ -36,7 +36,7 @@ struct device *device_new(const struct instruction_set *set, const char *sizes, 
         if (!d)
                 return NULL;
         d->bytes = pages(bytes);
-        d->taken = PROGRAM_PAGE;        /* nothing lies in the first page */
+        d->taken = PROGRAM_PAGE;        /* The first page stays unused. */
         d->block = isa_begin_sizes(&d->isa, set, sizes, &diag)
                            ? calloc(d->bytes / PROGRAM_PAGE + 1, PROGRAM_PAGE)
                            : NULL;

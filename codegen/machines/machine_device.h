@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The simulator as the device of generated code. A launch runs at once; wait says how it ended.
- * Memory is what both the processor and the machine see: an address of the machine is a place in
+/* The simulator as the device of generated code. A launch runs at once; wait returns how it ended.
+ * The processor and the machine see the same memory: an address of the machine is an offset in
  * it. */
 #ifndef CODEGEN_MACHINES_MACHINE_DEVICE_H
 #define CODEGEN_MACHINES_MACHINE_DEVICE_H
@@ -8,21 +8,22 @@
 #include "codegen/machines/instruction_set.h"
 
 struct device;
-/* A machine of the sizes of that name, with this many bytes of memory; NULL: there is none. */
+/* Makes a machine of the named sizes, with this many bytes of memory; returns NULL where it
+ * cannot. */
 struct device *device_new(const struct instruction_set *set, const char *sizes, size_t bytes);
-void device_free(struct device *d);                     /* NULL is fine */
-void *device_take(struct device *d, size_t bytes);      /* pages that nobody has yet; NULL: there
-                                                         * are too few */
-const char *device_message(const struct device *d);     /* of the last launch; "" when it was
-                                                         * well */
+void device_free(struct device *d);                     /* `d` may be NULL. */
+void *device_take(struct device *d, size_t bytes);      /* Returns pages that are not in use; NULL:
+                                                         * there are too few. */
+const char *device_message(const struct device *d);     /* The error of the last launch; "" where it
+                                                         * succeeded. */
 unsigned long long device_cycles(const struct device *d);
-/* UINT64_MAX: these do not lie in its memory */
+/* Returns the machine's address; UINT64_MAX: the bytes do not lie in its memory. */
 uint64_t device_address(const struct device *d, const void *memory, size_t bytes);
 int device_launch(struct device *d, uint64_t instructions, uint32_t count);
 int device_wait(struct device *d, uint64_t cycles);
 
-/* What runtime/dnncc_NAME.h declares, but for dnncc_NAME_new, and the five functions that generated
- * code calls, which its header declares. There is one memory, and no caches. */
+/* The functions that runtime/dnncc_NAME.h declares, but for dnncc_NAME_new, and the five functions
+ * that generated code calls, which its header declares. There is one memory, and no caches. */
 #define DEVICE_FUNCTIONS(name)                                                                    \
         uint64_t name##_address(void *device, const void *memory, size_t bytes);                  \
         int name##_flush(void *device, const void *memory, size_t bytes);                         \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Segments: what makes a program of them, and memory as they say. */
+/* Segments: how they form a program, and the memory that they describe. */
 #include "codegen/machines/machine_program.h"
 
 #include <inttypes.h>
@@ -25,7 +25,7 @@ bool segment_name_is_good(const char *name, size_t length)
 
 static int64_t end_of(const struct segment *s) { return s->address + s->bytes; }
 
-/* ---- holding them to the format ---- */
+/* ---- checks of the format ---- */
 
 static bool check_segment(const struct machine_program *p, const struct segment *s,
                           struct diag *diag)
@@ -113,7 +113,8 @@ static bool check_places(const struct machine_program *p, struct diag *diag)
         return true;
 }
 
-/* the last instruction ends the program, and no other does; it says nothing else */
+/* Checks that the last instruction, and no other, ends the program, and that it has no other
+ * fields. */
 static bool check_code(const struct machine_program *p, struct diag *diag)
 {
         const struct isa *isa = &p->isa;
@@ -191,7 +192,8 @@ int64_t program_length(const struct machine_program *p)
 const struct segment *program_segment(const struct machine_program *p, int64_t address,
                                       int64_t bytes)
 {
-        int low = 0, high = p->place_count;     /* the last one that begins at or before it */
+        int low = 0, high = p->place_count;     /* Finds the last segment that begins at or before
+                                                 * the address. */
         while (low < high) {
                 int middle = (low + high) / 2;
                 if (p->places[middle]->address <= address)

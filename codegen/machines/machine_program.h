@@ -16,84 +16,89 @@ struct segment_kind_info { int number; const char *name; bool zeros, read, writt
 extern const struct segment_kind_info segment_kinds[SEGMENT_KINDS];
 
 enum { SEGMENTS_MOST = 4096, SEGMENT_NAME = 32, PROGRAM_ALIGN = 256, PROGRAM_PAGE = 4096 };
-/* the last address that a launch may have, and one; how long its instructions may be */
+/* PROGRAM_MEMORY_MOST is the memory, in bytes, that a launch may address; PROGRAM_CODE_MOST is how
+ * many bytes its instructions may have. */
 #define PROGRAM_MEMORY_MOST (INT64_C(1) << 32)
 #define PROGRAM_CODE_MOST (INT64_C(32) << 20)
 
 struct segment {
-        char name[SEGMENT_NAME];            /* A-Z a-z 0-9 _ . - */
+        char name[SEGMENT_NAME];            /* Made of A-Z a-z 0-9 _ . - */
         enum segment_kind kind;
         int64_t address, bytes;
-        const unsigned char *content;   /* bytes of them; NULL: zeros */
-        bool shared;                    /* another segment has its name, too; what is expected does
-                                         * not count */
+        const unsigned char *content;   /* `bytes` bytes; NULL: zeros. */
+        bool shared;                    /* Another segment has the same name; expected segments do
+                                         * not count. */
 };
 
-/* Contents are somebody else's memory: of the file that was read, or of an arena. */
+/* Contents belong to somebody else: to the file that was read, or to an arena. */
 struct machine_program {
         struct isa isa;
         int64_t dram_bytes;
         struct segment *segments;
         int count;
         const struct segment *code;
-        const struct segment **places;      /* all but what is expected, by address */
+        const struct segment **places;      /* All segments except expected ones, by address. */
         int place_count;
 };
 
-/* ---- program.c ---- */
+/* ---- machine_program.c ---- */
 
 bool segment_name_is_good(const char *name, size_t length);
-/* Finds the code and holds the segments to the format: addresses, overlaps, one segment of
- * instructions of which the last alone is the machine's last one. False after one EXIT_INVALID
- * error. */
+/* Finds the code and checks the format of the segments: addresses, overlaps, and one segment of
+ * instructions, of which only the last is the machine's last one. Returns false after one
+ * EXIT_INVALID error. */
 bool program_begin(struct machine_program *p, struct arena *arena, struct diag *diag);
-int64_t program_length(const struct machine_program *p);         /* instructions */
+int64_t program_length(const struct machine_program *p);         /* Returns the number of
+                                                                  * instructions. */
 static inline const unsigned char *program_instruction(const struct machine_program *p, int64_t k)
 {
         return p->code->content + k * p->isa.set->bytes;
 }
-/* The segment, other than of what is expected, that holds all these bytes; NULL: none does. */
+/* Returns the segment that holds all these bytes, expected ones left out; NULL: none does. */
 const struct segment *program_segment(const struct machine_program *p, int64_t address,
                                       int64_t bytes);
-/* dram_bytes of memory, to be freed, as it is before the launch. */
+/* Allocates dram_bytes of memory, as it is before the launch; the caller frees it. */
 unsigned char *program_memory(const struct machine_program *p);
-/* Whether memory holds what is expected; says the first byte of each segment that is not. */
+/* Does the memory hold what is expected? Otherwise it reports the first different byte of each
+ * segment. */
 bool program_holds(const struct machine_program *p, const unsigned char *memory, struct diag *diag);
 
 /* ---- exchange.c ---- */
 
 /* Reads the bytes of a file, for the machine that it begins with: `isa`, or another one in its
- * usual sizes. The bytes must stay. False after one EXIT_INVALID error. */
+ * usual sizes. The bytes must stay. Returns false after one EXIT_INVALID error. */
 bool exchange_read(struct machine_program *p, const struct isa *isa, const unsigned char *bytes,
                    size_t length, struct arena *arena, struct diag *diag);
-bool is_exchange(const unsigned char *bytes, size_t length);     /* of any machine */
+bool is_exchange(const unsigned char *bytes, size_t length);     /* Are these the bytes of any
+                                                                  * machine's file? */
 void exchange_write(const struct machine_program *p, struct text *out);
 
 /* ---- assembly_print.c, assembly_parse.c: text that reads back to the same program ---- */
 
 void assembly_print(const struct machine_program *p, struct text *out);
-/* one instruction, without a newline; p may be NULL */
+/* Prints one instruction, without a newline; p may be NULL. */
 void assembly_print_instruction(const struct isa *isa, const struct machine_program *p,
                                 const unsigned char *bytes, struct text *out);
-/* an address in bytes, as a name where one segment is called so */
+/* Prints an address in bytes, as @name where exactly one segment has that name. */
 void program_print_address(const struct machine_program *p, int64_t address, struct text *out);
-/* fields from number n on that stand in one word */
+/* Returns how many fields from number n on stand in one word. */
 int assembly_word_fields(const struct isa *isa, int n);
-/* For the machine that the text names. False after one EXIT_INVALID error, which names the line. */
+/* Reads a program for the machine that the text names. Returns false after one EXIT_INVALID error,
+ * which names the line. */
 bool assembly_parse(struct machine_program *p, const char *text, size_t length, struct arena *arena,
                     struct diag *diag);
 
 /* ---- meter.c ---- */
 
-/* What the cycle model says of a program, as text; each: of every instruction, too. False after an
- * error. */
+/* Writes what the cycle model says of a program, as text; each: for every instruction, too. Returns
+ * false after an error. */
 bool meter_report(const struct machine_program *p, bool each, struct text *out, struct diag *diag);
 
 /* ---- machine_check.c ---- */
 
-/* Says each rule that an instruction breaks, as an EXIT_INVALID error with the instruction's
- * number, the first `most` of them; true: none is broken. EXIT_BUDGET when walking it takes more
- * than `work`. */
+/* Reports each rule that an instruction breaks, as an EXIT_INVALID error with the instruction's
+ * number, for the first `most` of them. Returns true where none is broken. Reports EXIT_BUDGET
+ * where the walk takes more than `work`. */
 bool program_check(const struct machine_program *p, int64_t work, int most, struct diag *diag);
 
 #endif

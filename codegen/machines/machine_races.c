@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Races, by vector clocks (Lamport, 1978; Flanagan and Freund, FastTrack, 2009): a stage knows up
- * to which instruction each other stage is done; a token carries what its sender knew, a block for
- * the array what knew who read it, and who waits for so many instructions of a stage knows what the
- * last of these knew.
+ * to which instruction each other stage is done. A token carries what its sender knew, a block for
+ * the array what the unit that read it knew, and a unit that waits for so many instructions of a
+ * stage learns what the last of these knew.
  *
  *     load      0: load inp ----token----> compute knows load <= 0
  *     compute                     2: gemm reads inp, written by 0: ordered
  *
- * Memory outside is watched by 16 bytes, in pages that exist where something is accessed, and only
- * where the program may write. */
+ * Memory outside is watched in granules of 16 bytes, in pages that exist where something is
+ * accessed, and only where the program may write. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,21 +16,23 @@
 
 enum { GRANULE = 16, PAGE = 256 };
 
-struct clock { int64_t done[MACHINE_STAGES]; };         /* instructions of each stage before this
-                                                         * one are known to be done */
-/* behind each other; the first ones are taken */
+/* The instructions of each stage before this one are known to be done. */
+struct clock { int64_t done[MACHINE_STAGES]; };
+/* A queue of clocks; those before `first` have been taken. */
 struct clocks { struct clock *at; int64_t first, count, room; };
-/* 1 + number of the last instruction; 0: none */
+/* For each stage, 1 + the number of the last instruction that read and wrote the element; 0: none
+ * has. */
 struct touched { int32_t read[MACHINE_STAGES], wrote[MACHINE_STAGES]; };
-struct block { int64_t behind; bool last; };            /* by which instruction of its stage; and
-                                                         * the last of that one */
+/* Behind which instruction of its stage the block came, and whether it was the last of that
+ * instruction. */
+struct block { int64_t behind; bool last; };
 
 struct races {
         const struct machine_program *p;
         struct order now;
         int64_t number;
         struct clock clocks[MACHINE_STAGES];
-        /* history: behind each instruction of a stage */
+        /* `history` has a clock behind each instruction of a stage. */
         struct clocks queues[ISA_QUEUES], history[MACHINE_STAGES];
         struct block *blocks;
         int64_t block_count, taken;
@@ -91,7 +93,8 @@ static void learn(struct clock *mine, const struct clock *other)
                         mine->done[s] = other->done[s];
 }
 
-/* the FIFO's next block; who takes the last one of an instruction knows that it is done */
+/* Takes the FIFO's next block. A unit that takes the last block of an instruction knows that the
+ * instruction is done. */
 static bool take_block(struct races *r, struct clock *mine)
 {
         if (r->taken == r->block_count)
@@ -178,7 +181,7 @@ void races_touch(struct races *r, int memory, int64_t first, int64_t count, bool
         *with = -1;
         for (int64_t k = first; k < end && memory != OUTSIDE; k++)
                 touch_one(r, &r->elements[memory][k], writes, k, with, element);
-        /* what is only read races with nothing */
+        /* Bytes that are only read race with nothing. */
         for (int64_t at = first; at < end && memory == OUTSIDE;) {
                 const struct segment *s = program_segment(r->p, at, 1);
                 const int64_t next = s && s->address + s->bytes < end ? s->address + s->bytes : end;

@@ -64,8 +64,8 @@ void walk_end(struct walk *w)
         free(w->room.at);
 }
 
-/* when the FIFO's next block is in the array: there, behind the one before it, and behind that
- * one's first product */
+/* Returns when the FIFO's next block is in the array: after it has arrived, after the block before
+ * it, and after the first product of that one. */
 static int64_t shifted(const struct walk *w)
 {
         return later(w->there.at[w->there.first], later(w->shifted, w->begun)) +
@@ -104,7 +104,7 @@ int64_t walk_start(const struct walk *w, int stage)
         return o->next ? later(start, shifted(w)) : start;
 }
 
-/* what others wait for is done then */
+/* Records that what other stages wait for is done at `end`. */
 static void finish(struct walk *w, int stage, int64_t end)
 {
         const struct walk_next *n = &w->next[stage];

@@ -1,49 +1,54 @@
 /* SPDX-License-Identifier: MIT */
 /* A stream as its stages see it: the next instruction of each, and when it can start. The simulator
- * walks it in any legal order, at time 0; the cycle model by time. */
+ * walks it in any legal order, at time 0; the cycle model walks it by time. */
 #ifndef CODEGEN_MACHINES_MACHINE_WALK_H
 #define CODEGEN_MACHINES_MACHINE_WALK_H
 
 #include "codegen/machines/instruction_set.h"
 
-struct instruction_times { int64_t start, end, busy; };         /* busy: cycles of its stage */
+/* `busy` is the cycles for which its stage is busy. */
+struct instruction_times { int64_t start, end, busy; };
 struct walk_next {
         struct instruction instruction;
         struct order order;
-        int64_t number;                 /* -1: the stage has no more */
-        struct instruction_times times; /* of what it has done so far */
+        int64_t number;                 /* -1: the stage has no more instructions. */
+        struct instruction_times times; /* The times of the blocks that it has done so far. */
 };
-/* Times, first ones taken. */
+/* A queue of times; those before `first` have been taken. */
 struct walk_times { int64_t *at, first, count, room; };
 
 struct walk {
         const struct isa *isa;
-        const unsigned char *bytes;     /* count instructions */
+        const unsigned char *bytes;     /* `count` instructions. */
         int64_t count;
         struct walk_next next[MACHINE_STAGES];
-        int64_t free[MACHINE_STAGES];   /* when the stage can start the next one */
+        int64_t free[MACHINE_STAGES];   /* When the stage can start its next instruction. */
         struct walk_times tokens[ISA_QUEUES];
-        struct walk_times ends[MACHINE_STAGES];   /* of its instructions that are done */
-        struct walk_times there, room;  /* of blocks: in the FIFO; their places free again */
-        int64_t part;                   /* blocks that the instruction under way has put */
-        int64_t bus;                    /* when the read bus is free */
-        int64_t shifted, begun;         /* the last block is in the array; its first product
-                                         * began */
+        struct walk_times ends[MACHINE_STAGES];   /* The end of each of the stage's instructions
+                                                   * that are done. */
+        struct walk_times there, room;  /* When each block is in the FIFO, and when its place is
+                                         * free again. */
+        int64_t part;                   /* The blocks that the instruction under way has put. */
+        int64_t bus;                    /* When the read bus is free. */
+        int64_t shifted, begun;         /* When the last block is in the array, and when its first
+                                         * product began. */
 };
 
-/* memory: bytes of it, -1 where addresses are not looked at. False after an EXIT_INVALID error: an
- * instruction that nothing can run. */
+/* Begins a walk. `memory` is the bytes of memory, -1 where addresses are not checked. Returns false
+ * after an EXIT_INVALID error: an instruction that nothing can run. */
 bool walk_begin(struct walk *w, const struct isa *isa, const unsigned char *bytes, int64_t count,
                 int64_t memory, struct diag *diag);
 void walk_end(struct walk *w);
-/* When the stage's next instruction, or its next block, can start; -1: it has none, or waits. */
+/* Returns when the stage's next instruction, or its next block, can start; -1: it has none, or
+ * waits. */
 int64_t walk_start(const struct walk *w, int stage);
-/* It starts then, and takes what it costs (NULL: nothing). False: its stage goes on with its next
- * block. times: of all of it. */
+/* Starts the stage's next instruction, or block, at `start`, with its cost (NULL: it takes no
+ * time). Returns false where its stage continues with the next block. *times covers the whole
+ * instruction. */
 bool walk_go(struct walk *w, int stage, int64_t start, const struct cost *cost,
              struct instruction_times *times);
-/* Where no stage can start, at the end: no stage waits for ever; no token and no block is left.
- * False after an EXIT_INVALID error. */
+/* Checked where no stage can start: walk_is_done, that no stage waits for ever; walk_is_empty, that
+ * no token and no block is left. Both return false after an EXIT_INVALID error. */
 bool walk_is_done(const struct walk *w, struct diag *diag);
 bool walk_is_empty(const struct walk *w, struct diag *diag);
 

@@ -23,7 +23,7 @@ static const struct {
 #include "codegen/machines/machines.def"
 };
 
-/* of a machine of any sizes; -1: it is none of these */
+/* Returns the row of a machine of any sizes; -1: the table has none of its name. */
 static int row_of(const struct machine *m)
 {
         for (int k = 0; machines[k]; k++)

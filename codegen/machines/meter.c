@@ -9,7 +9,7 @@
 
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* the stage whose instruction starts first; -1: none can */
+/* Returns the stage whose instruction starts first; -1: none can. */
 static int first_stage(const struct walk *w, int64_t *start)
 {
         const struct machine *m = &w->isa->machine;
@@ -72,7 +72,7 @@ bool meter_run(const struct isa *isa, const unsigned char *bytes, int64_t count,
         return fine;
 }
 
-/* ---- what it comes to ---- */
+/* ---- what a run comes to ---- */
 
 double meter_utilization(const struct isa *isa, const struct meter *m)
 {
@@ -149,7 +149,7 @@ static void add_classes(const struct isa *isa, const struct meter *m, struct tex
                          meter_share(m->bus, m->cycles));
 }
 
-/* where stages are all that is busy */
+/* Prints the busy time of stages, where the units that may be busy are the stages. */
 static void add_stages(const struct isa *isa, const struct meter *m, struct text *out)
 {
         text_add(out, "%-10s %12s %9s\n", isa->set->stage_word, "busy", "of all");

@@ -1,49 +1,53 @@
 /* SPDX-License-Identifier: MIT */
-/* How long a stream takes: a model in whole cycles, exact by definition, for comparing streams.
- * What an instruction costs (struct cost) the machine says; its page has the formulas.
+/* How long a stream takes: a model in whole cycles, exact by definition, for comparing streams. The
+ * machine says what an instruction costs (struct cost); its page has the formulas.
  *
- *     fetched(k) = fetch_latency + bytes of an instruction / beat_bytes * (k + 1)         instruction k, in program order
+ *     fetched(k) = fetch_latency + bytes of an instruction / beat_bytes * (k + 1)
+ *                  for instruction k, in program order
  *
- *     free    start + busy; on the read bus, which all stages share: bus = max(start + latency, bus) + what it takes of it, and
+ *     free    start + busy; for an instruction that uses the read bus, which all stages share:
+ *             bus = max(start + latency, bus) + its cycles on the bus, and
  *             free = max(bus, start + busy)
  *     end     free + fill
  *
  * An instruction starts when its stage is free of the one before it, it is fetched, and its tokens
- * are there, whose time is the end of what gave them. One that waits until another stage has done
- * so many ends when that is so. A block for the FIFO starts when there is room for it; the array
- * has it `change` cycles after it is there, the block before it is in the array, and that one's
- * first product has begun: then its place is free again, and products by it start. Of the stages
- * whose next instruction can start, the one that starts first goes first; equal: the one that
- * computes, then by number. */
+ * are there; a token is there at the end of the instruction that gave it. An instruction that waits
+ * until another stage has done so many instructions ends at that time. A block for the FIFO starts
+ * when there is room for it; the array has it `change` cycles after it has arrived, the block
+ * before it is in the array, and that one's first product has begun: then its place is free again,
+ * and products by it start. Of the stages whose next instruction can start, the one that starts
+ * first goes first; of equal ones the stage that computes, then by number. */
 #ifndef CODEGEN_MACHINES_METER_H
 #define CODEGEN_MACHINES_METER_H
 
 #include "codegen/machines/machine_walk.h"
 
-enum { METER_LOADED, METER_WEIGHTS, METER_STORED };       /* read from outside, for a FIFO; and
-                                                           * written there */
+/* Bytes read from outside, read for a FIFO, and written there. */
+enum { METER_LOADED, METER_WEIGHTS, METER_STORED };
 struct meter {
         int64_t cycles;
-        /* busy: cycles of its stage */
+        /* `busy` is the cycles for which its stage is busy. */
         struct meter_class { int64_t count, steps, bytes, busy; } classes[ISA_CLASSES];
-        int64_t moved[3];               /* bytes: METER_.. */
-        int64_t bus;                    /* cycles that the read bus is taken, without latency */
-        int64_t serial;                 /* instructions one after the other */
-        int64_t places;                 /* of lists, resident together */
+        int64_t moved[3];               /* The bytes moved, by METER_... */
+        int64_t bus;                    /* The cycles for which the read bus is occupied, without
+                                         * latency. */
+        int64_t serial;                 /* The cycles of the instructions one after the other. */
+        int64_t places;                 /* The places of lists that are resident together. */
 };
 
-/* times: of each instruction, or NULL. False after an EXIT_INVALID error: no instruction, or one
- * that waits for ever. */
+/* Runs the model. `times` gets the times of each instruction, or is NULL. Returns false after an
+ * EXIT_INVALID error: bytes that are no instruction, or an instruction that waits for ever. */
 bool meter_run(const struct isa *isa, const unsigned char *bytes, int64_t count, struct meter *m,
                struct instruction_times *times, struct diag *diag);
-/* Adds an instruction that ran at these times to what is counted. */
+/* Counts an instruction that ran at these times. */
 void meter_add(const struct isa *isa, const struct instruction *i, struct instruction_times times,
                struct meter *m);
-/* steps of products of all cycles, 0 to 1 */
+/* Returns the steps of products divided by all cycles, 0 to 1. */
 double meter_utilization(const struct isa *isa, const struct meter *m);
-/* What takes most of the cycles, by name; "waiting" where all take less than half. */
+/* Returns the name of the unit that takes most of the cycles; "waiting" where all take less than
+ * half. */
 const char *meter_bound(const struct isa *isa, const struct meter *m);
-/* share of a whole, in per cent */
+/* Returns the share of a whole, in per cent. */
 static inline double meter_share(int64_t part, int64_t whole)
 {
         return whole ? 100.0 * (double)part / (double)whole : 0;

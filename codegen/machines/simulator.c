@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine's stages one instruction at a time. An instruction is done as a whole: what another
- * stage may see of it in the middle is a race, which machine_check.c finds. */
+/* Runs the machine's stages one instruction at a time. An instruction is done as a whole: what
+ * another stage could see in the middle of it is a race, which machine_check.c finds. */
 #include "codegen/machines/simulator.h"
 
 #include <inttypes.h>
@@ -14,7 +14,8 @@
 struct simulator {
         struct isa isa;
         struct running running;
-        uint64_t random;                /* 0: in program order */
+        uint64_t random;                /* The state of the random numbers; 0: instructions run in
+                                         * program order. */
 };
 
 static void *poisoned(size_t bytes, unsigned char poison)
@@ -46,7 +47,7 @@ void simulator_free(struct simulator *s)
         free(s);
 }
 
-/* the stage that goes on; -1: none can */
+/* Returns the stage that runs next; -1: none can. */
 static int pick(struct simulator *s, const struct walk *w)
 {
         int ready[MACHINE_STAGES], count = 0;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* A machine that runs: functional, for any legal order of its stages. */
+/* A functional simulator of a machine, for any legal order of its stages. */
 #ifndef CODEGEN_MACHINES_SIMULATOR_H
 #define CODEGEN_MACHINES_SIMULATOR_H
 
 #include "codegen/machines/instruction_set.h"
 
-/* Memories of the machine begin with all bytes `poison`, and hold what they held from launch to
- * launch. Which of the stages that can go on goes on next, the seed picks; 0: the one whose
- * instruction stands first. */
+/* The machine's memories begin with all bytes `poison`, and keep their contents from launch to
+ * launch. The seed picks which of the stages that can run goes next; 0: the one whose instruction
+ * stands first. */
 struct simulator;
 struct simulator *simulator_new(const struct isa *isa, uint64_t seed, unsigned char poison);
-void simulator_free(struct simulator *s);               /* NULL is fine */
+void simulator_free(struct simulator *s);               /* `s` may be NULL. */
 
 /* Runs `count` instructions at an address of `memory`, whose first byte is address 0 and which has
- * `bytes` bytes. False after one error: EXIT_INVALID for an instruction that cannot run, one that
- * waits for ever, or what is left at the end; EXIT_BUDGET when it takes more work than `work`.
- * Instructions are read as they run. */
+ * `bytes` bytes. Instructions are read as they run. Returns false after one error: EXIT_INVALID for
+ * an instruction that cannot run, one that waits for ever, or tokens or blocks that are left at the
+ * end; EXIT_BUDGET where it takes more work than `work`. */
 bool simulator_launch(struct simulator *s, unsigned char *memory, int64_t bytes, int64_t address,
                       int64_t count, int64_t work, struct diag *diag);
-/* what one launch may take where nobody says otherwise: a minute or two */
+/* The work of one launch that is permitted by default: a minute or two. */
 #define WORK_MOST (INT64_C(1) << 31)
 
 #endif

@@ -73,7 +73,8 @@ struct step_counters encoder_counters(struct stream_encoder *e, const struct fla
         struct step_counters c = { .counts = { 1, 1 } };
         if (loops > 2)
                 encoder_fail(e, EXIT_UNSUPPORTED, "an instruction has two counters");
-        for (int k = 0; k < 2 && k < loops; k++) {      /* the innermost is the last */
+        for (int k = 0; k < 2 && k < loops; k++) {      /* The innermost loop is the last
+                                                         * counter. */
                 const struct nest_loop *loop = &step->loops[loops - 1 - k];
                 c.counts[1 - k] = loop->count;
                 memcpy(c.add[1 - k], loop->add, sizeof loop->add);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine with a unified buffer: its instructions as numbers (unified_isa.def has them), and
+/* The machine with a unified buffer: its instructions as numbers (rows in unified_isa.def), and
  * what they do.
  *
  *     host ------ read_host ------> ub, par      ub ---- write_host ----> host
  *     weights --- read_weights ---> fifo --- next ---> array
- *     multiply:   for y, x in size:  sum[y, x] = or += in[y, x] * the array's block           sum, in: begin + y * row + x * column
- *     activate:   for y, x in size:  out[y, x] = min(max((sum[y, x] + parameters + plus) >> shift, low), high)
+ *     multiply:   for y, x in size:  sum[y, x] = or += in[y, x] * the array's block
+ *     activate:   for y, x in size:  out[y, x] = min(max((sum[y, x] + parameters + plus) >> shift,
+ *                                                        low), high)
  *
- * A unit's instructions run in their order; a sync of it waits until another one has done so many,
- * its own syncs counted. Places count elements: 256 bytes of ub, 1 KiB of acc and par, 64 KiB of
- * fifo. See docs/accelerators.md. */
+ * Elements `in` and `sum` lie at begin + y * row + x * column. A unit's instructions run in their
+ * order; a sync of a unit waits until another one has done so many, its own syncs counted. Places
+ * count elements: 256 bytes of ub, 1 KiB of acc and par, 64 KiB of fifo. See
+ * docs/accelerators.md. */
 #ifndef CODEGEN_UNIFIED_H
 #define CODEGEN_UNIFIED_H
 
@@ -36,7 +38,8 @@ void unified_read_weights(struct running *r, const struct instruction *i);
 void unified_multiply(struct running *r, const struct instruction *i);
 void unified_activate(struct running *r, const struct instruction *i);
 
-/* rows that a product multiplies, or an activation makes; bytes that a transfer moves; else 0 */
+/* unified_rows returns the rows that a product multiplies, or an activation makes, otherwise 0;
+ * unified_moved the bytes that a transfer moves, otherwise 0. */
 int64_t unified_rows(const struct unified_instruction *i);
 int64_t unified_moved(const struct unified_instruction *i);
 int unified_moved_memory(const struct unified_instruction *i);

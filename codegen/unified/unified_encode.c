@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams (ir/loop/stream.h) as instructions.
+/* Encodes streams (ir/loop/stream.h) as instructions.
  *
- *     transfer %fifo[0] = %w[0] ..                            read_weights count=2 host=@w         blocks that follow each other
+ *     transfer %fifo[0] = %w[0] ..              read_weights count=2 host=@w
  *     transfer %fifo[65536] = %w[65536] ..
- *     await host 1 in multiply                                sync unit=multiply on=host done=1
- *     for %y = 0 to 32 count { for %x = 0 to 32 count {
- *       product %acc[..] = %ub[..] * %fifo[0] } }             multiply next size=32,32 in=0,34,1 sum=0,32,1
- * */
+ *     await host 1 in multiply                  sync unit=multiply on=host done=1
+ *     for %y = 0 to 32 count {
+ *       for %x = 0 to 32 count {
+ *         product %acc[..] =
+ *             %ub[..] * %fifo[0] } }            multiply next size=32,32 in=0,34,1 sum=0,32,1
+ *
+ * Blocks of weights that follow each other are one instruction. */
 #include "codegen/machines/stream_encoder.h"
 #include "codegen/unified/unified.h"
 
 struct encoding {
         struct stream_encoder e;
-        int64_t weights;                /* the last read_weights, +1; 0: none */
-        const struct loop_buffer *weights_of;     /* that it reads */
-        int64_t block;                  /* place in the FIFO of what the array holds; -1: nothing */
+        int64_t weights;                /* The number, +1, of the last read_weights; 0: none. */
+        const struct loop_buffer *weights_of;     /* The parameter that it reads. */
+        int64_t block;                  /* The place in the FIFO of the block that the array holds;
+                                         * -1: none. */
 };
 
 static void put(struct encoding *e, struct unified_instruction i)
@@ -124,7 +128,7 @@ static bool encode(const struct isa *isa, const struct loop_function *stream,
         return encoder_write(&e.e, code);
 }
 
-enum { UNIT_OF_MEMORY = 16 };           /* bytes that two units may not both touch:
-                                         * codegen/machines/machine_races.c */
+/* The granule, in bytes, that two units may not both touch: codegen/machines/machine_races.c. */
+enum { UNIT_OF_MEMORY = 16 };
 
 const struct machine_driver unified_driver = { .encode = encode, .align = UNIT_OF_MEMORY };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What instructions do: in numbers, and to memory. */
+/* What instructions do: their sizes in numbers, and their effect on memory. */
 #include "codegen/unified/unified.h"
 
 int64_t unified_rows(const struct unified_instruction *i)
@@ -53,7 +53,7 @@ void unified_write_host(struct running *r, const struct instruction *instruction
                 memcpy(to, from, (size_t)i->count * UNIFIED_LANES);
 }
 
-/* block by block where it is computed; the FIFO itself orders who touches it */
+/* Reads one block at a time where it is computed; the FIFO itself orders the accesses. */
 void unified_read_weights(struct running *r, const struct instruction *instruction)
 {
         const struct unified_instruction *i = unified_instruction(instruction);
@@ -66,7 +66,7 @@ void unified_read_weights(struct running *r, const struct instruction *instructi
 
 /* ---- rows ---- */
 
-/* the FIFO's next block into the array: [input][output], as a step multiplies */
+/* Takes the FIFO's next block into the array, as [input][output], in which a step multiplies. */
 static void take_block(struct running *r)
 {
         const unsigned char *w =
@@ -76,7 +76,7 @@ static void take_block(struct running *r)
                         r->scratch[k * UNIFIED_LANES + o] = w[o * UNIFIED_LANES + k];
 }
 
-/* an input of 0 adds nothing */
+/* Multiplies a row; an input of 0 adds nothing and is skipped. */
 static void multiply_row(const int8_t *x, const int8_t *w, int32_t *sums)
 {
         for (int k = 0; k < UNIFIED_LANES; k++) {
@@ -118,8 +118,8 @@ static int64_t shifted(int32_t value, int64_t by)
         return by < 0 || by > 31 ? 0 : value >= 0 ? value >> by : ~(~(int64_t)value >> by);
 }
 
-/* from NULL: a number, which reads nothing; par: what is added, and amounts to shift by behind
- * that, or NULL */
+/* Activates a row. from NULL: the instruction sets a number and reads nothing. par: what is added,
+ * with the amounts to shift by behind it, or NULL. */
 static void activate_row(const struct unified_instruction *i, const int32_t *from,
                          const int32_t *par, void *to)
 {

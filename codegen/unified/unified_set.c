@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine's tables: what all machines' code needs to know of its instructions. */
+/* The machine's tables, by which the code that all machines share handles its instructions. */
 #include "base/size.h"
 #include "codegen/unified/unified.h"
 
@@ -72,8 +72,9 @@ static struct cost cost(const struct isa *isa, const struct instruction *instruc
         return c;
 }
 
-/* Logarithms of: bits of inputs, weights, sums, what leaves; batch, inputs and outputs of a step.
- * Then MiB of ub, blocks of fifo, logarithms of elements of acc and par, 0. */
+/* Writes the logarithms of the bits of inputs, weights, sums and results, and of the batch, inputs
+ * and outputs of a step; then the MiB of ub, the blocks of fifo, the logarithms of the elements of
+ * acc and par, and 0. */
 static void configuration(const struct isa *isa, unsigned char bytes[ISA_CONFIGURATION])
 {
         const struct machine *m = &isa->machine;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* VTA: its instructions as numbers (vta_isa.def has them), and what they do.
+/* VTA: its instructions as numbers (rows in vta_isa.def), and what they do.
  *
  *     DRAM --load--> INP, WGT --compute (products, operations)--> ACC, OUT --store--> DRAM
  *                    UOP, ACC: loaded by compute
  *
- * A product adds, for each step, INP[s] times WGT[w] to ACC[d]; where s, w and d begin is a
- * micro-op, and two counters add to them. See docs/accelerators.md. */
+ * A product adds, for each step, INP[s] times WGT[w] to ACC[d]; a micro-op says where s, w and d
+ * begin, and two counters add to them. See docs/accelerators.md. */
 #ifndef CODEGEN_VTA_H
 #define CODEGEN_VTA_H
 
@@ -15,14 +15,15 @@
 
 #define ISA_ROWS "codegen/vta/vta_isa.def"
 #define ISA(name) VTA_##name
-#define ISA_INSTRUCTION vta_instruction         /* or a micro-op: dst, src, wgt */
+#define ISA_INSTRUCTION vta_instruction         /* The struct is also that of a micro-op: dst, src,
+                                                 * wgt. */
 #define ISA_ANY vta_any
 #include "codegen/machines/isa_enums.h"
 
 enum { VTA_BYTES = 16, VTA_MICRO_OP_BYTES = 4, VTA_TOKENS_MOST = 255 };
 
 /* A place in a list while the machine runs. */
-/* spoiled: a bit was set that is no field's */
+/* spoiled: a bit was set that belongs to no field. */
 struct vta_micro_op { int32_t dst, src, wgt, spoiled; };
 
 extern const struct machine machine_vta;
@@ -35,17 +36,18 @@ void vta_store(struct running *r, const struct instruction *i);
 void vta_multiply(struct running *r, const struct instruction *i);
 void vta_combine(struct running *r, const struct instruction *i);
 
-/* a load or store that moves or clears something */
+/* Is it a load or store that moves or clears something? */
 bool vta_moves(const struct vta_instruction *i);
-bool vta_works(const struct vta_instruction *i);                 /* product or operation */
+bool vta_works(const struct vta_instruction *i);                 /* Is it a product or an
+                                                                  * operation? */
 int vta_stage_of(const struct vta_instruction *i);
-/* of products and operations; else 0 */
+/* Returns the steps of a product or operation; 0 for others. */
 int64_t vta_steps(const struct vta_instruction *i);
-/* of a load: elements of a row with its padding, and of all rows, that it writes; of a store, that
- * it reads */
+/* vta_row and vta_elements return the elements of a row with its padding, and of all rows, that a
+ * load writes, or a store reads. */
 int64_t vta_row(const struct vta_instruction *i);
 int64_t vta_elements(const struct vta_instruction *i);
-/* the byte address of row y in DRAM; may be beyond its end */
+/* Returns the byte address of row y in DRAM, which may be beyond its end. */
 int64_t vta_row_address(const struct isa *isa, const struct vta_instruction *i, int64_t y);
 
 /* ---- vta_hazards.c: order, safety, rules and costs, for struct instruction_set ---- */
@@ -68,11 +70,12 @@ bool vta_encode_stream(const struct isa *isa, const struct loop_function *stream
 /* ---- vta_sizes.c ---- */
 
 const char *vta_fits(struct isa *isa);
-/* "inp=16K,acc=64K,block=32": memories by name, batch, block_in, block_out, block (both) */
+/* Sizes are text, "inp=16K,acc=64K,block=32": memories by name, batch, block_in, block_out, block
+ * (both). */
 bool vta_resize(struct machine *m, const char *sizes, struct arena *arena, struct diag *diag);
 void vta_sizes(const struct machine *m, char text[ISA_SIZES_TEXT]);
-/* In logarithms: bits of inputs, weights, sums and outputs; batch, block_in, block_out; bytes of
- * UOP, INP, WGT, ACC, OUT. */
+/* Writes, as logarithms: the bits of inputs, weights, sums and outputs; batch, block_in, block_out;
+ * the bytes of UOP, INP, WGT, ACC, OUT. */
 void vta_configuration(const struct isa *isa, unsigned char bytes[ISA_CONFIGURATION]);
 
 #endif

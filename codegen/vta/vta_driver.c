@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What C code that drives a VTA needs to know of it. */
+/* Support for C code that drives a VTA. */
 #include <inttypes.h>
 
 #include "codegen/machines/machines.h"
 #include "codegen/vta/vta.h"
 
-/* Addresses stand in one field, in elements of a memory that another one names; of an instruction
- * that moves nothing they stay. */
+/* An instruction has one field for an address, in elements of a memory that another field names;
+ * instructions that move nothing are not changed. */
 static const char place_text[] =
         "\n"
         "/* Instructions were compiled for a workspace at address 0 and the program behind it. "

@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams (ir/loop/stream.h) as instructions.
+/* Encodes streams (ir/loop/stream.h) as instructions.
  *
- *     pop load to compute                                        pop_prev
- *     for %y = 0 to 14 count {                                   iter_out 14   dst_out, src_out, wgt_out: what it adds
- *       for %x = 0 to 14 count {                                 iter_in 14    dst_in, ..
- *         for %k = 0 to 9 list { product .. } } }        ->      uop_begin .. uop_end: places for %k = 0, 1, .. where %x = %y = 0
- *     push compute to store                                      push_next */
+ *     pop load to compute                        pop_prev
+ *     for %y = 0 to 14 count {                   iter_out 14   dst_out, src_out, wgt_out
+ *       for %x = 0 to 14 count {                 iter_in 14    dst_in, src_in, wgt_in
+ *         for %k = 0 to 9 list {          ->     uop_begin .. uop_end
+ *           product .. } } }
+ *     push compute to store                      push_next
+ *
+ * The counters add dst_out, .. and dst_in, .. to the operands; the micro-ops uop_begin .. uop_end
+ * say where the products of %k = 0, 1, .. begin for %x = %y = 0. */
 #include "codegen/machines/stream_encoder.h"
 #include "codegen/vta/vta.h"
 
-enum { POPS = 2 };                      /* flags of an instruction that take tokens */
+enum { POPS = 2 };                      /* The flags of an instruction that take tokens. */
 
-/* at: in the memory, while its epoch lasts */
+/* `at` is its place in the memory of micro-ops, while its epoch lasts. */
 struct list { unsigned char *words; int64_t count, at; int epoch; };
 
 struct encoding {
         struct stream_encoder e;
-        int64_t last[VTA_STAGES];       /* number of a stage's last instruction; -1: none */
-        bool pops[VTA_STAGES][POPS];    /* for the next one of a stage */
-        struct list **lists;            /* of each instruction that has one; NULL */
-        struct map *known;              /* struct list by its words */
-        struct list **fresh;            /* all of them, by first use */
+        int64_t last[VTA_STAGES];       /* The number of a stage's last instruction; -1: none. */
+        bool pops[VTA_STAGES][POPS];    /* The flags for a stage's next instruction. */
+        struct list **lists;            /* The list of each instruction; NULL: it has none. */
+        struct map *known;              /* Finds a struct list by its words. */
+        struct list **fresh;            /* All lists, by first use. */
         int fresh_count;
 };
 
@@ -43,7 +47,7 @@ static void put(struct encoding *e, struct vta_instruction i, struct list *list)
         encoder_put(&e->e, vta_any(&i));
 }
 
-/* moves nothing: carries tokens */
+/* Puts an instruction that moves nothing but carries tokens. */
 static void put_idle(struct encoding *e, int stage)
 {
         static const struct vta_instruction idle[VTA_STAGES] = {
@@ -87,7 +91,7 @@ static int64_t dram_of(struct encoding *e, const struct loop_buffer *b, int64_t 
         return address / e->e.isa->bytes[memory];
 }
 
-/* rows that follow each other are one */
+/* Can contiguous rows be moved as one? */
 static bool is_one_row(const struct flat_step *t, int64_t step)
 {
         return t->rows > 1 && t->columns == step && !t->pad[0] && !t->pad[1] && !t->pad[2] &&
@@ -125,7 +129,7 @@ static void put_transfer(struct encoding *e, const struct flat_step *t)
                 put(e, i, NULL);
                 return;
         }
-        /* row by row, where the field is too small */
+        /* The field is too small, so the rows are moved one by one. */
         const int64_t width = vta_row(&i), stride = i.x_stride;
         struct vta_instruction row = i;
         for (int64_t y = 0; y < t->rows && !e->e.failed; y++) {
@@ -141,7 +145,7 @@ static void put_transfer(struct encoding *e, const struct flat_step *t)
 
 /* ---- steps ---- */
 
-/* the list of places, kept once */
+/* Returns the list of places; equal lists are kept once. */
 static struct list *list_of(struct encoding *e, const struct flat_step *n, int counted)
 {
         int64_t count = 1, index[NEST_MAX] = { 0 };
@@ -203,7 +207,7 @@ static void put_step(struct encoding *e, const struct flat_step *read)
         int counted = 0;
         while (counted < n.loop_count && n.loops[counted].kind == FOR_COUNT)
                 counted++;
-        /* an immediate's first operand is both */
+        /* The first operand of an instruction with an immediate is source and destination. */
         if (n.s->kind == STMT_APPLY && !n.s->source) {
                 n.at[1] = n.at[0];
                 for (int k = 0; k < n.loop_count; k++)
@@ -234,8 +238,8 @@ static void put_statement(struct stream_encoder *encoder, const struct flat_step
 
 /* ---- micro-ops ---- */
 
-/* Lists until the memory is full are an epoch, and are loaded in front of the first instruction
- * that has one of them. Which is of compute, so that nothing but the order matters. */
+/* An epoch is the lists that fill the memory; they are loaded in front of the first instruction
+ * that uses one of them. Compute loads them itself, so only the order matters. */
 struct epoch { int64_t instruction, first, count; };
 
 static struct epoch *find_epochs(struct encoding *e, int *count)
@@ -280,7 +284,7 @@ static void write_micro_ops(struct encoding *e, struct machine_code *code)
         }
 }
 
-/* the instructions once more, with loads of lists between */
+/* Puts the instructions once more, with loads of lists between them. */
 static void put_loads(struct encoding *e, int64_t micro_ops)
 {
         int epoch_count, epoch = 0;

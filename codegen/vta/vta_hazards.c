@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What instructions wait for, must keep, and cost. */
+/* What instructions wait for, which rules they must keep, and what they cost. */
 #include "codegen/machines/machine_check.h"
 #include "codegen/vta/vta.h"
 
@@ -10,9 +10,9 @@ enum { CHISEL_MICRO_OPS = 2048, SHIFT_MOST = 15, APART = 3 };
 
 enum { FLAGS = 4, POPS = 2, NO_NEIGHBOUR = -2 };
 
-/* The queue between neighbouring stages that a flag of the instruction takes from or puts to, by
- * the order of vta_set.queues; -1: the flag is not set. Flags are in the order of bits; pops come
- * first. */
+/* Returns the queue between neighbouring stages that a flag of the instruction takes from or puts
+ * to, by the order of vta_set.queues; -1: the flag is not set. Flags are in the order of bits; pops
+ * come first. */
 static int queue(const struct vta_instruction *i, int flag)
 {
         const int64_t set[FLAGS] = { i->pop_prev, i->pop_next, i->push_prev, i->push_next };
@@ -22,7 +22,7 @@ static int queue(const struct vta_instruction *i, int flag)
         if (other < 0 || other == VTA_STAGES)
                 return NO_NEIGHBOUR;
         int from = flag < POPS ? other : stage, to = flag < POPS ? stage : other;
-        return from < to ? from : from + 1;     /* the order of their names */
+        return from < to ? from : from + 1;     /* The queues are ordered by their names. */
 }
 
 struct order vta_order(const struct instruction *instruction)
@@ -32,9 +32,9 @@ struct order vta_order(const struct instruction *instruction)
                                .give = { queue(i, POPS), queue(i, POPS + 1) }, .on = -1 };
 }
 
-/* ---- what nothing can run ---- */
+/* ---- rules without which nothing can run an instruction ---- */
 
-/* rows of DRAM: the first and the last lie within */
+/* Do the first and the last row lie within DRAM? */
 static bool dram_is_good(const struct isa *isa, const struct vta_instruction *i, int64_t memory)
 {
         if (!i->y_size || !i->x_size || memory < 0)
@@ -58,7 +58,7 @@ static const char *breaks_move(const struct isa *isa, const struct vta_instructi
         return dram_is_good(isa, i, memory) ? NULL : "dram";
 }
 
-/* Indices grow with the counters, so the last step of each micro-op has the largest. */
+/* Indices grow with the counters, so the last step of each micro-op has the largest ones. */
 static const char *breaks_steps(const struct isa *isa, const struct vta_instruction *i,
                                 const struct vta_micro_op *uops)
 {
@@ -92,7 +92,7 @@ const char *vta_breaks(const struct isa *isa, const struct instruction *instruct
         return i->opcode == VTA_OPCODE_FINISH ? NULL : breaks_move(isa, i, memory);
 }
 
-/* ---- what is not alike on all that implement VTA ---- */
+/* ---- rules for what differs between implementations of VTA ---- */
 
 static void check_move(struct checker *c, const struct vta_instruction *i)
 {
@@ -144,7 +144,7 @@ static void check_work(struct checker *c, const struct vta_instruction *i,
                 check_micro_ops(c, i, uops);
 }
 
-/* what the two steps before wrote, while steps go by */
+/* Compares each step with what the two steps before it wrote. */
 static void check_distance(struct checker *c, const struct vta_instruction *i,
                            const struct vta_micro_op *uops)
 {
@@ -181,8 +181,9 @@ void vta_check(struct checker *c, const struct instruction *instruction, const v
 
 /* ---- cost ----
  *
- *     beats(row)  = ceil((a + n) / B) - floor(a / B)                  a: its address, n: its bytes, B: bytes of a beat
- *     bursts(row) = floor((a + n - 1) / 256B) - floor(a / 256B) + 1
+ *     beats(row)  = ceil((a + n) / B) - floor(a / B)       a: its address, n: its bytes,
+ *     bursts(row) = floor((a + n - 1) / 256B)              B: bytes of a beat
+ *                   - floor(a / 256B) + 1
  *
  *     load        latency 24, on the bus beats + 2 bursts, busy padding elements + beats
  *     store       8 + 5 bursts + beats + elements

@@ -5,10 +5,10 @@
  *
  * Cycles are near its Chisel design: a bus of 8 bytes whose one read channel all loads share,
  * memory that answers after 16 cycles (24 with the address), at most 256 beats a burst, products
- * and operations at one step a cycle. They compare schedules; nobody has held them against the
- * circuit. The processor beside it is a Cortex-A9 at 650 MHz, the array runs at 100 (PYNQ-Z1): ten
- * microseconds for registers behind a bus and for looking whether it is done, two lines of 32 bytes
- * cleaned in 40 ns; estimates. */
+ * and operations at one step a cycle. They serve to compare schedules and have not been verified
+ * against the circuit. The processor beside it is a Cortex-A9 at 650 MHz, the array runs at 100
+ * (PYNQ-Z1). These are estimates: ten microseconds for registers behind a bus and for polling
+ * whether it is done, two lines of 32 bytes cleaned in 40 ns. */
 #include "codegen/vta/vta.h"
 
 const struct machine machine_vta = {
@@ -29,7 +29,7 @@ const struct machine machine_vta = {
         .stage_count = VTA_STAGES, .compute = VTA_STAGE_COMPUTE, .store = VTA_STAGE_STORE,
         .limits = {
                 .counters = 2, .count = 16383,
-                .list = 2048,           /* Chisel's memory of micro-ops has no more */
+                .list = 2048,           /* Chisel's memory of micro-ops has no more. */
                 .apart = 3,
                 .rows = 65535, .pad = 15,
                 .immediate_bits = 16, .shift = 15,

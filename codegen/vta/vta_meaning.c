@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What instructions do: in numbers, and to memory. */
+/* What instructions do: their sizes in numbers, and their effect on memory. */
 #include "codegen/vta/vta.h"
 
 bool vta_works(const struct vta_instruction *i)
@@ -36,7 +36,7 @@ int64_t vta_steps(const struct vta_instruction *i)
                        : 0;
 }
 
-/* a store has no padding */
+/* A store has no padding. */
 static bool pads(const struct vta_instruction *i) { return i->opcode == VTA_OPCODE_LOAD; }
 
 int64_t vta_row(const struct vta_instruction *i)
@@ -73,7 +73,7 @@ static void load_micro_ops(struct running *r, int64_t at, int64_t from, int64_t 
         }
 }
 
-/* count elements at `at`, from an address; -1: zeros */
+/* Fills count elements at `at` from an address; -1: with zeros. */
 static void fill(struct running *r, int64_t memory, int64_t at, int64_t from, int64_t count)
 {
         const int64_t bytes = r->isa->bytes[memory];
@@ -134,8 +134,9 @@ void vta_store(struct running *r, const struct instruction *instruction)
 
 /* ---- compute ---- */
 
-/* Where a step begins; ACC belongs to compute alone, so which of its elements are read and written
- * in which order says little: one that a step of the same instruction wrote before is there. */
+/* The operands of a step. ACC belongs to compute alone, so the order in which its elements are read
+ * and written within an instruction says little: an element that a step of the same instruction
+ * wrote before counts as defined. */
 struct step { int64_t dst, src, wgt; };
 
 static void each_step(struct running *r, const struct vta_instruction *i,
@@ -156,7 +157,8 @@ static void each_step(struct running *r, const struct vta_instruction *i,
                                                              x * i->wgt_in });
 }
 
-/* acc[b][o] += sum over c of inp[b][c] * wgt[o][c]; out: the low bytes. Sums wrap. */
+/* Computes acc[b][o] += sum over c of inp[b][c] * wgt[o][c]; `out` gets the low bytes. Sums
+ * wrap. */
 static inline void multiply(uint32_t *acc, int8_t *out, const int8_t *inp, const int8_t *wgt,
                             int batch, int block_out, int block_in)
 {
@@ -170,7 +172,7 @@ static inline void multiply(uint32_t *acc, int8_t *out, const int8_t *inp, const
                 }
 }
 
-/* Sums are 0; what OUT holds then differs from machine to machine. */
+/* Sets sums to 0; what OUT holds then differs from machine to machine. */
 static void reset(struct running *r, const struct step *s)
 {
         void *acc = touch(r, VTA_ACC, s->dst, 1, WRITES),
@@ -197,13 +199,13 @@ static void product(struct running *r, const struct vta_instruction *i, const st
         if (!r->memory)
                 return;
         if (m->batch == 1 && m->block_out == 16 && m->block_in == 16)
-                /* the usual machine: loops of known length */
+                /* In the usual machine the loops have constant lengths. */
                 multiply(acc, out, inp, wgt, 1, 16, 16);
         else
                 multiply(acc, out, inp, wgt, m->batch, m->block_out, m->block_in);
 }
 
-/* shifts past the width: all bits are gone, or the sign is all there is */
+/* Shifts; past the width all bits are gone, or only the sign is left. */
 static int32_t shifted(int32_t a, int32_t by)
 {
         if (by >= 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* VTA's tables: what all machines' code needs to know of its instructions. */
+/* VTA's tables, by which the code that all machines share handles its instructions. */
 #include "codegen/vta/vta.h"
 
 #define ISA_RULES "codegen/vta/vta_rules.def"

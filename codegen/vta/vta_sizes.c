@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sizes of a VTA: by name, in text, and as exchange files have them. */
+/* The sizes of a VTA: by name, in text, and as exchange files have them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ const char *vta_fits(struct isa *isa)
 
 /* ---- sizes by name ---- */
 
-/* elements follow from batch and blocks */
+/* Sets the extents of elements, which follow from batch and blocks. */
 static void set_elements(struct machine *m)
 {
         struct machine_memory *k = m->memories;
