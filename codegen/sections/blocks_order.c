@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Orders block by block. Where only one storage is alive between two steps, all before the first
- * comes before all behind the second, as between blocks of branches that meet again; the steps
- * between two such places are ordered by themselves, for the least peak of their own. The order
- * of least peak of all is content where it is no higher than the highest block. */
+/* Orders the steps block by block. Where only one storage is alive between two steps, all steps
+ * before this place precede all steps behind it, as between blocks of branches that meet again; the
+ * steps between two such places are ordered by themselves, for the least peak of their own. (An
+ * order of least peak for the whole network, in contrast, may leave any block at a peak below that
+ * of the highest one.) */
 #include <string.h>
 
 #include "base/size.h"
 #include "codegen/sections/sections.h"
 #include "passes/memory/arrange_search.h"
 
-/* steps of a block are numbers 1.. of its graph; 0 touches what is there before it, the last
- * what is there behind it */
+/* The steps of a block are nodes 1.. of its graph; node 0 touches what exists before the block, the
+ * last node what exists behind it. */
 struct block { const struct network *n; struct arena *arena; int from, to; struct step_graph g; };
 
 static int step_of(const struct block *b, int step)
@@ -65,7 +66,7 @@ static void order_block(const struct network *n, int from, int to, int *order)
         arena_free(b.arena);
 }
 
-/* only one storage is alive behind step k */
+/* Is only one storage alive behind step k? */
 static bool is_cut(const struct network *n, int k)
 {
         int storage = -1;

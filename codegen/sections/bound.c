@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* What is gathered and scattered in any case, in an order of steps.
+/* A lower bound on the bytes that are gathered and scattered, for a given order of steps.
  *
  * At the time of a step, all volumes that it touches and all that later steps need are somewhere:
  * live(t) bytes, of which activation memory has no more than it holds. The life of a volume v falls
  * into gaps, from one step that touches it to the next that reads it: gap 1 begins with the step
- * that makes v, each other one behind the step that ends the one before. Let away(v, j) be bytes of
- * v that are not in activation memory at some time of gap j. Then
+ * that makes v, each other one behind the step that ends the one before. Let away(v, j) be the
+ * bytes of v that are not in activation memory at some time of gap j. Then
  *
- *      for each t: the sum of away(v, j), of all v that live at t and their gaps, >= live(t) - memory;     0 <= away(v, j) <= bytes of v
+ *      for each t: the sum of away(v, j), over all v that live at t and their gaps,
+ *                  is >= live(t) - memory;  0 <= away(v, j) <= bytes of v
  *
- * Such a byte is gathered for the step that ends the gap, once for each gap, unless the host
- * takes it from DDR; and it is scattered once for all gaps, unless the host wrote it into DDR.
- * So no plan moves less than the least sum of gathers(v, j) + scatters(v), where scatters(v) >=
- * away(v, j) for each j, hence >= the sum of share(j) * away(v, j) for any shares that add up to
- * 1. With given shares that is a linear program whose columns are intervals of time: a flow from
- * where a gap begins to where it ends, with arcs back for what is away without need (Ahuja,
- * Magnanti, Orlin, Network Flows, 1993, 9.6), which shortest augmenting paths solve. The bound
- * is the largest for three kinds of shares: the first gap has all of it, the last one has, each
- * has as much. */
+ * Such a byte is gathered for the step that ends the gap, once for each gap, unless the host takes
+ * it from DDR; and it is scattered once for all gaps, unless the host wrote it into DDR. So no plan
+ * moves less than the least sum of gathers(v, j) + scatters(v), where scatters(v) >= away(v, j) for
+ * each j, hence >= the sum of share(j) * away(v, j) for any shares that add up to 1. With given
+ * shares that is a linear program whose columns are intervals of time: a flow from where a gap
+ * begins to where it ends, with arcs back for what is away without need (Ahuja, Magnanti, Orlin,
+ * Network Flows, 1993, 9.6), which shortest augmenting paths solve. The bound is the largest for
+ * three choices of shares: the first gap has all of it, the last gap has all of it, or all gaps
+ * have equal shares. */
 #include <stdlib.h>
 
 #include "codegen/sections/sections.h"
 
-struct arc { int from, to; int64_t room, cost; int volume; };     /* arc k ^ 1 is the way back */
+/* Arc k ^ 1 is the arc back. */
+struct arc { int from, to; int64_t room, cost; int volume; };
 
 struct flow {
         struct arena *arena;
@@ -41,7 +43,7 @@ static void add_arc(struct flow *f, int from, int to, int64_t room, int64_t cost
         }
 }
 
-/* shortest paths from node 0, by rounds over all arcs */
+/* Finds shortest paths from node 0, in rounds over all arcs. */
 static bool find_path(struct flow *f, int to)
 {
         for (int i = 0; i < f->nodes; i++)
@@ -75,11 +77,11 @@ static int64_t push_path(struct flow *f, int to)
 }
 
 enum share { SHARE_FIRST, SHARE_LAST, SHARE_EVEN, SHARE_KINDS };
-enum { UNIT = 5040 };                   /* of costs: a byte */
+enum { UNIT = 5040 };                   /* The cost of a byte. */
 
 static int by_number(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
 
-/* an arc for each gap */
+/* Adds an arc for each gap. */
 static void add_gaps(struct flow *f, const struct section_plan *p, int volume, enum share kind)
 {
         const struct network *n = p->n;

@@ -23,7 +23,7 @@ static const struct { const char *name; enum field_kind kind; } fields[FIELD_COU
 #include "codegen/sections/commands.def"
 };
 
-/* ---- out ---- */
+/* ---- printing ---- */
 
 void command_print(struct text *out, const struct machine_command *c)
 {
@@ -50,9 +50,9 @@ void command_templates(struct text *out)
         }
 }
 
-/* ---- in ---- */
+/* ---- parsing ---- */
 
-/* words of a line, as they stand in the text */
+/* The words of a line, as they stand in the text. */
 struct line { const char *at, *end; };
 struct word { const char *at; size_t length; };
 
@@ -73,7 +73,7 @@ static int digit_of(char c, int base)
         return d < base ? d : -1;
 }
 
-/* decimal, or with 0x hexadecimal; no more than 62 bits */
+/* Reads a number: decimal, or hexadecimal behind 0x; of at most 62 bits. */
 static bool read_number(struct word w, bool hexadecimal, int64_t *number)
 {
         const bool negative = !hexadecimal && w.length > 1 && *w.at == '-';
@@ -94,7 +94,7 @@ static bool read_number(struct word w, bool hexadecimal, int64_t *number)
         return true;
 }
 
-/* A word that text_safe could have written. */
+/* Could text_safe have written this word? */
 static bool is_name(struct word w)
 {
         for (size_t k = 0; k < w.length; k++)
@@ -113,7 +113,8 @@ static int find_command(struct word w, bool comment)
         return -1;
 }
 
-/* NULL: it is one, or *is_command is false; else what is wrong */
+/* Reads a line. Returns NULL where it is a command, or where it is none (*is_command is false);
+ * otherwise what is wrong. */
 static const char *read_line(struct arena *arena, struct line l, struct machine_command *c,
                              bool *is_command)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands of a machine that holds activations itself (commands.def), and their text. */
+/* The commands of a machine that holds activations itself (commands.def), and their text. */
 #ifndef CODEGEN_SECTIONS_COMMANDS_H
 #define CODEGEN_SECTIONS_COMMANDS_H
 
@@ -25,7 +25,7 @@ enum command_field {
         FIELD_COUNT
 };
 
-/* Commands of one engine run one after the other. */
+/* The engines; commands of one engine run one after the other. */
 enum section_engine {
         ENGINE_ARRAY,
         ENGINE_POOL,
@@ -47,20 +47,22 @@ extern const struct command_info command_info[COMMAND_COUNT];
 
 struct machine_command {
         enum command_code code;
-        int64_t slot;                   /* commands of equal slots run at once */
-        const char *name;               /* text_safe; NULL where the command has none */
-        bool of_concat;                 /* a volume that is there when the parts of the concat in
-                                         * front of it are */
-        bool of_slice;                  /* copies rows that two slices have in common */
-        int64_t field[FIELD_COUNT];     /* those that it has */
+        int64_t slot;                   /* Commands of equal slots run at the same time. */
+        const char *name;               /* Safe to print (text_safe); NULL where the command has no
+                                         * name. */
+        bool of_concat;                 /* The command declares a volume that is complete when the
+                                         * parts of the concat before it are. */
+        bool of_slice;                  /* The command copies rows that two slices have in
+                                         * common. */
+        int64_t field[FIELD_COUNT];     /* The fields that the command has. */
 };
 
-/* Appends a line to out. */
+/* Appends a line to `out`. */
 void command_print(struct text *out, const struct machine_command *c);
-/* "# template XNConv name kw kh ..", a line for each command. */
+/* Appends "# template XNConv name kw kh ..", a line for each command. */
 void command_templates(struct text *out);
-/* Reads what command_print wrote, a comment that is no command is passed over. Any text gives
- * commands or one EXIT_INVALID error with its line: NULL then. */
+/* Reads what command_print wrote; a comment that is no command is skipped. Any text gives commands,
+ * or NULL and one EXIT_INVALID error with its line. */
 struct machine_command *commands_parse(struct arena *arena, const char *text, size_t length,
                                        int *count, struct diag *diag);
 

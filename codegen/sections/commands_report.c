@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said of commands: layer by layer, of all, and what stays on the host. */
+/* Reports on commands: layer by layer, in total, and what stays on the host. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,14 +10,15 @@
 
 /* ---- layers ---- */
 
-/* What a step's commands do: bytes that they touch; gathered, scattered: of what it makes. An
- * input has none of its own, and may be gathered. */
+/* What a step's commands do. `read` and `written` are the bytes that they touch; `gathered` and
+ * `scattered` count bytes of the step's result. An input has no commands, but its volume may be
+ * gathered. */
 struct layer {
-        const char *command;            /* NULL: it has none */
+        const char *command;            /* The name of the command; NULL: the step has none. */
         int commands;
-        int64_t first, last;            /* slots */
-        int64_t steps, products;        /* of the array */
-        int64_t read, written, gathered, scattered;     /* bytes */
+        int64_t first, last;            /* The first and the last slot. */
+        int64_t steps, products;        /* The steps and the products of the array. */
+        int64_t read, written, gathered, scattered;     /* Bytes. */
 };
 
 static struct layer *maker_of(const struct network *n, struct layer *layers,
@@ -29,7 +30,7 @@ static struct layer *maker_of(const struct network *n, struct layer *layers,
         return maker >= 0 ? &layers[maker] : NULL;
 }
 
-/* rows of some channels of a storage: of each that makes such channels its own */
+/* Counts the copy of rows of some channels of a storage for each layer that makes such channels. */
 static void count_copy(const struct section_plan *p, struct layer *layers,
                        const struct machine_command *c)
 {
@@ -58,7 +59,7 @@ static void count_copy(const struct section_plan *p, struct layer *layers,
         }
 }
 
-/* by step */
+/* Returns the layers, by step. */
 static struct layer *find_layers(const struct section_plan *p, const struct command_list *list)
 {
         const struct network *n = p->n;
@@ -86,7 +87,7 @@ static struct layer *find_layers(const struct section_plan *p, const struct comm
                         continue;
                 l->first = l->commands ? l->first : c->slot;
                 l->last = c->slot;
-                /* copies, too */
+                /* Copies are XNMaxPool commands, too, and do not name the layer. */
                 l->command = l->command && c->code == COMMAND_XNMaxPool
                                      ? l->command
                                      : command_info[c->code].name;
@@ -107,7 +108,7 @@ static double utilization(const struct network *n, const struct layer *l)
 
 struct host { struct node_uses *uses; struct node_shares nodes; double products, all; };
 
-/* Nodes, and products, of the module. */
+/* Counts the nodes, and the products, of the module. */
 static struct host find_host(const struct module *m, const struct network *n)
 {
         struct host h = { .uses = node_uses_new(n->arena) };
@@ -133,7 +134,7 @@ static double products_share(const struct host *h)
         return h->all > 0 ? 1 - h->products / h->all : 1;
 }
 
-/* One line about all that the machine does not compute. */
+/* Prints one line about all that the machine does not compute. */
 static void remark_host(const struct host *h, struct diag *diag)
 {
         enum { NAMED = 8 };
@@ -150,7 +151,7 @@ static void remark_host(const struct host *h, struct diag *diag)
         text_free(&names);
 }
 
-/* ---- all ---- */
+/* ---- the whole report ---- */
 
 static int64_t best_heuristic(const struct section_plan *p, const char **name)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A module as command text, and its parameters. */
+/* Writes a module as command text, and its parameters. */
 #include <inttypes.h>
 
 #include "base/sha256.h"
 #include "codegen/sections/sections.h"
 
-/* Values get the numbers that the text of the module has. */
+/* Gives values the numbers that they have in the text of the module. */
 static void number_values(struct module *m)
 {
         struct text text = { 0 };
@@ -37,8 +37,8 @@ static void print_all(struct text *text, const struct section_plan *p,
                 command_print(text, &list->items[k]);
 }
 
-/* With copies of volumes where they do not put off other commands; false: the plan, which had
- * places, has none any more. */
+/* Makes commands, with copies of volumes where these do not delay other commands. Returns false
+ * where the plan, which had places, has none any more. */
 static bool make_commands(struct arena *arena, struct section_plan *p, struct command_list *list,
                           struct text *parameters)
 {
@@ -49,7 +49,7 @@ static bool make_commands(struct arena *arena, struct section_plan *p, struct co
                 return true;
         struct command_list other = commands_make(arena, p, &with_copies);
         commands_schedule(arena, &other, p->n->overlay);
-        text_free(&with_copies);        /* the same parameters */
+        text_free(&with_copies);        /* The parameters are the same as without copies. */
         if (commands_slots(&other) > commands_slots(list))
                 return plan_unite(p);
         *list = other;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A module's function as steps of the machine and what is left for the host. What outputs need
- * decides: whatever has a pattern is for the machine, what the host needs of it is uploaded, and
- * what the machine needs of the host is an input. */
+/* Splits a module's function into steps of the machine and operations that stay on the host.
+ * Starting from the outputs: whatever has a pattern runs on the machine, what the host needs of it
+ * is uploaded, and what the machine needs of the host is an input. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ int network_root(const struct network *n, int volume)
         return volume;
 }
 
-/* the volume of a value is kept in its scratch, plus one */
+/* Returns the volume of a value, which is kept, plus one, in the value's scratch. */
 static int volume_of(const struct value *v) { return (int)(intptr_t)v->scratch - 1; }
 
 static bool is_plane(const struct network *n, const struct type *t)
@@ -45,7 +45,7 @@ int network_volume_within(struct network *n, const struct value *v, struct whole
                 return volume_of(v);
         if (!is_plane(n, v->type))
                 return -1;
-        /* less whatever zero there is, a byte has 9 bits and a sign */
+        /* With any zero subtracted, a byte has 9 bits and a sign. */
         if (range.low < INT16_MIN || range.high > INT16_MAX)
                 return -1;
         const bool flat = v->type->rank == 2;
@@ -78,7 +78,7 @@ struct section_step *network_step(struct network *n, enum step_kind kind, const 
 
 /* ---- concats ---- */
 
-/* Parts and the whole have one zero. False: they cannot. */
+/* Gives the parts and the whole of a concat one zero. Returns false where that is impossible. */
 static bool join_zeros(struct network *n, int a, int b)
 {
         struct volume *x = &n->volumes[network_root(n, a)], *y = &n->volumes[network_root(n, b)];
@@ -110,13 +110,14 @@ static bool find_concat(struct network *n, const struct op *op)
         return true;
 }
 
-/* ---- who needs what ---- */
+/* ---- what is needed ---- */
 
 struct needs {
         struct network *n;
-        const struct value **values;    /* that the host is still to be asked for */
+        const struct value **values;    /* The values that the host needs and that have not been
+                                         * examined yet. */
         int count;
-        bool *seen;                     /* by number of an operation */
+        bool *seen;                     /* Indexed by the number of an operation. */
 };
 
 static void need_on_host(struct needs *q, const struct value *v)
@@ -176,12 +177,12 @@ static void need_all(struct needs *q, const struct op *yield)
         }
 }
 
-/* ---- what is left of it ---- */
+/* ---- the steps that remain ---- */
 
 struct settling {
         struct network *n;
         const struct section_step *old;
-        int *uploads;                   /* of each volume: its step, or -1 */
+        int *uploads;                   /* For each volume, its step that uploads it, or -1. */
         bool *there;
 };
 
@@ -203,7 +204,7 @@ static void add_upload(struct settling *s, int volume)
         step->inputs[step->input_count++] = volume;
 }
 
-/* The host computes an input of what it uploads first. */
+/* Lets an input wait for the uploads that the host computes it from. */
 static void wait_for_uploads(struct settling *s, int input)
 {
         struct arena *scratch = arena_new();
@@ -247,8 +248,8 @@ static void add_inputs(struct settling *s, int volume)
                 wait_for_uploads(s, volume);
 }
 
-/* Steps that are needed, inputs in front of what reads them, uploads behind what makes them;
- * steps get other numbers. */
+/* Keeps the steps that are needed, with inputs before the steps that read them and uploads behind
+ * the steps that make them; this renumbers the steps. */
 static void settle_steps(struct network *n)
 {
         struct settling s = { .n = n, .old = n->steps };
@@ -277,7 +278,7 @@ static void settle_steps(struct network *n)
                         add_upload(&s, i);
 }
 
-/* those who read each volume; the parts of a concat have their own */
+/* Finds the steps that read each volume; the parts of a concat have their own readers. */
 static void find_readers(struct network *n)
 {
         for (int i = 0; i < n->volume_count; i++)
@@ -290,7 +291,7 @@ static void find_readers(struct network *n)
                 }
 }
 
-/* those that are not needed; others get lower numbers */
+/* Removes steps that are not needed; this renumbers the others. */
 static void drop_steps(struct network *n)
 {
         int *number = arena_array(n->arena, (size_t)n->step_count + 1, sizeof *number), count = 0;
@@ -319,7 +320,7 @@ static void add_readers(struct network *n, int volume, const struct volume *whol
                 add_readers(n, v->parts[i], whole);
 }
 
-/* who reads a concat reads its parts */
+/* Makes the readers of a concat readers of its parts. */
 static void pass_readers_on(struct network *n)
 {
         struct volume *own =
@@ -331,7 +332,8 @@ static void pass_readers_on(struct network *n)
 
 /* ---- copies ---- */
 
-/* Copies stand behind all steps; where they belong is behind what they copy. */
+/* Moves copies, which stand behind all steps, to where they belong: behind the step whose result
+ * they copy. */
 static void sort_steps(struct network *n, int from)
 {
         if (from == n->step_count)
@@ -375,7 +377,7 @@ static void find_host(struct network *n, const struct function *f, const bool *s
         }
 }
 
-/* ---- all of it ---- */
+/* ---- the whole network ---- */
 
 static void find_patterns(struct network *n, const struct function *f)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Of a network whose steps are known: pools that a convolution's command computes, and which
- * volumes lie side by side. */
+/* For a network whose steps are known: the pools that a convolution's command computes, and the
+ * volumes that lie side by side. */
 #include "codegen/sections/sections.h"
 
 /* ---- a convolution and the pool behind it ---- */
@@ -11,7 +11,7 @@ static bool is_windowed_by(const struct network *n, const struct section_step *p
                pool->columns.kernel <= n->overlay->pool_rows;
 }
 
-/* only this pool reads it, and a convolution makes it, by itself */
+/* Does a convolution make the volume by itself, and does only this pool read it? */
 static bool can_pool(const struct network *n, int volume, bool part)
 {
         const struct volume *v = &n->volumes[volume];
@@ -28,7 +28,7 @@ static int wholes_of(const struct network *n, int volume)
         return count;
 }
 
-/* the volume that the convolution makes now */
+/* Lets the convolution compute the pool, too, and returns the volume that it makes then. */
 static int pool_behind(struct network *n, int volume, const struct section_step *pool, int into)
 {
         struct volume *x = &n->volumes[volume];
@@ -41,8 +41,8 @@ static int pool_behind(struct network *n, int volume, const struct section_step 
         conv->middle_columns = x->columns;
         conv->pooled_op = pool->op;
         const int maker = x->maker;
-        if (into < 0) {                 /* a part of what is pooled, which no value of the module is
-                                         */
+        /* The volume is a part of what is pooled, and no value of the module. */
+        if (into < 0) {
                 ARENA_GROW(n->arena, n->volumes, n->volume_count);
                 y = &n->volumes[pool->output];
                 n->volumes[n->volume_count] = n->volumes[volume];
@@ -58,7 +58,7 @@ static int pool_behind(struct network *n, int volume, const struct section_step 
         return into;
 }
 
-/* Pools go to the convolutions that make what they read, or all parts of it. */
+/* Fuses pools into the convolutions that make what they read, or all parts of it. */
 void network_fuse_pools(struct network *n)
 {
         for (int k = 0; k < n->step_count; k++) {
@@ -93,7 +93,7 @@ void network_fuse_pools(struct network *n)
 
 /* ---- storages ---- */
 
-/* A part that lies elsewhere already is copied into place, by a window of 1 x 1. */
+/* Copies a part that lies elsewhere already into place, by a window of 1 x 1. */
 static int copy_of(struct network *n, int volume)
 {
         ARENA_GROW(n->arena, n->volumes, n->volume_count);
@@ -117,8 +117,8 @@ static int copy_of(struct network *n, int volume)
         return made;
 }
 
-/* lays a volume, and its parts, into a storage from a channel on; false: a part has another
- * place */
+/* Can a volume, and its parts, be laid into a storage from a channel on? They cannot where a part
+ * has another place. */
 static bool can_lay(const struct network *n, int volume)
 {
         const struct volume *v = &n->volumes[volume];
@@ -178,7 +178,8 @@ static void new_storage(struct network *n, int volume)
         lay(n, volume, n->storage_count++, 0);
 }
 
-/* largest concats first, so that what they are made of lies in them */
+/* Makes the storages of the largest concats first, so that the concats they consist of lie in
+ * them. */
 void network_make_storages(struct network *n)
 {
         const int count = n->volume_count;

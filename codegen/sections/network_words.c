@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Of a network whose steps are known: their numbers, where zeros are known, too; names; and what
- * is missing where there is none. */
+/* For a network whose steps are known: the numbers of its layers, in which zeros are included, and
+ * names. For a module without steps: what is missing. */
 #include <string.h>
 
 #include "codegen/sections/sections.h"
 
 /* ---- numbers ---- */
 
-/* the sum of the weights of output i */
+/* Returns the sum of the weights of output i. */
 static int64_t weights_of(const struct section_step *s, int64_t i, int input)
 {
         int64_t sum = 0;
@@ -19,8 +19,8 @@ static int64_t weights_of(const struct section_step *s, int64_t i, int input)
         return sum;
 }
 
-/* What is stored is less by the zeros: these go into biases and bounds. False: a number has no
- * room. */
+/* Folds the zeros, by which stored numbers are less, into biases and bounds. Returns false where a
+ * number does not fit. */
 bool network_take_zeros(struct network *n, struct section_step *s)
 {
         const struct volume *y = &n->volumes[s->output];
@@ -83,7 +83,7 @@ void network_name_all(struct network *n)
         }
 }
 
-/* What a machine of quantized layers misses. */
+/* Reports what a machine for quantized layers misses in the module. */
 void network_say_missing(const struct module *m, struct diag *diag)
 {
         const char *whole = NULL, *floats = NULL;

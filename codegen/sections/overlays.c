@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Machines as the xDNN overlays are that the XFDNN compiler writes commands for: an array that
- * takes so many channels at once, engines for windows, for sums of two volumes and for transfers
- * beside it, and activations in memory of its own. The 96 are overlay v3's, and rows of 32 numbers
- * are what samples of v2, which has 28 or 56, fit. The other two rows are ours: there are such
- * arrays, and such ways to lay out memory, and which goes with which nobody says. */
+/* Machines like the xDNN overlays for which the XFDNN compiler writes commands: an array that takes
+ * so many channels at once, engines for windows, for sums of two volumes and for transfers beside
+ * it, and activations in memory of its own. The row of 96 channels is overlay v3; rows of 32
+ * numbers fit the samples of v2, which has 28 or 56 channels. The other two rows are ours: such
+ * arrays, and such ways to lay out memory, exist, but it is not documented which go together. */
 #include <string.h>
 
 #include "base/size.h"

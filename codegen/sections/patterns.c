@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What a command can do, found in quantized Tensor IR as shift_scales writes it:
+/* What a command can compute, found in quantized Tensor IR as shift_scales writes it:
  *
  *   y = bound((convolve(x, w) + bias) >> n)                              XNConv
  *   y = bound((sum of windows of x, or of all of it, * k + c) >> n)      XNAvgPool
- *   y = bound((x * k + z * l + c) >> n)                                  XNEltwise; x, z: bytes, or a layer's sums of up to 16 bits
+ *   y = bound((x * k + z * l + c) >> n)                                  XNEltwise
  *   y = reduce_window max of x                                           XNMaxPool
  *   y = concat of volumes by channels                                    no command
  *
- * n, k, l, c, bias may differ from channel to channel. Halves are in what is added, so that >>
- * rounds down. */
+ * The x and z of XNEltwise are bytes, or a layer's sums of up to 16 bits. n, k, l, c and bias may
+ * differ from channel to channel. The rounding half is part of what is added, so that >> rounds
+ * down. */
 #include <string.h>
 
 #include "codegen/sections/sections.h"
@@ -18,7 +19,7 @@
 
 enum { TERMS = 2, DEPTH = 8, CHANNEL = 1 };
 
-/* term[0] * factor[0] + term[1] * factor[1] + added, by channel */
+/* The sum term[0] * factor[0] + term[1] * factor[1] + added, by channel. */
 struct sum {
         struct arena *arena;
         int64_t channels;
@@ -37,8 +38,8 @@ static const struct op *op_of(const struct value *v)
         return v->kind == VALUE_RESULT ? v->op : NULL;
 }
 
-/* Numbers of a constant by channel, times `by` and added to what is there. False: v is none
- * such. */
+/* Adds the numbers of a constant, by channel and times `by`, to `numbers`. Returns false where v is
+ * no such constant. */
 static bool add_numbers(const struct value *v, int64_t channels, int64_t by, int64_t *numbers)
 {
         struct spread s;
@@ -87,7 +88,7 @@ static bool add_terms(struct sum *s, const struct value *v, int64_t sign, int de
         return true;
 }
 
-/* ---- what is read ---- */
+/* ---- operands ---- */
 
 static bool keeps_numbers(const struct op *op)
 {
@@ -99,7 +100,7 @@ static bool keeps_numbers(const struct op *op)
         return is.low >= all.low && is.high <= all.high;
 }
 
-/* v is the value of a volume, which becomes input i of the step, and an offset */
+/* Makes v, the value of a volume plus an offset, input i of the step. */
 static bool read_volume(struct network *n, const struct value *v, struct section_step *s, int i)
 {
         int64_t offset = 0;
@@ -120,8 +121,8 @@ static bool read_volume(struct network *n, const struct value *v, struct section
         return s->inputs[i] >= 0;
 }
 
-/* Whoever counts on zeros around what it reads decides which number is stored as 0. False:
- * another one has decided otherwise. */
+/* Decides which number is stored as 0: a step that relies on zeros around what it reads does.
+ * Returns false where another step has decided otherwise. */
 static bool wants_zero(struct network *n, int volume, int64_t offset, bool padded)
 {
         struct volume *v = &n->volumes[network_root(n, volume)];
@@ -166,7 +167,7 @@ static int64_t *numbers_new(struct network *n, int64_t count, int64_t all)
         return numbers;
 }
 
-/* What is to be said of y = bound(of the sum). */
+/* Sets the numbers of a layer that computes y = bound(sum >> shift). */
 static bool set_numbers(struct network *n, struct section_step *s, const struct sum *sum,
                         int64_t *shift, struct bounds bounds)
 {
@@ -186,7 +187,7 @@ static bool set_numbers(struct network *n, struct section_step *s, const struct 
         return true;
 }
 
-/* s, of which all but its result is known, becomes a step */
+/* Adds s, of which all but its result is known, to the network. */
 static bool add_step(struct network *n, const struct section_step *s, const struct value *y)
 {
         for (int i = 0; i < s->input_count; i++)
@@ -208,7 +209,7 @@ static bool add_step(struct network *n, const struct section_step *s, const stru
         return true;
 }
 
-/* windows reach beyond what is read */
+/* Do windows reach beyond what the step reads? */
 static bool is_padded(const struct network *n, const struct section_step *s, const struct value *y)
 {
         const struct volume *x = &n->volumes[s->inputs[0]];
@@ -275,7 +276,8 @@ static bool find_sum_of_two(struct network *n, const struct op *op, const struct
         s.rows = s.columns = (struct window){ 1, 1, 0, 1 };
         for (int i = 0; i < sum->count; i++) {
                 const struct value *x = sum->term[i];
-                pattern_find(n, x);     /* sums of a layer that go into this one alone */
+                pattern_find(n, x);     /* The term may be the sums of a layer that only this one
+                                         * reads. */
                 if (!read_volume(n, x, &s, i) || !type_same_dims(x->type, y->type))
                         return false;
         }
@@ -291,7 +293,7 @@ static bool find_maximum(struct network *n, const struct op *op, const struct va
         const int made = network_volume(n, y);
         if (made < 0)
                 return false;
-        /* it has the zero of what it reads */
+        /* The result has the zero of what is read. */
         n->volumes[made].same = network_root(n, s.inputs[0]);
         return add_step(n, &s, y);
 }

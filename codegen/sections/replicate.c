@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of volumes of few channels, side by side, as XFDNN has them: the array takes `channels` at
- * once, and where a volume has no more than half as many, places of a window read from copies of
- * their own fill it.
+/* Copies of volumes of few channels, side by side, as XFDNN has them: the array takes `channels`
+ * channels at once, and where a volume has at most half as many, copies of it fill the array, each
+ * read at another place of the window.
  *
- *     3 channels, 12 copies 8 apart:   a window of 7 x 7 takes 5 steps of the array for a position, not 49
+ *     3 channels, 12 copies 8 apart: a window of 7 x 7 takes 5 steps of the array, not 49
  *
- * Only where nothing is moved without copies, they fit into the memory that is left, and as many
- * commands run at once (commands_write.c). What makes the volume writes all copies. */
+ * Copies are made only where nothing is moved without them, they fit into the memory that is left,
+ * and as many commands run at the same time (commands_write.c). The step that makes the volume
+ * writes all copies. */
 #include "base/size.h"
 #include "codegen/sections/sections.h"
 
@@ -15,7 +16,8 @@ static int64_t places_of(const struct section_step *s)
         return s->rows.kernel * s->columns.kernel;
 }
 
-/* Steps of the array for a position of what a convolution makes, for up to `channels` outputs. */
+/* Returns the steps of the array for a position of a convolution's result, for up to `channels`
+ * outputs. */
 static int64_t steps_of(const struct network *n, const struct section_step *s, int64_t units)
 {
         return divide_up(s->weight_inputs, n->overlay->channels) * divide_up(places_of(s), units);
@@ -35,7 +37,7 @@ int64_t step_array_steps(const struct network *n, const struct section_step *s, 
                steps_of(n, s, units);
 }
 
-/* of all convolutions */
+/* Returns the steps of all convolutions. */
 static int64_t array_steps(const struct network *n, bool copies)
 {
         int64_t sum = 0;
@@ -45,8 +47,8 @@ static int64_t array_steps(const struct network *n, bool copies)
         return sum;
 }
 
-/* channels from a copy to the next; *most: copies that the array has room for, and windows have
- * places for. 0: the volume wants none */
+/* Returns the channels from a copy to the next; 0: the volume wants no copies. *most is the number
+ * of copies that the array has room for and that windows can use. */
 static int64_t unit_of(const struct network *n, const struct section_storage *s, int64_t *most)
 {
         const struct volume *v = s->leaf_count == 1 ? &n->volumes[s->leaves[0].volume] : NULL;
@@ -71,7 +73,8 @@ static void copy_once(const struct network *n, struct section_storage *s)
         s->unit_channels = n->volumes[s->leaves[0].volume].channels;
 }
 
-/* As many copies as there is room for; false: none. */
+/* Gives the storage as many copies as there is room for. Returns false where there is room for
+ * none. */
 static bool give_copies(struct section_plan *p, struct section_storage *s, int64_t unit,
                         int64_t most)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What stays in activation memory. Of each storage the first rows are kept there for as long as
- * anybody needs them, and the others, its tail, lie in DDR: a step that reads these gathers them
- * slice by slice, one that makes them scatters them, two slices in turn, so that one is moved while
- * the other is computed. A tail may also stay for a while, for those who read it soon, and be
- * gathered later: slice by slice, or whole, from one of its readers on, for all that follow.
+/* What stays in activation memory. The first rows of each storage are kept there for as long as any
+ * step needs them, and the others, its tail, lie in DDR: a step that reads the tail gathers it
+ * slice by slice, a step that makes it scatters it. Two slices alternate, so that one is moved
+ * while the other is computed. A tail may also stay for a while, for steps that read it soon, and
+ * be gathered later: slice by slice, or as a whole, from one of its readers on, for all that
+ * follow.
  *
  *      rows  0 +--------------+
  *              |     kept     |  activation memory
@@ -12,8 +13,9 @@
  *              |              |  DDR, and slices of it for a while
  *         rows +--------------+
  *
- * Where too much is in use, a heuristic says what is kept less of, until all fits; then whatever
- * has room is kept again, and a search tries others by chance, always the same. */
+ * Where too much is in use, a heuristic chooses storages to keep less of, until all fits; then
+ * everything that there is room for is kept again, and a search tries other choices at random, from
+ * a fixed seed. */
 #include <string.h>
 
 #include "base/random.h"
@@ -42,7 +44,7 @@ void step_middle_rows(const struct section_step *s, int64_t from, int64_t to, in
         window_rows(&s->pool_rows, from, to, s->middle_rows, first, last);
 }
 
-/* rows of what step s reads that rows from..to-1 of what it makes need */
+/* Computes the rows of step s's input that rows from..to-1 of its output need. */
 static void step_rows(const struct network *n, const struct section_step *s, int64_t from,
                       int64_t to, int64_t *first, int64_t *last)
 {
@@ -63,8 +65,8 @@ static bool is_whole(const struct section_plan *p, int volume)
         return kept_of(p, volume) >= p->n->volumes[volume].rows;
 }
 
-/* Of rows of the output, the first whose windows need more of input i than what is kept; tail:
- * the first whose windows need the tail alone. */
+/* Returns the first row of the output whose windows need more of input i than what is kept; tail:
+ * the first row whose windows need the tail alone. */
 static int64_t find_cut(const struct section_plan *p, const struct section_step *s, int i,
                         int64_t rows, bool tail)
 {
@@ -82,8 +84,8 @@ static int64_t find_cut(const struct section_plan *p, const struct section_step 
         return low;
 }
 
-/* from which row of the output on a volume's rows are in another place: beyond what is kept, and
- * in the tail */
+/* The rows of the output from which on a volume's rows are elsewhere: beyond what is kept, and in
+ * the tail. */
 struct cuts { int64_t kept, tail; };
 
 static enum row_place place_at(const struct cuts *c, int64_t row)
@@ -121,7 +123,7 @@ int plan_slices(const struct section_plan *p, int number,
                 for (int i = 0; i < s->input_count; i++) {
                         slice.reads[i].place = place_at(&cuts[i + 1], at);
                         step_rows(p->n, s, at, to, &slice.reads[i].from, &slice.reads[i].to);
-                        /* not only what windows need of it */
+                        /* The kept rows are read as a whole, not only those that windows need. */
                         if (slice.reads[i].place == ROWS_KEPT && to - at == rows)
                                 slice.reads[i].to = kept_of(p, s->inputs[i]);
                 }
@@ -172,7 +174,7 @@ struct slice_room plan_slice_room(const struct section_plan *p, int number)
         return f.room;
 }
 
-/* ---- what is in use ---- */
+/* ---- bytes in use ---- */
 
 void leaf_life(const struct section_plan *p, int volume, int *first, int *last)
 {
@@ -238,7 +240,7 @@ int64_t residency_use(const struct section_plan *p, int64_t *use)
         return most;
 }
 
-/* ---- what is moved ---- */
+/* ---- bytes that are moved ---- */
 
 struct counting {
         struct section_plan *p;
@@ -278,7 +280,7 @@ void residency_count(struct section_plan *p)
                         whole &= is_whole(p, c.s->inputs[i]);
                 if (!whole)
                         plan_slices(p, k, count_slice, &c);
-                /* the host takes it from there */
+                /* The host takes the rows from DDR. */
                 const int taken =
                         c.s->kind == STEP_UPLOAD ? n->volumes[c.s->inputs[0]].storage : -1;
                 if (taken >= 0 && !tail_is_there(p, taken, p->time[k]) &&
@@ -292,7 +294,7 @@ void residency_count(struct section_plan *p)
                                        overlay_row(n->overlay, n->storages[s].columns) *
                                        (n->storages[s].rows - p->kept[s]);
                 }
-        /* what is made in slices lies nowhere else */
+        /* A storage that is made in slices lies nowhere else. */
         for (int k = 0; k < n->step_count; k++) {
                 const struct volume *v =
                         n->steps[k].output >= 0 ? &n->volumes[n->steps[k].output] : NULL;
@@ -308,18 +310,19 @@ void residency_count(struct section_plan *p)
         }
 }
 
-/* ---- what is kept less of ---- */
+/* ---- storages that keep less ---- */
 
 struct choosing {
         struct section_plan *p;
         int64_t room, *use;
         int heuristic;
-        bool *fixed;                    /* storages that keep what they have, if there are others */
+        bool *fixed;                    /* Storages that keep what they have, if there are
+                                         * others. */
         uint64_t random;
 };
 
-/* bytes of a storage's row that are in use at a time; *next: when they are touched next, from
- * then on */
+/* Returns the bytes of a storage's row that are in use at a time; *next is when they are touched
+ * next, from then on. */
 static int64_t live_row(const struct choosing *c, int storage, int time, int *next, int *touches)
 {
         const struct network *n = c->p->n;
@@ -345,7 +348,7 @@ static int64_t live_row(const struct choosing *c, int storage, int time, int *ne
         return bytes;
 }
 
-/* the storage to keep less of, of those in use at a time; -1: none */
+/* Returns the storage to keep less of, among those in use at a time; -1: there is none. */
 static int pick(struct choosing *c, int time, int64_t *row)
 {
         const struct network *n = c->p->n;
@@ -379,7 +382,7 @@ static int pick(struct choosing *c, int time, int64_t *row)
         return found;
 }
 
-/* the last time before another that a storage is touched; -1: it is not there before */
+/* Returns the last time before `before` that a storage is touched; -1: it does not exist before. */
 static int last_touch(const struct choosing *c, int storage, int before)
 {
         const struct network *n = c->p->n;
@@ -397,7 +400,8 @@ static int last_touch(const struct choosing *c, int storage, int before)
         return found;
 }
 
-/* A storage keeps less at a time: first its tail goes, before then; then it keeps fewer rows. */
+/* Makes a storage keep less at a time: first its tail is given up before then; after that it keeps
+ * fewer rows. */
 static void keep_less(struct choosing *c, int s, int time, int64_t rows)
 {
         struct section_plan *p = c->p;
@@ -440,7 +444,7 @@ static int64_t moved(struct section_plan *p)
         return p->gathered + p->scattered;
 }
 
-/* the most rows of a storage for which there is room */
+/* Keeps the most rows of a storage for which there is room. */
 static void keep_more_rows(struct choosing *c, int s)
 {
         int64_t low = c->p->kept[s], high = c->p->n->storages[s].rows;
@@ -454,7 +458,7 @@ static void keep_more_rows(struct choosing *c, int s)
         c->p->kept[s] = low;
 }
 
-/* the longest time of a tail for which there is room */
+/* Keeps a tail for the longest time for which there is room. */
 static void keep_longer(struct choosing *c, int s)
 {
         const int before = c->p->until[s], again = c->p->again[s], never = c->p->n->step_count;
@@ -468,7 +472,7 @@ static void keep_longer(struct choosing *c, int s)
         c->p->again[s] = again;
 }
 
-/* A step that reads all of a storage can gather its tail, when all of it is made. */
+/* Can a step that reads all of a storage gather its tail, because all of it is made? */
 static bool can_gather(const struct section_plan *p, int s, int time)
 {
         const struct network *n = p->n;
@@ -483,7 +487,7 @@ static bool can_gather(const struct section_plan *p, int s, int time)
         return can && time > p->until[s];
 }
 
-/* The first reader from which on there is room for a tail once more. */
+/* Finds the first reader from which on there is room to keep the tail again. */
 static void keep_again(struct choosing *c, int s)
 {
         const int before = c->p->again[s];
@@ -497,8 +501,8 @@ static void keep_again(struct choosing *c, int s)
         c->p->again[s] = before;
 }
 
-/* Keeps more of each storage, as far as there is room and as less is moved; from storage `from`
- * on, around. */
+/* Keeps more of each storage where there is room and less is moved; begins with storage `from` and
+ * goes around. */
 static void fill(struct choosing *c, int from)
 {
         const struct network *n = c->p->n;
@@ -584,7 +588,7 @@ bool residency_choose(struct section_plan *p, int64_t room, int heuristic)
         return fine;
 }
 
-/* what the bound leaves away */
+/* Keeps what the bound does not leave away. */
 static void keep_as_bound(struct section_plan *p, const int64_t *away)
 {
         residency_keep_all(p);
@@ -603,7 +607,8 @@ static int64_t chance(struct choosing *c, int64_t below)
         return (int64_t)((random_next(&c->random) >> 20) % (uint64_t)below);
 }
 
-/* Storages that are in use when, with all kept, too much is; their number. */
+/* Finds the storages in use at times when, with everything kept, too much is in use; returns their
+ * number. */
 static int find_crowded(struct choosing *c, int *crowded)
 {
         const struct network *n = c->p->n;
@@ -624,7 +629,7 @@ static int find_crowded(struct choosing *c, int *crowded)
         return count;
 }
 
-/* another choice for one storage, or a few */
+/* Changes the choice for one storage, or for a few. */
 static void change(struct choosing *c, const int *crowded, int count)
 {
         struct section_plan *p = c->p;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Orders of steps, and for each what is kept in activation memory and where it lies. Blocks of
- * branches that meet again have many orders: those of least peak are looked for as for kernels
- * (passes/memory/arrange_search.h). Where all fits in one of these, or near one, nothing is
- * moved; else the order, the height of slices and the rows kept that move least are taken, of
- * what heuristics and a search find. */
+/* Chooses the order of steps, and for it what is kept in activation memory and where it lies.
+ * Blocks of branches that meet again have many orders: those of least peak are searched as for
+ * kernels (passes/memory/arrange_search.h). Where everything fits in one of these orders, or near
+ * one, nothing is moved. Otherwise heuristics and a search try orders, heights of slices and rows
+ * to keep, and those that move the least are taken. */
 #include "codegen/sections/sections.h"
 
 #include <inttypes.h>
@@ -88,11 +88,12 @@ static struct section_plan plan_new(struct network *n, int64_t memory, const int
 }
 
 struct searching {
-        struct section_plan *best;      /* NULL: none yet */
+        struct section_plan *best;      /* NULL: there is none yet. */
         int64_t heuristics[HEURISTIC_COUNT];
 };
 
-/* p is taken where it can be placed, and moves less; false: it cannot be placed */
+/* Takes p if it can be placed and moves less than the best. Returns false where it cannot be
+ * placed. */
 static bool consider(struct searching *s, struct section_plan *p, enum volumes_effort effort)
 {
         if (!volumes_place(p, effort))
@@ -118,7 +119,7 @@ static bool consider(struct searching *s, struct section_plan *p, enum volumes_e
         return true;
 }
 
-/* Less and less is kept until it can be placed; what is found is in p. Its traffic, or -1. */
+/* Keeps less and less until p can be placed; p holds the result. Returns its traffic, or -1. */
 static int64_t search_rows(struct searching *s, struct section_plan *p, const int64_t *away,
                            int tries)
 {
@@ -150,8 +151,8 @@ static int64_t search_rows(struct searching *s, struct section_plan *p, const in
         return -1;
 }
 
-/* Not all fits: slices. Each order and height of slices is tried a little, and the best of them
- * more. */
+/* Plans slices, because not everything fits. Each order and height of slices is tried a little, and
+ * the best of them more. */
 static void search_slices(struct searching *s, struct section_plan *plans, int plan_count)
 {
         static const int64_t heights[] = { 1, 2, 4 };
@@ -174,7 +175,8 @@ static void search_slices(struct searching *s, struct section_plan *plans, int p
         p->traffic_bound = traffic_bound(p, away);
         if (best >= 0) {
                 search_rows(s, p, away, MUCH);
-        } else if (!s->best) {          /* all of it in slices of a row */
+        /* Everything is computed in slices of one row. */
+        } else if (!s->best) {
                 p->chosen_by = "none kept";
                 residency_keep_all(p);
                 memset(p->kept, 0, (size_t)p->n->storage_count * sizeof *p->kept);
@@ -183,7 +185,7 @@ static void search_slices(struct searching *s, struct section_plan *plans, int p
         }
 }
 
-/* bytes that are enough where nothing is kept */
+/* Returns the bytes that are enough where nothing is kept. */
 static int64_t least_memory(struct network *n, const int *order)
 {
         struct section_plan p = plan_new(n, INT64_MAX / 2, order, "");
@@ -210,7 +212,7 @@ static void give_ddr(struct section_plan *p)
 
 /* ---- orders near the best ---- */
 
-/* a step goes elsewhere, by chance */
+/* Moves a random step to another place. */
 static void move_step(const struct step_graph *g, int *order, uint64_t *random)
 {
         const uint64_t r = random_next(random) >> 16;
@@ -222,8 +224,8 @@ static void move_step(const struct step_graph *g, int *order, uint64_t *random)
                 step_move(g, order, at, left < at ? at - left : 0);
 }
 
-/* The best order fits by bytes, and has no places: others that fit by bytes are tried, a step
- * moved at a time. */
+/* Tries orders near the best, which fits by bytes but cannot be placed: others that fit by bytes,
+ * one moved step at a time. */
 static void search_orders(struct searching *s, struct network *n, int64_t memory,
                           const struct step_graph *g, const int *best)
 {
@@ -275,7 +277,7 @@ struct section_plan *plan_commands(struct network *n, int64_t memory, struct dia
         struct section_plan plans[ORDERS];
         int count = 0;
         for (int k = 0; k < ORDERS; k++) {
-                bool again = false;     /* the same order by another name */
+                bool again = false;     /* This is an earlier order by another name. */
                 for (int j = 0; j < k; j++)
                         again |= !memcmp(orders[j].order, orders[k].order,
                                          (size_t)n->step_count * sizeof *model);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan as commands: of each step one for each slice, what it reads gathered before it, what it
- * makes scattered behind it. */
+/* Makes a plan commands: each step has one command for each slice, with its operands gathered
+ * before it and its result scattered behind it. */
 #include <string.h>
 
 #include "base/size.h"
@@ -11,15 +11,15 @@ struct making {
         const struct section_plan *p;
         struct command_list list;
         struct text *parameters;
-        const struct section_step *s;   /* in work */
-        int step, number;               /* of the step; of the slice */
-        int turns;                      /* of slices that are made */
-        struct slice_rows held[2];      /* by those that are read */
-        int *left;                      /* of each concat: parts that are not there yet */
+        const struct section_step *s;   /* The step that is being written. */
+        int step, number;               /* The number of the step, and of the slice. */
+        int turns;                      /* The slices of the output so far. */
+        struct slice_rows held[2];      /* The rows held by the slices of each input. */
+        int *left;                      /* For each concat, the parts that are not there yet. */
 };
 
-/* rows of a volume that stand somewhere: the first of them is row `top` of the tensor, a plane
- * has `rows` of them */
+/* The rows of a volume in one place: the first of them is row `top` of the tensor, and a plane has
+ * `rows` of them. */
 struct where { int64_t buffer, offset, top, rows; };
 
 static struct machine_command *add(struct making *m, enum command_code code, const char *name)
@@ -66,7 +66,7 @@ static int64_t at_row(const struct making *m, const struct volume *v, const stru
         return w->offset + (row - w->top) * bytes_of_row(m, v);
 }
 
-/* ---- what stands where ---- */
+/* ---- declarations of places ---- */
 
 static void declare(struct making *m, const struct volume *v, const struct where *w)
 {
@@ -87,7 +87,7 @@ static void declare(struct making *m, const struct volume *v, const struct where
         c->field[FIELD_zero] = v->zero;
 }
 
-/* where all of it lies, while step m->step makes it */
+/* Declares where all of a volume lies, while step m->step makes it. */
 static void declare_all(struct making *m, const struct volume *v)
 {
         const struct where kept = kept_rows(m, v), tail = tail_rows(m, v), ddr = in_ddr(m, v);
@@ -116,7 +116,7 @@ static void transfer(struct making *m, enum command_code code, const struct volu
         c->field[FIELD_last] = end - 1;
 }
 
-/* rows for the host, or of it */
+/* Passes rows to the host, or from it. */
 static void pass_rows(struct making *m, enum command_code code, const struct volume *v,
                       const struct where *w, int64_t first, int64_t end)
 {
@@ -131,7 +131,7 @@ static void pass_rows(struct making *m, enum command_code code, const struct vol
         c->field[FIELD_top] = first;
 }
 
-/* by a window of 1 x 1 */
+/* Copies rows, by a window of 1 x 1. */
 static void copy_rows(struct making *m, const struct volume *v, const struct where *from,
                       const struct where *to, int64_t row, int64_t rows)
 {
@@ -147,14 +147,14 @@ static void copy_rows(struct making *m, const struct volume *v, const struct whe
         c->field[FIELD_slice] = m->number;
 }
 
-/* a slice that is made */
+/* Returns the place of the next slice of the output. */
 static struct where next_slice(struct making *m, int64_t from, int64_t to)
 {
         return (struct where){ BUFFER_ACTIVATIONS, m->p->slices[m->step][2][m->turns++ % 2], from,
                                to - from };
 }
 
-/* Rows of input i for a slice, of which those are gathered that are not there. */
+/* Returns the place of the rows of input i for a slice, and gathers those that are not there. */
 static struct where gather(struct making *m, int i, int64_t from, int64_t to)
 {
         const struct volume *v = &m->p->n->volumes[m->s->inputs[i]];
@@ -230,7 +230,7 @@ static void set_window(struct machine_command *c, const struct window *rows,
         c->field[FIELD_dh] = rows->dilation;
 }
 
-/* rows above what is read, for the window of row `from` */
+/* Returns the rows above the input that the window of row `from` reaches. */
 static int64_t rows_above(const struct window *w, int64_t from)
 {
         const int64_t first = from * w->step - w->pad;
@@ -246,7 +246,7 @@ static void set_numbers(struct machine_command *c, const struct section_step *s)
         c->field[FIELD_bias] = 1;
 }
 
-/* the rows that the array reads, and the ones of the pool */
+/* Sets the pool's fields; *from..*to are the rows that the array makes for it. */
 static void set_pool(struct machine_command *c, const struct section_step *s,
                      const struct slice *slice, int64_t *from, int64_t *to)
 {
@@ -323,7 +323,7 @@ static void add_slice(const struct slice *slice, void *context)
         if (slice->makes == ROWS_SLICE)
                 declare(m, y, &makes);
         add_layer(m, slice, reads, &makes);
-        /* rows that are kept and in DDR, too */
+        /* Rows that are kept, and also needed in DDR. */
         const int64_t low = m->p->low[y->storage], first = slice->from > low ? slice->from : low;
         if (m->p->ddr[y->storage] >= 0 && first < slice->to)
                 transfer(m, COMMAND_XNScatter, y, &makes, first, slice->to);
@@ -332,7 +332,7 @@ static void add_slice(const struct slice *slice, void *context)
 
 /* ---- steps ---- */
 
-/* concats that are complete with what this step has made */
+/* Declares the concats that are complete with the result of this step. */
 static void add_concats(struct making *m, int part)
 {
         const struct network *n = m->p->n;
@@ -360,7 +360,7 @@ static void add_concats(struct making *m, int part)
         }
 }
 
-/* tails that are there once more, from this step on */
+/* Gathers tails that are kept again from this step on. */
 static void gather_again(struct making *m)
 {
         int last = -1;
@@ -406,7 +406,7 @@ static void add_step(struct making *m, int number)
                 add_concats(m, s->output);
 }
 
-/* what the host computes, in front of all else */
+/* Lists what the host computes, before everything else. */
 static void add_host(struct making *m)
 {
         const struct network *n = m->p->n;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Slots: a command runs as soon as its engine has done those before it, and all commands before
- * it are done that write what it touches or touch what it writes. So commands of one slot run at
- * once, on different engines. */
+/* Slots: a command runs as soon as its engine has done the commands before it, and all earlier
+ * commands are done that write what it touches or touch what it writes. So commands of one slot run
+ * at the same time, on different engines. */
 #include <stdlib.h>
 
 #include "codegen/sections/sections.h"
 
-/* Bytes that a command touches: planes of so many bytes, one each pitch; and the volume that
- * they are in. */
+/* The bytes that a command touches: `planes` planes of `bytes` bytes, `pitch` bytes apart; and the
+ * volume first..end that they are in. */
 struct reach { int64_t buffer, start, bytes, pitch, planes; bool written; int64_t first, end; };
 enum { REACHES = 8 };
-/* least: no slot before, where a concat is not there yet */
+/* The command has no slot before `least`, because a concat is not complete before. */
 struct touched { struct reach reaches[REACHES]; int count; int64_t least; };
 
-/* the volume that an address lies in was declared last */
-/* copies: planes of all, where there are several */
+/* A declaration of a volume; the last one that contains an address is the one that counts. */
+/* `copies` is the planes of all copies, where there are several. */
 struct declared { int64_t buffer, start, end, pitch, copies; const char *name; int64_t slot; };
 
 static const struct declared *declared_at(const struct declared *all, int count, int64_t buffer,
@@ -118,7 +118,7 @@ static bool overlap(const struct reach *a, const struct reach *b)
                       end_b = b->start + (b->planes - 1) * b->pitch + b->bytes;
         if (a->buffer != b->buffer || a->start >= end_b || b->start >= end_a)
                 return false;
-        /* rows of one volume: by where they are in a plane */
+        /* Rows of one volume are compared by where they are in a plane. */
         const int64_t away = a->start > b->start ? a->start - b->start : b->start - a->start;
         const struct reach *low = a->start > b->start ? b : a;
         return a->pitch != b->pitch || away >= a->pitch || away < low->bytes ||
@@ -135,8 +135,8 @@ static bool conflict(const struct touched *a, const struct touched *b)
         return false;
 }
 
-/* a volume begins where one lies that is touched: rows of it that are not, too, are its until
- * then */
+/* Does `begun` begin a volume where one lies that `a` touches? Even its rows that are not touched
+ * belong to it until then. */
 static bool is_over(const struct touched *a, const struct touched *begun)
 {
         for (int i = 0; i < a->count; i++)
@@ -153,7 +153,8 @@ static bool is_remark(const struct machine_command *c)
         return command_info[c->code].comment && c->code != COMMAND_XNInput;
 }
 
-/* the last slot of what writes the parts of a concat, the k-th in the list */
+/* Returns the last slot of the commands that write the parts of a concat, which is number k in the
+ * list. */
 static int64_t slot_of_parts(const struct command_list *list, const struct touched *touched, int k)
 {
         const struct machine_command *c = &list->items[k];
@@ -171,15 +172,15 @@ static int64_t slot_of_parts(const struct command_list *list, const struct touch
         return slot;
 }
 
-/* Remarks stand with the command behind them, but for a concat, which has its slot already, and
- * the host's, at the end. */
+/* Gives remarks the slot of the command behind them, except for concats, which have a slot already,
+ * and for the host's at the end. */
 static void place_remarks(struct command_list *list, int64_t last)
 {
         int64_t slot = last;
         for (int k = list->count - 1; k >= 0; k--) {
                 struct machine_command *c = &list->items[k];
-                /* rows that slices have in common are copied beside those that are gathered: a
-                 * volume is there from the first of both on */
+                /* Rows that slices have in common are copied at the same time as others are
+                 * gathered: the volume exists from the first of both on. */
                 const struct machine_command *copy = k + 2 < list->count ? &list->items[k + 1] : c;
                 if (c->code == COMMAND_XNConcat || c->of_concat)
                         continue;
@@ -194,7 +195,7 @@ static void place_remarks(struct command_list *list, int64_t last)
         }
 }
 
-/* other rows of what lies there already */
+/* Does the declaration name other rows of a volume that lies there already? */
 static bool is_again(const struct declared *all, int count, const struct declared *d)
 {
         for (int k = count - 1; k >= 0; k--)
@@ -220,8 +221,8 @@ void commands_schedule(struct arena *arena, struct command_list *list,
         struct declared *all = arena_array(arena, (size_t)list->count + 1, sizeof *all);
         struct sorted *sorted = arena_array(arena, (size_t)list->count + 1, sizeof *sorted);
         int64_t done[ENGINE_COUNT], last = 0, of_concat = 0;
-        struct touched begun = { .count = 0 };  /* volumes that the next command is the first to
-                                                 * write */
+        struct touched begun = { .count = 0 };  /* Volumes that the next command is the first to
+                                                 * write. */
         int declared = 0;
         for (int e = 0; e < ENGINE_COUNT; e++)
                 done[e] = -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Places in activation memory, as XFDNN has them: volumes one after the other by time, each as
- * low as it can lie; or by turns from the bottom and from the top; or the largest first. Where
- * none of these fits, the search of passes/memory/place.h. */
+/* Finds places in activation memory, as XFDNN does: volumes one after the other by time, each as
+ * low as possible; or alternately from the bottom and from the top; or the largest first. Where
+ * none of these fits, the search of passes/memory/place.h is used. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,11 +10,11 @@
 
 struct placing {
         struct arena *arena;
-        struct item *items;             /* by number */
+        struct item *items;             /* By number. */
         struct item **list;
         int count;
-        bool *there;                    /* of each storage: its kept rows, its tail, its tail again
-                                         * / */
+        bool *there;                    /* For each storage, whether there are kept rows, a tail,
+                                         * and a tail that is there again. */
 };
 
 static int by_time(const void *x, const void *y)
@@ -40,7 +40,7 @@ static bool place_by(struct placing *p, int (*order)(const void *x, const void *
         return true;
 }
 
-/* ---- what is placed ---- */
+/* ---- items to place ---- */
 
 static struct item *add_item(struct placing *p, int spans)
 {
@@ -62,7 +62,7 @@ static void add_span(struct item *item, struct span span)
 
 enum part { PART_KEPT, PART_TAIL, PART_AGAIN, PARTS };
 
-/* false: there are no such rows */
+/* Adds an item for rows of a storage; returns false where there are no such rows. */
 static bool add_storage(struct placing *p, const struct section_plan *plan, int number,
                         enum part part)
 {
@@ -98,8 +98,8 @@ static bool add_storage(struct placing *p, const struct section_plan *plan, int 
                                         first, last });
         }
         item->bytes = round_up(item->bytes, overlay_align(n->overlay));
-        if (n->overlay->buffer_bytes) {         /* it has its buffers as long as any of it is there
-                                                 */
+        /* A storage occupies its buffers as long as any part of it is there. */
+        if (n->overlay->buffer_bytes) {
                 item->span_count = 1;
                 *(struct span *)(uintptr_t)item->spans =
                         (struct span){ 0, item->bytes, item->first, item->last };
@@ -107,7 +107,7 @@ static bool add_storage(struct placing *p, const struct section_plan *plan, int 
         return true;
 }
 
-/* those of a step's slices; their number */
+/* Adds items for a step's slices; returns their number. */
 static int add_slices(struct placing *p, const struct section_plan *plan, int step)
 {
         const struct section_step *s = &plan->n->steps[step];
