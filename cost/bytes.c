@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What it takes to make a byte of a sum.
+/* Predicts the cycles that make a byte of a sum.
  *
- *      floats      the operations of the model, a conversion to floats and one back among them; a
- *                  rounding takes ROUNDING of them, as the library has it, and a conversion that
- *                  saturates SATURATION. In vectors, where the target has some.
- *      integers    widened, multiplied, added, shifted, of 64 bits, and EVEN more where halves go to
- *                  even numbers; two bounds, and narrowed. One by one: vectors of such are rare,
- *                  and slow.
+ *      floats      the operations of the model, a conversion to floats and one back; a rounding
+ *                  counts ROUNDING of them, as the library computes it, and a conversion that
+ *                  saturates SATURATION; in vectors, where the target has some
+ *      integers    widened, multiplied, added and shifted in 64 bits, with EVEN more operations
+ *                  where halves are rounded to even numbers; two bounds, and narrowed; one number
+ *                  at a time, because vectors for that are rare and slow
  *
- * Counted in what gcc -O2 makes of it for x86-64, not fitted; what counts is which of two is
- * less. */
+ * The operations were counted in the code that gcc -O2 makes for x86-64, not fitted; what matters
+ * is which of the two costs less. */
 #include "cost/bytes.h"
 
 #include "ir/target/rates.h"

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost of a byte that is made of an integer sum (bytes.c). */
+/* The cost of making a byte of an integer sum (bytes.c). */
 #ifndef COST_BYTES_H
 #define COST_BYTES_H
 
 #include "ir/target/target.h"
 
-/* Predicted cycles of one core for each byte: by so many operations of floats, as the model has
- * them, and by a whole multiplier and a shift; even: with halves to even numbers. */
+/* Return the predicted cycles of one core for each byte: with so many operations of floats, as the
+ * model has them, and with an integer multiplier and a shift; even: halves are rounded to even
+ * numbers. */
 double bytes_cost_of_floats(int operations, const struct target *t);
 double bytes_cost_of_integers(bool even, const struct target *t);
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What code costs, of vectors and of scalars: cycles of one core, summed over operations, for
- * choosing between forms of the same loops.
+/* Predicts what code of vectors and of scalars costs: cycles of one core, summed over operations,
+ * to choose between forms of the same loops.
  *
- *      operations      each by its kind, loads and stores by how their lanes lie in memory;
- *                      arithmetic of subscripts hides in addresses
+ *      operations      each by its kind; loads and stores by how their lanes lie in memory; the
+ *                      arithmetic of subscripts is hidden in addressing
  *      calls           the function's body
- *      loops           what begins them, and their iterations: as many as bounds say, else UNKNOWN_TRIP
+ *      loops           what begins them, and their iterations: as many as bounds say, or UNKNOWN_TRIP
  *
- * Set by hand, for a core that does two simple operations at a time; not fitted, for what is
- * compared differs by more than its errors: whole loops of vectors or of scalars, masks or single
- * iterations at their ends. What is said of a single loop may be wrong by a factor of two. */
+ * The costs were set by hand, for a core that executes two simple operations at a time. They are
+ * not fitted, because the alternatives differ by more than the errors: whole loops of vectors or of
+ * scalars, masks or single iterations at their ends. The cost of a single loop may be wrong by a
+ * factor of two. */
 #include "cost/code.h"
 
 #include "ir/target/rates.h"
@@ -21,13 +22,13 @@ struct code { const struct target *target; const struct loop_bounds *bounds; };
 
 static double cost_of_function(const struct code *c, const struct loop_function *f, int depth);
 
-/* a masked load; a store costs twice that */
+/* Returns the cost of a masked load; a masked store costs twice that. */
 static double cost_of_mask(const struct target *t)
 {
         return t && !target_has_masks(t) ? rate_code_unmasked(t) : rate_code_masked(t);
 }
 
-/* the operation itself */
+/* Returns the cost of the operation itself, without its operands. */
 static double cost_of_op(const struct code *c, const struct loop_expr *e, int depth)
 {
         const struct target *t = c->target;
@@ -75,7 +76,7 @@ static double cost_of_iterations(const struct code *c, double iterations,
         return iterations * (rate_code_iteration(c->target) + cost_of_block(c, body, depth));
 }
 
-/* a loop around the task */
+/* Returns the cost of a loop around the task. */
 static double cost_of_launch(const struct code *c, const struct loop_stmt *s, int depth)
 {
         struct arena *scratch = arena_new();

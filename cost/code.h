@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What a block of Loop IR costs (code.c). */
+/* The cost of a block of Loop IR (code.c). */
 #ifndef COST_CODE_H
 #define COST_CODE_H
 
 #include "ir/loop/loop_bounds.h"
 #include "ir/target/target.h"
 
-/* Predicted cycles of one core, roughly. target NULL: one that has masks, and all types of vectors;
- * bounds NULL: nothing is known of variables. */
+/* Returns the predicted cycles of one core, roughly. target NULL: a target that has masks and all
+ * types of vectors; bounds NULL: nothing is known of variables. */
 double cost_of_code(const struct target *target, const struct loop_bounds *bounds,
                     const struct loop_block *block);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A core: what it reads from memory beside what it computes.
+/* What a core spends on reading from memory, beside its computations.
  *
- * Weights come from beyond the second cache at first: in a network they were last read a whole
- * run ago; part of that hides. Of two things that take equally long beside each other both lose,
- * with the fifth power of how near they are to each other. Fitted with the model of
- * convolve_packed (packed_cost.c). */
+ * Weights first come from beyond the second-level cache: in a network they were last read a whole
+ * run ago; part of that time is hidden. Of two activities that overlap and take equally long both
+ * are slowed down, with the fifth power of how near they are to each other. Fitted together with
+ * the model of convolve_packed (packed_cost.c). */
 #include "cost/core.h"
 
 #include "ir/target/rates.h"

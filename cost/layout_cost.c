@@ -2,17 +2,16 @@
 /* What layouts are predicted to cost: what is moved, and what contractions lose by them.
  *
  *      moves          copies in order, and conversions where channels and positions change places
- *      plain nests    for a vector's product with a weight, and more the more of its loads
- *                     straddle two lines; as much again so many times where strides set
- *                     neighbours apart; for a vector of results; at the ends of rows one more
- *                     vector, masked
- *      blocks         products at the peak, of which those of few channels, or into few, and
- *                     depthwise ones reach a part
+ *      plain nests    a cost for each vector's product with a weight, larger the more of its loads
+ *                     straddle two lines; a multiple of that where strides set neighbours apart; a
+ *                     cost for each vector of results; one more vector, masked, at the ends of rows
+ *      blocks         products at the peak speed; those of few channels, or of few outputs, and
+ *                     depthwise ones reach a part of it
  *      losses         shares of a contraction's time
  *
- * Set by hand; what rows far apart lose was measured with gcc (10 to 18 %), convolutions of few
- * channels are among the cases of make bench-operators. How far a region is off has not been
- * recorded: another kind than blocks must be better by a tenth. */
+ * The rates were set by hand; the loss by rows that are far apart was measured with gcc (10 to 18
+ * %), convolutions of few channels are among the cases of make bench-operators. The error for a
+ * region has not been recorded: a layout other than blocks must be better by a tenth. */
 #include "cost/layout_cost.h"
 
 #include "base/size.h"

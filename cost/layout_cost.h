@@ -6,20 +6,23 @@
 #include "ir/target/target.h"
 #include "ir/tensor/tensor.h"
 
-/* so many bytes, read and written: in order; where channels and positions change places, or lanes
- * are cut out of blocks, of which all are whole or not */
+/* Return the cycles to read and write so many bytes: in order; and where channels and positions
+ * change places, or lanes are extracted from blocks, all of which are whole or not. */
 double layout_copy_cost(double bytes, const struct target *target);
 double layout_conversion_cost(double bytes, bool whole, const struct target *target);
-/* A convolution in a nest with lanes along the last dimension. */
+/* Returns the cycles of a convolution in a nest with lanes along the last dimension. */
 double layout_plain_cost(const struct op *convolve, const struct target *target);
-/* One in blocks, at the peak: with the lanes that pad few outputs, or those of no whole vector one
- * by one; and what it takes where channels are few, or it is a depthwise one. */
+/* layout_blocks_cost returns the cycles of a convolution in blocks, at the peak speed, with the
+ * padding lanes of few outputs, or, one_by_one, the outputs of no whole vector one at a time.
+ * layout_reached_cost returns the cycles where channels are few, or the convolution is
+ * depthwise. */
 double layout_blocks_cost(const struct op *convolve, bool one_by_one, const struct target *target);
 double layout_reached_cost(double cycles, const struct target *target);
-/* What one of so many cycles loses: that reads all channels of a position side by side, rows of x
- * far apart; of bytes, that reads blocks, by words of so many channels; by 3 x 3 windows, where
- * channels are no whole vectors, which Winograd's algorithm wants; depthwise, with weights that are
- * not one vector a block. */
+/* Return the cycles that a contraction of so many cycles loses: layout_far_cost, by reading all
+ * channels of a position side by side, with rows of x far apart; layout_short_cost, for bytes, by
+ * reading blocks in words of `group` channels; layout_direct_cost, for 3 x 3 windows, by channels
+ * that are no whole vectors, as Winograd's algorithm needs them; layout_again_cost, for a depthwise
+ * one, by weights that are not one vector a block. */
 double layout_far_cost(double cycles, const struct target *target);
 double layout_short_cost(double cycles, int group, const struct target *target);
 double layout_direct_cost(double cycles, const struct target *target);

@@ -4,16 +4,17 @@
  *      f32       products at the speed of register tiles, outputs in whole blocks; reading the
  *                weights
  *      tiles     products of hardware tiles, each taking its time however few of its rows are
- *                used; what becomes of a block of sums; what a kernel with tiles costs before it
+ *                used; what becomes of a block of sums; the cost of a kernel with tiles before it
  *                begins; reading half as many bytes of weights, and rounding them where they come
  *                as f32
  *      words     products of as many channels at once as a word has, in registers
  *      Winograd  products of tiles of results in f32 (cost/winograd_cost.c)
- *      weights   products in f32 by weights stored in bf16: half of them to read, and
+ *      weights   products in f32 by weights stored in bf16: half of the bytes to read, and
  *                instructions that widen them
  *
- * Before layouts and schedules are chosen, so roughly: no edges of tiles, no loops, no strips.
- * Set by hand, as cost/tiles_cost.c is; how far a layer is off has not been recorded. */
+ * This is asked before layouts and schedules are chosen, so it is rough: it knows no edges of
+ * tiles, no loops and no strips. The rates were set by hand, as those of cost/tiles_cost.c; the
+ * error for a layer has not been recorded. */
 #include "cost/narrow_cost.h"
 
 #include "cost/tiles_cost.h"
@@ -21,8 +22,8 @@
 #include "ir/loop/loop.h"
 #include "ir/target/rates.h"
 
-enum { NARROW_BYTES = 2 };               /* of an element of bf16, of f16 */
-enum { BLOCK_TILES = 4 };               /* of sums in hardware tiles that are stored together */
+enum { NARROW_BYTES = 2 };               /* The bytes of an element of bf16 or f16. */
+enum { BLOCK_TILES = 4 };               /* The hardware tiles of sums that are stored together. */
 
 static double whole(int64_t extent, int64_t block)
 {
@@ -31,8 +32,8 @@ static double whole(int64_t extent, int64_t block)
 
 /* ---- the work ---- */
 
-/* what a contraction computes, of a group; lines: of positions that can be rows of a tile; steps:
- * products of tiles for a sum */
+/* What a contraction computes in a group. `lines` counts rows of positions that can fill rows of a
+ * tile, `length` the positions of each; `steps` counts products of tiles for a sum. */
 struct work {
         int64_t groups, lines, length, outputs, terms, steps;
         double weights, paired;
@@ -79,7 +80,7 @@ static struct work work_of_convolve(const struct op *op, const struct multiply *
                              .blocked = true,
                              .weights = (double)type_elements(w) };
         int last = y->rank - 1;
-        /* of outputs, each a convolution by its share of the window */
+        /* Each phase of the outputs is a convolution by its share of the window. */
         const int64_t *phases = op_ints(op, "input_dilations", NULL);
         int64_t window = 1;
         bool flat = op_all_ones(op, "strides");
@@ -106,7 +107,7 @@ static struct work work_of_convolve(const struct op *op, const struct multiply *
         return work;
 }
 
-/* m: in whose tiles; NULL: in none */
+/* Returns the work in the tiles of m; NULL: without tiles. */
 static struct work work_of(const struct op *op, const struct multiply *m)
 {
         return op->code == OP_dot ? work_of_dot(op, m) : work_of_convolve(op, m);
@@ -116,7 +117,8 @@ double narrow_f32_cost(const struct op *op, const struct target *target, int64_t
 {
         struct work work = work_of(op, NULL);
         double speed = rate_reached(target) * target_lanes(target, E_F32) * rate_issue(target);
-        bool lanes = work.groups > 1 && work.outputs == 1;      /* depthwise: a group is a lane */
+        bool lanes = work.groups > 1 && work.outputs == 1;      /* The convolution is depthwise: a
+                                                                 * group is a lane. */
         double outputs =
                 lanes ? whole(work.groups, block)
                       : (double)work.groups *
@@ -125,7 +127,8 @@ double narrow_f32_cost(const struct op *op, const struct target *target, int64_t
                (double)element_info[E_F32].bytes * work.weights / rate_memory(target);
 }
 
-/* elements of v that come from outside, through moves: nothing that makes them can round them */
+/* Returns the elements of v that come, through moves, from outside: no operation that makes them
+ * can round them. */
 static double given_elements(const struct value *v, int depth)
 {
         if (v->kind == VALUE_ARGUMENT)
@@ -139,7 +142,8 @@ static double given_elements(const struct value *v, int depth)
                                                          : (double)type_elements(v->type);
 }
 
-/* A product's second operand that comes as f32, as a cache does: read and written once more. */
+/* Returns the cycles for a product's second operand that comes as f32, as a cache of keys does: it
+ * is read and written once more. */
 static double rounding_cycles(const struct op *op, const struct target *target)
 {
         enum { MOVES = 8 };
@@ -161,7 +165,7 @@ double narrow_tiles_cost(const struct op *op, const struct target *target,
                (double)NARROW_BYTES * work.weights / rate_memory(target);
 }
 
-/* by words in registers: so many channels at once */
+/* The words are multiplied in registers, so many channels at once. */
 double narrow_words_cost(const struct op *op, const struct target *target,
                            const struct multiply *m)
 {
@@ -198,8 +202,8 @@ double narrow_winograd_cost(const struct op *op, int tile, const struct target *
         return cycles;
 }
 
-/* f32, by weights that are stored in bf16: half of them to read, two more instructions for each
- * vector of them and row of tiles */
+/* The weights are stored in bf16 and multiplied as f32: half of the bytes are read, and each vector
+ * of weights takes two more instructions for each row of tiles. */
 double narrow_weights_cost(const struct op *op, const struct target *target)
 {
         struct work work = work_of(op, NULL);

@@ -7,23 +7,23 @@
 #include "ir/target/target.h"
 #include "ir/tensor/tensor.h"
 
-/* Too few channels for a row of m's tiles, of which they fill less than half: those of a row of the
- * window make one step. */
+/* Are there too few channels for a row of m's tiles, so that they fill less than half of it? Then
+ * the channels of a row of the window make one step. */
 bool narrow_few(const struct type *w, const struct multiply *m);
-/* their number in a row of the window, side by side in words */
+/* Returns the number of channels in a row of the window, contiguous in words. */
 int64_t narrow_line(const struct type *w, const struct multiply *m);
-/* in f32, with blocks of so many channels */
+/* Returns the cost in f32, with blocks of `block` channels. */
 double narrow_f32_cost(const struct op *op, const struct target *target, int64_t block);
-/* the same by Winograd's algorithm, in tiles of tile x tile results; 0: it cannot be. *growth: of
- * its weights, in bytes */
+/* Returns the cost by Winograd's algorithm, in tiles of tile x tile results; 0: it is not
+ * applicable. *growth is by how many bytes the weights grow. */
 double narrow_winograd_cost(const struct op *op, int tile, const struct target *target,
                             double *growth);
-/* operands in 16 bits: in hardware tiles; by words in registers */
+/* Return the cost with operands in 16 bits: in hardware tiles, and by words in registers. */
 double narrow_tiles_cost(const struct op *op, const struct target *target,
                          const struct multiply *m);
 double narrow_words_cost(const struct op *op, const struct target *target,
                          const struct multiply *m);
-/* products in f32, weights stored in 16 bits */
+/* Returns the cost of products in f32 with weights stored in 16 bits. */
 double narrow_weights_cost(const struct op *op, const struct target *target);
 
 #endif

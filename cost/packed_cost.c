@@ -2,18 +2,18 @@
 /* What a schedule of convolve_packed is predicted to cost, in cycles of one core.
  *
  *      products   a step of a tile adds one channel at one offset to all sums: multiply-adds,
- *                 loads, and the latency of a sum that has few neighbours run beside each other,
- *                 and hinder each other where they take equally long
- *                 words that are widened as they are loaded take an instruction more each; all instructions
- *                 of a step beside that, where a core starts few
+ *                 loads, and the latency of a sum that has few neighbours overlap, and slow each
+ *                 other down where they take equally long; words that are widened as they are
+ *                 loaded take one more instruction each; where a core starts few instructions a
+ *                 cycle, all instructions of a step overlap with that, too
  *      loops      iterations of the innermost loop, and entries into it
  *      results    the epilogue and the store of each vector of sums
- *      weights    read from beyond the second cache once, or for every strip; and from the second
- *                 cache for every tile, where a panel does not stay in the first
- *      operand    read again for every panel, beyond the second cache
+ *      weights    read from beyond the second-level cache once, or for every strip; and from the
+ *                 second-level cache for every tile, where a panel does not stay in the first
+ *      operand    read again for every panel, where it exceeds the second-level cache
  *
- * Rates were fitted to layers of the zoo, measured by test/bench/schedules.py as in a
- * network: a fifth of them is off by more than 10 %, but what counts is which of two schedules is
+ * The rates were fitted to layers of the zoo, measured by test/bench/schedules.py as in a network:
+ * a fifth of the layers are off by more than 10 %, but what matters is which of two schedules is
  * faster. */
 #include "cost/packed_cost.h"
 
@@ -94,10 +94,10 @@ int64_t packed_last_extent(const struct packed_work *work)
 
 /* ---- tiles ---- */
 
-/* what a tile of one width and size costs */
+/* What a tile of one width and size costs. */
 struct tile_cost { double products, loops, results, weights; };
 
-/* positions of one dimension, cut into tiles of two sizes */
+/* The positions of one dimension, in tiles of two sizes. */
 struct tile_sizes { int64_t size[2], count[2]; };
 
 static struct tile_sizes tile_sizes(int64_t extent, int64_t most)
@@ -107,15 +107,15 @@ static struct tile_sizes tile_sizes(int64_t extent, int64_t most)
         return (struct tile_sizes){ { size, size - 1 }, { large, count - large } };
 }
 
-/* of a step, each of which takes an instruction more */
+/* Returns the words of a step that are widened, each by one more instruction. */
 static double widened_words(const struct multiply *m, double xs, double vectors)
 {
         return (m && m->x.source != SOURCE_SCALAR && multiply_widens(m, &m->x) ? xs : 0) +
                (m && multiply_widens(m, &m->w) ? vectors : 0);
 }
 
-/* loads of x in a step, for each position: less than one where a multiply takes lanes of what is
- * loaded for several */
+/* Returns the loads of x in a step, for each position: less than one where a multiply takes lanes
+ * of a vector that is loaded for several steps. */
 static double x_loads(const struct packed_work *work, const struct schedule_registers *s)
 {
         const struct multiply *m = work->multiply;
@@ -169,7 +169,7 @@ static struct tile_cost tile_cost(const struct packed_work *work,
                                                        : 0 };
 }
 
-/* all tiles of so many vectors, `count` of them side by side */
+/* Adds the cost of all tiles of so many vectors, `count` of them side by side. */
 static void add_tiles(struct packed_cost *cost, const struct packed_work *work,
                       const struct schedule_registers *s, const struct target *target,
                       int64_t vectors, double count)
@@ -198,7 +198,7 @@ static void add_tiles(struct packed_cost *cost, const struct packed_work *work,
         }
 }
 
-/* ---- the whole ---- */
+/* ---- the whole contraction ---- */
 
 static void add_memory(struct packed_cost *cost, const struct packed_work *work,
                        const struct schedule_registers *s, const struct target *target,

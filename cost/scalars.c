@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What a step of several sums of scalars is predicted to cost, on a small core.
+/* What a step of several scalar sums is predicted to cost on a small core: the longest of
  *
- *      issue      products, sums, loads, what is spilled, the iteration of the loop, so many in a cycle
- *      wait       of a sum for the one before: floats the latency, integers one cycle
+ *      issue      products, sums, loads, spills and the loop's own instructions, so many in a cycle
+ *      wait       of a sum for the one before: the latency for floats, one cycle for integers
  *      ports      one product and one sum in a cycle
  *
- * whichever is longest. A strip is computed by vectors, as C compilers make for any machine that
- * has some: no sum waits for another, and the loop over columns is begun anew in every pass. Set
- * by hand, to what loops like these took on a Zen 4 compiled by gcc -O2, in proportion; what
- * counts is which of two forms is faster. */
+ * An accumulator row is computed by vectors, which C compilers make for any machine that has some:
+ * no sum waits for another, and the loop over columns begins anew in every pass. The rates were set
+ * by hand, in proportion to what loops like these took on a Zen 4 compiled by gcc -O2; what matters
+ * is which of two forms is faster. */
 #include "cost/scalars.h"
 
 #include "ir/target/rates.h"
@@ -32,7 +32,7 @@ double scalars_step_cost(const struct scalar_step *step, const struct target *t)
 
 bool scalars_reduce(int64_t products, const struct target *t)
 {
-        enum { MANY = 4 };              /* vectors */
+        enum { MANY = 4 };              /* The least number of vectors. */
         int vector = scalars_vector_bytes(t);
         return products >= MANY * vector && products % vector == 0;
 }

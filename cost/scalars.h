@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost model of sums of scalars, side by side (scalars.c): predicted cycles of one core. */
+/* The cost model of several scalar sums at a time (scalars.c): predicted cycles of one core. */
 #ifndef COST_SCALARS_H
 #define COST_SCALARS_H
 
@@ -7,24 +7,26 @@
 
 #include "ir/target/target.h"
 
-/* One iteration of sums side by side: products, numbers loaded, values that want registers at
- * once. */
+/* An iteration of several sums: the products that are added, the numbers loaded, and the values
+ * that need registers at once. */
 struct scalar_step { double sums, loads, held; bool floats; };
 double scalars_step_cost(const struct scalar_step *step, const struct target *t);
 
-/* Sums of `columns` neighbours, in an array, in each of some rows; in one pass over it products of
- * `steps` iterations are added to each. Of one iteration: numbers loaded for each column, and
- * such as are the same for all columns. Products may be of 16 bits. */
+/* An accumulator row: sums of `columns` neighbours, in an array, for each of some rows. One pass
+ * over it adds the products of `steps` iterations to each sum. For an iteration, `loads` counts
+ * numbers loaded for each column, `held` those that all columns share. narrow: products are of 16
+ * bits. */
 struct scalar_strip { int rows, columns, steps; double loads, held; bool floats, narrow; };
-/* One sum of so many products of 16 bits, whose operands lie side by side: do C compilers add up
- * vectors of them? Cycles of an iteration, with so many loads. */
+/* scalars_reduce: Do C compilers use vectors for one sum of so many products of 16 bits, whose
+ * operands are contiguous? scalars_reduction_cost returns the cycles of an iteration with so many
+ * loads. */
 bool scalars_reduce(int64_t products, const struct target *t);
 double scalars_reduction_cost(int loads, const struct target *t);
-/* of a vector that C compilers make of neighbours */
+/* Returns the bytes of a vector that C compilers make of neighbours. */
 int scalars_vector_bytes(const struct target *t);
-/* cycles of one iteration, in one column */
+/* Returns the cycles of one iteration, in one column. */
 double scalars_strip_cost(const struct scalar_strip *strip, const struct target *t);
-/* what time counts more for, where columns are left whose code is one more */
+/* Returns the factor by which time counts more, where remaining columns need code of their own. */
 double scalars_edge_factor(const struct target *t);
 
 #endif

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* What a contraction is predicted to cost that threads share: rows of tiles, or panels, or both.
+/* What a contraction is predicted to cost that threads share: by rows of tiles, or panels, or both.
  *
  *      thread      runs the largest share of the tiles
- *      weights     are read by every thread that has rows of its own, whole where panels are not
- *                  shared
- *      operand     what others wrote lies in their caches, and comes from there slowly: most of
- *                  it where a thread reads all channels, none where the operand was shared as
- *                  this is, by rows or (where panels read channels of their own) by panels
- *      result      the same for those who read it, in the way that they will share it
- *      gathered    what is put into strips first is so by every thread for the rows it has
- *      hand-off    to the others, and back
+ *      weights     are read by every thread that has rows of its own, all of them where panels are
+ *                  not shared
+ *      operand     what other threads wrote lies in their caches, and comes from there slowly: most
+ *                  of it where a thread reads all channels, none where the operand was shared as
+ *                  this contraction is, by rows or (where panels read channels of their own) by
+ *                  panels
+ *      result      the same for its readers, in the way that they will share it
+ *      gathered    every thread gathers what goes into strips, for the rows that it has
+ *      hand-off    starting the other threads, and waiting for them
  *
  * Where one of two kernels is computed by one thread and the other by several, the reader of the
  * two reads from another core's cache what the other kernel has stored. Fitted on two cores of a
- * Xeon: 128 KB take 8 us from the other core's second cache, 0.8 from the own one
- * (docs/measurements/schedules.md); not on more than two. */
+ * Xeon: 128 KB take 8 us from the other core's second-level cache, 0.8 us from the own one
+ * (docs/measurements/schedules.md); not fitted on more than two cores. */
 #include "cost/threads_cost.h"
 
 #include "base/size.h"
@@ -26,7 +27,8 @@ static double share_of(int64_t count, int64_t threads)
         return (double)divide_up(count, threads) / (double)count;
 }
 
-/* panels that are not shared evenly are divided (kernels/kernel_state.c) */
+/* Returns the largest share of the tiles. Panels that cannot be shared evenly are divided
+ * (kernels/kernel_state.c). */
 static double tiles_share(const struct shared_work *work, int rows, int panels)
 {
         bool divided = rows == 1 && work->panels >= panels && !work->gathered;
@@ -34,7 +36,8 @@ static double tiles_share(const struct shared_work *work, int rows, int panels)
                    : share_of(work->rows, rows) * share_of(work->panels, panels);
 }
 
-/* cycles to read what others wrote of `bytes`, which as many as there are tasks wrote */
+/* Returns the cycles to read, of `bytes` bytes, those that other threads wrote, where `tasks` tasks
+ * wrote them. */
 static double foreign(const struct target *target, double bytes, bool agree, int tasks)
 {
         if (agree || tasks == 1 || bytes <= 0)

@@ -8,15 +8,16 @@
 
 #include "ir/target/target.h"
 
-/* What is shared: rows of tiles by panels; cycles of one core for them, without reading the
- * weights; bytes of the operands, of what is gathered from them first, of the result. */
+/* What is shared: rows of tiles by panels; the cycles of one core for them, without reading the
+ * weights; the bytes of the weights, of the operand, of what is gathered from it first, and of the
+ * result. */
 struct shared_work {
         int64_t rows, panels;
         double cycles, weights, operand, gathered, result;
 };
-/* How: tasks, rows by panels, and whether panels read channels of their own (apart); threads that
- * made the operand, where one alone runs this (team); whether each thread reads of the operand
- * what it wrote, and will read of the result what it writes. */
+/* How it is shared: tasks, rows by panels, and whether panels read channels of their own (apart);
+ * the threads that made the operand, where one alone runs this (team); whether each thread reads of
+ * the operand what it wrote, and will read of the result what it writes. */
 struct shared_how {
         int rows, panels;
         bool apart;

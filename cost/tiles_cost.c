@@ -2,13 +2,13 @@
 /* What sums in hardware tiles are predicted to cost.
  *
  *      products   of tiles, which take their time however few of their positions count
- *      loads      of tiles of weights, and of positions once more where these take turns
- *      block      of sums: stored, and made results, vector by vector
- *      shapes     another shape of all tiles takes as long as eleven products
+ *      loads      of tiles of weights, and of positions once more where these are loaded in turn
+ *      block      of sums, which are stored and become results vector by vector
+ *      shapes     a change of the shape of all tiles takes as long as eleven products
  *
- * Set by hand for a Xeon of 2023: a product of tiles takes 16 cycles by its documentation. There
- * is no table of layers as convolve_packed has (docs/measurements/schedules.md), so how far it is
- * off is not known. */
+ * The rates were set by hand for a Xeon of 2023: a product of tiles takes 16 cycles by its
+ * documentation. There is no table of layers as for convolve_packed
+ * (docs/measurements/schedules.md), so the error is not known. */
 #include "cost/tiles_cost.h"
 
 #include "ir/target/rates.h"

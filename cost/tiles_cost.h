@@ -5,14 +5,15 @@
 
 #include "ir/target/target.h"
 
-/* Of so many blocks of sums, each with so many products of tiles in every step, and loads beside
- * those that products hide. */
+/* Returns the cost of `blocks` blocks of sums, each with `products` products of tiles in every
+ * step, and `loads` loads that products do not hide. */
 double tiles_cost(const struct target *t, const struct multiply *m, double blocks, double steps,
                   double products, double loads);
-/* where blocks have two shapes, for each panel */
-/* of a step of one tile of positions by so many panels of `vectors` tiles of outputs */
+/* Returns the cost of a step of one tile of positions by so many panels of
+ * `vectors` tiles of outputs. */
 double tiles_panels_cost(const struct target *t, const struct multiply *m, int64_t panels,
                          int64_t vectors);
+/* Returns the cost, for each panel, where blocks have two shapes. */
 double tiles_shapes_cost(const struct target *t);
 
 #endif

@@ -2,16 +2,16 @@
 /* What a convolution by 3 x 3 windows is predicted to cost.
  *
  *      direct     products, and reading the weights
- *      Winograd   reading U; for every batch of tiles, U again from the second cache, and where
- *                 it does not stay there beside V and M, from beyond it, hardly more than the
- *                 products hide; the products; the transforms' arithmetic; V and M written and
- *                 read, the slower the more of the second cache they fill
- *      threads    those who have tiles of their own read all of U each; in phases, every phase
+ *      Winograd   reading U; for every batch of tiles, U again from the second-level cache, or,
+ *                 where it does not stay there beside V and M, from beyond it, which costs hardly
+ *                 more than the products hide; the products; the transforms' arithmetic; V and M
+ *                 written and read, the slower the more of the second-level cache they fill
+ *      threads    each thread that has tiles of its own reads all of U; in phases, every phase
  *                 reads what all threads have made in the one before
  *
- * Weights come from beyond the second cache at first: in a network they were last read a whole run
- * ago. That overlaps with little else. Fitted to the 42 layers of the zoo that have the algorithm:
- * the batches chosen are 1 % slower than the best in the mean, 14 % at worst
+ * Weights first come from beyond the second-level cache: in a network they were last read a whole
+ * run ago. That overlaps with little else. Fitted to the 42 layers of the zoo that have the
+ * algorithm: the batches chosen are 1 % slower than the best in the mean, 14 % at worst
  * (docs/measurements/schedules.md). */
 #include "cost/winograd_cost.h"
 
@@ -29,14 +29,15 @@ static double panels_bytes(const struct winograd_work *w)
         return 4 * w->f->size * w->f->size * w->channels * w->outputs;
 }
 
-/* one iteration of the transforms of a vector of channels */
+/* Returns the cycles of one iteration of the transforms of a vector of channels. */
 static double line_cycles(const struct winograd_line *line, const struct target *target)
 {
         return (line->count + line->results) * line->step_count /
                rate_issue(target);
 }
 
-/* V and M, written and read; beyond the cache also fetched before they are written */
+/* Returns the cycles to write and read V and M; what exceeds the cache is also fetched before it is
+ * written. */
 static double matrices_cycles(const struct winograd_work *w, double batch,
                               const struct target *target)
 {
@@ -67,7 +68,7 @@ double winograd_cost(const struct winograd_work *w, double batches, const struct
 int64_t winograd_batches(const struct winograd_work *w, int64_t least, const struct target *target,
                          double *cycles)
 {
-        enum { TILES_LEAST = 8 };               /* of a batch */
+        enum { TILES_LEAST = 8 };               /* The least tiles of a batch. */
         int64_t best = least;
         *cycles = winograd_cost(w, (double)least, target);
         for (int64_t batches = 2 * least; (double)(batches * TILES_LEAST) <= w->tiles;

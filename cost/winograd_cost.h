@@ -6,22 +6,23 @@
 #include "ir/target/target.h"
 #include "ir/tensor/winograd_tiles.h"
 
-/* what a convolution by 3 x 3 windows asks for */
+/* The work of a convolution by 3 x 3 windows. */
 struct winograd_work { double tiles, channels, outputs; const struct winograd *f; };
 
-/* of one core, over so many batches of tiles */
+/* Returns the cycles of one core, over so many batches of tiles. */
 double winograd_cost(const struct winograd_work *w, double batches, const struct target *target);
-/* how many batches are best, a multiple of `least`; *cycles: what they cost */
+/* Returns how many batches are best, a multiple of `least`; *cycles is what they cost. */
 int64_t winograd_batches(const struct winograd_work *w, int64_t least, const struct target *target,
                          double *cycles);
-/* tiles of m x m results */
+/* Returns the number of tiles of m x m results. */
 double winograd_tiles(int64_t images, int64_t rows, int64_t columns, int m);
-/* by how much transformed weights are more than those of the windows, by these */
+/* Returns how many times as large transformed weights are as those of the windows. */
 double winograd_growth(const struct winograd *f);
-/* the same convolution without it: so many weights and positions */
+/* Returns the cost of the same convolution without the algorithm, with so many weights and
+ * positions. */
 double winograd_direct_cost(double weights, double positions, const struct target *target);
-/* What one of so many threads waits for besides: all of U, where they share tiles; what the others
- * have made, where they share each of the phases of one batch. */
+/* Return what one of so many threads waits for besides: where they share tiles, for reading all of
+ * U; where they share each of the phases of one batch, for what the other threads have made. */
 double winograd_tiles_wait(const struct winograd_work *w, double threads,
                            const struct target *target);
 double winograd_phases_wait(const struct winograd_work *w, double threads,

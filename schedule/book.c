@@ -8,8 +8,8 @@
 enum { LINE_MAX_BYTES = 4096 };
 
 struct schedule_book {
-        struct map *schedules;          /* key -> struct schedule */
-        int *found;                     /* how often one was */
+        struct map *schedules;          /* Maps a key to a struct schedule. */
+        int *found;                     /* How often a schedule was found. */
 };
 
 static void add_attr(struct text *out, const struct attr_info *info, const struct attr *a)
@@ -55,7 +55,7 @@ bool schedule_book_is_idle(const struct schedule_book *book)
         return map_count(book->schedules) && !*book->found;
 }
 
-/* "key: schedule" */
+/* Reads a line "key: schedule". */
 static bool read_line(struct schedule_book *book, struct arena *arena, const char *line,
                       size_t length)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Which schedule: the register tile, strips, prefetch and tasks for a contraction on a machine.
- * Tiles that registers have room for and that cut the positions evenly are compared by what they
- * are predicted to cost (cost/packed_cost.c); the rest follows from the tile. */
+/* Chooses the register tile, strips, prefetch and tasks of a contraction. Tiles that fit into the
+ * registers and divide the positions evenly are compared by their predicted cost
+ * (cost/packed_cost.c); the rest follows from the tile. */
 #include "cost/core.h"
 #include "cost/packed_cost.h"
 #include "cost/room.h"
 #include "kernels/contract.h"
 #include "schedule/choose.h"
 
-enum { VECTORS_MOST = 4 };              /* of a tile */
-enum { PACKED_PANELS = 16 };            /* that read x before it is worth gathering what strides set
-                                         * apart */
+enum { VECTORS_MOST = 4 };              /* The most vectors of a tile. */
+enum { PACKED_PANELS = 16 };            /* The panels that must read x before it is worth gathering
+                                         * positions that strides leave gaps between. */
 
 int schedule_positions(const struct target *target, const struct multiply *m, int vectors,
                        int inputs)
@@ -24,17 +24,17 @@ int schedule_positions(const struct target *target, const struct multiply *m, in
         return m->lane_registers && m->lane_registers < positions ? m->lane_registers : positions;
 }
 
-/* sums, weights, one channel of x and the next one stay in registers; of one vector there is one
- * position, whatever the machine */
+/* Returns the most positions of a tile, so that sums, weights, one channel of x and the next one
+ * stay in registers; a tile of one vector has one position at least. */
 static int most_positions(const struct target *target, const struct multiply *m, int vectors)
 {
         int most = schedule_positions(target, m, vectors, 2);
         return vectors == 1 && most < 1 ? 1 : most;
 }
 
-/* Iterations of a few channels, longer where each begins with a wait for loads. Those of a
- * window's row, where there is one channel, are not joined: inside a strip compilers keep the
- * sums of so long an iteration in memory. */
+/* An iteration has a few channels, and more where each begins with a wait for loads. With one
+ * channel a row of the window is not one iteration: inside a strip compilers keep the sums of so
+ * long an iteration in memory. */
 int schedule_unroll(const struct schedule_registers *s, int64_t extent)
 {
         enum { CHANNELS = 4, MOST = 8, AHEAD = 8 };
@@ -43,8 +43,8 @@ int schedule_unroll(const struct schedule_registers *s, int64_t extent)
         return extent % CHANNELS == 0 || extent > MOST ? CHANNELS : 1;
 }
 
-/* A tile has lines of sums, but where registers are too few for two positions of a line it has
- * halves of one, or less. */
+/* Returns the least vectors of a tile: a line of sums or, where there are registers for fewer than
+ * two positions of a line, halves of one, or less. */
 static int least_vectors(const struct target *target, const struct multiply *m, enum element sum)
 {
         int lanes = target_lanes(target, sum), line = target_line(target, sum),
@@ -76,9 +76,10 @@ bool schedule_can_flatten(const struct op *contraction)
         return true;
 }
 
-/* Rows of tiles of which x stays in half of L2 while all panels run over them. Every strip reads
- * all of w again, where otherwise every panel reads all of x, which is cheaper as it comes in
- * order: 0 unless that is three times as much. All are about as large. */
+/* Returns the rows of tiles of a strip, for which x stays in half of L2 while all panels run over
+ * them; all strips are about as large. Every strip reads all of w again, whereas without strips
+ * every panel reads all of x, which is cheaper because it is read in order: 0, no strips, unless
+ * that is three times as much. */
 static int choose_strip(const struct packed_work *work, const struct target *target, int64_t rows)
 {
         double room = (double)room_strip(target), bytes = packed_operand_bytes(work);
@@ -91,7 +92,8 @@ static int choose_strip(const struct packed_work *work, const struct target *tar
         return 3 * again < bytes * (double)(work->panels - 1) ? (int)divide_up(rows, strips) : 0;
 }
 
-/* rows of tiles, which strips and threads share; *tiles: how many there are in all of them */
+/* Returns the rows of tiles, which strips and threads share; *tiles is the number of tiles in all
+ * of them. */
 static int64_t rows_of_tiles(const struct schedule_registers *s, const struct packed_work *work,
                              int64_t *tiles)
 {
@@ -104,7 +106,7 @@ static int64_t rows_of_tiles(const struct schedule_registers *s, const struct pa
         return k > 1 && !s->flat ? row_tiles : column_tiles;
 }
 
-/* what does not depend on the size of a tile, or follows from it */
+/* Sets the words that do not depend on the size of a tile, or that follow from it. */
 static void complete(struct schedule_registers *s, const struct packed_work *work,
                      const struct target *target)
 {
@@ -113,8 +115,8 @@ static void complete(struct schedule_registers *s, const struct packed_work *wor
         s->pack = work->skips && work->panels >= PACKED_PANELS;
 }
 
-/* All tiles of a thread together fetch the next panel. One alone reads too fast for that to
- * help, but where its core says otherwise. */
+/* Returns the prefetch of the next panel, which all tiles of a thread share. A single tile reads
+ * too fast for that to help, unless its core says otherwise. */
 static int choose_prefetch(const struct schedule_registers *s, const struct packed_work *work,
                            int64_t tiles, const struct target *target)
 {
@@ -151,7 +153,7 @@ static void share(struct schedule_registers *s, const struct op *op, const struc
 
 struct search {
         const struct packed_work *work;
-        const struct target *target;    /* of the width that is tried */
+        const struct target *target;    /* The target, in the vector width that is being tried. */
         struct schedule_registers best, next;
         struct packed_cost cost, next_cost;
 };
@@ -171,8 +173,8 @@ static void try(struct search *search, struct schedule_registers s)
         }
 }
 
-/* Tiles of so many rows: as wide as registers allow, and of the next few sizes that cut the columns
- * evenly. */
+/* Tries tiles of so many rows: as wide as registers allow, and of the next few sizes that divide
+ * the columns evenly. */
 static void try_columns(struct search *search, struct schedule_registers s, int64_t columns)
 {
         enum { SIZES = 3 };
@@ -208,7 +210,7 @@ static void try_tiles(struct search *search, struct schedule_registers s)
         }
 }
 
-/* loads between products, too, where a core waits for them */
+/* Tries iterations, also with loads between products, where a core waits for them. */
 static void try_iterations(struct search *search, struct schedule_registers s)
 {
         for (s.ahead = 0; s.ahead <= core_waits(search->target); s.ahead++) {
@@ -217,7 +219,7 @@ static void try_iterations(struct search *search, struct schedule_registers s)
         }
 }
 
-/* what the best costs, and which one is next */
+/* Returns text that says what the best schedule costs, and which one is next. */
 static const char *reason(struct arena *arena, const struct search *search)
 {
         const char *text = packed_cost_text(arena, &search->cost);
@@ -228,7 +230,7 @@ static const char *reason(struct arena *arena, const struct search *search)
                             schedule_words(arena, &next));
 }
 
-/* by vectors of one width */
+/* Tries vectors of one width. */
 static void try_width(struct search *search, struct schedule_registers s, bool flattens)
 {
         const struct packed_work *work = search->work;

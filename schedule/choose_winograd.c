@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Winograd's algorithm or not, and how: by predicted time (cost/winograd_cost.c). */
+/* Decides by predicted time whether to use Winograd's algorithm, and how (cost/winograd_cost.c). */
 #include "cost/core.h"
 #include "cost/packed_cost.h"
 #include "cost/winograd_cost.h"
 #include "schedule/choose.h"
 
-/* for a smaller gain than that, constants need not grow, nor errors */
+/* A smaller gain does not justify that constants, and errors, grow. */
 #define WORTH .85
 
-/* Should threads share the phases of one batch, and not batches of tiles? Not by tiles where they
- * are so few that sums would be split otherwise than on one thread. */
+/* Should threads share the phases of one batch, and not batches of tiles? They should not share
+ * tiles where these are so few that sums would be split otherwise than on one thread. */
 static bool shares_phases(const struct winograd_work *w, const struct schedule_machine *machine,
                           int vectors)
 {
@@ -56,8 +56,8 @@ double schedule_winograd_gain(const struct op *packed, int tile,
         return cycles < WORTH * direct ? direct - cycles : 0;
 }
 
-/* Vectors of a tile, of a panel of so many: a line of sums, or as many as a short panel has; fewer
- * where registers have no room for two tiles of the image. */
+/* Returns the vectors of a tile, for a panel of so many: a line of sums, or as many as a short
+ * panel has; fewer where registers have no room for two tiles of the image. */
 static int choose_vectors(int64_t panel, const struct target *target)
 {
         int lanes = target_lanes(target, E_F32), line = target_line(target, E_F32),
@@ -71,7 +71,7 @@ static int choose_vectors(int64_t panel, const struct target *target)
         return vectors;
 }
 
-/* A register tile of products: as many tiles of the image as registers have room for. */
+/* A register tile of products, with as many tiles of the image as registers have room for. */
 struct product_tile { bool wide; int vectors, most; double cycles; };
 
 static struct product_tile product_tile(int vectors, const struct target *target)
@@ -86,8 +86,8 @@ static struct product_tile product_tile(int vectors, const struct target *target
         return t;
 }
 
-/* of a panel of so many outputs; of the target's longer vectors, if that takes fewer cycles for
- * each product */
+/* Chooses the tile for a panel of so many outputs, of the target's longer vectors if these take
+ * fewer cycles for each product. */
 static struct product_tile choose_tile(int64_t outputs, const struct target *target)
 {
         const struct target *wide = target->wide;
@@ -132,7 +132,8 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
         while (s.columns * s.vectors * s.split < 8 && s.split < 4 &&
                2 * s.split * s.columns <= tile.most)
                 s.split *= 2;
-        if (type_extent(w, 2) >= s.unroll) { /* all tiles together fetch the next panel */
+        /* All tiles together fetch the next panel. */
+        if (type_extent(w, 2) >= s.unroll) {
                 int64_t lines = type_extent(w, 3) * type_extent(w, 4) / target_line(target, E_F32);
                 lines = divide_up(lines * s.unroll, blocks);
                 s.prefetch = lines > 8 ? 8 : (int)lines;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* How threads share a contraction: rows of tiles, or panels, or both. Whatever takes the slowest
- * thread least (cost/threads_cost.c); what is soon done runs on one. */
+/* How threads share a contraction: by rows of tiles, or panels, or both, whichever takes the
+ * slowest thread least (cost/threads_cost.c). A contraction that is done soon runs on one
+ * thread. */
 #include "kernels/kernels.h"
 #include "schedule/schedule_choice.h"
 
-/* ---- what stands around a contraction ---- */
+/* ---- the kernels around a contraction ---- */
 
 enum sharing { BY_ROWS, BY_PANELS };
 
-/* each panel reads channels of its own */
+/* Does each panel read channels of its own? */
 static bool is_apart(const struct op *op)
 {
         return op->code == OP_convolve_lanes || op->code == OP_reduce_window;
@@ -19,7 +20,7 @@ static bool moves(const struct op *op)
         return op->operand_count && (op->code == OP_pad || op_info[op->code].traits & TRAIT_FREE);
 }
 
-/* the operation that a kernel is about: the contraction, if it has one */
+/* Returns the operation that a kernel is about: its contraction, if it has one. */
 static const struct op *heart(const struct op *op, const struct target *target)
 {
         const struct op *contraction =
@@ -27,14 +28,14 @@ static const struct op *heart(const struct op *op, const struct target *target)
         return contraction ? contraction : op;
 }
 
-/* the kernel that op is part of, or is */
+/* Returns the fusion that op is part of, or op. */
 static const struct op *kernel_of(const struct op *op)
 {
         const struct op *owner = op->region->owner;
         return owner && owner->code == OP_fusion ? owner : op;
 }
 
-/* what v hands on: the operand of a fusion, or of a move; NULL: it is its own */
+/* Returns the value that v passes on: the operand of a fusion, or of a move; NULL: v is neither. */
 static const struct value *handed_on(const struct value *v)
 {
         const struct op *owner = v->kind == VALUE_ARGUMENT ? v->region->owner : NULL;
@@ -43,7 +44,7 @@ static const struct value *handed_on(const struct value *v)
         return v->kind == VALUE_RESULT && moves(v->op) ? op_operand(v->op, 0) : NULL;
 }
 
-/* the operation whose kernel makes v; NULL: it comes from outside */
+/* Returns the operation whose kernel makes v; NULL: v comes from outside. */
 static const struct op *maker(const struct value *v, const struct target *target)
 {
         for (const struct value *next; (next = handed_on(v));)
@@ -51,11 +52,11 @@ static const struct op *maker(const struct value *v, const struct target *target
         return v->kind == VALUE_RESULT ? heart(v->op, target) : NULL;
 }
 
-/* how many tasks made it; where nobody scheduled long loops, and for what comes from outside, as
- * many as there may be */
+/* How a value was made, and by how many tasks. For long loops without a schedule, and for values
+ * from outside, there may be as many tasks as threads. */
 struct making { enum sharing how; int tasks; };
 
-/* Are the loops of a kernel that nobody scheduled worth sharing? */
+/* Are the loops of a kernel without a schedule worth sharing? */
 static bool is_long(const struct op *kernel, const struct target *target)
 {
         const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
@@ -66,7 +67,8 @@ static bool is_long(const struct op *kernel, const struct target *target)
         return shared_is_worth(elements / target_lanes(target, E_F32), target);
 }
 
-/* Loops that nobody scheduled are shared from outside: by blocks of channels. */
+/* Returns how x is made. Loops without a schedule are shared from the outermost inward: by blocks
+ * of channels. */
 static struct making made(const struct value *x, const struct schedule_machine *machine)
 {
         const struct op *op = maker(x, machine->target);
@@ -79,7 +81,7 @@ static struct making made(const struct value *x, const struct schedule_machine *
         return (struct making){ panels ? BY_PANELS : BY_ROWS, s.row_tasks * s.panel_tasks };
 }
 
-/* Does op add up all channels of what the kernel `made` makes? */
+/* Does op add up all channels of a value that the kernel `made` makes? */
 static bool reads_all(const struct op *op, const struct op *made, const struct target *target)
 {
         bool sums = kernels_contraction(NULL, (struct op *)(uintptr_t)op, target) && !is_apart(op);
@@ -89,9 +91,9 @@ static bool reads_all(const struct op *op, const struct op *made, const struct t
         return x;
 }
 
-/* How those who read what op makes are going to share it. What reads all channels does so by rows
- * best. What reads its own channels, or elements beside its own results, follows those who read
- * these; but of several nobody is followed. */
+/* Returns how the readers of op's result are going to share it. A reader that needs all channels
+ * shares best by rows. A reader that needs its own channels only, or works element by element,
+ * follows its own readers; where there are several readers, none is followed. */
 static enum sharing wanted(const struct op *op, const struct target *target)
 {
         for (const struct op *next;; op = next) {
@@ -115,7 +117,7 @@ static enum sharing wanted(const struct op *op, const struct target *target)
 
 /* ---- the choice ---- */
 
-/* what is known before tasks are */
+/* What is known before tasks are chosen. */
 struct sharing_of { bool apart; struct making made; enum sharing wanted; };
 
 static struct shared_how how_of(const struct sharing_of *s, int rows, int panels)

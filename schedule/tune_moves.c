@@ -4,7 +4,8 @@
 #include "kernels/kernels.h"
 #include "schedule/schedule_choice.h"
 
-/* value: set to it; add: more or less; halve: so many times; swap: rows and panels change roles */
+/* A move sets the word to `value`, adds it, halves the word so many times, or swaps the roles of
+ * rows and panels. */
 struct move { enum schedule_word word; enum { SET, ADD, HALVE, SWAP } how; int value; };
 static const struct move moves[] = {
         { WORD_prefetch, SET, 0 }, { WORD_prefetch, SET, 1 }, { WORD_prefetch, SET, 2 },
@@ -19,7 +20,7 @@ static const struct move moves[] = {
 };
 const int schedule_move_count = sizeof moves / sizeof *moves;
 
-/* Sums, weights and one input stay in registers. */
+/* Do sums, weights and one input stay in registers? */
 static bool is_sound(const struct op *op, const struct schedule_registers *s,
                      const struct target *target)
 {
@@ -32,7 +33,7 @@ static bool is_sound(const struct op *op, const struct schedule_registers *s,
         return s->rows * s->columns * s->vectors * s->split + s->vectors + 1 <= registers;
 }
 
-/* rows of tiles that strips are made of */
+/* Returns the rows of tiles that strips consist of. */
 static int64_t row_tiles(const struct op *op, const struct schedule_registers *s)
 {
         const struct type *y = op_result(op)->type;
@@ -44,8 +45,8 @@ static int64_t row_tiles(const struct op *op, const struct schedule_registers *s
         return (rows + size - 1) / size;
 }
 
-/* Does the word say anything about this operation? Strips of all rows are no strips; without rows
- * there is nothing to make one. */
+/* Does the word mean anything for this operation? A strip of all rows is no strip, and without rows
+ * there are no strips. */
 static bool is_followed(const struct op *op, enum schedule_word word,
                         const struct schedule_registers *s)
 {
@@ -75,14 +76,14 @@ bool schedule_move(const struct op *op, const struct schedule_machine *machine, 
                 target_of_width(machine->target, m->word == WORD_wide ? m->value : s->wide);
         *word = m->how == SET ? m->value : m->how == ADD ? old + m->value : old >> m->value;
         if (m->word == WORD_ahead && m->value && !core_waits(target))
-                return false;           /* where loads do not wait for each other, C compilers put
-                                         * them where they like */
+                /* Where loads do not wait for each other, C compilers order them as they like. */
+                return false;
         if ((m->word == WORD_wide && !machine->target->wide) || *word == old ||
             (m->how == HALVE && !*word) || !is_followed(op, m->word, s))
                 return false;
         if (m->word == WORD_wide && s->wide && s->vectors > 1)
                 s->vectors /= 2;
-        /* what the sums leave goes to positions */
+        /* The registers that sums leave free go to positions. */
         if (m->word == WORD_vectors || m->word == WORD_wide)
                 s->columns = (target_vector_registers(target) - s->vectors - 1) /
                              s->vectors / s->rows / s->split;

@@ -16,8 +16,8 @@
  *                               would begins in the next. INDEX(M) bits count the elements of
  *                               memory M from 0, COUNT(M) one more than that. In text, fields of
  *                               one word stand together: size=32,32; a bit is a word by itself.
- *                               `says` is the meaning of the number: NUMBER, ADDRESS, NAMES, or WHERE, a
- *                               number that exists where another field is 1
+ *                               `says` is the meaning of the number: NUMBER, ADDRESS, NAMES, or
+ *                               WHERE, a number that exists where another field is 1
  *   CLASS(id, name, busy)       a class that instructions are counted in, and the unit that is busy
  */
 #ifndef STAGE
