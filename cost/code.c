@@ -5,7 +5,8 @@
  *      operations      each by its kind; loads and stores by how their lanes lie in memory; the
  *                      arithmetic of subscripts is hidden in addressing
  *      calls           the function's body
- *      loops           what begins them, and their iterations: as many as bounds say, or UNKNOWN_TRIP
+ *      loops           what begins them, and their iterations: as many as bounds say, or
+ *                      UNKNOWN_TRIP
  *
  * The costs were set by hand, for a core that executes two simple operations at a time. They are
  * not fitted, because the alternatives differ by more than the errors: whole loops of vectors or of

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a kernel adds to the sums of a convolution as products: bytes times a number by a block
- * with a diagonal, numbers of its outputs by pieces of 8 bits times one fixed element. */
+/* Expresses what a kernel adds to the sums of a convolution as products: bytes times a number as
+ * products by a block with the number on its diagonal, numbers per output as pieces of 8 bits times
+ * one fixed element. */
 #include <math.h>
 
 #include "engines/stream/offload.h"
@@ -18,7 +19,7 @@ static bool replace_operand(struct offloading *o, struct op *op, int at, struct 
 
 /* ---- products ---- */
 
-/* one block for all of x by itself: [blocks, 1.., lanes * lanes] */
+/* Broadcasts one block to all blocks of x: [blocks, 1.., lanes * lanes]. */
 struct value *offload_spread(struct builder *b, const struct type *like, struct value *block)
 {
         return build_broadcast(b, block, like, (int64_t[]){ like->rank - 1 });
@@ -42,7 +43,7 @@ const struct type *offload_weights(struct offloading *o, const struct type *x)
         return type_tensor(o->m, E_I8, x->rank + 2, dims);
 }
 
-/* each block of x by its own of w */
+/* Multiplies each block of x by its own block of w. */
 struct value *offload_products(struct offloading *o, struct builder *b, struct value *x,
                                struct value *w, int limit)
 {
@@ -60,7 +61,7 @@ struct value *offload_products(struct offloading *o, struct builder *b, struct v
 
 /* ---- bytes ---- */
 
-/* bytes that mul multiplies by a number that a byte holds; or NULL */
+/* Returns the bytes that mul multiplies by a number that fits into a byte; or NULL. */
 struct value *offload_multiplied(const struct op *mul, double *number)
 {
         for (int i = 0; i < 2; i++) {
@@ -92,7 +93,8 @@ static bool join_bytes(struct offloading *o, struct op *mul)
 
 /* ---- numbers ---- */
 
-/* The numbers that op adds to the sums, its operand *at; NULL: it is something else. */
+/* Returns the numbers that op adds to the sums, as its operand *at; NULL where op does something
+ * else. */
 static const struct constant *added(const struct op *op, int *at, bool *splat)
 {
         for (*at = 1; *at >= 0; --*at) {
@@ -108,7 +110,7 @@ static const struct constant *added(const struct op *op, int *at, bool *splat)
         return NULL;
 }
 
-/* pieces of `number`, for weights of one output; what is left of it */
+/* Splits `number` into pieces, which are weights of one output; returns the rest. */
 static int64_t pieces_of(int64_t number, int lanes, int8_t *pieces)
 {
         int64_t rest = number % PIECE_MOST, times = number / PIECE_MOST;
@@ -123,7 +125,8 @@ static int64_t pieces_of(int64_t number, int lanes, int8_t *pieces)
         return times * PIECE_MOST;
 }
 
-/* an element for all positions, by pieces of numbers for each output, of which they are the less */
+/* Multiplies one element for all positions by the pieces of numbers for each output; `numbers`
+ * keeps the rests. */
 static struct value *fixed_products(struct offloading *o, struct builder *b, const struct type *y,
                                     int64_t *numbers)
 {
@@ -143,7 +146,7 @@ static struct value *fixed_products(struct offloading *o, struct builder *b, con
                 o, b, x, constant_dense(o->m, offload_weights(o, y), pieces, "bias"), PIECE_MOST);
 }
 
-/* How many such products make all numbers. */
+/* Returns how many such products represent all numbers. */
 static int64_t products_of(const int64_t *numbers, int64_t count, int lanes)
 {
         const int64_t most = (int64_t)PIECE_MOST * PIECE_MOST * (lanes - 1);
@@ -157,7 +160,9 @@ static int64_t products_of(const int64_t *numbers, int64_t count, int lanes)
 
 static bool join_numbers(struct offloading *o, struct op *op)
 {
-        /* what an operation adds in a cycle; and in two */
+        /* IMMEDIATE is the largest number that an operation adds as an immediate, in one cycle.
+         * TENSOR_MOST and SPLAT_MOST are the most products that are still cheaper than adding a
+         * tensor, or a splat. */
         enum { IMMEDIATE = 32767, TENSOR_MOST = 2, SPLAT_MOST = 6 };
         int at;
         bool splat;
@@ -165,7 +170,7 @@ static bool join_numbers(struct offloading *o, struct op *op)
         const struct type *y = op_result(op)->type;
         const int64_t outputs = type_extent(y, 1) * o->lanes;
         if (target_accelerator(o->context->target)->activates)
-                return false;           /* what activates adds them */
+                return false;           /* The activations add the numbers. */
         if (!c || y->element != E_I32 || y->rank != op_result(o->convolve)->type->rank ||
             !dim_is(y->dims[y->rank - 1], o->lanes) ||
             (!splat && type_elements(c->value.type) != outputs))
@@ -188,8 +193,8 @@ static bool join_numbers(struct offloading *o, struct op *op)
         return replace_operand(o, op, at, fixed_products(o, &b, y, numbers));
 }
 
-/* A constant as large as op's result, of few positions, that is the same at each: numbers for
- * each output. */
+/* Replaces a constant of op's shape, with few positions and the same numbers at each, by a
+ * broadcast of numbers per output. */
 static void spread_constant(struct offloading *o, struct op *op, int at)
 {
         const struct value *v = op_operand(op, at);
@@ -218,7 +223,7 @@ static void spread_constant(struct offloading *o, struct op *op, int at)
         replace_operand(o, op, at, build_broadcast(&b, x, y, (int64_t[]){ 1, y->rank - 1 }));
 }
 
-/* weights of which all blocks are equal are one */
+/* Replaces weights whose blocks are all equal by one block. */
 static bool join_blocks(struct offloading *o)
 {
         struct value *w = op_operand(o->convolve, 1);
@@ -254,7 +259,7 @@ void offload_erase_unused(struct region *region)
         }
 }
 
-/* The machine can do it, and has room for the least tile. */
+/* Can the machine compute the convolution, and does the least tile fit? */
 static bool is_for_machine(const struct op *convolve, const struct pass_context *context)
 {
         const struct machine *m = target_accelerator(context->target);

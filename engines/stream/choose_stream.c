@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Convolutions that the target's machine computes: the tile of least predicted cycles. */
+/* Chooses the tile of least predicted cycles for a convolution that the target's machine
+ * computes. */
 #include "engines/stream/stream_memo.h"
 #include "engines/stream/streams.h"
 #include "schedule/choose.h"

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* flatten: loops of a stream run, as machines have none: what is left are transfers and nests of
- * loops around one step, at places in whole memories.
+/* flatten: executes the loops of a stream, because machines have none; what remains are transfers
+ * and nests of loops around one step, at places in whole memories.
  *
- *     for %r = 0 to 2 {                                       alloc %acc : i32[32768] in acc at 0
- *       alloc %s : i32[6272] in acc at 0, 392         ->      for %n0 = 0 to 392 { reset %acc[%n0 * 16] }
- *       for %p = 0 to 392 { reset %s[%p * 16] }               transfer %y[0] = %acc[0] rows 14 by 28 step 448
- *       transfer %y[%r * 6272] = %s[0] ..                     for %n0 = 0 to 392 { reset %acc[%n0 * 16 + 6272] }
- *     }                                                       transfer %y[6272] = %acc[6272] rows 14 by 28 step 448
+ *     for %r = 0 to 2 {                            alloc %acc : i32[32768] in acc at 0
+ *       alloc %s : i32[6272] in acc at 0, 392  ->  for %n0 = 0 to 392 { reset %acc[%n0 * 16] }
+ *       for %p = 0 to 392 { reset %s[%p * 16] }    transfer %y[0] = %acc[0] rows 14 by 28 step 448
+ *       transfer %y[%r * 6272] = %s[0] ..          for %n0 = 0 to 392 {
+ *     }                                              reset %acc[%n0 * 16 + 6272] }
+ *                                                  transfer %y[6272] = %acc[6272] rows 14 by 28 ..
  *
- * A nest stays one where its bounds and places are affine in its variables. What has no place
- * yet gets one (overlap gives several). */
+ * A nest stays one nest where its bounds and places are affine in its variables. A buffer that has
+ * no place yet gets one (the pass overlap gives several). */
 #include "engines/stream/stream_passes.h"
 
 enum { STATEMENTS_MOST = 1 << 20 };
@@ -18,8 +19,8 @@ struct flattening {
         const struct machine *m;
         struct flat_writer to;
         struct flat_state state;
-        int *turns;                     /* executions of each alloc */
-        int64_t filled;                 /* elements of a FIFO */
+        int *turns;                     /* How often each alloc was executed. */
+        int64_t filled;                 /* The elements that have gone into a FIFO. */
         int64_t left;
         const char *failed;
 };

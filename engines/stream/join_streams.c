@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* join: streams that main calls one behind the other become one, so that a machine is started once,
- * and loads of the next overlap what the one before computes.
+ * and loads of the next stream overlap with computations of the one before.
  *
  *     call @conv1(@x, @w1, @t)                     call @conv1_joined(@x, @w1, @t, @w2, @y)
  *     call @conv2(@t, @w2, @y)            ->
  *
- * Where the machine's memory holds activations, what only one stream reads and writes stays there
- * (resident.c).
+ * Where the machine's memory holds activations, values that only one stream reads and writes stay
+ * there (resident.c).
  *
- * Parameters are whole buffers of the program, each once: what views and offsets say goes into
- * places. Before `plan`, which lets buffers that are not in use at a time lie in one place:
- * those of one launch are. Exact. */
+ * Parameters are whole buffers of the program, each once: views and offsets become part of places.
+ * The pass must run before `plan`, which lets buffers that are not in use at the same time share
+ * memory: the buffers of one launch are in use at the same time. Exact. */
 #include "ir/loop/loop_vector.h"
 #include "engines/stream/stream_passes.h"
 
@@ -18,11 +18,11 @@
 struct joining {
         struct loop_program *p;
         struct loop_function *to;
-        struct loop_buffer **roots;     /* of each parameter of it */
-        struct loop_buffer **own;       /* of the call that is copied: by number of a buffer of its
-                                         * stream, what it is now */
-        int64_t *moved;                 /* ... and numbers that lie before it */
-        struct loop_variable **variables;         /* ... by number of a variable */
+        struct loop_buffer **roots;     /* The root of each of its parameters. */
+        struct loop_buffer **own;       /* For the call that is copied, what each buffer of its
+                                         * stream, by number, is now. */
+        int64_t *moved;                 /* The elements that lie before it. */
+        struct loop_variable **variables;         /* The copies of variables, by number. */
 };
 
 /* ---- copies ---- */
@@ -133,7 +133,7 @@ static void add_call(struct joining *j, const struct loop_stmt *call)
                 j->own[k] = parameter_of(j, root, f->buffers[k]->access);
                 j->moved[k] += offset;
         }
-        /* a block of its own, so that what it allocates ends with it */
+        /* A block of its own, so that what it allocates ends with it. */
         struct loop_stmt *scope = loop_append(j->p->arena, j->to->body, STMT_IF);
         scope->a = loop_literal(j->p->arena, LOOP_TYPE(E_BOOL), (union scalar){ .i = 1 });
         copy_block(j, f->body, scope->body);
@@ -142,7 +142,7 @@ static void add_call(struct joining *j, const struct loop_stmt *call)
 
 /* ---- calls ---- */
 
-/* it has no order yet, and where its arguments lie is known */
+/* Has the stream no order yet, and is it known where its arguments lie? */
 static bool can_join(const struct loop_stmt *s)
 {
         struct loop_buffer *memories[MACHINE_MEMORIES];
@@ -208,7 +208,7 @@ static void mark_call(struct loop_stmt *s, void *context)
                 s->function->number = 1;
 }
 
-/* streams that nobody calls any more go */
+/* Removes streams that no call uses any more. */
 static void drop_streams(struct loop_program *p)
 {
         for (struct loop_function *f = p->kernels; f; f = f->next)

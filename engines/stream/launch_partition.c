@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The least for all kernels so far, with the last one on either side, is what the next one needs
- * to know. */
+/* Chooses by dynamic programming: the next kernel needs to know only the least cycles of all
+ * kernels so far, with the last one on either side. */
 #include "engines/stream/launch_partition.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@
 enum side { PROCESSOR, MACHINE, SIDES };
 
 struct state {
-        double least[SIDES];            /* with the kernel on that side */
-        enum side before[SIDES];        /* where the one before it is then */
+        double least[SIDES];            /* The least cycles with the kernel on that side. */
+        enum side before[SIDES];        /* The side of the kernel before it in that case. */
 };
 
 static struct state next(struct state before, const struct launch_times *last,
@@ -30,7 +30,7 @@ double launches_choose(const struct launch_times *times, int count, struct arena
                        bool *machine)
 {
         struct state *states = arena_array(arena, (size_t)count + 1, sizeof *states);
-        /* nothing runs before the first */
+        /* No kernel runs before the first. */
         states[0] = (struct state){ .least = { 0, INFINITY } };
         for (int k = 0; k < count; k++)
                 states[k + 1] = next(states[k], k ? &times[k - 1] : NULL, &times[k]);

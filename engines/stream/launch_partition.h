@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of some kernels a machine computes, by predicted time: each run of them is a launch. */
+/* Chooses by predicted time which of some kernels a machine computes; each sequence of these is a
+ * launch. */
 #ifndef ENGINES_STREAM_LAUNCH_PARTITION_H
 #define ENGINES_STREAM_LAUNCH_PARTITION_H
 
@@ -7,12 +8,13 @@
 
 #include "base/memory.h"
 
-/* Cycles of a kernel on either side, INFINITY where it cannot be there; of a launch that begins
- * with it, of one that ends with it. */
+/* The cycles of a kernel on either side, INFINITY where it cannot run there; of starting a launch
+ * with it, and of ending a launch with it. */
 struct launch_times { double processor, machine, enter, leave; };
 
-/* machine[k]: kernel k, in the order in which they run, is the machine's, so that the sum of all
- * is least; on the processor where both are equal. The sum. */
+/* Sets machine[k] where kernel k, in the order in which they run, is computed by the machine, so
+ * that the sum of all is least; kernels stay on the processor where both are equal. Returns the
+ * sum. */
 double launches_choose(const struct launch_times *times, int count, struct arena *arena,
                        bool *machine);
 

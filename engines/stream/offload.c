@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* offload: what a kernel adds to the sums of a convolution becomes products: all that a machine can
- * add bytes by, and the cheapest that it can add numbers of its outputs by.
+/* offload: rewrites what a kernel adds to the sums of a convolution as products: always for bytes,
+ * which a machine can only add in this way, and where it is cheaper for numbers per output.
  *
- *   fusion {                                            fusion {
- *     %2 = convolve_packed %0, @w                         %2 = convolve_packed %0, @w
- *     %3 = mul(cast(%1: i8) to=i32, 99)                   %3 = convolve_packed %1, broadcast(@diagonal of 99)
- *     %4 = add(%2, %3)                         ->         %4 = add(%2, %3)
- *     %5 = add(%4, broadcast(@bias))                      %5 = convolve_packed broadcast(@[1, 127, 127, ..]), @pieces of bias
- *                                                         %6 = add(%4, %5)
+ *   fusion {                                       fusion {
+ *     %2 = convolve_packed %0, @w                    %2 = convolve_packed %0, @w
+ *     %3 = mul(cast(%1: i8) to=i32, 99)              %3 = convolve_packed %1,
+ *     %4 = add(%2, %3)                      ->           broadcast(@diagonal of 99)
+ *     %5 = add(%4, broadcast(@bias))                 %4 = add(%2, %3)
+ *                                                    %5 = convolve_packed
+ *                                                        broadcast(@[1, 127, 127, ..]),
+ *                                                        @pieces of bias
+ *                                                    %6 = add(%4, %5)
  *
- * A number is pieces of 8 bits: r + 127 * (q1 + q2 + ..), as many as there are lanes. Blocks of
- * weights that are all equal (averages) are one. A pool joins the kernel that makes what it
- * reads, or becomes products by 1 and a pool of these. Bytes that are only scaled are products;
- * where a kernel rounds a branch to bytes on the way, or goes on from its bytes in floats, it is
- * cut there. Exact to the bit. Only where the machine can then do all of the kernel
- * (engines/stream/streams.h), and where it had better (partition.c): all is done for all
- * kernels, and once more from the beginning where some of them are faster in the processor's own
- * form. */
+ * A number becomes pieces of 8 bits: r + 127 * (q1 + q2 + ..), as many as there are lanes. Weights
+ * whose blocks are all equal (averages) become one block. A pool joins the kernel that makes what
+ * it reads, or becomes products by 1 and a pool of these. A kernel that only scales bytes becomes
+ * products; where a kernel rounds a branch to bytes on the way, or continues from its bytes in
+ * floats, it is divided there. Exact to the bit. This is done only where the machine can then
+ * compute the whole kernel (engines/stream/streams.h) and is predicted to be faster
+ * (offload_partition.c): first for all kernels, then again from the beginning where some of them
+ * are faster on the processor, in their original form. */
 #include "engines/stream/stream_memo.h"
 #include "engines/stream/offload.h"
 
@@ -58,9 +61,10 @@ static int offload_all(struct function *f, const struct partition *p)
         return count + offload_pools(&f->body, p);
 }
 
-/* ---- once more ---- */
+/* ---- the second time ---- */
 
-/* operations of a region become those of another one, which has as many arguments */
+/* Replaces the operations of a region by copies of those of another one, which has as many
+ * arguments. */
 static void copy_body(const struct region *from, struct region *to, struct diag *diag)
 {
         struct builder b = { .m = to->function->module, .region = to, .diag = diag };

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the pass offload share: kernels, in Tensor IR, in the form that a machine
- * can run. */
+/* What the files of the pass offload share: it brings kernels, in Tensor IR, into the form that a
+ * machine can run. */
 #ifndef PASSES_OFFLOAD_H
 #define PASSES_OFFLOAD_H
 
 #include "engines/stream/streams.h"
 #include "passes/fuse/join.h"
 
-/* ---- partition.c: what runs on the machine, and what on the processor ---- */
+/* ---- offload_partition.c: what runs on the machine, and what on the processor ---- */
 
-/* op->number says which kernel, or part of one, an operation outside of fusions is: the first,
- * whole, has a multiple of PARTS. */
+/* op->number identifies the kernel, or the part of a kernel, that an operation outside of fusions
+ * is: whole kernels have multiples of PARTS, their parts the numbers behind. */
 enum { PART_WHOLE, PART_FIRST, PART_BRANCH, PARTS };
 struct partition {
         struct pass_context *context;
-        bool *stays;                    /* by these numbers: on the processor, in the form that it
-                                         * has for one */
+        bool *stays;                    /* By these numbers: the kernel stays on the processor, in
+                                         * the form that is for processors. */
         int count;
 };
 static inline bool partition_stays(const struct partition *p, const struct op *kernel)
@@ -23,13 +23,14 @@ static inline bool partition_stays(const struct partition *p, const struct op *k
         return p->stays[kernel->number];
 }
 
-/* Numbers the operations of a function, the same ones each time; nothing stays. */
+/* partition_number numbers the operations of a function, always in the same way; partition_begin
+ * starts with no kernel that stays. */
 void partition_number(struct function *f);
 void partition_begin(struct partition *p, struct function *f, struct arena *arena);
-/* Of f with all in the form for the machine, but for what stays: marks what more had better
- * stay, by predicted time; how many. */
+/* For an f in which all kernels but those that stay have the form for the machine: marks which
+ * others should stay, by predicted time; returns how many. */
 int partition_choose(struct partition *p, struct function *f);
-/* Contractions that stay say so (the word `processor` of their schedule). */
+/* Sets the word `processor` in the schedules of contractions that stay. */
 void partition_mark(const struct partition *p, struct function *f);
 
 /* ---- block_products.c ---- */
@@ -38,49 +39,51 @@ enum { REWRITES = 32 };
 struct offloading {
         struct module *m;
         struct pass_context *context;
-        struct op *convolve;            /* whose sums they are */
+        struct op *convolve;            /* The convolution whose sums are added to. */
         int lanes;
         struct rewrite { struct op *op; int at; struct value *old; } rewrites[REWRITES];
         int count;
 };
 
-/* a block with a number on its diagonal; spread to weights, a block for each of x's; their type;
- * each block of x by its own */
+/* offload_diagonal makes a block with a number on its diagonal; offload_spread broadcasts a block
+ * to weights, one block for each of x's; offload_weights returns the type of these;
+ * offload_products multiplies each block of x by its own block of w. */
 struct value *offload_diagonal(struct offloading *o, int number);
 struct value *offload_spread(struct builder *b, const struct type *like, struct value *block);
 const struct type *offload_weights(struct offloading *o, const struct type *x);
 struct value *offload_products(struct offloading *o, struct builder *b, struct value *x,
                                struct value *w, int limit);
-/* bytes that mul multiplies by a number that a byte holds; or NULL */
+/* Returns the bytes that mul multiplies by a number that fits into a byte; or NULL. */
 struct value *offload_multiplied(const struct op *mul, double *number);
-/* What is added to the sums of convolve becomes products, where the machine can then do all of
- * its kernel; how many. */
+/* Rewrites what is added to the sums of convolve as products, where the machine can then compute
+ * the whole kernel. Returns how many values were rewritten. */
 int offload_sums(struct region *region, struct op *convolve, struct pass_context *context);
-/* operations that nothing reads any more, with what they alone read */
+/* Erases operations whose results are not read any more, and those that only they read. */
 void offload_erase_unused(struct region *region);
 
-/* ---- parts.c ---- */
+/* ---- offload_parts.c ---- */
 
-/* A kernel of bytes that are multiplied by numbers, added up and bounded is products, too: those
- * of the first number. */
+/* Rewrites a kernel of bytes that are multiplied by numbers, added up and bounded as products,
+ * beginning with those of the first number. */
 int offload_elements(struct op *kernel, const struct partition *p);
-/* A kernel that goes on where its sums are bytes becomes two, of which the machine can do the
- * first. */
+/* Divides a kernel that continues where its sums are bytes into two, of which the machine can
+ * compute the first. */
 int offload_first(struct op *kernel, struct op *convolve, const struct partition *p);
-/* Bytes that come to the sums and are rounded to bytes on the way: a kernel of their own. */
+/* Makes a branch that is rounded to bytes before it is added to the sums a kernel of its own. */
 int offload_branches(struct op *kernel, struct op *convolve, const struct partition *p);
 
-/* ---- pools.c ---- */
+/* ---- offload_pools.c ---- */
 
-/* A pool is part of the kernel that makes what it reads, or of one that hands its bytes on:
- * products by 1. */
+/* Makes a pool part of the kernel that makes what it reads, or of one that only passes its bytes on
+ * by products by 1. */
 int offload_pools(struct region *region, const struct partition *p);
 
 /* ---- offload.c ---- */
 
-/* the first contraction in blocks of a fusion; NULL */
+/* Returns the first blocked contraction of a fusion, or NULL. */
 struct op *offload_convolve(const struct op *kernel);
-/* The machine can do the kernel, and a tile of it fits; the cost of the best one. */
+/* Can the machine compute the kernel, and does a tile of it fit? *cost is the cost of the best
+ * tile. */
 bool offload_fits(const struct op *kernel, struct pass_context *context, struct stream_cost *cost);
 
 #endif

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What runs on the machine, and what on the processor: kernels in the order of main, each either
- * way, and a launch for each run of them that the machine computes, so that the sum of predicted
- * times is least.
+/* Decides what runs on the machine and what on the processor: kernels are taken in the order of
+ * main, each in either way, with a launch for each sequence of them that the machine computes, so
+ * that the sum of predicted times is least.
  *
- *     machine     cycles of the best tile, memory read and written among them; lines that the processor cleans of its caches for it
- *     a launch    before the first of a run; and what a machine that holds activations reads for it, and writes behind the last
- *     processor   cycles of one core (engines/stream/processor_cost.h), in the machine's */
+ *     machine     the cycles of the best tile, memory read and written among them; lines that the
+ *                 processor cleans of its caches for it
+ *     a launch    before the first kernel of a sequence; and what a machine that holds activations
+ *                 reads for it, and writes behind the last kernel
+ *     processor   the cycles of one core (engines/stream/processor_cost.h), in the machine's cycles
+ */
 #include <float.h>
 #include <math.h>
 
@@ -53,7 +56,7 @@ static struct launch_times times_of(const struct partition *p, const struct op *
 {
         const struct target *target = p->context->target;
         const struct machine *m = target_accelerator(target);
-        const double processor = m->cycles.processor;   /* 0: nobody has said how fast it is */
+        const double processor = m->cycles.processor;   /* 0: the processor's speed is not known. */
         struct launch_times t = {
                 .processor = processor ? processor_cycles(kernel, target) / processor : 0,
                 .machine = INFINITY
@@ -81,8 +84,8 @@ static struct launch_times times_of(const struct partition *p, const struct op *
 
 /* ---- the choice ---- */
 
-/* the operations of a region; those that hold others are the processor's, and what they hold is
- * by itself */
+/* Chooses for the operations of a region. Operations that hold other regions run on the processor,
+ * and these regions are handled by themselves. */
 static int choose_in(struct partition *p, struct region *region, struct arena *arena)
 {
         struct launch_times *times = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels that a machine can do a part of: such as multiply bytes by numbers alone, such as go
- * on from the bytes that sums become, such as round a branch to bytes on the way. */
+/* Kernels of which a machine can compute a part: those that only multiply bytes by numbers, those
+ * that continue from the bytes that sums become, and those that round a branch to bytes on the
+ * way. */
 #include <math.h>
 
 #include "engines/stream/offload.h"
@@ -50,10 +51,10 @@ int offload_elements(struct op *kernel, const struct partition *p)
         return 0;
 }
 
-/* ---- what follows on bytes ---- */
+/* ---- kernels that continue from bytes ---- */
 
-/* the bytes that sums become on their way through the kernel, where more is made of them; or
- * NULL */
+/* Returns the operation that makes bytes of the sums on their way through the kernel, where the
+ * kernel continues from them; or NULL. */
 static struct op *bytes_of(const struct op *convolve)
 {
         const struct value *at = op_result(convolve);
@@ -69,7 +70,7 @@ static struct op *bytes_of(const struct op *convolve)
         return NULL;
 }
 
-/* v, and what it is made of in the region, once more */
+/* Copies v, and the operations of the region that it is computed by. */
 static struct value *copy_value(struct builder *b, const struct region *region, struct value *v)
 {
         if (v->kind != VALUE_RESULT || v->op->region != region)
@@ -82,7 +83,7 @@ static struct value *copy_value(struct builder *b, const struct region *region, 
         return v->scratch;
 }
 
-/* A kernel in front of this one of what `bytes` are made of. */
+/* Makes a kernel, in front of this one, of the operations that `bytes` is computed by. */
 static struct op *cut_off(struct op *kernel, struct op *bytes, int part,
                           struct pass_context *context)
 {
@@ -105,7 +106,7 @@ static struct op *cut_off(struct op *kernel, struct op *bytes, int part,
         return first;
 }
 
-/* Where that is for the machine, this one reads its result. */
+/* Lets the kernel read the result of the first one, once the machine can compute that. */
 static void read_result(struct op *kernel, struct op *bytes, struct op *first)
 {
         value_replace(op_result(bytes), op_result(first));
@@ -133,7 +134,7 @@ int offload_first(struct op *kernel, struct op *convolve, const struct partition
         return count + 1 + offload_elements(kernel, p);
 }
 
-/* Which operations of its region, by their number there, are made of what convolve makes. */
+/* Returns which operations of its region, by their number there, depend on convolve's result. */
 static bool *followers(struct arena *arena, struct op *convolve)
 {
         int count = 0;

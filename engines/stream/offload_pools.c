@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Pools: part of the kernel that makes what they read, or of one of products by 1. */
+/* Pools become part of the kernel that makes what they read, or of a kernel of products by 1. */
 #include "engines/stream/offload.h"
 
-/* the pool of bytes in blocks that kernel is, but for a pad around it; or NULL */
+/* Returns the pool of bytes in blocks that a kernel consists of, except for a pad around it; or
+ * NULL. */
 static struct op *pool_of(struct op *kernel, int lanes)
 {
         struct op *op = kernel->code == OP_fusion ? kernel->regions[0]->first : kernel;
@@ -14,7 +15,7 @@ static struct op *pool_of(struct op *kernel, int lanes)
                        : NULL;
 }
 
-/* one kernel of several, where the machine can do that */
+/* Joins several kernels to one, where the machine can compute that. */
 static bool join_kernels(struct op *const *kernels, int count, struct pass_context *context)
 {
         struct op *last = kernels[count - 1], *joined = kernel_join(kernels, count, context->diag);

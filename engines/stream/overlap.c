@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* overlap: what an iteration has in the machine's memories lies elsewhere than what the one before
- * had, so that it can be loaded while that one computes, and that one's results be stored while it
- * computes.
+/* overlap: gives what an iteration has in the machine's memories another place than in the
+ * iteration before, so that it can be loaded while that one computes, and that one's results can be
+ * stored while it computes.
  *
  *     for %i = 0 to 64 {                              for %i = 0 to 64 {
  *       alloc %a : i8[12544] in inp           ->        alloc %a : i8[12544] in inp at 0, 784
  *
  * Two contexts are enough: a third would only even out transfers that take longer once. Where a
- * memory has not the room, what is in it has one place, and each iteration waits for the one
- * before. Exact: places hold nothing from one iteration to another. */
+ * memory is too small, its buffers have one place, and each iteration waits for the one before.
+ * Exact: places hold nothing from one iteration to another. */
 #include "engines/stream/stream_passes.h"
 
 enum { CONTEXTS = 2 };

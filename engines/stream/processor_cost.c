@@ -5,8 +5,8 @@
 #include "ir/lower/lower_emit.h"
 #include "ir/target/rates.h"
 
-/* of a product and its sum, in tiles of 2 x 2 as `jam` makes them; floats wait for each other
- * elsewhere */
+/* Returns the cycles of a product and its sum, in tiles of 2 x 2 as `jam` makes them; outside of
+ * them floats wait for each other. */
 static double product_cycles(bool floats, const struct target *t)
 {
         enum { SIDE = 2 };
@@ -25,7 +25,8 @@ static bool is_constant(const struct value *v)
                (op_is(v, OP_broadcast) && value_is_constant(op_operand(v->op, 0)));
 }
 
-/* elements times a number, or numbers of outputs: by one block for all, or one element of x */
+/* Is the convolution in fact elements times a number, or numbers per output, by one block for all,
+ * or one element of x? */
 static bool is_for_elements(const struct op *op)
 {
         if (op->code != OP_convolve_packed)
@@ -72,7 +73,7 @@ static double op_cycles(const struct op *op, const struct target *t)
 
 double processor_cycles(const struct op *kernel, const struct target *target)
 {
-        /* a load and a store of each result */
+        /* A load and a store of each result. */
         const double moved = 2 * rate_code_operation(target);
         double cycles = 0;
         for (int k = 0; k < kernel->result_count; k++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* resident (part of join): a value that one stream writes and reads, and nobody else, stays in the
- * machine.
+/* resident (part of join): a value that one stream writes and reads, and no other statement uses,
+ * stays in the machine.
  *
  *     alloc %y1 : i8[65536] in ub                           alloc %v : i8[65536] in ub at 0
  *     ..                                                    ..            ; stored in %v
@@ -9,11 +9,11 @@
  *     transfer %x2[0] = %t[0] rows 1 by 256 step 0
  *     product .. * %x2[..]                                  product .. * %v[..]
  *
- * Values lie in the memory as they lie outside, whole (engines/stream/streams_whole.c), so each
- * buffer outside has one inside, and what was loaded once, or made, is not loaded again. Inside
- * they are placed by the planner of workspaces (passes/memory/place.h), each from the layer that
- * first touches it to the last. Where they do not fit together, that which takes most room for
- * the longest goes outside between layers. Exact. */
+ * Values lie in the machine's memory as they lie outside, whole (engines/stream/streams_whole.c),
+ * so each buffer outside has one inside, and what was loaded once, or computed, is not loaded
+ * again. Inside they are placed by the planner of workspaces (passes/memory/place.h), each from the
+ * layer that first touches it to the last. Where they do not fit together, the value that takes the
+ * most room for the longest time is moved outside between layers. Exact. */
 #include <string.h>
 
 #include "passes/memory/place.h"
@@ -22,17 +22,18 @@
 /* A buffer outside, and its image in the machine. */
 struct image {
         struct loop_buffer *outside, *inside;
-        bool needed;                    /* somebody else reads it, too */
-        bool spilled;                   /* it leaves between layers: each has an image of its own */
-        bool *there;                    /* elements that are loaded or made, as the walk goes */
-        int first, last;                /* layers */
+        bool needed;                    /* Other statements read it, too. */
+        bool spilled;                   /* It leaves the machine between layers, so each layer has
+                                         * an image of its own. */
+        bool *there;                    /* The elements that have been loaded or computed so far. */
+        int first, last;                /* The first and the last layer that touch it. */
 };
 
 /* An alloc of the inputs' memory. */
 struct resident {
         struct loop_buffer *buffer;
-        struct image *image;            /* of which it becomes a part; NULL: none */
-        int64_t at;                     /* numbers before it */
+        struct image *image;            /* The image that it becomes a part of; NULL: none. */
+        int64_t at;                     /* The elements before it. */
         int first, last;
 };
 
@@ -41,13 +42,13 @@ struct residing {
         struct loop_function *f;
         const struct machine *m;
         struct arena *arena;
-        int64_t numbers;                /* of an element */
+        int64_t numbers;                /* The numbers of an element. */
         struct image *images;
         struct resident *residents;
         int image_count, resident_count, layer;
 };
 
-/* ---- what there is ---- */
+/* ---- allocs and images ---- */
 
 static struct resident *resident_of(struct residing *r, const struct loop_buffer *b)
 {
@@ -74,7 +75,7 @@ static void find_allocs(struct loop_stmt *s, void *context)
         r->residents[r->resident_count++] = (struct resident){ .buffer = s->buffer, .first = -1 };
 }
 
-/* the outside and the inside of a transfer of a whole alloc; false: it is another one */
+/* Is s a transfer of a whole alloc? Returns its inside, its outside and the place there. */
 static bool is_whole(struct residing *r, const struct loop_stmt *s, struct resident **inside,
                      struct loop_buffer **outside, int64_t *at)
 {
@@ -118,9 +119,9 @@ static void find_parts(struct loop_stmt *s, void *context)
         inside->at = at;
 }
 
-/* Is the stream such as kernels write it: transfers of the inputs' memory are of whole allocs,
- * each by one, a load of what nothing else writes or a store behind all that does, and none
- * under a condition or in a loop? */
+/* Does the stream have the form that kernels write: all transfers of the inputs' memory are of
+ * whole allocs, one for each, and are loads of what nothing else writes, or stores behind all
+ * writes, none under a condition or in a loop? */
 struct plainness { struct residing *r; struct map *moved; bool plain; };
 
 static void check_step(struct plainness *c, const struct loop_stmt *s, bool nested)
@@ -212,7 +213,8 @@ static int64_t live_peak(const struct item *items, int count, int layers, int *w
         return peak;
 }
 
-/* in units of STORAGE_ALIGN an element, as the planner's bytes are multiples of that */
+/* Adds an item of STORAGE_ALIGN units an element, because the planner's bytes are multiples of
+ * that. */
 static void add_item(struct residing *r, struct item *items, int *count, int64_t extent, int first,
                      int last)
 {
@@ -228,7 +230,7 @@ static void add_item(struct residing *r, struct item *items, int *count, int64_t
         (*count)++;
 }
 
-/* the layer itself reads or writes it */
+/* Does the layer itself read or write it? */
 static bool is_touched(const struct residing *r, const struct image *i, int layer)
 {
         for (int k = 0; k < r->resident_count; k++)
@@ -238,7 +240,8 @@ static bool is_touched(const struct residing *r, const struct image *i, int laye
         return false;
 }
 
-/* the image that is worth most to be without, of those that only wait then; NULL: none does */
+/* Returns the image that frees most when it is spilled, among those that are live but not touched
+ * in the layer; NULL: there is none. */
 static struct image *costliest(struct residing *r, int layer)
 {
         struct image *best = NULL;
@@ -314,7 +317,7 @@ static void move_place(struct residing *r, struct loop_buffer **b, struct loop_e
                     : *at;
 }
 
-/* all elements were there; then they are */
+/* Were all elements there already? From now on they are. */
 static bool were_there(struct image *i, int64_t first, int64_t count)
 {
         bool all = true;
@@ -325,7 +328,8 @@ static bool were_there(struct image *i, int64_t first, int64_t count)
         return all;
 }
 
-/* Is it done with: an alloc of what is a part now, a transfer of what is there or stays? */
+/* Does the statement become superfluous: an alloc of what is a part now, or a transfer of what is
+ * there or stays? */
 static bool falls_away(struct residing *r, const struct loop_stmt *s)
 {
         struct resident *x = s->kind == STMT_ALLOC ? resident_of(r, s->buffer) : NULL;
@@ -387,7 +391,7 @@ static void mark_parameters(struct loop_stmt *s, void *context)
                         used[k]->number = 1;
 }
 
-/* parameters that nothing touches any more */
+/* Removes parameters that no statement touches any more. */
 static void drop_parameters(struct residing *r, struct loop_stmt *call)
 {
         int kept = 0;
@@ -428,7 +432,7 @@ static void mark_load(struct loop_expr *e, void *context)
         mark_root(e->buffer);
 }
 
-/* values that nothing outside holds any more */
+/* Removes values that no buffer outside holds any more. */
 static void drop_values(struct loop_program *p)
 {
         for (struct loop_buffer *b = p->buffers; b; b = b->next)
@@ -444,7 +448,7 @@ static void drop_values(struct loop_program *p)
         *p->buffers_end = NULL;
 }
 
-/* ---- who else reads ---- */
+/* ---- other readers ---- */
 
 struct others { const struct loop_stmt *call; struct loop_buffer *root; bool found; };
 
@@ -476,7 +480,7 @@ static bool is_needed(struct residing *r, const struct loop_stmt *call,
         return o.found || !o.root || o.root->space != SPACE_WORKSPACE;
 }
 
-/* shared: other calls have other values for its parameters */
+/* shared: other calls pass other values for its parameters. */
 static bool reside(struct loop_program *p, struct loop_stmt *call, bool shared, struct diag *diag,
                    int *count)
 {

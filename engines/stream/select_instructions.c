@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /* select_instructions: a nest around a step becomes an instruction. As many of its loops as the
- * instruction has counters are run by these; the others become a list of places, as short as
+ * instruction has counters are run by these; the others become a micro-op list, as short as
  * possible. Two steps that touch one element of sums, one of them writing, are at least as far
  * apart as the machine's pipeline is long (limits.apart).
  *
- *     for %o = 0 to 4 {                                       for %y = 0 to 14 count {
- *       for %y = 0 to 14 {                                      for %x = 0 to 14 count {
- *         for %x = 0 to 14 {                           ->         for %k = 0 to 9 list {
- *           for %k = 0 to 9 { product .. }                          for %o = 0 to 4 list { product .. }
+ *     for %o = 0 to 4 {                         for %y = 0 to 14 count {
+ *       for %y = 0 to 14 {                        for %x = 0 to 14 count {
+ *         for %x = 0 to 14 {             ->         for %k = 0 to 9 list {
+ *           for %k = 0 to 9 { product .. }            for %o = 0 to 4 list { product .. }
  *
  * Sums wrap, so products may come in any order; so may operations, unless they read sums that
- * others of them write. Loops that go on where another one ends are one. Where no order keeps
- * steps apart, or a loop is too long for a counter and a list, a loop is run: the nest becomes
- * several. Exact. */
+ * others of them write. A loop that continues where another one ends is joined to it. Where no
+ * order keeps steps apart, or a loop is too long for a counter and a list, the loop is executed
+ * here: the nest becomes several. Exact. */
 #include "engines/stream/stream_passes.h"
 
 #include <string.h>
 
 struct folding {
-        struct arena *arena;            /* of the pass alone */
+        struct arena *arena;            /* The arena of the pass alone. */
         const struct machine *m;
         struct flat_writer to;
-        struct map *known;              /* struct arrangement by shape of the nest */
+        struct map *known;              /* Finds a struct arrangement by the shape of a nest. */
         int count;
 };
 
-/* loop number order[k] is the k-th; the first `counted` by counters */
+/* Loop number order[k] is the k-th; counters run the first `counted` loops. */
 struct arrangement { bool found; int counted, order[NEST_MAX]; };
 
-/* ---- what may be ---- */
+/* ---- orders that are permitted ---- */
 
-/* elements between which a place lies */
+/* Computes between which elements an operand lies. */
 static void range_of(const struct flat_step *n, int operand, int64_t *low, int64_t *high)
 {
         *low = *high = n->at[operand];
@@ -40,7 +40,7 @@ static void range_of(const struct flat_step *n, int operand, int64_t *low, int64
         }
 }
 
-/* sums are made of those in the same place, each once */
+/* Is each sum computed from the one in the same place, once? */
 static bool is_in_place(const struct flat_step *n)
 {
         bool same = n->at[0] == n->at[1];
@@ -49,7 +49,7 @@ static bool is_in_place(const struct flat_step *n)
         return same;
 }
 
-/* an operation on two elements of sums */
+/* Is the step an operation on two elements of sums? */
 static bool reads_sums(const struct flat_step *n)
 {
         return (n->s->kind == STMT_APPLY && n->s->source) ||
@@ -57,7 +57,7 @@ static bool reads_sums(const struct flat_step *n)
                 !is_in_place(n));
 }
 
-/* comes back to sums that it replaces */
+/* Does the step return to sums that it replaces? */
 static bool replaces_again(const struct flat_step *n)
 {
         for (int k = 0; k < n->loop_count; k++)
@@ -78,7 +78,7 @@ static bool may_reorder(const struct flat_step *n)
         return to < low || from > high;
 }
 
-/* the loop goes on where the inner one ends */
+/* Does the outer loop continue where the inner one ends? */
 static bool continues(const struct nest_loop *outer, const struct nest_loop *inner)
 {
         for (int k = 0; k < OPERANDS; k++)
@@ -143,7 +143,7 @@ static int64_t list_length(const struct flat_step *n, const struct arrangement *
 
 enum { APART_MOST = 8 };
 
-/* walks the steps in their order */
+/* Walks the steps in their order, and checks that they are far enough apart. */
 static bool is_apart(const struct folding *f, const struct flat_step *n,
                      const struct arrangement *a)
 {
@@ -172,7 +172,8 @@ static bool is_apart(const struct folding *f, const struct flat_step *n,
         return true;
 }
 
-/* those that are not counted: sums that stay the same outermost, so that they come back late */
+/* Orders the loops that are not counted: those in which the sum stays the same are outermost, so
+ * that it returns late. */
 static void order_list(const struct flat_step *n, struct arrangement *a)
 {
         bool counted[NEST_MAX] = { false };
@@ -196,7 +197,7 @@ static void try_arrangement(const struct folding *f, const struct flat_step *n,
         }
 }
 
-/* all choices of counted loops, by a counter more each time */
+/* Tries all choices of counted loops, with one counter more each time. */
 static void try_counters(const struct folding *f, const struct flat_step *n, struct arrangement *a,
                          struct arrangement *best)
 {
@@ -239,7 +240,7 @@ static struct arrangement arrange(const struct folding *f, const struct flat_ste
         return best;
 }
 
-/* one answer for all nests of a shape */
+/* Finds the arrangement once for all nests of a shape. */
 static struct arrangement arrange_once(struct folding *f, const struct flat_step *n)
 {
         int64_t key[4 + NEST_MAX * (OPERANDS + 1)] = { 0 };
@@ -266,8 +267,8 @@ static struct arrangement arrange_once(struct folding *f, const struct flat_step
 
 static void fold(struct folding *f, struct flat_step n);
 
-/* the loop to run: one that comes back to the same sums, else the shortest; the outermost where
- * order matters */
+/* Returns the loop to execute: one that returns to the same sums, otherwise the shortest; the
+ * outermost where the order matters. */
 static int loop_to_run(const struct flat_step *n)
 {
         int best = 0;

@@ -26,7 +26,7 @@ static const struct machine_memory *stored_of(const struct machine *m)
         return &m->memories[m->stored];
 }
 
-/* ---- what a tile has ---- */
+/* ---- the contents of a tile ---- */
 
 static int64_t taps_of(const struct stream_work *w) { return w->window[0] * w->window[1]; }
 
@@ -35,7 +35,7 @@ int64_t stream_sums_of(const struct stream_work *w, int d, int64_t results)
         return w->pool ? (results - 1) * w->pool_strides[d] + w->pool_window[d] : results;
 }
 
-/* of x, for so many rows (d 0) or columns of results */
+/* Returns the rows (d 0) or columns (d 1) of x that so many rows or columns of results read. */
 static int64_t reads(const struct stream_work *w, int d, int64_t results)
 {
         return (stream_sums_of(w, d, results) - 1) * w->strides[d] +
@@ -47,7 +47,7 @@ static int64_t inputs_for(const struct stream_work *w, int64_t outputs)
         return w->apart ? outputs : w->inputs;
 }
 
-/* elements, for so many blocks of inputs, or outputs by inputs */
+/* Return the elements for so many blocks of inputs, and for weights of outputs by inputs. */
 static int64_t inputs_place(const struct stream_work *w, const struct schedule_stream *s,
                             int64_t inputs)
 {
@@ -74,7 +74,7 @@ static int64_t joined_place(const struct stream_work *w, const struct schedule_s
         return w->joined ? s->tile_outputs * s->tile_rows * s->tile_columns : 0;
 }
 
-/* blocks of inputs that a step loads */
+/* Returns the blocks of inputs that a step loads. */
 static int64_t at_a_time(const struct stream_work *w, const struct schedule_stream *s)
 {
         return w->apart ? s->tile_outputs : s->tile_inputs;
@@ -95,8 +95,8 @@ bool stream_keeps_inputs(const struct stream_work *w, const struct schedule_stre
                        machine_depth(inputs_of(m)) / s->contexts;
 }
 
-/* the list of the longest product: an entry for each tap, input and output, and more where these
- * are few */
+/* Returns the micro-op list of the longest product: an entry for each tap, input and output, and
+ * more where these are few. */
 static int64_t places_of(const struct stream_work *w, const struct schedule_stream *s,
                          const struct machine *m)
 {
@@ -123,11 +123,11 @@ bool stream_fits(const struct stream_work *w, const struct schedule_stream *s,
 
 /* ---- time ---- */
 
-/* where each stage is, and the one channel that loads share */
+/* When each stage is free, and the one channel that loads share. */
 struct stages {
         const struct machine *m;
         int64_t load, compute, store, channel;
-        int64_t fetched;                        /* instructions */
+        int64_t fetched;                        /* The instructions fetched. */
         struct stream_cost cost;
 };
 
@@ -136,7 +136,8 @@ static int64_t fetch(const struct stages *t, int64_t number)
         return t->m->cycles.fetch_latency + 16 / t->m->cycles.beat_bytes * (number + 1);
 }
 
-/* rows that lie apart, of elements of a memory, into a stage; padding: elements that are cleared */
+/* Loads rows of elements of a memory, which are not contiguous, in a stage; padding: elements that
+ * are cleared. */
 static void load(struct stages *t, int64_t *stage, int64_t ready,
                  const struct machine_memory *memory, int64_t rows, int64_t columns,
                  int64_t padding)
@@ -173,14 +174,17 @@ static void store(struct stages *t, int64_t ready, int64_t rows, int64_t columns
 
 /* ---- tiles and steps, in order ---- */
 
-/* A step of a tile: some blocks of inputs. */
+/* A step of a tile, which handles some blocks of inputs. */
 struct place {
-        int64_t output, row, column, input;     /* where it begins */
+        int64_t output, row, column, input;     /* Where the step begins. */
         int64_t outputs, rows, columns, inputs;
-        int64_t tile, step;                     /* numbers, over all */
-        bool first, last, done;                 /* of its tile; behind all steps */
-        bool new_weights, new_inputs;           /* to be loaded for its tile, step by step */
-        bool new_outputs;                       /* than those of the tile before */
+        int64_t tile, step;                     /* The numbers among all tiles and steps. */
+        bool first, last, done;                 /* It is the first or last step of its tile; all
+                                                 * steps are done. */
+        bool new_weights, new_inputs;           /* They must be loaded for its tile, step by
+                                                 * step. */
+        bool new_outputs;                       /* The outputs are others than those of the tile
+                                                 * before. */
 };
 
 static void limit(const struct stream_work *w, const struct schedule_stream *s, struct place *p)
@@ -199,7 +203,8 @@ static void next(const struct stream_work *w, const struct schedule_stream *s, b
         p->step++;
         p->input += s->tile_inputs;
         if (p->last) {
-                bool moved = false, other = false;      /* the position, the outputs */
+                /* `moved`: the position changes; `other`: the outputs change. */
+                bool moved = false, other = false;
                 p->tile++;
                 p->input = 0;
                 for (int turn = 0; turn < 2 && !p->done; turn++) {
@@ -226,7 +231,7 @@ static void next(const struct stream_work *w, const struct schedule_stream *s, b
         limit(w, s, p);
 }
 
-/* its inputs: rows and columns of x, those within it, the rest is cleared */
+/* Loads the inputs of a step: rows and columns of x; of these, those outside of x are cleared. */
 static void load_inputs(struct stages *t, const struct stream_work *w, const struct place *p,
                         int64_t blocks, int64_t ready)
 {
@@ -239,7 +244,7 @@ static void load_inputs(struct stages *t, const struct stream_work *w, const str
                 whole[d] = reads(w, d, results[d]);
                 within[d] = most(0, least(begin + whole[d], w->read[d]) - most(begin, 0));
         }
-        /* rows lie behind each other */
+        /* The rows are contiguous. */
         const bool joined = within[1] == w->read[1] && whole[1] == within[1];
         const int64_t padding = whole[0] * whole[1] - within[0] * within[1];
         for (int64_t b = 0; b < blocks; b++)
@@ -267,7 +272,7 @@ struct stream_cost stream_cost(const struct stream_work *w, const struct schedul
         }
         struct place p = ahead;
         for (int64_t begun = 0; !p.done;) {
-                /* loads run ahead by as many steps as there are parts */
+                /* Loads run ahead by as many steps as there are contexts. */
                 while (!ahead.done && begun < p.step + s->contexts) {
                         const int64_t ready = freed[begun % s->contexts];
                         if (ahead.new_inputs)
@@ -349,20 +354,21 @@ const char *stream_bound(const struct stream_cost *c)
 
 /* ---- the choice ---- */
 
-/* what is compared: a cycle is worth so many bytes, which take energy, and the bus from others;
- * an instruction is to be fetched */
+/* What is compared: a cycle is worth as much as BYTES_OF_CYCLE bytes, which take energy, and the
+ * bus from others; each instruction costs its fetch. */
 enum { BYTES_OF_CYCLE = 32, CYCLES_OF_INSTRUCTION = 4 };
 static int64_t price(const struct stream_cost *c)
 {
         return c->cycles + c->read / BYTES_OF_CYCLE + CYCLES_OF_INSTRUCTION * c->instructions;
 }
 
-/* No stream with this tile has a smaller price: the array and the operations, or what is read;
- * and the instructions of its tiles. */
+/* Returns a lower bound of the price of a stream with this tile: the array and the operations, or
+ * what is read; and the instructions of its tiles. */
 static int64_t at_least(const struct stream_work *w, const struct schedule_stream *s,
                         const struct machine *m)
 {
-        enum { INSTRUCTIONS = 4 };      /* of a tile: a load, products, a reset, a store */
+        enum { INSTRUCTIONS = 4 };      /* The instructions of a tile: a load, products, a reset, a
+                                         * store. */
         const int64_t elements = w->outputs * w->extent[0] * w->extent[1];
         const int64_t across = divide_up(w->outputs, s->tile_outputs),
                       down = divide_up(w->extent[0], s->tile_rows),
@@ -384,7 +390,7 @@ static int64_t at_least(const struct stream_work *w, const struct schedule_strea
                CYCLES_OF_INSTRUCTION * INSTRUCTIONS * tiles;
 }
 
-/* extents to try, largest first: shares of the whole that are as equal as can be */
+/* Lists the extents to try, largest first: shares of the whole that are as equal as possible. */
 enum { SHARES = 24 };
 static int shares(int64_t whole, int64_t largest, int64_t out[SHARES])
 {
@@ -398,8 +404,8 @@ static int shares(int64_t whole, int64_t largest, int64_t out[SHARES])
         return count;
 }
 
-/* tiles that fit, in the order in which they are tried: the least price may come first, and ends
- * it soon */
+/* The tiles that fit, in the order in which they are tried: the least price may come first, and
+ * ends the search soon. */
 struct trial { struct schedule_stream s; int64_t least, number; };
 
 static int by_price(const void *a, const void *b)

@@ -8,7 +8,7 @@ enum { CONTEXTS = 2 };
 static const struct stream_memo *find(const struct stream_memo *memo, const struct stream_work *w,
                                       const struct machine *m)
 {
-        /* bytes between members: looked for again */
+        /* A difference in padding bytes only makes the search run again. */
         while (memo && (memo->machine != m || memcmp(&memo->work, w, sizeof *w)))
                 memo = memo->next;
         return memo;

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Tiles of convolutions on a machine that have been looked for: networks repeat their layers. */
+/* The memo of tiles of convolutions that have been searched, because networks repeat their
+ * layers. */
 #ifndef ENGINES_STREAM_STREAM_MEMO_H
 #define ENGINES_STREAM_STREAM_MEMO_H
 
 #include "engines/stream/stream_cost.h"
 
-/* One that was found; entries are never changed, so that a list may go on in several ways. */
+/* A tile that was found; entries never change, so that a list may be continued in several ways. */
 struct stream_memo {
         const struct stream_memo *next;
         const struct machine *machine;
         struct stream_work work;
-        struct schedule_stream schedule;       /* its tile and contexts, all else preset */
+        struct schedule_stream schedule;       /* Its tile and contexts; all other words are
+                                                * preset. */
         struct stream_cost cost;
         bool fits;
 };
 
-/* The tile of least predicted cycles (stream_tiles), by halves of the memories where one fits
- * them so. False: none fits. memo: those found so far, where it is looked up, or added in arena. */
+/* Finds the tile of least predicted cycles (stream_tiles), for halves of the memories where one
+ * fits. Returns false where none fits. memo: the tiles found so far, in which it is looked up, or
+ * to which it is added, in `arena`. */
 bool stream_tiles_best(const struct stream_work *w, const struct machine *m, struct arena *arena,
                        const struct stream_memo **memo, struct schedule_stream *s,
                        struct stream_cost *cost);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Places for what a stream allocates: one behind the other in its memory, for as long as the
- * block runs, and next to each other for `contexts` executions in turn where the block is a
- * loop's. A memory that is too small for that has fewer contexts. */
+/* Finds places for what a stream allocates: one behind the other in its memory, for as long as the
+ * block runs, and next to each other for `contexts` executions in turn where the block is a loop's.
+ * A memory that is too small for that has fewer contexts. */
 #include "engines/stream/stream_passes.h"
 
 struct placing {
         struct arena *arena;
         const struct machine *m;
         int contexts[MACHINE_MEMORIES];
-        int64_t most[MACHINE_MEMORIES];         /* elements in use at a time */
+        int64_t most[MACHINE_MEMORIES];         /* The elements in use at a time. */
         bool write;
         int count;
 };
@@ -19,7 +19,7 @@ static void place_alloc(struct placing *p, struct loop_buffer *b, int64_t *tops,
         int64_t elements = memory->fifo ? 0 : b->extent / machine_element_numbers(memory);
         int count = repeats && !memory->fifo ? p->contexts[b->memory] : 1;
         if (b->place_count)
-                return;                 /* it has its place */
+                return;                 /* It has its place already. */
         if (p->write) {
                 b->place_count = count;
                 b->places = arena_array(p->arena, (size_t)count, sizeof *b->places);

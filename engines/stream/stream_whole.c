@@ -18,14 +18,16 @@ bool stream_whole_fits(const struct stream_work *w, const struct schedule_stream
 enum { BLOCKS_MOST = 16, CONTEXTS = 2 };
 struct pipeline {
         const struct machine *m;
-        int64_t read, shifted, begun, free;     /* the weights' memory; the last block in the array;
-                                                 * its products' start; the array */
-        int64_t taken[BLOCKS_MOST], blocks;     /* when each of the last blocks left the FIFO */
+        /* When each is free, or happened: the weights' memory; the last block was in the array; its
+         * products began; the array. */
+        int64_t read, shifted, begun, free;
+        int64_t taken[BLOCKS_MOST], blocks;     /* When each of the last blocks left the FIFO, and
+                                                 * the number of blocks. */
         int64_t activate;
         struct stream_cost cost;
 };
 
-/* products of a block of weights, from `ready` on; when they are done */
+/* Adds the products of a block of weights, from `ready` on; returns when they are done. */
 static int64_t multiply(struct pipeline *p, int64_t ready, int64_t rows)
 {
         const struct machine_memory *fifo = &p->m->memories[p->m->weights];
@@ -58,7 +60,7 @@ static int64_t tile(struct pipeline *p, const struct stream_work *w, int64_t rea
         int64_t done = ready;
         for (int64_t k = 0; k < (w->single ? 1 : blocks); k++)
                 done = multiply(p, ready, w->single ? rows * blocks : rows);
-        for (int64_t k = 0; k < w->joined; k++)         /* between activations */
+        for (int64_t k = 0; k < w->joined; k++)         /* These stand between activations. */
                 done = multiply(p, w->activations > 1 ? activate(p, done, rows) : done, rows);
         return activate(p, done, rows);
 }
@@ -102,7 +104,7 @@ bool stream_whole_tiles(const struct stream_work *w, const struct machine *m, in
                                 *s = t;
                         }
                         found = true;
-                        break;          /* narrower ones read weights more often */
+                        break;          /* Narrower tiles read weights more often. */
                 }
         return found;
 }

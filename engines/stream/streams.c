@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels that the target's machine runs: a convolution of bytes, and what shifts and bounds its
- * sums, as a stream (ir/loop/stream.h) that follows the words of its schedule for tiles.
+/* Kernels that the target's machine runs: a convolution of bytes, and the operations that shift and
+ * bound its sums, as a stream (ir/loop/stream.h) in tiles by the words of its schedule.
  *
  *     for each tile of results:
  *             sums = 0
- *             for each share of the blocks of inputs:  load inputs; load weights; sums += inputs * weights
+ *             for each share of the blocks of inputs:
+ *                     load inputs; load weights; sums += inputs * weights
  *             operations of the epilogue on sums
  *             store sums
  *
- * Weights, or inputs, whose blocks all fit are loaded for the first tile that needs them, share
- * by share, and stay. What is one block or one element is loaded first, and stays. */
+ * Weights, or inputs, whose blocks all fit are loaded for the first tile that needs them, share by
+ * share, and stay. A value of one block or one element is loaded first, and stays. */
 #include "engines/stream/streams_whole.h"
 
-/* what is left of an extent behind `at`, up to `most` */
+/* Returns what is left of an extent behind `at`, up to `most`. */
 struct loop_expr *stream_left(struct layer *l, const char *name, int64_t extent,
                               struct loop_expr *at, int64_t most)
 {
@@ -23,7 +24,7 @@ struct loop_expr *stream_left(struct layer *l, const char *name, int64_t extent,
                                 emit_op(l->e, LOOP_SUB, number(l, extent), at)));
 }
 
-/* a loop over tiles */
+/* Opens a loop over tiles. */
 struct loop_expr *stream_loop_tiles(struct layer *l, const char *name, int64_t extent, int64_t size)
 {
         struct loop_expr *at =
@@ -35,7 +36,7 @@ struct loop_expr *stream_loop_tiles(struct layer *l, const char *name, int64_t e
 
 /* ---- a tile ---- */
 
-/* its sum at block, row and column, in numbers */
+/* Returns the index of the sum at (block, row, column) of the tile. */
 static struct loop_expr *sum_at(struct layer *l, struct loop_expr *block, struct loop_expr *row,
                                 struct loop_expr *column)
 {
@@ -44,7 +45,8 @@ static struct loop_expr *sum_at(struct layer *l, struct loop_expr *block, struct
                      l->lanes_out);
 }
 
-/* loops over blocks from..to of the tile's sums; *at: a place in them, *block */
+/* Opens loops over blocks from..to of the tile's sums; returns the index of a sum in *at, and
+ * *block. */
 static void open_sums(struct layer *l, struct loop_expr *from, struct loop_expr *to,
                       struct loop_expr **block, struct loop_expr **at)
 {
@@ -79,7 +81,7 @@ static void shift(struct layer *l, int64_t by, struct loop_expr *from, struct lo
                 apply(l, LOOP_SHR, by, from, to);
 }
 
-/* Blocks whose amounts are equal, run by run. */
+/* Shifts blocks; consecutive blocks with equal amounts are shifted together. */
 static void shift_blocks(struct layer *l, const struct value *shifts)
 {
         const int32_t *n = shifts->constant->data;
@@ -95,7 +97,7 @@ static void shift_blocks(struct layer *l, const struct value *shifts)
         }
 }
 
-/* numbers for the tile's blocks, behind each other for each step that has them */
+/* Loads the numbers for the tile's blocks, contiguously for each step that has some. */
 static void load_constants(struct layer *l)
 {
         if (!l->added_count)
@@ -110,7 +112,7 @@ static void load_constants(struct layer *l)
                               l->outputs, 0);
 }
 
-/* blocks of weights from number `first` on, into their memory */
+/* Loads blocks of weights from number `first` on. */
 static void load_blocks(struct layer *l, const struct blocks *w, struct loop_expr *first,
                         struct loop_expr *count)
 {
@@ -118,7 +120,7 @@ static void load_blocks(struct layer *l, const struct blocks *w, struct loop_exp
                       place(w->buffer, times(l, first, l->weight)), number(l, 1), count, 0);
 }
 
-/* the memory of what is one block, with it */
+/* Allocates the memory of weights that are one block, and loads it. */
 static void load_single(struct layer *l, struct blocks *w)
 {
         if (!w->single)
@@ -127,7 +129,8 @@ static void load_single(struct layer *l, struct blocks *w)
         load_blocks(l, w, number(l, 0), number(l, 1));
 }
 
-/* weights of what is added for every tile: those of outputs from `first` on, at most `count` */
+/* Loads weights of what is added for every tile: those of outputs from `first` on, at most
+ * `count`. */
 static void load_fixed(struct layer *l, struct loop_expr *first, struct loop_expr *outputs,
                        int64_t count)
 {
@@ -139,7 +142,7 @@ static void load_fixed(struct layer *l, struct loop_expr *first, struct loop_exp
         }
 }
 
-/* what all tiles have */
+/* Loads what all tiles share. */
 static void load_once(struct layer *l)
 {
         load_single(l, &l->w);
@@ -156,7 +159,7 @@ static void load_once(struct layer *l)
                 load_fixed(l, number(l, 0), number(l, l->work.outputs), l->work.outputs);
 }
 
-/* sums += other bytes, or one element, times a block of weights for each block of outputs */
+/* Adds other bytes, or one element, times a block of weights for each block of outputs. */
 static void join(struct layer *l, struct step *s)
 {
         const int rank = op_result(l->op)->type->rank;
@@ -244,7 +247,7 @@ static void store_sums(struct layer *l)
 
 /* ---- products ---- */
 
-/* elements that inputs of so many blocks take */
+/* Returns the elements that inputs of so many blocks take. */
 static int64_t inputs_room(const struct layer *l, int64_t blocks)
 {
         int64_t room = blocks;
@@ -264,7 +267,7 @@ static struct loop_expr *inputs_at(struct layer *l, struct loop_expr *block, str
         return times(l, plus(l, product(l, at, l->x_columns), column), l->lanes_in);
 }
 
-/* `count` blocks of x from `first` on, at `to` of the inputs' memory (in blocks) */
+/* Loads `count` blocks of x from `first` on, to block `to` of the inputs' memory. */
 static void load_inputs(struct layer *l, struct loop_expr *first, struct loop_expr *count,
                         struct loop_expr *to)
 {
@@ -283,7 +286,8 @@ static void load_inputs(struct layer *l, struct loop_expr *first, struct loop_ex
         close_loops(l, 1);
 }
 
-/* the weights of the tile's outputs by `count` blocks of inputs from `first` on; to: in elements */
+/* Loads the weights of the tile's outputs by `count` blocks of inputs from `first` on, to element
+ * `to`. */
 static void load_weights(struct layer *l, struct loop_expr *first, struct loop_expr *count,
                          struct loop_expr *to)
 {
@@ -295,8 +299,8 @@ static void load_weights(struct layer *l, struct loop_expr *first, struct loop_e
                       place(l->w.buffer, at), l->outputs, times(l, count, taps(l)), row);
 }
 
-/* sums += inputs from block `input` of their memory on, by weights from element `weight` on;
- * `count` blocks */
+/* Adds the products of `count` blocks of inputs, from block `input` of their memory on, by weights
+ * from element `weight` on. */
 static void multiply(struct layer *l, struct loop_expr *input, struct loop_expr *weight,
                      struct loop_expr *count)
 {
@@ -331,7 +335,7 @@ static bool is_zero(const struct loop_expr *x)
         return loop_is_int(x, &value) && value == 0;
 }
 
-/* opens a condition: at the first tile of those that `at` and `also` (or NULL) count */
+/* Opens a condition that is true at the first of the tiles that `at` and `also` (or NULL) count. */
 static bool open_first(struct layer *l, struct loop_expr *at, struct loop_expr *also)
 {
         struct loop_expr *first = also ? plus(l, at, also) : at;
@@ -397,7 +401,7 @@ static void open_outputs(struct layer *l)
         l->outputs = stream_left(l, "output_count", l->work.outputs, l->output, most);
 }
 
-/* rows or columns of x that so many of the results read */
+/* Returns the rows or columns of x that so many of the results read. */
 struct loop_expr *stream_reads(struct layer *l, const char *name, int d, struct loop_expr *results)
 {
         const struct stream_work *w = &l->work;
@@ -451,8 +455,8 @@ static void write_tiles(struct layer *l)
 
 /* ---- around the result ---- */
 
-/* `rows` by `columns` of the pad's number, from row and column of the padded result on, in every
- * block: stored again and again from `around`, `room` elements of it */
+/* Stores the pad's number to `rows` by `columns` positions, from row and column of the padded
+ * result on, in every block: it is stored repeatedly from `around`, `room` elements of it. */
 static void fill(struct layer *l, struct loop_buffer *around, int64_t room, int64_t row,
                  int64_t column, int64_t rows, int64_t columns)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams: what a convolution of bytes and the rest of its fusion are to the target's machine,
+/* Analyses what a convolution of bytes and the rest of its fusion mean for the target's machine,
  * operation by operation. */
 #include <math.h>
 
 #include "engines/stream/streams_whole.h"
 
-/* false; the first reason stays */
+/* Notes the first reason of a refusal, and returns false. */
 static bool refuse(struct layer *l, const char *why, const struct op *at)
 {
         l->refused_at = l->refused ? l->refused_at : at;
@@ -13,11 +13,13 @@ static bool refuse(struct layer *l, const char *why, const struct op *at)
         return false;
 }
 
-enum { AROUND_MOST = 64 };              /* elements that are stored around a result, again and again
-                                         */
-#define OUTSIDE (double)(1 << 29)       /* sums outside of an image are less than any (streams_pool.c) */
+/* The elements that are stored repeatedly around a result. */
+enum { AROUND_MOST = 64 };
+#define OUTSIDE (double)(1 << 29)       /* Every sum outside of an image is below -OUTSIDE
+                                         * (streams_pool.c). */
 
-/* Numbers along the outputs, [blocks, lanes], spread over the positions, or of one position. */
+/* Returns the numbers along the outputs, [blocks, lanes], that v broadcasts over the positions, or
+ * v itself where it has one position. */
 static const struct value *along_outputs(const struct layer *l, const struct value *v)
 {
         int count;
@@ -33,7 +35,7 @@ static const struct value *along_outputs(const struct layer *l, const struct val
                        : NULL;
 }
 
-/* `count` blocks of weights of their own, or one for all */
+/* Finds `count` blocks of weights of their own, or one block for all. */
 static bool find_blocks(const struct layer *l, const struct value *w, int64_t count,
                         struct blocks *blocks)
 {
@@ -49,8 +51,8 @@ static bool find_blocks(const struct layer *l, const struct value *w, int64_t co
                (!blocks->single || type_elements(blocks->value->type) == l->weight);
 }
 
-/* Amounts that the machine can shift by: one for a block, or where it activates one for each
- * number. The lanes behind the last output hold sums of zeros, which no amount changes. */
+/* Can the machine shift by these amounts? It has one amount for a block or, where it activates, one
+ * for each number. The lanes behind the last output hold sums of zeros, which no amount changes. */
 static bool amounts_fit(const struct layer *l, const struct value *v)
 {
         const int32_t *n = v->constant->data;
@@ -65,7 +67,7 @@ static bool amounts_fit(const struct layer *l, const struct value *v)
         return true;
 }
 
-/* of [N, blocks, rows, columns, lanes], or without rows */
+/* Is the layout [N, blocks, rows, columns, lanes], or the same without rows? */
 static bool is_dense(const struct access *a, int rank, int64_t lanes)
 {
         bool whole =
@@ -75,8 +77,8 @@ static bool is_dense(const struct access *a, int rank, int64_t lanes)
         return whole;
 }
 
-/* Other bytes of the same shape, block by block, or an element of them, times weights of their
- * own. */
+/* Reads a step that adds other bytes of the same shape, block by block, or an element of them,
+ * times weights of their own. */
 static bool read_joined(struct layer *l, const struct region *region, const struct value *v)
 {
         const struct op *op = v->op;
@@ -103,7 +105,7 @@ static bool read_joined(struct layer *l, const struct region *region, const stru
                is_dense(&s->x, x->rank, l->lanes_in);
 }
 
-/* no sum is larger in magnitude */
+/* Returns a bound on the magnitude of all sums. */
 static double largest(const struct layer *l)
 {
         const double products = (double)(l->work.window[0] * l->work.window[1] *
@@ -129,7 +131,7 @@ int64_t stream_beyond(const struct layer *l, int64_t immediate)
                                        : 0;
 }
 
-/* the operation on sums that op is, its other operand being a constant */
+/* Reads an operation on sums whose other operand is a constant. */
 static bool read_step(struct layer *l, const struct region *region, const struct op *op,
                       int operand)
 {
@@ -179,8 +181,8 @@ static bool read_step(struct layer *l, const struct region *region, const struct
         return true;
 }
 
-/* The largest of windows of bytes. What is done to sums first keeps their order, so that it may
- * come behind. */
+/* Reads a pool, the largest of windows of bytes. The operations on sums before it keep their order,
+ * so that the pool may be computed first. */
 static bool read_pool(struct layer *l, const struct op *op)
 {
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
@@ -211,7 +213,7 @@ static bool read_pool(struct layer *l, const struct op *op)
         return work->pool = true;
 }
 
-/* bytes as they are */
+/* Do the weights leave bytes as they are? */
 static bool is_identity(const struct layer *l)
 {
         const struct constant *c = l->w.value->constant;
@@ -223,7 +225,7 @@ static bool is_identity(const struct layer *l)
         return identity && l->work.window[0] * l->work.window[1] == 1;
 }
 
-/* from the sums to v, which is stored */
+/* Reads the epilogue, from the sums to v, which is stored. */
 static bool read_epilogue(struct layer *l, const struct region *region, const struct value *v)
 {
         const struct value *at = op_result(l->op);
@@ -236,7 +238,8 @@ static bool read_epilogue(struct layer *l, const struct region *region, const st
                                 l,
                                 "its sums go through more operations than a program has room for",
                                 op);
-                if (op->code == OP_cast) {      /* the low bits of what is within bounds */
+                /* The cast keeps the low bits of numbers that are within bounds. */
+                if (op->code == OP_cast) {
                         at = op_result(op);
                         if (at->type->element != E_I8)
                                 return refuse(l, "its sums do not become bytes with a sign", op);
@@ -257,7 +260,7 @@ static bool read_epilogue(struct layer *l, const struct region *region, const st
                         return false;
                 at = op_result(op);
         }
-        /* what is stored is what an operation wrote last, and within bounds */
+        /* The value that is stored must be what an operation wrote last, and within bounds. */
         const int n = l->step_count;
         if (l->pool && !(largest(l) < OUTSIDE && !l->work.joined))
                 return refuse(l, "its sums are too large for a pool, or have others added to them",
@@ -323,7 +326,7 @@ static bool read_layer(struct layer *l, const struct op *op, const struct target
         return true;
 }
 
-/* the epilogue as activations, and values whole in the inputs' memory */
+/* Reads the epilogue as activations, for values that lie whole in the inputs' memory. */
 static bool activations(struct layer *l)
 {
         struct stream_part parts[STREAM_STEPS];
@@ -384,7 +387,7 @@ bool stream_find(struct layer *l, const struct region *region, const struct op *
         return !l->m->activates || activations(l);
 }
 
-/* a convolution of a fusion with one result */
+/* Finds the layer of a convolution in a fusion with one result. */
 static bool find_of(const struct op *op, const struct target *target, struct layer *l)
 {
         struct region *region = op->region;

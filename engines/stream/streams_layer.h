@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What streams_find.c reads off a fusion, and streams.c writes as a stream; nobody else includes
- * this. */
+/* What streams_find.c reads from a fusion and streams.c writes as a stream; only the files of
+ * streams include this. */
 #ifndef ENGINES_STREAM_STREAMS_LAYER_H
 #define ENGINES_STREAM_STREAMS_LAYER_H
 
@@ -8,51 +8,55 @@
 #include "kernels/access.h"
 #include "engines/stream/streams.h"
 
-enum { STREAM_STEPS = 32 };             /* of an epilogue */
+enum { STREAM_STEPS = 32 };             /* The most steps of an epilogue. */
 
-/* Blocks of weights: a constant of them, or of one that is all of them. */
+/* Blocks of weights: a constant of blocks, or a broadcast of one block that stands for all. */
 struct blocks {
         const struct value *value;
         bool single;
-        struct loop_buffer *buffer;     /* of the kernel, and of the machine's memory */
+        struct loop_buffer *buffer;     /* The kernel's buffer, and the machine's. */
         struct loop_buffer *memory;
 };
 
-/* an operation of the epilogue on sums */
+/* An operation of the epilogue on sums. */
 struct step {
         enum loop_opcode op;
         int64_t immediate;
-        const struct value *added;      /* numbers, one for each output; or NULL */
-        const struct value *shifts;     /* the same, of which all in a block are equal, as amounts
-                                         * to shift by; or NULL */
-        const struct op *joined;        /* products of each block by one of its own, which are
-                                         * added; or NULL */
-        struct access x;                /* what these are of */
-        bool fixed;                     /* ... one element for all: x.value holds it */
-        struct blocks weights;          /* ... and by what */
-        struct loop_buffer *buffer, *element;     /* of x; of the element in the machine's memory */
+        const struct value *added;      /* The numbers that are added, one for each output; or
+                                         * NULL. */
+        const struct value *shifts;     /* The amounts to shift by, one for each output, all equal
+                                         * in a block; or NULL. */
+        const struct op *joined;        /* Products of each block by one of its own, which are
+                                         * added; or NULL. */
+        struct access x;                /* The operand of these products. */
+        bool fixed;                     /* The operand is one element for all positions, which
+                                         * x.value holds. */
+        struct blocks weights;          /* The weights of these products. */
+        struct loop_buffer *buffer, *element;     /* The buffer of x, and the element in the
+                                                   * machine's memory. */
 };
 
 struct layer {
         struct emit *e;
         const struct machine *m;
-        const struct op *op;            /* the convolution */
+        const struct op *op;            /* The convolution. */
         struct schedule_stream schedule;
         struct stream_work work;
         struct access x, y;
         struct blocks w;
-        struct op *pad;                 /* around the result, or NULL */
-        const struct op *pool;          /* reduce_window: of what the steps make; or NULL */
+        struct op *pad;                 /* The pad around the result, or NULL. */
+        const struct op *pool;          /* The reduce_window of what the steps compute; or NULL. */
         struct step steps[STREAM_STEPS];
         int step_count, added_count;
-        const char *refused;            /* why it is none for the machine; the operation, or NULL */
+        const char *refused;            /* Why the machine cannot compute the layer, and the
+                                         * operation that prevents it, or NULL. */
         const struct op *refused_at;
         struct loop_buffer *xs, *ys, *added[STREAM_STEPS];
-        int64_t lanes_in, lanes_out, weight;     /* numbers of elements */
-        /* of the tile that is written */
+        int64_t lanes_in, lanes_out, weight;     /* Counted in numbers of elements. */
+        /* The position and extents of the tile that is written. */
         struct loop_expr *output, *row, *column, *outputs, *rows, *columns, *x_rows, *x_columns;
-        /* its sums lie in rows of so many; where there is a pool, they begin behind what lies
-         * outside of the image */
+        /* The sums lie in rows of this many; where there is a pool, the image begins behind what
+         * lies outside of it. */
         struct loop_expr *plane_rows, *plane_columns, *top, *left;
         struct loop_expr *pooled_row, *pooled_column, *pooled_rows, *pooled_columns;
         struct loop_buffer *sums, *inputs, *weights, *constants;
@@ -103,26 +107,30 @@ static inline void close_loops(struct layer *l, int count)
 
 /* ---- streams_pool.c: the largest sums of windows ---- */
 
-/* Loops over tiles of the pool's results, and what they read: rows, row, plane_rows and so on. */
+/* Opens loops over tiles of the pool's results, and sets what they read: rows, row, plane_rows and
+ * so on. */
 void stream_open_pooled(struct layer *l);
-/* Sums outside of the image are less than any. */
+/* Sets sums outside of the image to less than any inside. */
 void stream_clear_outside(struct layer *l);
-/* Behind the products: the tile's sums are those of the pool from here on. */
+/* Writes the pool behind the products; from here on the tile's sums are those of the pool. */
 void stream_pool(struct layer *l);
-/* a loop over tiles (streams.c), and what is left of an extent behind `at` */
+/* stream_loop_tiles opens a loop over tiles (streams.c); stream_left returns what is left of an
+ * extent behind `at`. */
 struct loop_expr *stream_loop_tiles(struct layer *l, const char *name, int64_t extent,
                                     int64_t size);
 struct loop_expr *stream_left(struct layer *l, const char *name, int64_t extent,
                               struct loop_expr *at, int64_t most);
-/* rows or columns of x that so many sums read */
+/* Returns the rows or columns of x that so many sums read. */
 struct loop_expr *stream_reads(struct layer *l, const char *name, int d, struct loop_expr *results);
 
 /* ---- streams_find.c ---- */
 
-/* The layer that ends in `result`; false: the machine cannot do all of it. */
+/* Finds the layer that ends in `result`. Returns false where the machine cannot compute all of
+ * it. */
 bool stream_find(struct layer *l, const struct region *region, const struct op *op,
                  struct value *result, const struct target *target);
-/* A bound that an immediate does not hold is compared with sums that are less by this much. */
+/* Returns by how much sums are reduced before they are compared with a bound that does not fit into
+ * an immediate. */
 int64_t stream_beyond(const struct layer *l, int64_t immediate);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The largest of windows of a convolution's sums, in the tile where these are: rows first, in
- * place, then columns, which come to lie behind each other.
+/* Computes the largest of windows of a convolution's sums, in the tile that holds these: rows
+ * first, in place, then columns, which become contiguous.
  *
  *     for column, tap, row:   sums[row][column * step] = max(.., sums[row][column * step + tap])
  *     pooled = 0
  *     for row, column:        pooled[row][column] += sums[row * step][column * step]
  *     for tap, row, column:   pooled[row][column] = max(.., sums[row * step + tap][column * step])
  *
- * Operations that keep the order of sums follow on what is left. In place, a column is done
- * before the next one, so that it reads sums that are still what they were. Sums outside of the
- * image are -2^29, which an immediate and a shift make. */
+ * Operations that keep the order of sums are applied to the results. In place, a column is done
+ * before the next one, so that it reads sums that have not been changed. Sums outside of the image
+ * are -2^29, which an immediate and a shift make. */
 #include "engines/stream/streams_layer.h"
 
 static struct loop_expr *smaller(struct layer *l, struct loop_expr *a, struct loop_expr *b)
@@ -21,7 +21,7 @@ static struct loop_expr *larger(struct layer *l, struct loop_expr *a, struct loo
         return emit_op(l->e, LOOP_MAX, a, b);
 }
 
-/* sum at a place of the plane */
+/* Returns the index of the sum at a place of the plane. */
 static struct loop_expr *plane_at(struct layer *l, struct loop_expr *block, struct loop_expr *row,
                                   struct loop_expr *column)
 {
@@ -29,7 +29,7 @@ static struct loop_expr *plane_at(struct layer *l, struct loop_expr *block, stru
         return times(l, plus(l, product(l, at, l->plane_columns), column), l->lanes_out);
 }
 
-/* ---- where a tile is ---- */
+/* ---- the place of a tile ---- */
 
 struct along { struct loop_expr *from, *count, *plane, *outside; };
 
@@ -80,7 +80,7 @@ void stream_open_pooled(struct layer *l)
 
 /* ---- outside ---- */
 
-/* `rows` by `columns` from a place of the plane on */
+/* Clears `rows` by `columns` sums from a place of the plane on. */
 static void clear(struct layer *l, struct loop_expr *row, struct loop_expr *column,
                   struct loop_expr *rows, struct loop_expr *columns)
 {

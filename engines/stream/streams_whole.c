@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Layers of machines that activate: inputs and results lie in the machine's memory whole, as they
- * lie in memory outside, so that one that the next layer reads need never leave
+/* Layers of machines that activate: inputs and results lie in the machine's memory whole, in their
+ * layout outside, so that a value that the next layer reads need never leave
  * (engines/stream/resident.c).
  *
  *     load x (and what is added) where it is not there yet
  *     for each block of outputs:  load its parameters
  *             for each tile of positions:
- *                     for each block of inputs, each tap:  read the block of weights; sums = or += inputs * weights
+ *                     for each block of inputs, each tap:
+ *                             read the block of weights; sums = or += inputs * weights
  *                     bytes = activate(sums)
- *     store y where somebody else wants it
- * */
+ *     store y where other statements need it */
 #include "engines/stream/streams_whole.h"
 
-/* ---- what is done to sums ---- */
+/* ---- activations ---- */
 
 static struct stream_part *open_part(struct stream_part *parts, int *count)
 {
@@ -21,7 +21,7 @@ static struct stream_part *open_part(struct stream_part *parts, int *count)
         return &parts[(*count)++];
 }
 
-/* how far an activation is: it adds, then shifts, then bounds */
+/* The phase that an activation has reached: it adds, then shifts, then bounds. */
 enum phase { ADDS, SHIFTS, BOUNDS, OVER };
 
 static int64_t clamp(int64_t x, int64_t low, int64_t high)
@@ -61,7 +61,9 @@ int stream_parts(const struct layer *l, struct stream_part parts[STREAM_STEPS])
                         p->shifts = s->shifts;
                         a->lanes = true;
                         if (!p->added)
-                                return 0;               /* amounts stand behind what is added */
+                                /* Amounts of a shift stand behind the numbers that are added, so
+                                 * there must be some. */
+                                return 0;
                 } else if (wants == SHIFTS) {
                         a->shift = s->immediate;
                 } else if (s->op == LOOP_MAX) {
@@ -80,7 +82,7 @@ int stream_parts(const struct layer *l, struct stream_part parts[STREAM_STEPS])
 
 /* ---- shorthands ---- */
 
-/* a loop over tiles; *count: what is left behind *at, up to `most` */
+/* Opens a loop over tiles; *count is what is left behind *at, up to `most`. */
 static struct loop_expr *tiles(struct layer *l, const char *name, int64_t extent, int64_t most,
                                struct loop_expr **count)
 {
@@ -97,7 +99,7 @@ static struct loop_expr *tiles(struct layer *l, const char *name, int64_t extent
 
 /* ---- values ---- */
 
-/* all of a parameter, in the inputs' memory */
+/* Allocates the inputs' memory for all of a parameter, and loads it (`loads`). */
 static struct loop_buffer *whole(struct layer *l, const char *name, const struct loop_buffer *b,
                                  bool loads)
 {
@@ -110,7 +112,7 @@ static struct loop_buffer *whole(struct layer *l, const char *name, const struct
         return in;
 }
 
-/* block, row and column of a value, in numbers */
+/* Returns the index of a value's number at (block, row, column). */
 static struct loop_expr *value_at(struct layer *l, const struct access *a, struct loop_expr *block,
                                   struct loop_expr *row, struct loop_expr *column)
 {
@@ -128,7 +130,7 @@ static struct loop_expr *sum_at(struct layer *l, struct loop_expr *row, struct l
         return times(l, plus(l, emit_op(l->e, LOOP_MUL, row, l->columns), column), l->lanes_out);
 }
 
-/* the block of that number comes next */
+/* Transfers the weight block of that number, which comes next. */
 static struct loop_buffer *next_weights(struct layer *l, const struct blocks *from,
                                         struct loop_expr *block)
 {
@@ -139,7 +141,8 @@ static struct loop_buffer *next_weights(struct layer *l, const struct blocks *fr
         return w;
 }
 
-/* sums, of each position, = or += a block of inputs by one of weights; down, along: the tap */
+/* Writes sums = or += a block of inputs by one of weights, for each position; (down, along) is the
+ * tap. */
 static void multiply(struct layer *l, const struct access *x, struct loop_buffer *inputs,
                      struct loop_expr *block, struct loop_expr *down, struct loop_expr *along,
                      const int64_t steps[2], struct loop_buffer *weights, bool replaces)
@@ -159,7 +162,7 @@ static void write_products(struct layer *l)
 {
         const struct stream_work *w = &l->work;
         const int64_t inputs = w->apart ? 1 : w->inputs;
-        /* one block for all stays in the array */
+        /* One block for all stays in the array. */
         struct loop_buffer *single = l->w.single ? next_weights(l, &l->w, NULL) : NULL;
         struct loop_expr *input = loop(l, "input", number(l, inputs)),
                          *down = loop(l, "window_row", number(l, w->window[0])),
@@ -179,14 +182,15 @@ static void write_products(struct layer *l)
         close_loops(l, 4);
 }
 
-/* what an epilogue needs beside sums */
+/* What an epilogue needs beside sums. */
 struct whole {
         struct stream_part parts[STREAM_STEPS];
         int count;
-        struct loop_buffer *added[STREAM_STEPS], *shifts[STREAM_STEPS];       /* outside */
-        struct loop_buffer *others[STREAM_STEPS], *y;   /* in the inputs' memory */
-        int64_t rows[STREAM_STEPS], row_count;          /* of parameters: where each part's begin */
-        struct loop_buffer *parameters;                 /* of a block of outputs */
+        struct loop_buffer *added[STREAM_STEPS], *shifts[STREAM_STEPS];       /* Outside. */
+        struct loop_buffer *others[STREAM_STEPS], *y;   /* In the inputs' memory. */
+        int64_t rows[STREAM_STEPS], row_count;          /* Where the rows of parameters of each part
+                                                         * begin, and their number. */
+        struct loop_buffer *parameters;                 /* The parameters of a block of outputs. */
 };
 
 static void activate(struct layer *l, const struct whole *a, int k)
@@ -247,8 +251,8 @@ static void write_tiles(struct layer *l, struct whole *a)
 
 /* ---- around the result ---- */
 
-/* `rows` by `columns` of the pad's number, from row and column of the padded result on, in every
- * block: an activation between equal bounds, whatever the sums are */
+/* Stores the pad's number to `rows` by `columns` positions, from row and column of the padded
+ * result on, in every block: an activation between equal bounds makes it, whatever the sums are. */
 static void fill(struct layer *l, const struct whole *a, int64_t row, int64_t column, int64_t rows,
                  int64_t columns, int64_t value)
 {
@@ -281,7 +285,7 @@ static void write_around(struct layer *l, const struct whole *a)
                       top = start / width, first = start % width;
         double value;
         value_is_splat(op_operand(l->pad, 1), &value);
-        /* a block of its own: its memory is free behind it */
+        /* A block of its own, so that its memory is free behind it. */
         emit_if(l->e, loop_int(l->e->arena, E_BOOL, 1));
         fill(l, a, 0, 0, top, width, (int64_t)value);
         fill(l, a, top + rows, 0, height - top - rows, width, (int64_t)value);

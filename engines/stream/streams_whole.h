@@ -4,16 +4,18 @@
 
 #include "engines/stream/streams_layer.h"
 
-/* An activation, or products with another value's blocks that are added to the sums. */
+/* One part of an epilogue: an activation, or products of another value's blocks that are added to
+ * the sums. */
 struct stream_part {
-        const struct step *joined;      /* NULL: an activation */
+        const struct step *joined;      /* NULL: the part is an activation. */
         struct loop_activation activation;
         const struct value *added, *shifts;
 };
 
-/* What a layer does to its sums, in order, the last one to bytes; 0: not by activations. */
+/* Computes the parts by which a layer makes bytes of its sums, in order, and returns their number;
+ * 0: activations cannot do it. */
 int stream_parts(const struct layer *l, struct stream_part parts[STREAM_STEPS]);
-/* Writes the layer for a machine that activates; l->e, xs, ws and ys are set. */
+/* Writes the layer for a machine that activates; l->e, xs, ws and ys must be set. */
 void stream_write_whole(struct layer *l);
 
 #endif

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* tokens: the least pushes and pops that keep a flat stream's stages to the order in which it
- * stands.
+/* tokens: adds the fewest pushes and pops that make a flat stream's stages follow the order in
+ * which it stands.
  *
  *     transfer %inp[0] = %x[0] ..                     transfer %inp[0] = %x[0] ..
  *                                                     push load to compute
  *                                             ->      pop load to compute
  *     product %acc[0] += %inp[0] * ..                 product %acc[0] += %inp[0] * ..
  *
- * A stage knows up to which statement each other stage is done: by the tokens that it popped,
- * each of which carries what its sender knew (vector clocks, as in Lamport, 1978). A statement
- * asks, of each other stage, for the last that touches what it touches, one of the two writing;
- * if its stage does not know that yet, that statement pushes a token and this one pops it. What
- * lies between stages that are no neighbours, outside of the machine, goes through the one
- * between them, by a statement of it that knows, or by a push right behind a pop. The end of the
- * stream is one more statement of compute that asks for all. Tokens are popped in the order in
- * which they were pushed, as what a stage asks of another only moves on. No queue gets more than
- * it holds. */
+ * A stage knows up to which statement each other stage is done: by the tokens that it popped, each
+ * of which carries what its sender knew (vector clocks, as in Lamport, 1978). A statement needs, of
+ * each other stage, the last statement that touches what it touches, where one of the two writes;
+ * if its stage does not know that this one is done, that statement pushes a token and this one pops
+ * it. A dependence, through memory outside, between stages that are no neighbours goes through the
+ * stage between them: by a statement of it that knows, or by a push directly behind a pop. The end
+ * of the stream is one more statement of compute that needs everything. Tokens are popped in the
+ * order in which they were pushed, because what a stage needs of another only advances. No queue
+ * gets more tokens than it holds. */
 #include "ir/loop/stream_order.h"
 #include "engines/stream/stream_passes.h"
 
@@ -23,21 +23,22 @@
 #include <string.h>
 
 struct item {
-        struct loop_stmt *s;            /* NULL: only tokens */
+        struct loop_stmt *s;            /* NULL: the item consists of tokens only. */
         int stage;
-        int64_t known[MACHINE_STAGES];  /* when it is done: items of each stage before this number
-                                         * are */
-        bool pops[2], pushes[2];        /* from and to the stage before, behind */
+        int64_t known[MACHINE_STAGES];  /* When the item is done, items of each stage before this
+                                         * number are done. */
+        bool pops[2], pushes[2];        /* Tokens from and to the stage before, and the stage
+                                         * behind. */
 };
 
 struct ordering {
         struct arena *arena;
         const struct machine *m;
         struct stream_grounds *grounds;
-        struct item *items;             /* number k of them is statement k + 1 */
+        struct item *items;             /* Item number k is statement k + 1. */
         int count, room;
         int64_t known[MACHINE_STAGES][MACHINE_STAGES];
-        int64_t wanted[MACHINE_STAGES]; /* of the statement that is placed */
+        int64_t wanted[MACHINE_STAGES]; /* What the statement that is being placed needs. */
         int tokens;
 };
 
@@ -62,8 +63,8 @@ static void learn(struct ordering *o, int stage, const struct item *from)
                         o->known[stage][s] = from->known[s];
 }
 
-/* a token of an item, for the item that is placed next at a neighbouring stage; the popping side
- * is set in pops[] */
+/* Takes a token of an item, for the item that is placed next at a neighbouring stage; the popping
+ * side is set in pops[]. */
 static void take(struct ordering *o, int item, int stage, bool pops[2])
 {
         struct item *from = &o->items[item];
@@ -80,8 +81,8 @@ static void finish(struct ordering *o, struct item *i, const bool pops[2])
         memcpy(i->known, o->known[i->stage], sizeof i->known);
 }
 
-/* the first item of a stage behind number `wanted` of another one that knows it to be done; -1:
- * none does */
+/* Returns the first item of a stage behind number `wanted` of another one that knows that one to be
+ * done; -1: there is none. */
 static int who_knows(const struct ordering *o, int stage, int other, int64_t wanted)
 {
         int found = -1;
@@ -95,15 +96,16 @@ static int who_knows(const struct ordering *o, int stage, int other, int64_t wan
         return found;
 }
 
-/* What a stage that is no neighbour must have done, the one between them has to know: wanted of
- * that, so that one token says both. */
+/* What a stage that is no neighbour must have done, the stage between them must know; `wanted` of
+ * that stage is raised, so that one token covers both. */
 static void want_between(struct ordering *o, int stage, int other)
 {
         int between = (stage + other) / 2, knows;
         if (o->wanted[other] <= o->known[stage][other])
                 return;
         knows = who_knows(o, between, other, o->wanted[other]);
-        if (knows < 0) {                /* it pops, and pushes */
+        /* A new item pops a token, and pushes one. */
+        if (knows < 0) {
                 bool own[2] = { false };
                 take(o, (int)o->wanted[other] - 1, between, own);
                 finish(o, add_item(o, NULL, between), own);
@@ -150,7 +152,8 @@ static void place_end(struct ordering *o)
 
 /* ---- queues that would overflow ---- */
 
-/* the next item behind `k` that pushes to, or pops from, a stage on that side; count: none */
+/* Returns the next item behind `k` that pushes to, or pops from, a stage on that side; o->count:
+ * there is none. */
 static int next_of(const struct ordering *o, int k, int stage, int side, bool pops)
 {
         for (k++; k < o->count; k++)
@@ -160,14 +163,15 @@ static int next_of(const struct ordering *o, int k, int stage, int side, bool po
         return k;
 }
 
-/* A queue that is full takes its newest token back, and the one that would be too many goes to
- * whoever waits for that: of one stage a later token says more, and who waits for it stands
- * behind its sender. `popped`: room for o->count numbers. */
+/* Removes tokens from a queue that would overflow: where it is full, the newest token is taken
+ * back, and the one that would be too many goes to the statement that waited for that. A later
+ * token of the same stage covers more, and whoever waits for it stands behind its sender. `popped`
+ * has room for o->count numbers. */
 static void bound_queue(struct ordering *o, int from, int to, int *popped)
 {
         const int side = to > from, back = from > to;
-        int kept = 0, gone = 0, newest = -1;      /* pairs; how many of them are over; who pushed
-                                                   * the last */
+        /* Pairs of push and pop; how many of them have been popped; and who pushed the last. */
+        int kept = 0, gone = 0, newest = -1;
         int push = next_of(o, -1, from, side, false), pop = next_of(o, -1, to, back, true);
         for (; push < o->count && pop < o->count;
              push = next_of(o, push, from, side, false), pop = next_of(o, pop, to, back, true)) {

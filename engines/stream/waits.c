@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* tokens, for machines whose stages wait for a number of statements of another one: the least
- * awaits that keep a flat stream's stages to the order in which it stands.
+/* tokens, for machines whose stages wait for a number of statements of another one: adds the fewest
+ * awaits that make a flat stream's stages follow the order in which it stands.
  *
  *     transfer %ub[0] = %x[0] ..                      transfer %ub[0] = %x[0] ..
  *     product %acc[0] = %ub[0] * ..           ->      await host 1 in multiply
  *                                                     product %acc[0] = %ub[0] * ..
  *
  * A stage knows up to which statement each other one is done, by what it waited for, and by what
- * that had waited for. A statement asks, of each other stage, for the last that touches what it
- * touches, one of the two writing. What it asks for last is waited for first: that often knows
- * the rest. */
+ * that had waited for. A statement needs, of each other stage, the last statement that touches what
+ * it touches, where one of the two writes. The latest of these is waited for first, because it
+ * often knows the rest. */
 #include "ir/loop/stream_order.h"
 #include "engines/stream/stream_passes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* turn: it is number so and so of its stage */
+/* `turn` is the statement's number in its stage. */
 struct done { int64_t known[MACHINE_STAGES], turn; int stage; };
 struct waiting {
         struct arena *arena;
         const struct machine *m;
         struct loop_block *out;
-        struct done *done;              /* of statement k + 1 */
+        struct done *done;              /* Entry k is for statement k + 1. */
         int64_t count, room, turns[MACHINE_STAGES];
         int64_t known[MACHINE_STAGES][MACHINE_STAGES];
         int awaits;
@@ -37,7 +37,8 @@ static void await(struct waiting *w, int stage, const struct done *d)
                         w->known[stage][s] = d->known[s];
 }
 
-/* the latest statement that the stage wants and does not know to be done; 0: none */
+/* Returns the latest statement that the stage needs and does not know to be done; 0: there is
+ * none. */
 static int64_t latest_unknown(const struct waiting *w, int stage,
                               const int64_t wanted[MACHINE_STAGES])
 {
