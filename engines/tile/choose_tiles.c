@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which schedule, where sums are in hardware tiles (kernels/contract_tiles.c): the block of
- * positions that takes least time, and what follows from it. */
+/* Chooses the schedule where sums are in hardware tiles (kernels/contract_tiles.c): the block of
+ * positions that takes the least time, and what follows from it. */
 #include "engines/tile/tile_engine.h"
 #include "cost/tiles_cost.h"
 #include "kernels/access.h"
@@ -9,11 +9,12 @@
 
 #include <math.h>
 
-enum { POSITIONS_MAX = 64 };            /* in a row, as schedules say it */
+enum { POSITIONS_MAX = 64 };            /* The most positions in a row of a block. */
 enum { PREFETCH_MAX = 16 };
-enum { ITERATION_BYTES = 64 };          /* of a row in an iteration of the innermost loop */
+enum { ITERATION_BYTES = 64 };          /* The bytes of a row in an iteration of the innermost
+                                         * loop. */
 
-/* what choices compare: blocks of a panel's sums */
+/* The blocks of a panel's sums, which choices compare. */
 struct panel {
         const struct target *target;
         const struct multiply *multiply;
@@ -21,7 +22,7 @@ struct panel {
         int64_t steps;
 };
 
-/* Cycles for `count` blocks, for each vector. */
+/* Returns the cycles for `count` blocks, for each vector. */
 static double block_cycles(const struct panel *panel, const struct tile_block *block,
                            int64_t count)
 {
@@ -32,8 +33,8 @@ static double block_cycles(const struct panel *panel, const struct tile_block *b
                           (double)block->tiles, (double)loads);
 }
 
-/* Which cut of `extent` rows (or columns: of one row) takes least; blocks of one shape, so that
- * shapes are not said again for each panel. */
+/* Chooses the tile size for `extent` rows (or columns, in one row) that takes the least time. All
+ * blocks have one shape, so that the shape need not be set again for each panel. */
 static int choose_tiling(const struct panel *panel, int64_t extent, bool rows, int64_t columns,
                       int64_t pitch)
 {
@@ -61,7 +62,7 @@ static int choose_tiling(const struct panel *panel, int64_t extent, bool rows, i
         return chosen;
 }
 
-/* in what op reads, as it lies in memory */
+/* Returns the pitch of what op reads, as it lies in memory. */
 static int64_t pitch_in_memory(const struct op *op)
 {
         const struct op *owner = op->region->owner;
@@ -75,7 +76,7 @@ static int64_t pitch_in_memory(const struct op *op)
                           x.stride[last] * strides[last - 2]);
 }
 
-/* small tiles: several products an iteration */
+/* Returns the products in an iteration: several for small tiles. */
 static int unroll_of(const struct op *op, const struct multiply *m)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;

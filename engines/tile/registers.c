@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* registers: says which hardware tiles hold what.
+/* registers: assigns hardware tiles to sums and operands.
  *
- *     tiles 28 by 2 rows 14 depth 16 lanes 16 word 4             ->  .. sums 0 to 4 x 4 to 6 w 6 to 8
- *     var %acc : f32x16tile[28][2]                                   .. in 0 to 4
- *     multiply %acc += %x[%i] * %w[%k] by add_product rows 14 ..     .. x 4 to 6 w 6 to 8
+ *     tiles 28 by 2 rows 14 depth 16 lanes 16 word 4        ->  .. sums 0 to 4 x 4 to 6 w 6 to 8
+ *     var %acc : f32x16tile[28][2]                              .. in 0 to 4
+ *     multiply %acc += %x[%i] * %w[%k] by add_product ..        .. x 4 to 6 w 6 to 8
  *
  * Sums have the first tiles; behind them each tile of positions has one of its own, where one is
- * left for weights, or they take turns, and so do weights in what is left. A product needs its
- * shapes to agree, so that tiles in turn must be of one shape.
+ * left for weights; otherwise positions take the remaining tiles in turn, and so do weights. The
+ * shapes of a product's operands must agree, so tiles that are used in turn must have one shape.
  *
- * A processor is told the shapes of all tiles at once (`tiles`), so that there is one variable with
- * sums at a time, of the shape said last. Exact to the bit. */
+ * A processor is configured with the shapes of all tiles at once (`tiles`), so there is one
+ * variable with sums at a time, of the shape set last. Exact to the bit. */
 #include "ir/loop/loop_grid.h"
 #include "passes/pass.h"
 
 struct assignment {
         struct pass_context *context;
         const struct loop_function *f;
-        const struct loop_tiles *shape; /* said last; NULL: none */
-        const struct loop_variable *sums;         /* that lie in tiles; NULL: none */
+        const struct loop_tiles *shape; /* The shape that was set last; NULL: none. */
+        const struct loop_variable *sums;         /* The sums that lie in tiles; NULL: none. */
         int count;
         bool failed;
 };
@@ -48,7 +48,7 @@ static void assign(struct assignment *a, struct loop_tiles *t)
         a->count++;
 }
 
-/* of the shape said last? */
+/* Has the statement the shape that was set last? */
 static bool fits(const struct assignment *a, const struct loop_stmt *s)
 {
         const struct loop_tiles *shape = a->shape, *own = &s->tiles;
@@ -96,7 +96,8 @@ static void visit(struct assignment *a, struct loop_stmt *s, bool own_block)
 
 static void visit_block(struct assignment *a, struct loop_block *block)
 {
-        const bool own = !a->sums;      /* sums that lie in tiles at its end are declared in it */
+        const bool own = !a->sums;      /* Sums that lie in tiles at the block's end are declared in
+                                         * it. */
         for (struct loop_stmt *s = block->first; s && !a->failed; s = s->next)
                 visit(a, s, own);
         if (own)
@@ -110,7 +111,7 @@ int pass_registers(struct loop_program *p, struct pass_context *context)
                 return 0;
         for (a.f = p->kernels; a.f && !a.failed; a.f = a.f->next) {
                 if (loop_is_grid(a.f))
-                        continue;       /* fragments have no numbers */
+                        continue;       /* Fragments have no numbers. */
                 a.shape = NULL;
                 visit_block(&a, a.f->body);
         }

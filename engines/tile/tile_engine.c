@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tile engine: the vector engine, where some products are hardware tiles' (AMX), or tiles of
- * vector registers' (i8mm). */
+/* The tile engine: the vector engine, with some products in hardware tiles (AMX), or in tiles of
+ * vector registers (i8mm). */
 #include "engines/tile/tile_engine.h"
 #include "ir/target/engine.h"
 #include "ir/target/target.h"

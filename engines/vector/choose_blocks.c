@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which schedule for dot_blocks (engines/vector/dot_blocks.c): the tile of rows that is
- * predicted to take least time. Sums and totals of a tile, weights and a word of x stay in
+/* Chooses the schedule of dot_blocks (engines/vector/dot_blocks.c): the tile of rows that is
+ * predicted to take the least time. Sums and totals of a tile, weights and a word of x stay in
  * registers. */
 #include "engines/vector/vector_engine.h"
 #include "engines/vector/dot_blocks_cost.h"

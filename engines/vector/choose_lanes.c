@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Which schedule for convolve_lanes (engines/vector/convolve_lanes.c): the register tile that is
- * predicted to take least time, with the tasks that share it. */
+/* Chooses the schedule of convolve_lanes (engines/vector/convolve_lanes.c): the register tile that
+ * is predicted to take the least time, with the tasks that share it. */
 #include "engines/vector/vector_engine.h"
 #include "engines/vector/lanes_cost.h"
 #include "schedule/choose.h"
 
-/* The best tile that registers have room for, as threads share it. */
+/* Returns the best tile that registers have room for, with its tasks. */
 struct schedule lanes_choose(const struct op *op, const struct schedule_machine *machine,
                              struct arena *arena)
 {
@@ -13,7 +13,7 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type,
                           *w = op_operand(op, 1)->type;
         const int64_t *strides = op_ints(op, "strides", NULL);
-        /* sums are floats */
+        /* The sums are floats. */
         const struct multiply *m = multiply_for(machine->target, E_F32, E_F32, false);
         int k = y->rank - 3,
             registers = target_vector_registers(machine->target) - 2 - (m ? m->spare : 0),

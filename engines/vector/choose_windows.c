@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which schedule for reductions of windows (engines/vector/reduce_windows.c): as many columns as
- * registers hold. */
+/* Chooses the schedule of reductions of windows (engines/vector/reduce_windows.c): as many columns
+ * as registers hold. */
 #include "engines/vector/vector_engine.h"
 #include "engines/vector/lanes_cost.h"
 #include "schedule/choose.h"

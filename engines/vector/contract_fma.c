@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* contract: on vectors, products that are added are not rounded before, where the target does both
- * in one instruction.
+/* contract: on vectors, a product is not rounded before it is added, where the target does both in
+ * one instruction.
  *
- *     %v = %x * splat<16>(%scale) + splat<16>(%shift)   ->   %v = fma(%x, splat<16>(%scale), splat<16>(%shift))
- *     exp(%v)                                           ->   exp_fused(%v)
+ *     %v = %x * splat<16>(%scale) + splat<16>(%shift)
+ *     exp(%v)
  *
- * Other bits, and mostly better ones: nothing with --exact. A product that has a name of its own
- * keeps its rounding. So does what becomes a whole number: beside a half, another last bit is
- * another number, and quantized networks have the same bytes on every target.
+ * becomes
+ *
+ *     %v = fma(%x, splat<16>(%scale), splat<16>(%shift))
+ *     exp_fused(%v)
+ *
+ * The bits of results change, mostly to better ones: the pass does nothing under --exact. A product
+ * that has a name of its own keeps its rounding. So does a value that becomes a whole number: next
+ * to a half, another last bit is another number, and quantized networks have the same bytes on
+ * every target.
  *
  *     let %v = %x * %a + %y * %b
  *     %y[i] = u8(round(%v))                             stays */
@@ -17,14 +23,14 @@
 
 struct contracting {
         struct loop_program *program;
-        struct map *made, *rounded;     /* by variable: the let that makes it; that of whole numbers
-                                         * / */
-        struct map *averages;           /* passes/vectorize/averages.h */
+        struct map *made, *rounded;     /* For each variable, the let that defines it; and the one
+                                         * that computes a whole number. */
+        struct map *averages;           /* See passes/vectorize/averages.h. */
         struct pending { const struct loop_stmt *let; struct pending *next; } *pending;
         int count;
 };
 
-/* ---- what becomes whole numbers ---- */
+/* ---- values that become whole numbers ---- */
 
 static const void *entry(const struct map *map, const struct loop_variable *v)
 {

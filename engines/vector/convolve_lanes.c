@@ -2,31 +2,35 @@
 /* The scheduled lowering of convolve_lanes, where each lane is convolved by itself (depthwise): a
  * tile of rows * columns positions, one vector of lanes deep.
  *
- *      x      x0  x1  x2  x3  x4  x5           every vector of x is loaded once for a tile and goes into all sums
- *              \  |  /|  /|  /|  /             whose windows it is in: at stride 1, 3 columns by 3 rows
+ *      x      x0  x1  x2  x3  x4  x5
+ *              \  |  /|  /|  /|  /
  *      acc      a0  a1  a2  a3                 a1 += x1 * w0; a1 += x2 * w1; a1 += x3 * w2
  *
+ * Every vector of x is loaded once for a tile and added to all sums whose windows contain it: at
+ * stride 1, 3 columns by 3 rows.
+ *
  * A window that fits (unroll says so: unroll >= its last two extents) stays in registers for all
- * positions of a block; else it is read row by row, `unroll` offsets at once. Such a kernel is
- * bound by the memory that x and the result lie in, so the loops are those that read it in order:
- * tasks, images, outer spatial dimensions, blocks, rows of tiles, tiles, vectors of a block. */
+ * positions of a block; otherwise it is read row by row, `unroll` offsets at a time. Such a kernel
+ * is bound by the memory that x and the result lie in, so the loops read it in order: tasks,
+ * images, outer spatial dimensions, blocks, rows of tiles, tiles, vectors of a block. */
 #include "engines/vector/vector_engine.h"
 #include "kernels/kernel_state.h"
 #include "kernels/meeting.h"
 
 struct lanes {
-        struct kernel_state s;                 /* first: its functions get this */
-        int64_t depth;                  /* lanes of a block */
-        int64_t outer, rows, columns;   /* offsets of the window: in all but its last two
-                                         * dimensions, in those */
+        struct kernel_state s;                 /* First, because functions of the kernel state get a
+                                                * pointer to it. */
+        int64_t depth;                  /* The lanes of a block. */
+        int64_t outer, rows, columns;   /* The offsets of the window: in all but its last two
+                                         * dimensions, and in those two. */
         struct loop_expr *block;
         struct lane_part part;
-        struct loop_expr *w_at;         /* of the block */
-        struct loop_expr **resident;    /* all of a block's window in registers, or NULL */
-        struct loop_variable *sums;     /* [rows * columns][1] of the tile */
+        struct loop_expr *w_at;         /* The index of the block's weights. */
+        struct loop_expr **resident;    /* The block's whole window in registers, or NULL. */
+        struct loop_variable *sums;     /* The sums of the tile, [rows * columns][1]. */
 };
 
-/* as floats, which hold sums of bytes exactly */
+/* Loads a vector as floats, which hold sums of bytes exactly. */
 static struct loop_expr *load(struct kernel_state *s, const char *name, struct loop_buffer *b,
                               struct loop_expr *at, int64_t add, int live)
 {
@@ -35,7 +39,7 @@ static struct loop_expr *load(struct kernel_state *s, const char *name, struct l
 
 /* ---- the sums ---- */
 
-/* the products of window_rows * window_columns offsets, written out */
+/* Writes the products of window_rows * window_columns offsets, unrolled. */
 static void add_window(struct lanes *l, int rows, int columns, int window_rows, int window_columns,
                        struct loop_expr *x_at, struct loop_expr *w_at)
 {
@@ -69,7 +73,7 @@ static void add_window(struct lanes *l, int rows, int columns, int window_rows, 
         }
 }
 
-/* one row of the window, some offsets at a time */
+/* Writes one row of the window, some offsets at a time. */
 static void add_row(struct lanes *l, int rows, int columns, struct loop_expr *x_at,
                     struct loop_expr *w_at)
 {

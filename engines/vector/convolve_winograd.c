@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* The scheduled lowering of convolve_winograd, a batch of tiles at a time:
  *
- *      x  --B^T x B-->  V [elements][tiles][channels]           each tile, a vector of channels at a time
- *                       M [elements][tiles][outputs]  = V * U   a GEMM for each of the elements, by register tiles
- *      y  <--A^T M A--  M                                       each tile, a vector of outputs at a time; then the epilogue
+ *      x  --B^T x B-->  V [elements][tiles][channels]
+ *                       M [elements][tiles][outputs]  = V * U
+ *      y  <--A^T M A--  M
+ *
+ * The input's transform takes each tile, a vector of channels at a time. The products are a GEMM
+ * for each of the elements, in register tiles. The output's transform takes each tile, a vector of
+ * outputs at a time; then comes the epilogue.
  *
  * Weights U are read from front to back, once for each batch: element by element, panel by panel,
- * over all tiles of the batch. So a batch has so many tiles that V and M stay in the second cache;
- * where U is larger than that cache, as many as there are.
+ * over all tiles of the batch. So a batch has as many tiles as let V and M stay in the second-level
+ * cache; where U is larger than that cache, all tiles are one batch.
  *
- * Where windows of 2 x 2 results are all that is read of them (a pool), these are stored instead,
- * from a tile's results that stay in the first cache.
+ * Where windows of 2 x 2 results are the only reader of these (a pool), they are stored instead,
+ * computed from a tile's results that stay in the first-level cache.
  *
  * Threads share batches (row_tasks): each has a V and M of its own. Or, for images of few tiles,
  * there is one batch, and threads share first its tiles, then panels, then tiles again
@@ -19,30 +23,35 @@
 #include "ir/lower/winograd_emit.h"
 #include "kernels/contract.h"
 
-enum { POOL = 2 };                      /* rows and columns of a window of results */
+enum { POOL = 2 };                      /* The rows and columns of a window of results. */
 
-/* a matrix of [elements][tiles][count] in memory of the kernel's own */
+/* A matrix [elements][tiles][count] in memory of the kernel's own. */
 struct matrix { struct loop_buffer *buffer; int64_t tile, element; struct loop_expr *start; };
 
 struct tiles {
-        struct kernel_state s;          /* first: its functions get this; of the target's own width,
-                                         * for transforms */
-        const struct target *wide;      /* of products: of the width that the schedule asks for */
+        /* First, because functions of the kernel state get a pointer to it. It has the target's own
+         * vector width, for the transforms. */
+        struct kernel_state s;
+        const struct target *wide;      /* The target of the products, in the width that the
+                                         * schedule asks for. */
         const struct winograd *f;
-        int elements;                   /* of a square */
-        int64_t rows, columns, all;     /* tiles of an image, tiles of all images */
-        struct tiling batch, block;     /* all tiles in batches, tiles of a large batch in register
-                                         * tiles */
-        int64_t channels, width, panel_size, panels; /* outputs of a panel, elements of w in it;
-                                                      * panels of an element */
+        int elements;                   /* The elements of a square. */
+        int64_t rows, columns, all;     /* The rows and columns of tiles of an image, and the tiles
+                                         * of all images. */
+        struct tiling batch, block;     /* All tiles in batches, and the tiles of a large batch in
+                                         * register tiles. */
+        /* `width` is the outputs of a panel, `panel_size` the elements of w in it, `panels` the
+         * panels of an element. */
+        int64_t channels, width, panel_size, panels;
         struct matrix v, m;
-        struct loop_expr *first, *count;          /* tiles of this batch */
-        /* of the square that is transformed */
-        struct loop_expr *image, *row, *column;   /* of its tile: the first result's */
-        struct loop_expr *from, *to;              /* in memory */
+        struct loop_expr *first, *count;          /* The tiles of this batch. */
+        /* The square that is transformed: */
+        struct loop_expr *image, *row, *column;   /* the image, row and column of its tile's first
+                                                   * result, */
+        struct loop_expr *from, *to;              /* and where it lies in memory. */
         struct loop_expr *block_index, *lane;
-        struct loop_buffer *square;     /* a task's own: the results of a tile that windows are made
-                                         * of */
+        struct loop_buffer *square;     /* The results of a tile that windows are computed from;
+                                         * each task has its own. */
         struct loop_expr *task;
 };
 
@@ -59,7 +68,7 @@ static struct loop_expr *load(struct tiles *t, struct loop_buffer *buffer, struc
 
 /* ---- tiles ---- */
 
-/* opens the loop over the tiles from..to of the batch; *tile: its number in the batch */
+/* Opens the loop over tiles from..to of the batch; *tile is the tile's number in the batch. */
 static void open_tiles(struct tiles *t, struct loop_expr *from, struct loop_expr *to,
                        struct loop_expr **tile)
 {
@@ -130,8 +139,9 @@ static void write_input(struct tiles *t, struct loop_expr *from, struct loop_exp
 
 /* ---- products ---- */
 
-/* the register tile of `size` tiles from number tile on: outputs from `part` on, of panel number
- * `panel` of element number `element`; product: the panel's number of all */
+/* The register tile of `size` tiles from number `tile` on, by outputs from `part` on of panel
+ * number `panel` of element number `element`; `product` is the panel's number among those of all
+ * elements. */
 struct product { struct loop_expr *element, *panel, *product, *part, *block, *tile; int size; };
 
 static void write_product(struct tiles *t, const struct product *p)
@@ -167,8 +177,8 @@ static void write_product(struct tiles *t, const struct product *p)
                                    loop_tile_entry(t->s.arena, tile.sums, i, j));
 }
 
-/* All tiles of the batch in register tiles of two sizes. A batch has block.count of them, the first
- * ones large: as many as are left when all have the smaller size. */
+/* Writes all tiles of the batch in register tiles of two sizes. A batch has block.count of them,
+ * the first ones large: as many as the tiles that are left when all have the smaller size. */
 static void write_blocks(struct tiles *t, struct product *p)
 {
         struct emit *e = t->s.e;
@@ -212,8 +222,8 @@ static struct loop_expr *load_product(void *context, int row, int column)
         return load(t, t->m.buffer, plus(t->s.e, t->from, number(t->s.e, at)));
 }
 
-/* Number i of the `tile` results along a dimension may lie behind the last one: then, and only
- * then, opens the condition. */
+/* Opens a condition where, and only where, number i of the `tile` results along a dimension may lie
+ * behind the last one. */
 static bool open_edge(struct tiles *t, int tile, struct loop_expr *at, int i, int64_t extent)
 {
         int64_t rest = extent % tile;
@@ -249,7 +259,7 @@ static bool store_output(void *context, int i, int j, struct loop_expr *value)
         return good;
 }
 
-/* the windows of the results in the square */
+/* Writes the windows of the results in the square. */
 static void write_windows(struct tiles *t)
 {
         struct emit *e = t->s.e;
@@ -307,7 +317,7 @@ static bool write_output(struct tiles *t, struct loop_expr *from, struct loop_ex
 
 /* ---- the kernel state ---- */
 
-/* batches, shared by tasks */
+/* Writes batches, which tasks share. */
 static bool write_batches(struct tiles *t)
 {
         struct emit *e = t->s.e;
@@ -338,7 +348,7 @@ static bool write_batches(struct tiles *t)
         return good;
 }
 
-/* opens the loop over tasks that share `extent` */
+/* Opens the loop over tasks that share `extent`. */
 static void open_phase(struct tiles *t, int64_t extent, struct loop_expr **from,
                        struct loop_expr **to)
 {
@@ -349,7 +359,7 @@ static void open_phase(struct tiles *t, int64_t extent, struct loop_expr **from,
         state_share(e, task, tasks_of(t), extent, from, to);
 }
 
-/* one batch, each of its phases shared by tasks */
+/* Writes one batch, whose phases tasks share. */
 static bool write_phases(struct tiles *t)
 {
         struct emit *e = t->s.e;
@@ -376,8 +386,8 @@ static bool write_all(struct kernel_state *s)
         return has_phases(t) ? write_phases(t) : write_batches(t);
 }
 
-/* Elements lie an odd number of cache lines apart: at powers of two they would all fall into the
- * same lines of the first cache. */
+/* Allocates a matrix. Its elements lie an odd number of cache lines apart: at powers of two they
+ * would all map to the same sets of the first-level cache. */
 static struct matrix new_matrix(struct tiles *t, const char *name, int64_t count)
 {
         const int line = target_line(t->s.target, t->s.multiply->sum);
@@ -389,7 +399,7 @@ static struct matrix new_matrix(struct tiles *t, const char *name, int64_t count
         return m;
 }
 
-/* windows of 2 x 2 results that tiles have whole, side by side */
+/* Are these windows of 2 x 2 results, each within a tile? */
 static bool can_pool(const struct op *pool)
 {
         const int64_t *window = op_ints(pool, "window", NULL),
@@ -424,7 +434,7 @@ struct kernel_state *winograd_prepare(const struct kernel_state *common)
         t->channels = type_extent(w, 2);
         t->width = type_extent(w, 3) * type_extent(w, 4);
         t->panel_size = t->channels * t->width;
-        /* blocks and panels are of whole vectors, panels of whole tiles of them */
+        /* Blocks and panels must be whole vectors, and panels whole register tiles. */
         int lanes = t->s.lanes;
         if (t->width % (t->s.schedule.vectors * target_lanes(t->wide, E_F32)) ||
             type_extent(x, 4) % lanes || type_extent(y, 4) % lanes || t->s.x.stride[4] != 1 ||

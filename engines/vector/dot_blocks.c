@@ -1,52 +1,54 @@
 /* SPDX-License-Identifier: MIT */
 /* The scheduled lowering of dot_blocks: rows of whole numbers by weights in few bits, blocks of
- * which have a scale.
+ * which share a scale.
  *
  *      w       0xba 0xdc 0xfe 0x..         a word, in each lane
  *      & 0x0f  a    c    e    ..           by the word of x that begins the block
- *      >> 4    b    d    f    ..           by the one as many numbers behind it as the block has bytes
+ *      >> 4    b    d    f    ..           by the word as many numbers behind it as the block has bytes
  *
  *      sum{p, j}     i32, of one block
- *      total{p, j}   f32: each sum times the steps of the block in x and in w
+ *      total{p, j}   f32: each sum times the block's scales in x and in w
  *
- * A tile is of `columns` rows by `vectors` of outputs. Its sums begin with what the zero points
- * take away, which is one number for a row where all weights have the same. Numbers are unpacked
- * once for all rows of a tile; totals are added up in the order of blocks, as the canonical
- * lowering does. */
+ * A tile is `columns` rows by `vectors` vectors of outputs. Its sums begin with what the zero
+ * points subtract, which is one number for a row where all weights have the same zero point.
+ * Numbers are unpacked once for all rows of a tile; totals are added up in the order of blocks, as
+ * the canonical lowering does. */
 #include "engines/vector/vector_engine.h"
 #include "ir/tensor/block_weights.h"
 #include "ir/tensor/packed_multiply.h"
 #include "kernels/kernel_state.h"
 
 enum { X, W, STEPS, SUMS, SCALES, ZEROS };
-enum { ITERATION_PRODUCTS = 64 };       /* of an iteration of the innermost loop, or one word's */
+enum { ITERATION_PRODUCTS = 64 };       /* The products in an iteration of the innermost loop, or
+                                         * those of one word. */
 
 struct blocks {
-        struct kernel_state s;                 /* first: its functions get this */
+        struct kernel_state s;                 /* First, because functions of the kernel state get a
+                                                * pointer to it. */
         struct packed_bits bits;
-        int64_t width, panel_size;      /* of a panel: outputs, bytes of w */
-        int64_t outputs;                /* of all panels */
+        int64_t width, panel_size;      /* The outputs of a panel, and the bytes of w in it. */
+        int64_t outputs;                /* The outputs of all panels. */
         struct loop_buffer *steps, *sums, *scales;
-        struct loop_buffer *zeros;      /* NULL: all are `zero` */
+        struct loop_buffer *zeros;      /* NULL: all zero points are `zero`. */
         int64_t zero;
-        struct loop_expr *panel, *part; /* where the loops are; the vector that the tile begins
-                                         * with */
-        int live;                       /* outputs of the tile that there are */
+        struct loop_expr *panel, *part; /* The panel that the loops are in, and the vector that the
+                                         * tile begins with. */
+        int live;                       /* The outputs of the tile that exist. */
 };
 
-/* A tile while it is written: positions by vectors. */
+/* A tile of positions by vectors while it is written. */
 struct tile {
         struct blocks *b;
         int positions, vectors;
         struct loop_variable *sums, *totals;
-        struct loop_expr *x_at, *row_at; /* the first row in x, in steps */
+        struct loop_expr *x_at, *row_at; /* The indices of the first row in x and in the scales. */
 };
 
 static int64_t row_step(const struct blocks *b) { return b->s.spatial[0].x_step; }
 
 /* ---- the products of a block ---- */
 
-/* plane number k of w: a number of each byte */
+/* Unpacks plane number k of w: a number of each byte. */
 static struct loop_expr *unpacked(struct blocks *b, struct loop_expr *w, int k)
 {
         struct kernel_state *s = &b->s;
@@ -67,7 +69,7 @@ static struct loop_expr *unpacked(struct blocks *b, struct loop_expr *w, int k)
         return emit_let(s->e, "n", w);
 }
 
-/* the word of bytes number `add` from w_at on, by those of x at x_at */
+/* Multiplies the word that begins `word` words behind w_at by those of x at x_at. */
 static void add_word(struct tile *t, struct loop_expr *x_at, struct loop_expr *w_at, int word)
 {
         struct blocks *b = t->b;
@@ -137,7 +139,8 @@ static void begin_sums(struct tile *t, struct loop_expr *block)
         }
 }
 
-/* what the sums of a block are in f32 goes to the totals; at: vector 0 of the tile in scales */
+/* Converts the sums of a block to f32 and adds them to the totals; `at` is the index of vector 0 of
+ * the tile in the scales. */
 static void add_sums(struct tile *t, struct loop_expr *block, struct loop_expr *at)
 {
         struct blocks *b = t->b;
@@ -222,7 +225,7 @@ static bool write_tile(struct kernel_state *s, int rows, int columns)
 
 /* ---- panels ---- */
 
-/* so many outputs of a panel, a tile's width at a time; the last may be narrower */
+/* Writes so many outputs of a panel, a tile's width at a time; the last tile may be narrower. */
 static bool write_panel(struct blocks *b, struct loop_expr *from, struct loop_expr *to,
                         int64_t outputs)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What dot_blocks is predicted to cost.
  *
- *      products   multiply-adds of words, and loads beside them; numbers unpacked for each tile
- *      totals     the sums of a block become floats, times the two steps
+ *      products   multiply-adds of words, and loads that overlap with them; numbers unpacked for
+ *                 each tile
+ *      totals     the sums of a block become floats, times the two scales
  *      results    the epilogue and the store of each vector
  *
- * Sums of a block begin anew, so no latency is waited for. */
+ * The sums of each block begin anew, so no latency has to be waited for. */
 #include "engines/vector/dot_blocks_cost.h"
 
 #include "cost/core.h"
@@ -28,7 +29,8 @@ double blocks_weights(const struct op *op)
 double blocks_tile_cost(const struct op *op, int64_t positions, int64_t vectors,
                         const struct target *target)
 {
-        enum { TO_FLOAT = 3, UNPACK = 2 }; /* convert, multiply, multiply-add; shift, mask */
+        /* To floats: convert, multiply, multiply-add. Unpack: shift, mask. */
+        enum { TO_FLOAT = 3, UNPACK = 2 };
         const struct packed_bits p = packed_bits_of(op);
         const struct multiply *m = packed_bits_multiply(op, target);
         double words = (double)(p.bytes / p.group), planes = 8 / p.bits,

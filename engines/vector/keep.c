@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* keep: values beside sums stay in their registers up to their last use.
+/* keep: operands of sums stay in their registers up to their last use.
  *
  *     set %acc{0, 0} = fma(%a, %w0, %acc{0, 0})
  *     set %acc{0, 1} = fma(%a, %w1, %acc{0, 1})       ->      ...
@@ -7,24 +7,25 @@
  *
  * The result of an fma takes the register of one operand. gcc picks any that is not used again: at
  * the last use of %a it may be %a's, and then sums move from register to register and in the end to
- * memory and back (half of all loops over 14 x 2 vectors, with gcc 12). A use behind it leaves %a's
- * register alone.
+ * memory and back (half of all loops over 14 x 2 vectors, with gcc 12). A use behind the fma leaves
+ * %a's register alone.
  *
  *     var %acc : f32x16[14][2]
  *     var %vector : index = %panel * 2                ->      ...
  *                                                             keep %vector
  *
- * A variable subscript behind sums in registers is not looked through from there on: compilers
- * would read what it alone leads to (a bias) before the loops around the sums, and keep it in
- * registers that the sums need.
+ * A variable subscript that is kept behind sums in registers hides its value from there on:
+ * otherwise compilers would load what depends on it alone (a bias) before the loops around the
+ * sums, and keep it in registers that the sums need.
  *
- * For targets whose compilers are known to need it (target_keep). Exact: `keep` has no meaning. */
+ * The pass is for targets whose compilers are known to need it (target_keep). Exact: `keep` has no
+ * effect on values. */
 #include "passes/pass.h"
 
 struct keeping {
-        struct arena *arena, *scratch;  /* of the program; of the pass */
-        struct map *last;               /* by vector: the statement of the block that uses it
-                                         * last / */
+        struct arena *arena, *scratch;  /* The arena of the program, and that of the pass. */
+        struct map *last;               /* For each vector, the statement of the block that uses it
+                                         * last. */
         struct loop_stmt *now;
         int count;
 };
@@ -51,7 +52,7 @@ static bool adds_to_tile(const struct loop_stmt *s)
         return s->kind == STMT_SET && s->variable->rows;
 }
 
-/* of the vectors in a block with sums; NULL: it has none */
+/* Finds the last uses of vectors in a block with sums; k->last is NULL where it has no sums. */
 static void find_last_uses(struct keeping *k, const struct loop_block *block)
 {
         k->last = NULL;
@@ -70,7 +71,7 @@ static void find_last_uses(struct keeping *k, const struct loop_block *block)
 
 /* ---- statements ---- */
 
-/* at the end of the block */
+/* Appends a keep to the block. */
 static void keep(struct keeping *k, struct loop_block *block, struct loop_variable *v)
 {
         loop_append(k->arena, block, STMT_KEEP)->variable = v;
@@ -86,7 +87,8 @@ static void keep_used(struct loop_expr *e, void *context)
         if (e->op != LOOP_VARIABLE ||
             map_get(last, (const char *)&e->variable, sizeof e->variable) != u->k->now)
                 return;
-        map_set(last, (const char *)&e->variable, sizeof e->variable, u->k);          /* once */
+        /* Only once. */
+        map_set(last, (const char *)&e->variable, sizeof e->variable, u->k);
         keep(u->k, u->block, e->variable);
 }
 
@@ -116,7 +118,7 @@ static void keep_in_block(struct keeping *k, struct loop_block *block)
         }
 }
 
-/* what was kept before */
+/* Removes keeps of an earlier run. */
 static void let_go(struct loop_block *block)
 {
         struct loop_stmt *s = block->first;

@@ -2,13 +2,13 @@
 /* What depthwise convolutions and pools are predicted to cost.
  *
  *      products   of a register tile, or the time that a sum waits for the one before
- *      loads      of x, and of weights that do not stay in registers; they run beside products,
+ *      loads      of x, and of weights that do not stay in registers; they overlap with products,
  *                 half hidden
- *      tile       what each costs before it begins
+ *      tile       the cost of each before it begins
  *
  * Fitted to the 14 depthwise layers of the zoo: those chosen are 1 to 4 % slower than the best in
- * the mean, 4 to 13 % at worst (docs/measurements/schedules.md). Pools: an element of each lane
- * in a cycle, which only serves to decide how threads share them. */
+ * the mean, 4 to 13 % at worst (docs/measurements/schedules.md). Pools cost a cycle for an element
+ * of each lane, which only serves to decide how threads share them. */
 #include "engines/vector/lanes_cost.h"
 
 #include "ir/target/rates.h"

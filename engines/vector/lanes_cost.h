@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost models of windows of one channel each (lanes.c): predicted cycles of one core. */
+/* The cost models of windows of one channel each (lanes_cost.c): predicted cycles of one core. */
 #ifndef ENGINES_VECTOR_LANES_COST_H
 #define ENGINES_VECTOR_LANES_COST_H
 
@@ -7,11 +7,11 @@
 
 struct lanes_shape { int64_t rows, columns, stride[2], window[2]; };
 
-/* For one position of a register tile of so many; at once: all of the window is in registers;
- * resident: and stays there from tile to tile. */
+/* Returns the cost of one position of a register tile. at_once: the whole window is in registers;
+ * resident: it stays there from tile to tile. */
 double lanes_cost(const struct lanes_shape *sh, int rows, int columns, bool at_once, bool resident,
                   const struct target *t);
-/* of a reduction of windows: so many elements of them */
+/* Returns the cost of a reduction of windows with so many elements. */
 double windows_cost(double elements, const struct target *t);
 
 #endif

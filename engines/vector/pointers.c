@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* pointers: indices that C compilers should keep as addresses, on targets whose loads take a
- * register and a number, or two registers, but not all three (struct target's `pointers`). Of x[k +
- * 768] clang computes k + 768 in a register of its own for each such number.
+/* pointers: marks indices that C compilers should keep as addresses, on targets whose loads take a
+ * register and a number, or two registers, but not all three (struct target's `pointers`). For x[k
+ * + 768] clang would compute k + 768 in a register of its own for each such number.
  *
  *     let %xk : index = %i * 4                        let %xk : index of %x = %i * 4
  *     let %a : f32x4 = %x<4>[%xk]              ->     let %a : f32x4 = %x<4>[%xk]
  *     let %b : f32x4 = %x<4>[%xk + 768]               let %b : f32x4 = %x<4>[%xk + 768]
  *
- * The C printer then declares xk as &x[i * 4] (codegen/c_pointer.c). Taken are lets of at least
- * PLACES_LEAST uses, all of which are subscripts of one buffer at the index or a number behind it,
- * in a block without loops and conditions. The element at the index itself is read or written for
- * certain, so that the pointer points into the buffer (C99, 6.5.6). Exact: the index stays what it
- * is. */
+ * The C printer then declares xk as &x[i * 4] (codegen/c_pointer.c). The pass marks lets with at
+ * least PLACES_LEAST uses, all of which are subscripts of one buffer at the index or a number
+ * behind it, in a block without loops and conditions. The element at the index itself must always
+ * be read or written, so that the pointer points into the buffer (C99, 6.5.6). Exact: the index
+ * does not change. */
 #include "passes/pass.h"
 
 enum { PLACES_LEAST = 4 };
 
 struct index_uses {
         struct loop_buffer *buffer;
-        int uses;                       /* of the variable, of any kind */
-        int places;                     /* uses as a subscript, or a number behind */
-        bool own;                       /* the element at the index itself is accessed for
-                                         * certain / */
-        bool several;                   /* buffers */
+        int uses;                       /* The uses of the variable, of any kind. */
+        int places;                     /* The uses as a subscript, or as a subscript plus a
+                                         * number. */
+        bool own;                       /* The element at the index itself is always accessed. */
+        bool several;                   /* The uses are of several buffers. */
 };
 
 struct finding { struct arena *scratch; struct map *found; int count; };
 
-/* The variable of a subscript that is an index, or an index + *number; NULL where it is neither. */
+/* Returns the variable of a subscript that is an index, or an index + *number; NULL where it is
+ * neither. */
 static struct loop_variable *split_subscript(const struct loop_expr *at, int64_t *number)
 {
         const struct loop_expr *index = at->op == LOOP_ADD ? at->args[0] : at;
@@ -56,8 +57,8 @@ static void note_place(const struct finding *f, struct loop_buffer *b, const str
         u->own |= certain && !number;
 }
 
-/* certain: e is evaluated whatever conditions say. The elements that a mask leaves out may be
- * outside of the buffer, so its index is no pointer. */
+/* Notes the uses in e; certain: e is always evaluated. Elements that a mask leaves out may be
+ * outside of the buffer, so the index of a masked access cannot be a pointer. */
 static void note_uses(const struct finding *f, const struct loop_expr *e, bool certain)
 {
         struct index_uses *u = e->op == LOOP_VARIABLE ? uses_of(f, e->variable) : NULL;

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The scheduled lowering of reduce_window over lanes (pooling): a tile of columns, one vector of
- * lanes deep. As in lanes.c every vector of x is loaded once for a row of the window and goes into
- * all results whose windows it is in.
+ * lanes deep. As in convolve_lanes.c every vector of x is loaded once for a row of the window and
+ * combined with all results whose windows contain it.
  *
- *      x      x0  x1  x2  x3  x4  x5           windows that reach beyond x have fewer elements: along the columns
- *              \  |  /|  /|  /|  /             that is written out (the first and the last tiles are other code than
- *      best     b0  b1  b2  b3                 those between), along the other dimensions it is bounds of loops
+ *      x      x0  x1  x2  x3  x4  x5
+ *              \  |  /|  /|  /|  /
+ *      best     b0  b1  b2  b3
+ *
+ * Windows that reach beyond x have fewer elements. Along the columns the code is specialized for
+ * that (the first and the last tiles differ from those between); along the other dimensions the
+ * bounds of loops express it.
  *
  * Each result combines its elements in the order of the canonical lowering, so it is the same to
  * the bit. */
@@ -14,16 +18,18 @@
 #include "kernels/kernel_state.h"
 #include "kernels/meeting.h"
 
-enum { CLIPPED_MAX = 8, OFFSETS_MAX = 512 };    /* tiles of their own code; what one writes out */
+/* The most tiles with code of their own, and the most offsets that a tile's code contains. */
+enum { CLIPPED_MAX = 8, OFFSETS_MAX = 512 };
 
 struct windows {
-        struct kernel_state s;                 /* first: its functions get this */
+        struct kernel_state s;                 /* First, because functions of the kernel state get a
+                                                * pointer to it. */
         enum reducer kind;
-        int64_t depth;                  /* lanes of a block */
-        struct tap taps[RANK_MAX];      /* of the spatial dimensions */
+        int64_t depth;                  /* The lanes of a block. */
+        struct tap taps[RANK_MAX];      /* The taps of the spatial dimensions. */
         struct loop_expr *block;
         struct lane_part part;
-        struct loop_variable *best;     /* [columns][1] of the tile */
+        struct loop_variable *best;     /* The results of the tile, [columns][1]. */
 };
 
 static const struct tap *columns_of(const struct windows *w)
@@ -39,7 +45,7 @@ static bool is_clipped(const struct windows *w, int64_t from, int64_t to)
                (to - 1) * tap->stride + (tap->window - 1) * tap->dilation - tap->low >= tap->extent;
 }
 
-/* first column of a tile */
+/* Returns the first column of a tile. */
 static int64_t tile_start(const struct tiling *tiling, int64_t tile)
 {
         return tile <= tiling->large ? tile * tiling->size
@@ -56,8 +62,8 @@ static void combine(struct windows *w, int column, struct loop_expr *x)
                   emit_formula(s->e, reducer_info[w->kind].formula, args, 2));
 }
 
-/* one row of the window, for the columns from position `start` on, a literal where some of it may
- * lie outside x */
+/* Writes one row of the window, for the columns from position `start` on, which is a literal where
+ * some of the row may lie outside of x. */
 static void combine_row(struct windows *w, int columns, struct loop_expr *start,
                         struct loop_expr *x_at)
 {
@@ -115,7 +121,8 @@ static bool write_vectors(struct kernel_state *s, int rows, int columns)
 
 /* ---- the kernel state ---- */
 
-/* all columns of a row: clipped tiles one by one, neighbours of one size between them in a loop */
+/* Writes all columns of a row: clipped tiles one by one, and the tiles of one size between them in
+ * a loop. */
 static bool write_columns(struct windows *w)
 {
         struct kernel_state *s = &w->s;
@@ -169,7 +176,7 @@ static bool find_taps(struct windows *w)
         return true;
 }
 
-/* What is written out stays small, and is computed without overflow. */
+/* Is the unrolled code small, and can it be computed without overflow? */
 static bool is_small(const struct windows *w)
 {
         const struct tiling *tiling = &w->s.column;
@@ -200,7 +207,7 @@ struct kernel_state *windows_prepare(const struct kernel_state *common)
         for (int d = 0; d < s->spatial_count; d++)
                 s->spatial[d].extent = type_extent(y, 2 + d);
         s->schedule.rows = 1;
-        s->all_rows = s->spatial_count == 1;      /* its columns are not shared */
+        s->all_rows = s->spatial_count == 1;      /* The columns are not shared by tasks. */
         if (s->all_rows)
                 s->schedule.row_tasks = 1;
         state_tiling(s);
