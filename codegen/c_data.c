@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Constants: readable numbers when there are few, else rows of bytes.
+/* Constants: readable numbers where there are few, otherwise rows of bytes.
  *
  * The rows are string literals: they stay below C99's limit for those, keep types and alignment,
- * waste nothing, and compile fast where numbers take minutes. They hold the little-endian order the
- * data has; where the compiler says that the machine is big-endian, the same union is filled from
+ * waste nothing, and compile fast where numbers take minutes. They hold the data in little-endian
+ * order; where the compiler says that the machine is big-endian, the same union is initialized from
  * integers. */
 #include "codegen/c_writer.h"
 
@@ -13,9 +13,9 @@
 
 #include "base/size.h"
 
-/* Rows: gcc keeps two of 2000 bytes in a page of its heap; with one row a page it searches all
- * pages freed before for each new one, which takes minutes where weights come to hundreds of
- * megabytes. */
+/* ROW_BYTES: gcc keeps two rows of 2000 bytes in a page of its heap; with one row a page it
+ * searches all pages freed before for each new one, which takes minutes where weights come to
+ * hundreds of megabytes. */
 enum {
         SMALL_ELEMENTS = 64,
         ROW_BYTES = C_ROW_BYTES,
@@ -67,7 +67,7 @@ static enum form form_of(const struct c_writer *w, const struct loop_buffer *b)
         return FORM_NUMBERS;
 }
 
-/* ---- names: equal constants are one ---- */
+/* ---- names: equal constants share one ---- */
 
 struct group { const struct loop_buffer *buffer; struct c_name *name; struct group *next; };
 
@@ -115,10 +115,10 @@ void c_constant_names(struct c_writer *w)
                 }
 }
 
-/* ---- output: through a buffer of our own, for constants may be large ---- */
+/* ---- output, through a buffer of our own, because constants may be large ---- */
 
 struct stream { FILE *file; size_t used; char bytes[1 << 16]; };
-enum { STREAM_ROOM = 64 }; /* the most that is added between two calls of stream_room */
+enum { STREAM_ROOM = 64 }; /* The most bytes that are added between two calls of stream_room. */
 
 static void stream_flush(struct stream *s)
 {
@@ -146,8 +146,8 @@ static void stream_text(struct stream *s, const char *text)
 
 struct escape { char text[4]; unsigned char length; };
 
-/* a byte in a string literal: itself, or three octal digits, so that any byte may follow; ? may
- * begin a trigraph */
+/* Fills in how each byte is written in a string literal: as itself or, so that any byte may follow,
+ * as three octal digits. ? is escaped, too, because it may begin a trigraph. */
 static void fill_escapes(struct escape escapes[256])
 {
         for (unsigned c = 0; c < 256; c++) {
@@ -217,7 +217,7 @@ void c_rows(FILE *from, size_t bytes, FILE *out)
         free(s);
 }
 
-/* integers in hex, most significant digit first */
+/* Writes integers in hexadecimal, most significant digit first. */
 static void stream_bits(struct stream *s, const unsigned char *data, size_t count, size_t size)
 {
         static const char digits[] = "0123456789abcdef";
@@ -295,7 +295,8 @@ static void stream_constant(struct c_writer *w, struct stream *s, const struct l
                          (long long)b->extent);
         text_add(&text, "        %s values[%lld];\n} ", element_info[b->element].c_type,
                  (long long)b->extent);
-        if (w->has_vectors)             /* a vector that crosses cache lines is read twice */
+        if (w->has_vectors)             /* The constant is aligned to cache lines, because a vector
+                                         * that crosses two of them is read twice. */
                 text_add(&text, "__attribute__((aligned(%d))) ", C_WEIGHTS_ALIGN);
         text_add(&text, "%s =%s", name,
                  rows && bits ? "\n#ifdef BIG_ENDIAN_MACHINE\n{ .bits = {"
@@ -333,7 +334,7 @@ static const char both_preamble[] =
 static const char little_preamble[] =
         "#error \"constants are little-endian: compile the model with --target=generic-be\"\n";
 
-/* of constants whose rows depend on the byte order */
+/* Returns the bytes of constants whose rows depend on the byte order. */
 static size_t ordered_bytes(struct c_writer *w)
 {
         size_t sum = 0;

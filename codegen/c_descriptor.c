@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What others see of the generated code: the header, and the descriptor for generic callers. */
+/* The interface of the generated code: the header, and the descriptor for generic callers. */
 #include "codegen/c_machine.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ static bool has_element(const struct c_writer *w, enum element a, enum element b
         return false;
 }
 
-/* the name of the file that run is handed, as text; NULL when there is no such parameter */
+/* Returns the name of the file that run is given, as text; NULL where run has no such parameter. */
 static const char *weights_parameter(const struct c_writer *w)
 {
         const char *name = w->options->weights_name;
@@ -44,7 +44,7 @@ static const char *weights_parameter(const struct c_writer *w)
                                                      : NULL;
 }
 
-/* a variable of the example that no port is called like */
+/* Returns a name for a variable of the example that no port has. */
 static const char *example_name(struct c_writer *w, const char *wanted)
 {
         const char *name = wanted;
@@ -56,7 +56,7 @@ static const char *example_name(struct c_writer *w, const char *wanted)
         return name;
 }
 
-/* one more, on this line of the comment or on the next, behind a margin */
+/* Adds an argument, on this line of the comment or on the next one, behind a margin. */
 static void add_argument(struct text *call, size_t *line, size_t margin, const char *name)
 {
         bool first = call->length == *line + margin;
@@ -190,8 +190,8 @@ static void put_header_comment(struct c_writer *w)
 
 /* ---- the header ---- */
 
-/* One compiler's way to declare memory: "NAME_DEFINE(name)". section: NULL, or an attribute that
- * only GNU compilers know. */
+/* Prints one compiler's way to declare memory: "NAME_DEFINE(name)". section: NULL, or an attribute
+ * that only GNU compilers know. */
 static void put_memory_define(struct c_writer *w, const char *stem, const struct loop_region *r,
                               const char *condition, const char *form, const char *section)
 {
@@ -204,7 +204,7 @@ static void put_memory_define(struct c_writer *w, const char *stem, const struct
                  (long long)(r->size ? r->size : 1));
 }
 
-/* STEM_SIZE, STEM_ALIGN, STEM_DEFINE(name) */
+/* Prints STEM_SIZE, STEM_ALIGN and STEM_DEFINE(name). */
 static void put_memory(struct c_writer *w, const char *stem, const struct loop_region *r)
 {
         c_line(w, "#define %s %lldu", c_macro(w, arena_printf(w->arena, "%s_SIZE", stem)),
@@ -305,7 +305,7 @@ void c_port_macros(struct c_writer *w)
         put_step_macros(w);
 }
 
-/* run may return it: not all codes are for all kinds of code */
+/* Can run return the error? Some codes are only for some kinds of targets. */
 static bool is_returned(const struct c_writer *w, const char *error)
 {
         static const char *const of_devices[] = { "PREPARE", "CAPTURE", "DEVICE",
@@ -403,8 +403,8 @@ void c_header(struct c_writer *w, struct text *out)
 
 /* ---- the descriptor ---- */
 
-/* The model's name of a port as a C expression. C99 promises string literals of 4095 bytes only: a
- * longer name becomes an array of its bytes. */
+/* Returns the model's name of a port as a C expression. C99 guarantees string literals of 4095
+ * bytes only: a longer name becomes an array of its bytes. */
 static const char *put_port_name(struct c_writer *w, const struct loop_buffer *b)
 {
         enum { LITERAL_BYTES = 4095 };
@@ -422,7 +422,7 @@ static const char *put_port_name(struct c_writer *w, const struct loop_buffer *b
         return array;
 }
 
-/* the name of the array, or NULL when there are no tensors */
+/* Prints an array of tensors; returns its name, or NULL where there are no tensors. */
 static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers, int count,
                                const char *stem)
 {
@@ -459,14 +459,14 @@ static bool has_weights_region(const struct c_writer *w)
         return w->dialect->is_device || weights_parameter(w);
 }
 
-/* the workspace, the program's regions, the weights, and for a machine what it runs and what
- * drives it */
+/* Counts the workspace, the program's regions, the weights and, for a machine, its program and its
+ * device. */
 static int region_count(const struct c_writer *w)
 {
         return 1 + w->p->region_count + (has_weights_region(w) ? 1 : 0) + (w->machine ? 2 : 0);
 }
 
-/* C++ wants one */
+/* Returns a cast, which C++ needs for void pointers. */
 static const char *device_cast(struct c_writer *w, const char *constant,
                                const struct loop_buffer *b)
 {
@@ -477,7 +477,8 @@ static const char *device_cast(struct c_writer *w, const char *constant,
 
 static void put_run_call(struct c_writer *w, const char *lead)
 {
-        const int device = region_count(w) - 1;           /* of a machine */
+        /* The number of a machine's device. */
+        const int device = region_count(w) - 1;
         c_put(w, "%s %s_run(regions[0]", lead, w->options->prefix);
         for (int i = 1; i < region_count(w) - !!w->machine; i++)
                 c_put(w, "," C_SOFT "regions[%d]", i);
@@ -494,7 +495,7 @@ static void put_run_call(struct c_writer *w, const char *lead)
         c_end(w);
 }
 
-/* a caller that knows no prepare gets it with the first run */
+/* Prints calls for a caller that does not know prepare: prepare is then called by the first run. */
 static void put_prepared_run(struct c_writer *w)
 {
         c_line(w, "if (status != %s)", c_macro(w, "ERROR_PREPARE"));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Expressions. Every one is total and without effects, and so is what is printed here. */
+/* Expressions. Every expression is total and without side effects, and so is what is printed
+ * here. */
 #include "codegen/c_writer.h"
 
 #include <math.h>
@@ -73,7 +74,7 @@ static struct c_shape put_literal(struct c_writer *w, const struct loop_expr *e)
         return (struct c_shape){ *text == '-' ? C_UNARY : C_PRIMARY, is_wide(t) };
 }
 
-/* ---- pieces ---- */
+/* ---- operands and calls ---- */
 
 void c_operand(struct c_writer *w, const struct loop_expr *e, int least)
 {
@@ -84,7 +85,7 @@ void c_operand(struct c_writer *w, const struct loop_expr *e, int least)
         }
 }
 
-/* the same, for a place where C must see our type: literals are narrower than 64 bits */
+/* Does the same where C must see our type: literals may be narrower than 64 bits. */
 static void put_wide(struct c_writer *w, const struct loop_expr *e, int least, bool cast_narrow)
 {
         size_t start = w->line.length;
@@ -124,7 +125,8 @@ static bool is_narrow(const struct loop_expr *e)
         return e->op == LOOP_LITERAL && is_wide(element_of(e));
 }
 
-/* How operands of an operator must bind. Stricter than C's grammar where compilers advise so. */
+/* Returns how tightly the left operand of an operator must bind. This is stricter than C's grammar
+ * where compilers warn. */
 static int least_left(enum loop_opcode op)
 {
         int own = loop_op_info[op].precedence;
@@ -136,7 +138,7 @@ static struct c_shape put_infix(struct c_writer *w, const struct loop_expr *e, c
         const struct loop_expr *a = e->args[0], *b = e->args[1];
         int own = loop_op_info[e->op].precedence, left = least_left(e->op);
         bool shift = e->op == LOOP_SHL || e->op == LOOP_SHR;
-        bool same_bitwise = own < C_COMPARISON && a->op == e->op;          /* a & b & c */
+        bool same_bitwise = own < C_COMPARISON && a->op == e->op;          /* As in a & b & c. */
         bool wide = is_wide(element_of(a)) && is_narrow(a) && (shift || is_narrow(b));
         union scalar negated = b->literal;
         bool negative = e->op == LOOP_ADD && b->op == LOOP_LITERAL && element_of(b) == E_INDEX &&
@@ -152,8 +154,8 @@ static struct c_shape put_infix(struct c_writer *w, const struct loop_expr *e, c
         return shape(own);
 }
 
-/* Of bools: & unless both sides call, which clang takes for a mistyped &&. Nothing here has
- * effects. */
+/* Prints a logical operation of bools: as &, unless both sides contain calls, which clang takes for
+ * a mistyped &&. Nothing here has side effects. */
 static struct c_shape put_logical(struct c_writer *w, const struct loop_expr *e)
 {
         int calls = w->calls;
@@ -209,7 +211,8 @@ static struct c_shape put_arithmetic(struct c_writer *w, const struct loop_expr 
                 plain = e->op != LOOP_REM && e->op != LOOP_SHL && e->op != LOOP_SHR;
                 if (!plain)
                         c_fail(w, EXIT_INTERNAL, "%s of floats", loop_op_info[e->op].text);
-                if (e->op == LOOP_MUL && w->dialect->is_device)   /* never part of an fma */
+                /* A product must not become part of an fma. */
+                if (e->op == LOOP_MUL && w->dialect->is_device)
                         return put_call(w, t == E_F32 ? "__fmul_rn" : "__dmul_rn", e, 2);
         }
         if (plain)
@@ -262,7 +265,7 @@ struct c_shape c_choice(struct c_writer *w, const struct loop_expr *e)
         return (struct c_shape){ C_TERNARY, is_narrow(e) };
 }
 
-/* the name of a library function that the operation itself asks for */
+/* Returns the name of a library function that an operation needs. */
 static const char *library_name(struct c_writer *w, const char *name, enum element element)
 {
         struct loop_function *f = w->p->library ? loop_library_find(w->p->library, name, element)
@@ -291,7 +294,8 @@ void c_element(struct c_writer *w, struct loop_buffer *b, const struct loop_expr
                 c_put(w, "%s[%lld]", pointer, (long long)offset);
                 return;
         }
-        if (!w->in_run)                 /* there, views have names of their own */
+        /* In run, views have names of their own. */
+        if (!w->in_run)
                 b = loop_buffer_root(b, &offset);
         const struct loop_expr *at = c_place(w, b, index);
         c_put(w, "[");
@@ -336,7 +340,8 @@ static struct c_shape put_from_small(struct c_writer *w, enum element to, const 
         return c_expression(w, &converted);
 }
 
-/* Rounded once: from f32 what it holds exactly, else from f64, where 64 bits are made odd first. */
+/* The conversion rounds once: from f32 where it holds the number exactly, otherwise from f64, where
+ * 64-bit integers are rounded to odd first. */
 static struct c_shape put_to_small(struct c_writer *w, enum element to, const struct loop_expr *a)
 {
         enum element from = element_of(a);
@@ -388,8 +393,8 @@ static struct c_shape put_conversion(struct c_writer *w, const struct loop_expr 
         return shape(to == E_INDEX ? C_UNARY : C_PRIMARY);
 }
 
-/* Of integers and the bits of small floats it is a conversion; between floats and integers the
- * bytes are copied. */
+/* A bitcast between integers, or to the bits of small floats, is a conversion; between floats and
+ * integers the bytes are copied. */
 static struct c_shape put_bitcast(struct c_writer *w, const struct loop_expr *e)
 {
         const struct loop_expr *a = e->args[0];
@@ -412,9 +417,9 @@ static struct c_shape put_bitcast(struct c_writer *w, const struct loop_expr *e)
 
 /* ---- deep expressions ---- */
 
-enum { NEST_MAX = 50 };                 /* C99 promises 63 */
+enum { NEST_MAX = 50 };                 /* C99 guarantees 63 levels of brackets. */
 
-/* how deep brackets nest in e at most; the last arm of a select needs none */
+/* Returns how deep brackets nest in e at most; the last arm of a select needs none. */
 static int nest_of(const struct loop_expr *e)
 {
         int most = 0;
@@ -440,7 +445,8 @@ static bool has_load(const struct loop_expr *e)
         return false;
 }
 
-/* A part may be computed early unless a condition keeps it from reading where it must not. */
+/* Names deep parts of an expression. A part may be computed early unless a condition prevents it
+ * from reading where it must not. */
 static int split(struct c_writer *w, const struct loop_expr *e, bool conditional)
 {
         int most = 0;
@@ -469,12 +475,12 @@ void c_split(struct c_writer *w, const struct loop_expr *e)
                 split(w, e, false);
 }
 
-/* ---- all ---- */
+/* ---- all expressions ---- */
 
 static struct c_shape put_expression(struct c_writer *w, const struct loop_expr *e)
 {
         struct c_shape vector;
-        /* of a vector that a lane has loaded */
+        /* A lane of a vector that a lane of the device has loaded. */
         if (e->op == LOOP_LANE && w->dialect->is_device && e->args[0]->op == LOOP_VARIABLE) {
                 c_put(w, "%s.at[%lld]", c_use(w, e->args[0]->variable),
                       (long long)e->args[1]->literal.i);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* --flush-denormals: numbers too small for a full mantissa count as 0 while the model computes,
- * which takes processors hundreds of cycles less for each.
+ * because each costs a processor hundreds of cycles.
  *
  *     const unsigned control = flush_denormals();
  *     status = run_x86_64_v4(workspace, x, y);
  *     restore_denormals(control);
  *
- * The compiler knows nothing of this state: a function that is not made part of its caller keeps
- * arithmetic between the two. Every thread has a state of its own, so that tasks do the same. */
+ * The compiler knows nothing of this state: a function that is not inlined keeps its arithmetic
+ * between the two calls. Every thread has a state of its own, so tasks do the same. */
 #include "codegen/c_writer.h"
 
-/* of a program for a target with such a register */
+/* Text for programs of a target with such a register. */
 static const char top[] =
         "/* Denormal numbers count as 0 while run computes: %s, put back afterwards. */\n"
         "#if %s\n"

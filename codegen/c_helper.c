@@ -21,7 +21,8 @@ const char *c_memory_name(enum element e)
 
 const char *c_memory_type(struct c_writer *w, enum element e)
 {
-        if (w->dialect->is_device)      /* a kernel sees memory in one type */
+        /* A kernel sees memory in one type. */
+        if (w->dialect->is_device)
                 return element_info[e].c_type;
         w->memory_used[e] = true;
         return c_memory_name(e);
@@ -33,8 +34,8 @@ static const struct helper_info helper_info[HELPER_COUNT] = {
 #include "codegen/c_helpers.def"
 };
 
-/* What integer types add to elements.def: unsigned type, limits, and 2^k just above the largest
- * value. */
+/* What integer types add to elements.def: the unsigned type, the limits, and 2^k just above the
+ * largest value. */
 struct integer_info { const char *unsigned_type, *least, *largest, *above; };
 static const struct integer_info integer_info[ELEMENT_COUNT] = {
         [E_I8] = { "uint8_t", "INT8_MIN", "INT8_MAX", "128.0" },
@@ -97,7 +98,7 @@ static bool is_compute(enum element e)
                (element_info[e].compute == e && element_info[e].class != CLASS_BOOL);
 }
 
-/* ---- all there are, in the order they are printed ---- */
+/* ---- all possible helpers, in the order in which they are printed ---- */
 
 struct instance { enum c_helper helper; enum element element, from; };
 enum { INSTANCES = HELPER_COUNT * ELEMENT_COUNT * ELEMENT_COUNT };
@@ -116,7 +117,7 @@ static bool is_possible(struct instance i)
         return i.from == E_F32 && is_compute(i.element);
 }
 
-/* Names must not depend on which helpers are used. */
+/* All names are reserved, so that names do not depend on which helpers are used. */
 void c_helpers_reserve(struct c_writer *w)
 {
         for (int k = 0; k < INSTANCES; k++) {
@@ -140,7 +141,7 @@ static void print_helpers(struct c_writer *w, int level)
                 text_add(w->out, "%s%s",
                          any ? "" : "/* C's operators and conversions, made total */\n",
                          w->dialect->inlined);
-                if (w->dialect->library)        /* a formula may be left out */
+                if (w->dialect->library)        /* A formula may be left out. */
                         text_add(w->out, "__attribute__((unused)) ");
                 expand(w->out, helper_info[i.helper].definition, i.element, i.from);
                 text_add(w->out, "\n");

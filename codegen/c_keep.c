@@ -4,8 +4,8 @@
  *     acc_0_1 = _mm512_fmadd_ps(a, w_1, acc_0_1);              ptrdiff_t vector = panel * 2;
  *     KEEP(a);                                                 PIN(vector);
  *
- * Empty assembly statements: one reads the vector, so that it has its register until then; the
- * other may change the index, so that nothing is computed from it before. */
+ * Both are empty assembly statements: KEEP reads the vector, so that it has its register until
+ * then; PIN may change the index, so that nothing is computed from it before. */
 #include "codegen/c_writer.h"
 
 void c_keep(struct c_writer *w, const struct loop_stmt *s)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions and their statements. */
+/* Functions, and their statements. */
 #include "codegen/c_machine.h"
 
 #include <string.h>
@@ -45,8 +45,8 @@ static bool is_mentioned(const struct c_writer *w, const struct loop_variable *t
 
 /* ---- statements ---- */
 
-/* The end of a loop is evaluated once: written into the condition it must not change while the loop
- * runs. */
+/* Is the end of a loop constant while the loop runs? The Loop IR evaluates it once, so only then it
+ * may be written into the condition. */
 static bool is_constant_in_loop(const struct loop_expr *e, int depth)
 {
         if (depth > EXPR_DEPTH_MAX || e->op == LOOP_LOAD || e->op == LOOP_CALL ||
@@ -98,7 +98,8 @@ static void put_for(struct c_writer *w, const struct loop_stmt *s)
 static void put_while(struct c_writer *w, const struct loop_stmt *s)
 {
         bool deep = c_is_deep(s->a);
-        if (deep) {                     /* its parts have to be computed anew each time */
+        /* The parts of the condition must be computed anew each time. */
+        if (deep) {
                 c_line(w, "for (;;) {");
                 w->indent++;
                 c_split(w, s->a);
@@ -121,8 +122,8 @@ static void put_while(struct c_writer *w, const struct loop_stmt *s)
 static void put_if(struct c_writer *w, const struct loop_stmt *s)
 {
         const char *lead = "";
-        for (;;) {                      /* a chain of else if does not nest */
-                /* compilers warn of if (1) */
+        for (;;) {                      /* A sequence of else if does not nest. */
+                /* Compilers warn about if (1). */
                 if (s->a->op == LOOP_LITERAL && s->a->literal.u) {
                         c_line(w, *lead ? "} else {" : "{");
                         c_block(w, s->body);
@@ -155,8 +156,8 @@ static void put_value(struct c_writer *w, const struct loop_expr *a)
         c_end(w);
 }
 
-/* ` = a;` where memory is written. Truth values are one byte there. An integer conversion goes to
- * the type of the memory: gcc looks through one that is followed by another, and warns. */
+/* Prints ` = a;` for a store. Truth values are one byte in memory. An integer conversion converts
+ * to the type of the memory: gcc sees through one that is followed by another, and warns. */
 static void put_stored(struct c_writer *w, const struct loop_buffer *b, const struct loop_expr *a)
 {
         enum element e = a->type.element;
@@ -208,7 +209,7 @@ static void put_declaration(struct c_writer *w, const struct loop_stmt *s)
                 put_zero(w, v->type);
 }
 
-/* x = x + e is written x += e where C's operator is meant */
+/* Prints x += e for x = x + e, where C's operator has the same meaning. */
 static bool put_update(struct c_writer *w, const struct loop_stmt *s, const char *target)
 {
         const struct loop_expr *a = s->a;
@@ -389,7 +390,7 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
         case STMT_PUSH:
         case STMT_POP:
         case STMT_AWAIT:
-                break;                  /* of streams, which no kernel is */
+                break;                  /* These belong to streams, and no kernel is one. */
         case STMT_PREFETCH:
                 if (w->dialect->product) {
                         w->dialect->product(w, s);
@@ -411,7 +412,7 @@ void c_block(struct c_writer *w, const struct loop_block *block)
         w->indent++;
         for (const struct loop_stmt *s = block->first; s && !w->failed; s = s->next) {
                 put_statement(w, s);
-                /* they are printed with the first */
+                /* The stores of a vector are printed with the first one. */
                 for (int more = s->vector; more > 1; more--)
                         s = s->next;
         }
@@ -443,7 +444,8 @@ void c_unused(struct c_writer *w, const struct loop_function *f, int scalars)
                         c_line(w, "(void)%s;", c_name(w, f->scalars[i])->text);
 }
 
-/* Printed into a text of its own, for it is only then known which parameters are used. */
+/* The body is printed into a text of its own, because only then it is known which parameters are
+ * used. */
 void c_body(struct c_writer *w, struct loop_function *f, const char *last)
 {
         struct text body = { 0 }, *out = w->out;
@@ -464,7 +466,7 @@ void c_body(struct c_writer *w, struct loop_function *f, const char *last)
         text_free(&body);
 }
 
-/* 1234567 as "1.23 M": three digits, without the locale's decimal sign */
+/* Returns 1234567 as "1.23 M": three digits, without the locale's decimal sign. */
 static const char *flops_text(struct arena *arena, double flops)
 {
         static const char *const units[] = { "", " k", " M", " G", " T" };
@@ -541,7 +543,7 @@ void c_kernels(struct c_writer *w, struct text *out)
         w->out = out;
         w->in_kernel = w->has_vectors;
         for (struct loop_function *f = w->p->kernels; f && !w->failed; f = f->next)
-                if (f->kind == FUNCTION_KERNEL) /* tasks go with their kernels */
+                if (f->kind == FUNCTION_KERNEL) /* Tasks are printed with their kernels. */
                         (w->dialect->kernel ? w->dialect->kernel : put_kernel)(w, f);
         w->in_kernel = false;
 }

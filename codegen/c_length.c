@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Registers of vectors that are as long as the processor has them (SVE). The code is for so many
- * lanes, and right where they are no longer than a register: the length is asked before anything is
- * computed.
+/* Vector registers whose length the processor determines (SVE). The code is for a fixed number of
+ * lanes, and correct where these are not longer than a register: run compares with the length
+ * before it computes anything.
  *
  *     static AARCH64_SVE256 uint64_t vector_bytes(void)
  *     {
@@ -47,7 +47,7 @@ void c_length_check(struct c_writer *w)
 {
         if (!length_of(w, w->level))
                 return;
-        c_attribute(w);                 /* marks it as used */
+        c_attribute(w);                 /* This marks the attribute as used. */
         c_line(w, "if (vector_bytes() < %d)", target_vector_bytes(w->target));
         w->indent++;
         c_line(w, "return %s;", c_macro(w, "ERROR_PROCESSOR"));

@@ -7,14 +7,14 @@
  *     static int run_x86_64_v3(...)
  *     #endif
  *
- *     int digits_level(void)                   the best that the processor has (CPUID, or what the system says of it), and
- *                                              that gets its tiles
+ *     int digits_level(void)                   returns the best level that the processor has
  *     int digits_run_at(int level, ...)        checks its arguments and calls run_... of that level
- *     int digits_run(...)                      both
+ *     int digits_run(...)                      does both
  *
- * Interface, constants and weights are the same for all of them, the workspace is large enough for
- * each. What several levels use is printed once, for the lowest that does: where that is compiled,
- * all above it are, or it is not needed. */
+ * digits_level asks CPUID or the system, and requests the use of tiles. Interface, constants and
+ * weights are the same for all levels; the workspace is large enough for each. What several levels
+ * use is printed once, for the lowest that does: where that one is compiled, all above it are, or
+ * it is not needed. */
 #include "codegen/c_writer.h"
 
 #include <ctype.h>
@@ -72,14 +72,14 @@ static bool asks_linux(const struct target *t)
         return attribute && cpu_needs(attribute, &needs) && needs.capabilities;
 }
 
-/* every processor that runs the code at all has it: the first of its kind of machine, where that
- * has all that it asks for */
+/* Has every processor that runs the code at all what the target needs? This holds for the first
+ * target of its kind of machine, where that kind has all that it asks for. */
 static bool is_sure(const struct target *t)
 {
         return !target_attribute(t) || (!target_machine(t->base) && !asks_linux(t));
 }
 
-/* PREFIX_LEVEL_X86_64_V3 */
+/* Returns PREFIX_LEVEL_X86_64_V3. */
 static const char *c_level_macro(struct c_writer *w, int level)
 {
         return c_macro(w, arena_printf(w->arena, "LEVEL_%s", w->levels[level].suffix));
@@ -150,7 +150,7 @@ void c_levels_header(struct c_writer *w)
         c_end(w);
 }
 
-/* ---- who may compile it ---- */
+/* ---- which compilers may compile it ---- */
 
 int c_levels_vectors(const struct c_writer *w)
 {
@@ -160,7 +160,8 @@ int c_levels_vectors(const struct c_writer *w)
         return level;
 }
 
-/* before anything that only such a compiler has; `first` is the least level with vectors */
+/* Prints the guard, before anything that only some compilers accept; `first` is the least level
+ * with vectors. */
 static void put_machine_guard(struct c_writer *w, struct text *out, int first)
 {
         const struct target *t = w->levels[first].target;
@@ -217,7 +218,7 @@ static void put_guards(struct c_writer *w, struct text *out, int first)
         }
 }
 
-/* ---- what is compiled in ---- */
+/* ---- what is compiled ---- */
 
 static void put_best(struct c_writer *w, struct text *out)
 {
@@ -240,7 +241,7 @@ static bool includes(const struct target *t, const char *header)
         return t != NULL;
 }
 
-/* headers of intrinsics, a base's first, but for those of the level below */
+/* Prints the headers of intrinsics, a base's first, without those of the level below. */
 static void put_includes(struct c_writer *w, struct text *out, int level,
                          const struct target *below)
 {
@@ -279,9 +280,9 @@ void c_levels_top(struct c_writer *w, struct text *out)
                 put_includes(w, out, i, i > vectors ? w->levels[i - 1].target : NULL);
 }
 
-/* ---- which of them ---- */
+/* ---- the choice of a level ---- */
 
-/* The same leaves in the same order, with the bits of one target only. */
+/* Prints the same leaves in the same order, with the bits of one target only. */
 static void put_answer(struct c_writer *w, int level, const struct cpu_needs *all)
 {
         struct cpu_needs needs = *all;
@@ -312,7 +313,7 @@ static void put_answer(struct c_writer *w, int level, const struct cpu_needs *al
         w->indent--;
 }
 
-/* what the levels from `first` on ask for */
+/* Returns what the levels from `first` on need. */
 static struct cpu_needs needs_of(struct c_writer *w, int first)
 {
         struct cpu_needs all = cpu_needs_none;
@@ -323,7 +324,7 @@ static struct cpu_needs needs_of(struct c_writer *w, int first)
         return all;
 }
 
-/* Levels from `first` on are asked for, the best first. */
+/* Prints the questions for levels from `first` on, the best first. */
 static void put_choice(struct c_writer *w, int first, const struct cpu_needs *all)
 {
         if (first == w->level_count)
@@ -338,7 +339,7 @@ static void put_choice(struct c_writer *w, int first, const struct cpu_needs *al
         }
 }
 
-/* Without a question: the best of the first `count` levels that is compiled in. */
+/* Prints the choice without a question: the best of the first `count` levels that is compiled. */
 static void put_sure(struct c_writer *w, int count)
 {
         for (int i = count - 1; i > 0; i--) {

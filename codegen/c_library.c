@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Mathematics: functions of the library as they are used, or those of the C library
+/* Mathematics: functions of our library as they are used, or those of the C library
  * (--fast-libm). */
 #include "codegen/c_writer.h"
 
 #include <string.h>
 
-/* ---- the C library's ---- */
+/* ---- functions of the C library ---- */
 
-/* Its name for one of ours: of double, for float with an f behind it. Its results are near ours, or
- * the same. */
+/* Returns the C library's name for one of our functions: of the one on double, with an f appended
+ * on float. Its results are near ours, or equal. */
 static const char *libm_name(struct arena *arena, const struct loop_function *f)
 {
         static const struct { const char *ours, *name; } names[] = {
@@ -35,7 +35,7 @@ const char *c_function(struct c_writer *w, struct loop_function *f)
         return name ? name : c_use(w, f);
 }
 
-/* ---- ours ---- */
+/* ---- functions of our library ---- */
 
 static void put_library_function(struct c_writer *w, struct loop_function *f, const char *name,
                                  struct text *out)
@@ -59,8 +59,8 @@ static void put_library_function(struct c_writer *w, struct loop_function *f, co
                 text_add(out, "#endif\n");
 }
 
-/* Which functions are used is known when the last round finds no more. The lower levels come first:
- * what they call is theirs. */
+/* Prints functions until no more are found to be used. The lower levels come first: functions that
+ * they call belong to them. */
 static void print_library(struct c_writer *w, struct loop_function *first, int level)
 {
         w->in_kernel = w->has_vectors;
@@ -95,8 +95,8 @@ static void add_definition(struct c_writer *w, struct section *s, struct text *d
         s->any = true;
 }
 
-/* A function calls only functions that stand before it, so that the library's order is a fine order
- * here too. */
+/* Prints the library. A function calls only functions that stand before it, so the library's order
+ * is the order of printing. */
 void c_library(struct c_writer *w, struct text *out)
 {
         struct loop_function *first = w->p->library ? loop_library_first(w->p->library) : NULL;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* C that drives a machine: main calls a stream as it calls a kernel, and what is called hands
- * instructions to the machine.
+/* C that drives a machine: main calls a stream as it calls a kernel, and the function that is
+ * called gives instructions to the machine.
  *
- *     workspace   the caller's, as ever: the machine reads and writes values there
+ *     workspace   the caller's, as always: the machine reads and writes values there
  *     program     the caller's, too, filled by PREFIX_prepare once memory is known:
  *
- *         struct prepared      for what it is, and where it lies
- *         constant             that streams read, as the machine wants it, each at a multiple of the largest element
+ *         struct prepared      which program it is, and where it lies
+ *         constant             each that streams read, in the machine's layout, at a multiple of
+ *                              the largest element
  *         ..
  *         lists of places      of each launch
  *         instructions         of each launch, with the addresses that memory has
  *
  * Instructions are compiled for a workspace at address 0 and the program behind it, so that two
- * numbers take them to wherever both lie. What is not in the workspace at a place that the
- * machine can address (inputs, outputs, what loops of main choose) is copied to places of its
- * own behind it, and back. There are no globals and nothing is allocated: c_machine_text.c
+ * numbers relocate them to wherever both lie. A buffer that is not in the workspace at a place that
+ * the machine can address (inputs, outputs, and what loops of main choose) is copied to a place of
+ * its own behind it, and back. There are no globals and nothing is allocated. c_machine_text.c
  * prints it. */
 #include "codegen/c_machine.h"
 
@@ -55,7 +56,8 @@ static void stage(struct c_writer *w, struct c_argument *a, int64_t bytes)
         w->workspace_size = round_up(w->workspace_size + bytes, w->machine->align);
 }
 
-/* Where the machine finds an argument: behind the start of the workspace, or of the program. */
+/* Finds where the machine sees an argument: relative to the start of the workspace, or of the
+ * program. */
 static void place_argument(struct c_writer *w, struct c_launch *l, int k)
 {
         struct loop_stmt *call = l->call;
@@ -163,7 +165,7 @@ bool c_machine_begin(struct c_writer *w)
         *m = (struct c_machine){ .machine = machine };
         if (!check(w))
                 return false;
-        /* where it does not fit, the first launch says so */
+        /* Where the machine does not fit, the first launch reports that. */
         isa_begin(&m->isa, machine_instructions(machine), machine);
         m->name = m->isa.set->machine->name;
         m->align = machine_align_most(machine);
@@ -258,7 +260,7 @@ void c_machine_call(struct c_writer *w, const struct loop_stmt *s)
                 c_fail(w, EXIT_INTERNAL, "a stream is called that main does not call");
                 return;
         }
-        /* what a stream does not write of a result stays as it was */
+        /* What a stream does not write of a result must stay as it was. */
         for (int k = 0; k < f->buffer_count; k++)
                 if (l->arguments[k].is_staged && l->arguments[k].bytes)
                         put_copy(w, l, k, false);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* C that drives a machine: what its two files share, and what others of the C printer call.
+/* C that drives a machine: what its two files share, and what other files of the C printer call.
  * Nothing happens where main calls no stream. */
 #ifndef CODEGEN_C_MACHINE_H
 #define CODEGEN_C_MACHINE_H
@@ -8,11 +8,11 @@
 #include "codegen/machines/machine_program.h"
 #include "codegen/machines/machines.h"
 
-enum { C_PREPARED_BYTES = 64 };         /* struct prepared has no more */
+enum { C_PREPARED_BYTES = 64 };         /* struct prepared is not larger. */
 
 struct c_argument {
-        int64_t at, bytes;              /* behind the start of the workspace; in_program: of the
-                                         * program */
+        int64_t at, bytes;              /* Relative to the start of the workspace or, in_program, of
+                                         * the program. */
         bool in_program, is_staged;
 };
 
@@ -20,7 +20,7 @@ struct c_launch {
         struct loop_stmt *call;
         struct c_argument *arguments;
         struct machine_code code;
-        int64_t lists_at, instructions_at;        /* in the program */
+        int64_t lists_at, instructions_at;        /* In the program. */
         const char *name, *code_name, *lists_name;
 };
 
@@ -29,35 +29,41 @@ struct c_machine_constant { struct loop_buffer *buffer; int64_t at; };
 struct c_machine {
         const struct machine *machine;
         struct isa isa;
-        const char *name;               /* of the functions that whoever links the code gives:
-                                         * dnncc_NAME_launch, ..; and of DNNCC_NAME_TIMEOUT */
-        int64_t align;                  /* of the workspace, of the program, and of all in it */
+        /* The name of the functions that whoever links the code provides: dnncc_NAME_launch, ..;
+         * and of DNNCC_NAME_TIMEOUT. */
+        const char *name;
+        int64_t align;                  /* The alignment of the workspace, of the program, and of
+                                         * everything in it. */
         struct c_launch *launches;
         int launch_count;
         struct c_machine_constant *constants;
         int constant_count;
         int64_t program_size;
-        char digest[65];                /* 16 digits: of instructions and model */
+        char digest[65];                /* The first 16 digits of a digest of the instructions and
+                                         * the model. */
 };
 
 /* ---- c_machine.c ---- */
 
-/* finds the launches, encodes them; false after an error */
+/* Finds the launches, and encodes them. Returns false after an error. */
 bool c_machine_begin(struct c_writer *w);
 void c_machine_reserve(struct c_writer *w);
 void c_machine_names(struct c_writer *w);
-void c_machine_locals(struct c_writer *w);               /* what no variable of run is called */
+void c_machine_locals(struct c_writer *w);               /* Reserves names that variables of run
+                                                          * must not have. */
 void c_machine_call(struct c_writer *w, const struct loop_stmt *s);
 
 /* ---- c_machine_text.c ---- */
 
-/* functions that launch, and what they need */
+/* Prints the functions that launch, and what they need. */
 void c_machine_kernels(struct c_writer *w, struct text *out);
 void c_machine_prepare(struct c_writer *w, struct text *out);
-void c_machine_check(struct c_writer *w);                 /* of run: whether prepare was called */
-/* of the header's comment: memory, and prepare */
+void c_machine_check(struct c_writer *w);                 /* Prints run's check that prepare was
+                                                           * called. */
+/* Print the parts of the header's comment: memory, and prepare. */
 void c_machine_usage(struct c_writer *w, const char *weights);
 void c_machine_rules(struct c_writer *w);
-void c_machine_functions(struct c_writer *w);             /* prepare, and the five */
+void c_machine_functions(struct c_writer *w);             /* Prints the declarations of prepare and
+                                                           * of the five functions. */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* C that drives a machine, as text: instructions, functions that launch, prepare, what the
- * header says. */
+/* C that drives a machine, as text: instructions, functions that launch, prepare, and the
+ * header. */
 #include "codegen/c_machine.h"
 
 #include <ctype.h>
@@ -13,7 +13,7 @@ static const char *function_name(struct c_writer *w, const char *name)
         return arena_printf(w->arena, "dnncc_%s_%s", w->machine->name, name);
 }
 
-/* ... of the machine in capitals */
+/* Returns the machine's name in capitals. */
 static const char *capitals(struct c_writer *w)
 {
         char *name = arena_string(w->arena, w->machine->name);
@@ -64,7 +64,7 @@ static void put_lists(struct c_writer *w, const struct c_launch *l)
         text_add(w->out, "\n};\n");
 }
 
-/* ---- what a launch reads and writes of the workspace ---- */
+/* ---- the parts of the workspace that a launch reads and writes ---- */
 
 struct range { int64_t at, end; };
 
@@ -74,7 +74,8 @@ static int compare_ranges(const void *a, const void *b)
         return (x->at > y->at) - (x->at < y->at);
 }
 
-/* sorted, and joined where less than `align` lies between; access: of those that count */
+/* Returns the ranges that the launch accesses in this way, sorted, and joined where less than
+ * `align` lies between two. */
 static int ranges_of(struct c_writer *w, const struct c_launch *l, int access,
                      struct range **ranges)
 {
@@ -97,7 +98,7 @@ static int ranges_of(struct c_writer *w, const struct c_launch *l, int access,
         return count ? joined + 1 : 0;
 }
 
-/* "if (f(device, memory, 16) || ..)" */
+/* Prints "if (f(device, memory, 16) || ..)". */
 static void put_cache(struct c_writer *w, const struct c_launch *l, const char *name, int access)
 {
         struct range *ranges;
@@ -133,8 +134,9 @@ static void put_launch(struct c_writer *w, const struct c_launch *l)
                 c_line(w, "unsigned char *const memory = workspace;");
         else
                 c_line(w, "(void)workspace;");
-        put_cache(w, l, "flush", ACCESS_INOUT);         /* results, too: nothing is to be written
-                                                         * there behind the machine's back */
+        /* Results are flushed, too: no dirty line may be written back over what the machine
+         * writes. */
+        put_cache(w, l, "flush", ACCESS_INOUT);
         c_line(w,
                "const int status = launch(device, program + %" PRId64 ", %" PRId64 ", %" PRId64
                ");",
@@ -231,7 +233,7 @@ static void put_constant(struct c_writer *w, const struct c_machine_constant *c)
                        c->buffer->name, bytes);
 }
 
-/* lists, or constants of 32 bits */
+/* Are there lists, or constants of 32 bits? */
 static bool has_words(const struct c_machine *m)
 {
         bool any = false;
@@ -281,7 +283,7 @@ static void put_addresses(struct c_writer *w)
         c_return_error(w, "ADDRESS");
 }
 
-/* Addresses that count bytes, each in a field of its instruction. */
+/* The function for addresses that count bytes, each in a field of its instruction. */
 static const char place_text[] =
         "\n"
         "/* Instructions were compiled for a workspace at address 0 and the program behind it. "
@@ -298,7 +300,7 @@ static const char place_text[] =
         "        words[bit / 64] = (words[bit / 64] & ~(mask << bit %% 64)) | at << bit %% 64;\n"
         "}\n";
 
-/* the field that has an address; NULL: none */
+/* Returns the field that holds an address; NULL: there is none. */
 static const struct code_field *address_of(const struct isa *isa, int opcode)
 {
         for (int k = 1; k < isa->set->field_count; k++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks: a function takes a range of the iterations, and what its launch hands over travels in a
- * struct.
+/* Tasks: a function takes a range of the iterations, and a struct passes the arguments of its
+ * launch.
  *
  *     struct conv1_arguments {
  *             const f32 *x;
@@ -24,8 +24,8 @@
  *             dnncc_parallel(conv1_task, &arguments, 2);
  *     }
  *
- * Each thread computes what the plain loop would: the bits do not depend on how many there are.
- * With one thread the kernel calls the task for all of the range. */
+ * Each thread computes what the plain loop would: the bits do not depend on the number of threads.
+ * With one thread the kernel calls the task for the whole range. */
 #include "codegen/c_writer.h"
 
 #include <string.h>
@@ -48,8 +48,8 @@ static const char part_begin[] =
 
 struct range {
         bool literal;
-        int64_t begin, count;           /* when literal */
-        const char *first, *trips;      /* else: variables of the function being printed */
+        int64_t begin, count;           /* The range, where it is literal. */
+        const char *first, *trips;      /* Otherwise variables of the function being printed. */
 };
 
 static struct range range_of(struct c_writer *w, const struct loop_stmt *s, const char *name)
@@ -83,7 +83,7 @@ static void put_range(struct c_writer *w, const struct loop_stmt *s, const struc
         c_end(w);
 }
 
-/* where the part begins, in the task */
+/* Prints where the part begins, in the task. */
 static void put_bound(struct c_writer *w, const struct loop_stmt *s, const struct range *r,
                       const char *part, const char *parts)
 {
@@ -106,9 +106,9 @@ static void put_bound(struct c_writer *w, const struct loop_stmt *s, const struc
 struct task {
         const struct loop_stmt *launch;
         struct loop_function *function;
-        int scalars;                    /* that are handed over: all but the index */
+        int scalars;                    /* The scalars that are passed: all but the index. */
         const char *name, *arguments, *arg, *part, *parts;
-        struct range range;             /* in the task */
+        struct range range;             /* The range in the task. */
 };
 
 static bool has_arguments(const struct task *t)
@@ -136,7 +136,7 @@ static void put_loop(struct c_writer *w, const struct task *task)
         c_line(w, "}");
 }
 
-/* "const f32 *" */
+/* Returns the type of a pointer: "const f32 *". */
 static const char *pointer_type(struct c_writer *w, const struct loop_buffer *b)
 {
         return arena_printf(w->arena, "%s%s *", b->access == ACCESS_IN ? "const " : "",
@@ -162,7 +162,7 @@ static void put_struct(struct c_writer *w, const struct task *task)
         c_line(w, "%s", "");
 }
 
-/* variables of their names for the members of the struct */
+/* Prints variables for the members of the struct, with their names. */
 static void put_parameters(struct c_writer *w, const struct task *task)
 {
         struct loop_function *f = task->function;
@@ -215,7 +215,7 @@ static void name_parameters(struct c_writer *w, struct task *task)
         task->range = range_of(w, task->launch, f->scalars[task->scalars]->name);
 }
 
-/* into w->tasks */
+/* Prints the task into w->tasks. */
 static void define_task(struct c_writer *w, struct task *task)
 {
         struct names *locals = w->locals;
@@ -299,12 +299,12 @@ void c_launch(struct c_writer *w, const struct loop_stmt *s)
         if (arguments)
                 put_arguments(w, &task, &r, arguments);
         put_launch(w, &r, &task, arguments);
-        /* levels are printed upwards */
+        /* Levels are printed from the lowest up. */
         w->tasks_level = w->has_tasks ? w->tasks_level : w->level;
         w->has_tasks = true;
 }
 
-/* ---- what the launches need ---- */
+/* ---- functions that launches need ---- */
 
 static bool may_launch(const struct c_writer *w)
 {
@@ -321,7 +321,8 @@ void c_parallel_reserve(struct c_writer *w)
                 return;
         c_reserve(w, "dnncc_parallel");
         c_reserve(w, "part_begin");
-        names_reserve(w->globals, "c");           /* a parameter of part_begin */
+        /* A parameter of part_begin. */
+        names_reserve(w->globals, "c");
 }
 
 void c_parallel_top(struct c_writer *w, struct text *out)

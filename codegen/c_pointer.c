@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Indices that the pass `pointers` has given a base are printed as pointers.
+/* Prints indices that the pass `pointers` has given a base as pointers.
  *
  *     const ptrdiff_t xk = x_at + i;                   const f32 *const xk = &x[x_at + i];
  *     ... vld1q_f32(&x[xk]) ...                   ->   ... vld1q_f32(xk) ...
  *     ... vld1q_f32(&x[xk + 768]) ...                  ... vld1q_f32(&xk[768]) ... */
 #include "codegen/c_writer.h"
 
-/* The let that a subscript is, or is *number behind, where it has a base; or NULL. */
+/* Returns the variable with a base that a subscript is, or is *number behind; or NULL. */
 static const struct loop_variable *pointer_of(const struct loop_expr *at, int64_t *number)
 {
         const struct loop_expr *index = at->op == LOOP_ADD ? at->args[0] : at;

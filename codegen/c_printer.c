@@ -8,7 +8,7 @@
 #include "base/sha256.h"
 #include "codegen/c_machine.h"
 
-/* ---- checks, once ---- */
+/* ---- checks ---- */
 
 static bool can_be_quoted(const char *name) { return *name && !strpbrk(name, "\"\\\n\r?"); }
 
@@ -85,8 +85,8 @@ static void put_head(struct c_writer *w, struct text *out, bool is_header)
         text_free(&text);
 }
 
-/* The same in both files: everything that shapes them, but not the data of constants, for which the
- * source's digest stands. */
+/* Returns a digest that stands in both files: of everything that determines them except the data of
+ * constants, for which the source's digest stands. */
 static const char *build_macro(struct c_writer *w, const struct text *const *texts, int count)
 {
         struct sha256 sha;
@@ -134,7 +134,7 @@ static const char float_guards[] =
         "#pragma fp_contract (off)\n"
         "#endif\n";
 
-/* Register tiles stay as they are written; predictive commoning is on at -O2 since gcc 12. */
+/* Register tiles must stay as they are written; predictive commoning is on at -O2 since gcc 12. */
 static void put_tile_guard(const struct c_writer *w, struct text *out)
 {
         const char *more = target_gcc_optimize(w->options->target);
@@ -150,7 +150,7 @@ static void put_tile_guard(const struct c_writer *w, struct text *out)
                  more ? more : "", w->gcc_optimize ? w->gcc_optimize : "");
 }
 
-/* functions called once are inlined at any level of optimization */
+/* Functions called once are inlined at any level of optimization. */
 static const char kernel_guard[] = "\n"
                                    "/* Kernels stay functions: inside of one that holds them all, "
                                    "their loops run out of registers. */\n"
@@ -194,7 +194,7 @@ static void put_types(struct c_writer *w, struct text *out)
         }
 }
 
-/* behind the header, in C */
+/* Prints the top of the C file behind the header's text. */
 static void put_rest_of_top(struct c_writer *w, struct text *out)
 {
         if (w->computes_floats)
@@ -243,14 +243,16 @@ static void write_text(FILE *file, struct text *text)
         text_free(text);
 }
 
-/* kernels, and what calls them: into `run` where that is the public function */
+/* Prints kernels, and the functions that call them: into `run` where that is the public
+ * function. */
 static void print_code(struct c_writer *w, struct text *code, struct text *run)
 {
         c_run_top(w, code);
         for (int level = 0; level < w->level_count; level++) {
                 struct text inner = { 0 };
                 c_level(w, level);
-                if (w->dialect->run)    /* it names what the kernels became */
+                /* The dialect's run names what the kernels became. */
+                if (w->dialect->run)
                         ;
                 else if (c_run_is_split(w))
                         c_run_inner(w, &inner);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What generated code asks of the processor: CPUID on x86; on ARM and RISC-V the system, Linux or
- * macOS, in `has`, a bit for each capability (codegen/cpu.h).
+ * macOS, whose answer in `has` has a bit for each capability (codegen/cpu.h).
  *
  *     const uint64_t has = getauxval(AT_HWCAP);
  *
- * What Linux's and macOS's headers hide from strict C is declared in front of the function. */
+ * Functions that the headers of Linux and macOS hide from strict C are declared in front of the
+ * function. */
 #include "codegen/c_writer.h"
 
 static void put_leaf(struct c_writer *w, const struct cpu_leaf *leaf, int number)
@@ -16,7 +17,8 @@ static void put_leaf(struct c_writer *w, const struct cpu_leaf *leaf, int number
         c_end(w);
 }
 
-/* the first of the capabilities that macOS, or riscv_hwprobe, tells; -1: none */
+/* Returns the first of the capabilities that macOS, or riscv_hwprobe, reports; -1: there is
+ * none. */
 static int first_told(const struct cpu_needs *needs, bool probed)
 {
         for (int bit = 0; bit < 64; bit++)
@@ -90,7 +92,7 @@ static void put_question_to_system(struct c_writer *w, const struct cpu_needs *a
         text_add(w->out, "#endif\n");
 }
 
-/* The first leaf says whether there is XGETBV, and with it all leaves up to the thirteenth. */
+/* Leaf 1 says whether XGETBV exists; processors that have it have all leaves up to 13. */
 void c_question(struct c_writer *w, const struct cpu_needs *all)
 {
         if (all->capabilities) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The run function: checks, pointers into the workspace, main. With several targets the latter two
- * are a function for each. */
+ * are a function for each target. */
 #include "codegen/c_machine.h"
 
 #include <string.h>
@@ -164,7 +164,8 @@ static void put_view_pointer(struct c_writer *w, struct loop_buffer *b)
         c_line(w, cast ? ");" : ";");
 }
 
-/* what streams alone touch has no variable: a machine knows it by where it lies */
+/* Does the buffer need a variable? A buffer that only streams touch does not: a machine addresses
+ * it by where it lies. */
 static bool is_named(struct c_writer *w, const struct loop_buffer *b)
 {
         return !w->machine || c_name(w, b)->used;

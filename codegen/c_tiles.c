@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums in hardware tiles: the instructions, on the tiles that the pass `registers` has assigned.
- * The loads of what stays stand between the products, where the unit has time for them. */
+ * Loads of operands that stay are printed between the products, where the unit has time for
+ * them. */
 #include <string.h>
 
 #include "codegen/c_writer.h"
@@ -36,8 +37,8 @@ static struct c_operand literal(struct c_writer *w, long long n)
         return (struct c_operand){ .text = arena_printf(w->arena, "%lld", n) };
 }
 
-/* tile number n: by its number, or, where tiles are vector registers, an entry of the variable with
- * the sums, which has room for all that they need */
+/* Returns tile number n: its number or, where tiles are vector registers, an entry of the variable
+ * of the sums, which has room for all tiles that they need. */
 static struct c_operand tile(struct c_writer *w, const struct loop_variable *sums, int n)
 {
         return target_tile_shapes(w->target)
@@ -48,7 +49,8 @@ static struct c_operand tile(struct c_writer *w, const struct loop_variable *sum
 
 /* ---- shapes ---- */
 
-/* rows of so many bytes each; false: the target has no such tile */
+/* Sets the shape of a tile, rows of so many bytes each. Returns false where the target has no such
+ * tile. */
 static bool set_shape(const struct c_writer *w, unsigned char *said, int tile, int rows, int bytes)
 {
         const struct tile_shapes *shapes = target_tile_shapes(w->target);
@@ -60,7 +62,7 @@ static bool set_shape(const struct c_writer *w, unsigned char *said, int tile, i
         return rows <= shapes->rows && bytes <= shapes->row_bytes;
 }
 
-/* positions that tile number n of a range holds */
+/* Returns the positions that tile number n of a range holds. */
 static int rows_of(const struct loop_tiles *t, int n)
 {
         int left = t->positions - n * t->rows;
@@ -100,7 +102,8 @@ static void put_shapes(struct c_writer *w, const struct loop_tiles *t)
 
 /* ---- products ---- */
 
-/* rows of a tile in memory: so many elements each, and as many from row to row */
+/* The rows of a tile in memory: the elements from row to row, the elements of a row, and the number
+ * of rows. */
 struct rows { int64_t step, size; int count; };
 
 static void put_load(struct c_writer *w, struct c_operand to, struct loop_buffer *b,
@@ -200,11 +203,11 @@ void c_tiles(struct c_writer *w, const struct loop_stmt *s)
                 put(w, CAN_TILES_END, (struct c_operand[C_OPERANDS_MAX]){ { 0 } });
 }
 
-/* ---- the system's leave ----
+/* ---- the system's permission ----
  *
- * Linux gives a process the state of tiles when it asks, once, by a system call: the C library is
- * not needed for that, and asking again costs a tenth of a microsecond. Elsewhere the caller sees
- * to it. */
+ * Linux gives a process the state of tiles when it asks, once, by a system call. The C library is
+ * not needed for that, and asking again costs a tenth of a microsecond. On other systems the caller
+ * must see to it. */
 
 static void find_tiles(struct loop_stmt *s, void *found)
 {

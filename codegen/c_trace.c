@@ -32,7 +32,7 @@ void c_trace_header(struct c_writer *w)
         text_add(w->out, "extern const struct dnncc_kernel_1 %s_kernels[];\n", o->prefix);
 }
 
-/* C99 promises string literals of 4095 bytes: long lists of nodes are cut */
+/* Returns a string literal. C99 guarantees 4095 bytes, so long lists of nodes are truncated. */
 static const char *literal(struct c_writer *w, const char *text)
 {
         enum { LITERAL_BYTES = 1000 };
@@ -40,7 +40,7 @@ static const char *literal(struct c_writer *w, const char *text)
         bool is_cut = length > LITERAL_BYTES;
         if (is_cut)
                 length = LITERAL_BYTES;
-        /* not within a character */
+        /* The text is not truncated within a character. */
         while (is_cut && length && ((unsigned char)text[length] & 0xc0) == 0x80)
                 length--;
         return arena_printf(w->arena, "%s%s", length ? text_literal(w->arena, text, length) : "",

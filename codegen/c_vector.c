@@ -26,7 +26,7 @@ static void fail_on(struct c_writer *w, const char *what, struct loop_type type)
 
 /* ---- names ---- */
 
-/* of the function that a definition defines: "__m512 max_f32x16(__m512 a, ..." */
+/* Returns the name of the function that a definition defines: "__m512 max_f32x16(__m512 a, ...". */
 static const char *defined_name(struct arena *arena, const char *definition)
 {
         const char *end = strchr(definition, '('), *start = end;
@@ -94,7 +94,7 @@ static const struct loop_bounds *bounds_here(struct c_writer *w)
         return w->launch ? w->task_bounds : w->bounds;
 }
 
-/* the element at `value` of b, `offset` further on, may be none of its */
+/* May the element of b that lies `offset` behind `value` be outside of b? */
 static bool may_be_outside(struct c_writer *w, const struct loop_buffer *b, int64_t offset,
                            const struct loop_expr *value)
 {
@@ -102,7 +102,7 @@ static bool may_be_outside(struct c_writer *w, const struct loop_buffer *b, int6
         return r.low < -offset || r.high > b->extent - offset;
 }
 
-/* as an integer, as that of a prefetch */
+/* Prints an address as an integer, as a prefetch needs it. */
 static void put_far_address(struct c_writer *w, const struct loop_buffer *b, int64_t offset,
                             const struct loop_expr *value)
 {
@@ -236,7 +236,7 @@ static void put_load(struct c_writer *w, const struct c_spelling *row, const str
         c_row(w, row, operands);
 }
 
-/* the numbers of all lanes */
+/* Prints the numbers of all lanes. */
 static void put_ramp(struct c_writer *w, const struct c_spelling *row, const struct loop_expr *e)
 {
         enum element t = e->type.element;
@@ -292,7 +292,7 @@ static struct c_shape put_operation(struct c_writer *w, const struct c_spelling 
         return c_row(w, row, operands);
 }
 
-/* exp_f32 of 16 lanes: exp_f32x16 */
+/* Returns the stem of a name: exp_f32x16 for exp_f32 of 16 lanes. */
 static const char *vectored_stem(struct c_writer *w, const struct loop_function *f, int lanes)
 {
         const char *name = c_name(w, f)->text, *e = element_info[f->scalars[0]->type.element].text;
@@ -301,7 +301,7 @@ static const char *vectored_stem(struct c_writer *w, const struct loop_function 
         return arena_printf(w->arena, "%s%sx%d", name, ends ? "" : "_", lanes);
 }
 
-/* the name of f on vectors; NULL after an error */
+/* Returns the name of f on vectors; NULL after an error. */
 static const char *vectored(struct c_writer *w, struct loop_function *f, int lanes)
 {
         struct c_vectored **end = &w->vectored;
@@ -402,7 +402,7 @@ void c_vector_store(struct c_writer *w, const struct loop_stmt *s)
         c_row(w, row, operands);
 }
 
-/* The address may lie outside the buffer, so that it is reckoned in bytes, as an integer. */
+/* The address may lie outside of the buffer, so it is computed in bytes, as an integer. */
 void c_prefetch(struct c_writer *w, const struct loop_stmt *s)
 {
         const struct c_operand operands[C_OPERANDS_MAX] = {
@@ -416,7 +416,7 @@ void c_prefetch(struct c_writer *w, const struct loop_stmt *s)
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no prefetch", target(w)->name);
 }
 
-/* ---- what stands before the functions ---- */
+/* ---- declarations in front of the functions ---- */
 
 static void put_attribute(struct c_writer *w, struct text *out)
 {
@@ -465,7 +465,7 @@ static const char element_at[] =
         "        return (void *)((uintptr_t)base + (uintptr_t)bytes);\n"
         "}\n";
 
-/* those whose lowest user is the level, in the order of the tables */
+/* Prints the definitions whose lowest user is the level, in the order of the tables. */
 static void print_definitions(struct c_writer *w, struct text *out)
 {
         bool any = w->element_at.used && w->element_at.level == w->level;

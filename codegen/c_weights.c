@@ -5,10 +5,10 @@
  *     constant                each at a multiple of 64 bytes, zeros between them
  *     ...
  *
- * All of it is in the byte order of the target, so words that read as they should are in the order
- * of the machine. The C file knows all eight, and run compares them: there is nothing that could
- * look into the file when the C file is compiled. The same for both ways the file travels: put into
- * the object by the assembler, or handed to run by the caller. */
+ * Everything is in the byte order of the target, so if the words have the expected values, the file
+ * has the byte order of the machine. The C file contains all eight words, and run compares them,
+ * because the file cannot be examined when the C file is compiled. The file is the same for both
+ * ways that it travels: put into the object by the assembler, or given to run by the caller. */
 #include "codegen/c_writer.h"
 
 #include <string.h>
@@ -17,7 +17,8 @@
 #include "base/size.h"
 #include "runtime/dnncc_runtime.h"
 
-enum { LEAST_BYTES = 4096 };            /* more than that */
+enum { LEAST_BYTES = 4096 };            /* Constants of at least this many bytes go into the
+                                         * file. */
 
 struct c_weight { const struct loop_buffer *buffer; const char *name; size_t offset; };
 
@@ -34,7 +35,7 @@ static size_t bytes_of(const struct loop_buffer *b)
         return bytes;
 }
 
-/* nowhere but in the C file? */
+/* Are all constants in the C file? */
 static bool is_inline(const struct c_writer *w)
 {
         return w->options->weights == PRINT_WEIGHTS_INLINE && !w->dialect->is_device;
@@ -61,7 +62,8 @@ void c_weights_reserve(struct c_writer *w)
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
                 c_reserve(w, words[i]);
         if (w->options->weights == PRINT_WEIGHTS_FILE)
-                names_reserve(w->globals, "weights");     /* a parameter of run */
+                /* A parameter of run. */
+                names_reserve(w->globals, "weights");
 }
 
 const char *c_weight_text(struct c_writer *w, const char *name)
@@ -82,7 +84,8 @@ static size_t aligned(size_t bytes)
 
 void c_weights_place(struct c_writer *w)
 {
-        if (is_inline(w) || w->weight_bytes)    /* ... or done */
+        /* They are inline, or have their places already. */
+        if (is_inline(w) || w->weight_bytes)
                 return;
         w->weight_bytes = sizeof(struct dnncc_weights_head);
         for (size_t i = 0; i < w->constant_count; i++) {
@@ -101,7 +104,7 @@ void c_weights_place(struct c_writer *w)
 
 /* ---- the file ---- */
 
-/* The constant as the target reads it, zeros up to the next one. */
+/* Writes the constant as the target reads it, and zeros up to the next one. */
 static void write_constant(const struct c_writer *w, const struct loop_buffer *b, FILE *file)
 {
         static const unsigned char zeros[C_WEIGHTS_ALIGN];
@@ -128,12 +131,13 @@ static void write_head(FILE *file, const struct dnncc_weights_head *head, bool b
                 fputc((int)(words[i / 8] >> 8 * (big_endian ? 7 - i % 8 : i % 8) & 255), file);
 }
 
-/* For data in the head's digest, at the speed of memory. It tells constants apart that differ by
- * accident, as those of two builds do; that is what the head is for, since run reads it alone. */
+/* A checksum for the data in the head's digest, which is computed at the speed of memory. It
+ * distinguishes constants that differ by accident, as those of two builds do; that is its purpose,
+ * because run reads the head alone. */
 struct checksum { uint64_t words[8]; };
 
-/* whole rows; each word goes in by a bijection of what its column has so far, of operations that
- * vectors have, too */
+/* Adds whole rows. Each word is combined with its column so far by a bijection, of operations that
+ * vectors also have. */
 static void add_rows(struct checksum *sum, const char *data, size_t rows)
 {
         struct checksum row;
@@ -220,7 +224,7 @@ static void put_struct(struct c_writer *w)
 }
 
 /* The symbols are global, because link-time optimization may put the functions that use them
- * elsewhere, but of this build only, and nobody outside the program or library sees them. */
+ * elsewhere. They belong to this build only, and are hidden outside of the program or library. */
 static const char incbin[] =
         "#if !defined(__GNUC__) || !defined(__ELF__)\n"
         "#error \"--weights=incbin is for gcc and clang on ELF systems: --weights=inline and file "
@@ -307,7 +311,7 @@ static void write_all(const struct c_writer *w, const struct dnncc_weights_head 
                 write_constant(w, w->weights[i].buffer, file);
 }
 
-/* the same bytes as rows of the C file, for code that copies them to where they are read */
+/* Writes the same bytes as rows of the C file, for code that copies them to where they are read. */
 static void write_rows(struct c_writer *w, const struct dnncc_weights_head *head, FILE *c)
 {
         FILE *bytes = tmpfile();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines and names of the generated C. */
+/* The lines and names of the generated C. */
 #include "codegen/c_machine.h"
 
 #include <ctype.h>
@@ -56,9 +56,9 @@ static void add_spaces(struct text *out, int count)
         text_add(out, "%*s", count, "");
 }
 
-/* Where to end a line that has `room` columns: in its latter half, as far out of brackets as can
- * be; else where it fits; else at the last C_BREAK that does; else at the first C_SOFT there is, or
- * nowhere. */
+/* Returns where to end a line that has `room` columns: in its latter half, as far out of brackets
+ * as possible; otherwise where it fits; otherwise at the last C_BREAK that fits; otherwise at the
+ * first C_SOFT, or nowhere. */
 static char *soft_end(char *start, char *end, size_t room)
 {
         char *best = NULL, *last_break = NULL;
@@ -81,7 +81,7 @@ static char *soft_end(char *start, char *end, size_t room)
         return last_break && (!best || best_column > room) ? last_break : best;
 }
 
-/* wider than `room`; looks no further than that takes */
+/* Is the text wider than `room`? It looks no further than necessary. */
 static bool is_wider(const char *start, const char *end, int room)
 {
         int width = 0;
@@ -132,8 +132,8 @@ void c_line(struct c_writer *w, const char *format, ...)
         c_end(w);
 }
 
-/* Whatever the text holds, no comment ends early, no line is spliced, nothing but plain ASCII
- * arises. Words are kept whole where lines are broken. */
+/* Whatever the text contains, a comment does not end early, no line is spliced, and only plain
+ * ASCII is printed. Words are kept whole where lines are broken. */
 static bool is_plain(char c, char before, bool last)
 {
         bool mark = (c == '/' && before == '*') || (c == '*' && before == '/');
@@ -174,8 +174,8 @@ void c_comment(struct text *out, int indent, const char *text)
 
 /* ---- names ---- */
 
-/* Functions and types that C's headers declare or that compilers know without a header: nothing at
- * file scope may be called so. The forms with f or l at the end (sinf, sinl) are found by their
+/* Functions and types that C's headers declare, or that compilers know without a header: no name at
+ * file scope may be one of these. The forms with f or l at the end (sinf, sinl) are found by their
  * stem. */
 static const char *const library_words[] = {
         "abort", "abs", "acos", "acosh", "aligned_alloc", "alloca", "asin", "asinh", "atan",
@@ -232,7 +232,8 @@ static bool ends_with(const char *text, const char *ending)
         return n > length && !strcmp(text + n - length, ending);
 }
 
-/* of the headers the file includes, or known to compilers; case does not matter */
+/* Is it a name of the headers that the file includes, or one that compilers know? Case does not
+ * matter. */
 static bool is_library_word(const char *name)
 {
         static const char *const limits[] = { "_t", "_min", "_max", "_c" };
@@ -257,7 +258,7 @@ static bool is_library_word(const char *name)
         return in_library_words(folded, n);
 }
 
-/* from `names`, none that a header knows */
+/* Returns a new identifier from `names` that no header declares. */
 static const char *identifier(struct names *names, const char *stem, const char *fallback)
 {
         const char *name;
@@ -377,8 +378,8 @@ static void name_library(struct c_writer *w)
         }
 }
 
-/* Parameters of run are no names of file scope, but nothing there may be hidden by them. All levels
- * have the same. */
+/* Parameters of run are not names of file scope, but must not hide any. All levels have the same
+ * parameters. */
 static void name_ports(struct c_writer *w)
 {
         static const char *const run_words[] = { "workspace", "memory", "status", "weights",
@@ -406,13 +407,14 @@ static void name_ports(struct c_writer *w)
         }
 }
 
-/* With several levels their names end in that of the target, whatever identifiers are cut to. */
+/* With several levels, names end in that of the target, whatever identifiers are truncated to. */
 static void name_functions(struct c_writer *w, struct c_level *l)
 {
         enum { IDENTIFIER = 31 };
         int room = IDENTIFIER - 1 - (int)strlen(l->suffix);
         for (struct loop_function *k = l->p->kernels; k; k = k->next)
-                if (k->kind == FUNCTION_KERNEL)         /* a task is named after who launches it */
+                /* A task is named after the kernel that launches it. */
+                if (k->kind == FUNCTION_KERNEL)
                         c_name_set(w, k,
                                    c_global(w, w->level_count == 1
                                                        ? k->name
@@ -422,7 +424,7 @@ static void name_functions(struct c_writer *w, struct c_level *l)
                 l->run = c_global(w, arena_printf(w->arena, "run_%s", l->suffix));
 }
 
-/* Inputs and outputs come first: they are what the user sees. Then kernels, then constants. */
+/* Inputs and outputs come first, because users see them; then kernels, then constants. */
 void c_names_begin(struct c_writer *w)
 {
         static const char *const macros[] = {
@@ -455,7 +457,8 @@ void c_names_begin(struct c_writer *w)
                 w->dialect->reserve(w);
         name_library(w);
         name_ports(w);
-        names_reserve(w->globals, "a");           /* parameters of helpers */
+        /* Parameters of helpers. */
+        names_reserve(w->globals, "a");
         names_reserve(w->globals, "b");
         for (int l = 0; l < w->level_count; l++)
                 name_functions(w, &w->levels[l]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Features of x86 by CPUID (Intel's manual, volume 2A) and XGETBV; of ARM by what Linux says (its
- * Documentation/arm64/elf_hwcaps.rst, arch/arm/include/uapi/asm/hwcap.h), or macOS ("Determining
- * instruction set characteristics"); of RISC-V by what Linux says
+/* Features of x86 by CPUID (Intel's manual, volume 2A) and XGETBV; of ARM by what Linux reports
+ * (its Documentation/arm64/elf_hwcaps.rst, arch/arm/include/uapi/asm/hwcap.h), or macOS
+ * ("Determining instruction set characteristics"); of RISC-V by what Linux reports
  * (Documentation/arch/riscv/hwprobe.rst; before 6.4 arch/riscv/include/uapi/asm/hwcap.h). */
 #include "codegen/cpu.h"
 
@@ -38,12 +38,12 @@ extern int sysctlbyname(const char *name, void *old, size_t *old_size, void *new
 #endif
 
 enum cpu_register { EAX, EBX, ECX, EDX };
-/* registers that the operating system saves: SSE and AVX; mask and 512-bit registers, too; and
- * tiles */
+/* The registers that the operating system saves: those of SSE and AVX; mask and 512-bit registers
+ * as well; and tiles as well. */
 enum { NOTHING = 0, YMM = 0x06, ZMM = 0xe6, TILES = 0x600e6 };
 
-/* gcc, clang: the first release that knows it (their release notes); 0: all that know the
- * functions' attribute, or nothing is known of them */
+/* gcc and clang are the first releases that know the feature (from their release notes); 0: all
+ * releases that know the functions' attribute, or nothing is known. */
 static const struct feature {
         const char *name;
         uint32_t leaf, subleaf;
@@ -62,14 +62,15 @@ static const struct feature {
         { "avx512vnni", 7, 0, ECX, 11, ZMM, 8, 6 }, { "avxvnni", 7, 1, EAX, 4, YMM, 11, 12 },
 };
 
-/* the same bit means one thing in 64-bit programs, and another in those of 32 */
+/* The word is part of a capability, because the same bit means one thing in 64-bit programs, and
+ * another in 32-bit ones. */
 static const struct capability {
         const char *name;
         uint8_t word, bit;
         int gcc, clang;
         const char *flag, *macro;
         const char *sysctl;
-        int probe;                      /* 1 + the bit */
+        int probe;                      /* 1 + the bit. */
 } capabilities[] = {
         { "fullfp16", 64, 10, 8, 0, NULL, NULL, "hw.optional.arm.FEAT_FP16", 0 },
         { "dotprod", 64, 20, 8, 0, NULL, NULL, "hw.optional.arm.FEAT_DotProd", 0 },
@@ -112,7 +113,7 @@ static bool read_cpuid(uint32_t leaf, uint32_t subleaf, uint32_t registers[4])
 #endif
 }
 
-/* XCR0, which says what the operating system saves */
+/* Returns XCR0, which says what the operating system saves. */
 static uint32_t saved_registers(void)
 {
         uint32_t registers[4], low = 0;
@@ -198,7 +199,7 @@ bool cpu_needs(const char *list, struct cpu_needs *needs)
         return true;
 }
 
-/* ---- which processor it is ---- */
+/* ---- the kind of processor ---- */
 
 static bool is_one_of(const struct processor *p, const char *vendor, int family, int model)
 {
@@ -209,7 +210,7 @@ static bool is_one_of(const struct processor *p, const char *vendor, int family,
         return false;
 }
 
-/* what stands behind the colon of the field that the line is about; NULL: it is about another */
+/* Returns what stands behind the colon if the line is about the field; otherwise NULL. */
 static const char *field_of(const char *line, const char *name)
 {
         const size_t length = strlen(name);
@@ -219,7 +220,7 @@ static const char *field_of(const char *line, const char *name)
                                                            : rest + 1 + strspn(rest + 1, " \t");
 }
 
-/* Linux prints of each core who made it, of which architecture it is, and last its part number
+/* Linux prints for each core its implementer, its architecture, and last its part number
  * (arch/arm64/kernel/cpuinfo.c). */
 bool cpu_is_listed(FILE *text, const struct processor *processors)
 {
@@ -240,8 +241,8 @@ bool cpu_is_listed(FILE *text, const struct processor *processors)
         return false;
 }
 
-/* Family and model count on in bits of their own (CPUID in Intel's manual, volume 2A; AMD's manual,
- * volume 3, appendix E): families from 15 on, models of families 6 and from 15 on. */
+/* Family and model continue in other bits (CPUID in Intel's manual, volume 2A; AMD's manual, volume
+ * 3, appendix E): families from 15 on, and models of families 6 and from 15 on. */
 static bool is_by_cpuid(const struct processor *processors)
 {
         uint32_t first[4], leaf[4];
@@ -259,7 +260,7 @@ static bool is_by_cpuid(const struct processor *processors)
         return is_one_of(processors, vendor, family, model);
 }
 
-/* macOS tells no part: who made it must do */
+/* macOS reports no part number, so the implementer must be enough. */
 static bool is_by_maker(const struct processor *processors)
 {
         return processors->vendor && !strcmp(processors->vendor, "0x61");
@@ -312,7 +313,7 @@ static uint64_t read_capabilities(void)
 #endif
 }
 
-/* by number (Documentation/arm64/sve.rst): older headers lack its name */
+/* The call is made by number (Documentation/arm64/sve.rst), because older headers lack its name. */
 int cpu_vector_bytes(void)
 {
 #if IS_ARM
@@ -320,8 +321,8 @@ int cpu_vector_bytes(void)
         const int length = prctl(GET_LENGTH);
         return length < 0 ? 0 : length & LENGTH_BITS;
 #elif IS_RISCV
-        unsigned long bytes = 0;        /* the register vlenb, by number: older assemblers lack its
-                                         * name */
+        /* The register vlenb is read by number, because older assemblers lack its name. */
+        unsigned long bytes = 0;
         if (cpu_has("arch=+v"))
                 __asm__("csrr %0, 0xc22" : "=r"(bytes));
         return (int)(2 * bytes);

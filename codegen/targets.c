@@ -37,9 +37,9 @@ const struct target *target_nearest(const struct target *t)
         return t;
 }
 
-/* The last in the table that is made for what this processor is or has. What is the same
- * instructions under another name (other caches, another order of bytes) may run here, but nothing
- * says that it is better. */
+/* Returns the last target in the table that is made for what this processor is or has. A target
+ * with the same instructions under another name (other caches, another byte order) may run here,
+ * but nothing says that it is better. */
 static const struct target *native(void)
 {
         const struct target *best = targets[0];
@@ -58,7 +58,7 @@ static const struct { const char *name, *target; } other_names[] = {
 };
 enum { OTHER_NAMES = sizeof other_names / sizeof *other_names };
 
-/* letters of any case, and _ and blanks as hyphens */
+/* Compares a name; letters may have any case, and _ and blanks stand for hyphens. */
 static bool is_called(const char *name, const char *said)
 {
         for (; *name && *said; name++, said++)
@@ -67,8 +67,8 @@ static bool is_called(const char *name, const char *said)
         return !*name && !*said;
 }
 
-/* What is meant by a name that people use for a processor (target_names.def): a target's name, or
- * "?" and what there is; NULL: not known. */
+/* Returns what is meant by a common name of a processor (target_names.def): a target's name, or "?"
+ * and what there is; NULL: the name is not known. */
 static const char *target_meant(const char *said)
 {
         for (int i = 0; i < OTHER_NAMES; i++)
@@ -117,7 +117,7 @@ const struct target *target_with(struct arena *arena, const struct target *t,
         to->multiplies = multiplies;
         to->accelerator = machine;
         to->workspace_align = largest > t->workspace_align ? largest : t->workspace_align;
-        /* a block of channels (target_block) */
+        /* A block of channels (target_block). */
         to->line_bytes = machine->block_out * element_info[E_F32].bytes;
         return to;
 }
@@ -149,7 +149,7 @@ static const struct target *listed(struct arena *arena, const char *name, size_t
         return NULL;
 }
 
-/* what code of one file may choose between when it runs */
+/* May code of one file choose between these targets when it runs? */
 static bool can_follow(const struct target *less, const struct target *best, struct diag *diag)
 {
         const char *of_best = target_machine(best), *of_less = target_machine(less);
@@ -217,7 +217,7 @@ const struct target *target_at(int number)
         return number < TARGET_COUNT ? targets[number] : NULL;
 }
 
-/* with its other names */
+/* Prints a target with its other names. */
 static void help_one(const char *name, const char *doc)
 {
         bool any = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of targets. The struct is ir/target/target.h; a target is one file in
+/* The table of targets. The struct is in ir/target/target.h; a target is one file in
  * codegen/targets/ and one line in targets.def. */
 #ifndef CODEGEN_TARGETS_H
 #define CODEGEN_TARGETS_H
@@ -8,22 +8,24 @@
 #include "base/memory.h"
 #include "ir/target/target.h"
 
-/* "native": the last in the table that is for this processor; NULL when there is none of that
- * name */
+/* Returns the target of this name; "native" is the last in the table that is for this processor.
+ * Returns NULL where there is none. */
 const struct target *target_find(const char *name);
-/* "A,B,C", in any order: in that of the table, the least first. NULL after an error. */
+/* Returns the targets of a list "A,B,C", given in any order, in the order of the table, the least
+ * first. NULL after an error. */
 const struct target **target_list(struct arena *arena, const char *text, int *count,
                                   struct diag *diag);
-const struct target *target_at(int number);               /* all of them, from 0; NULL behind the
-                                                           * last */
-bool target_runs_here(const struct target *t);            /* this processor can run code for it */
-/* itself, or the nearest of its bases that this processor can run code for */
+/* Returns each target, from number 0 on; NULL behind the last. */
+const struct target *target_at(int number);
+bool target_runs_here(const struct target *t);            /* Can this processor run code for the
+                                                           * target? */
+/* Returns the target itself, or the nearest of its bases that this processor can run code for. */
 const struct target *target_nearest(const struct target *t);
-/* t, whose machine has other sizes now: so have blocks, and what multiplies them. NULL after an
- * error. */
+/* Returns t with a machine of other sizes, from which the sizes of blocks, and of what multiplies
+ * them, follow. NULL after an error. */
 const struct target *target_with(struct arena *arena, const struct target *t,
                                  const struct machine *machine, struct diag *diag);
-void target_help(void);                                   /* name and doc of each, on standard
-                                                           * output */
+/* Prints the name and doc of each target on standard output. */
+void target_help(void);
 
 #endif

@@ -4,7 +4,7 @@
  *
  *      w       0xba 0xdc 0xfe 0x..         a word, in each lane
  *      & 0x0f  a    c    e    ..           by the word of x that begins the block
- *      >> 4    b    d    f    ..           by the word as many numbers behind it as the block has bytes
+ *      >> 4    b    d    f    ..           by the word that lies bits.bytes numbers behind that
  *
  *      sum{p, j}     i32, of one block
  *      total{p, j}   f32: each sum times the block's scales in x and in w
