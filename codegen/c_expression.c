@@ -44,7 +44,7 @@ const char *c_literal(struct arena *arena, enum element e, union scalar value)
         }
 }
 
-/* NaN and infinities have no literal: they are made of their bits. */
+/* NaN and infinities have no literal, so they are made from their bits. */
 static void put_bits(struct c_writer *w, enum element e, double value)
 {
         float narrow = (float)value;

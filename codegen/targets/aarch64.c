@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit ARM: NEON, which all of them have. Four lanes of 32 bits, 32 registers; no masked
- * loads, no gathers. A product takes a lane of a vector as it takes a vector, so that one load
- * of x serves four channels. */
+/* 64-bit ARM: NEON, which all of these processors have. It has four lanes of 32 bits and 32
+ * registers, but no masked loads and no gathers. A product may take one operand from a lane of a
+ * vector, so that one load of x serves four channels. */
 #include "ir/target/rates.h"
 
 #include "codegen/targets/arm.h"
 
 extern const struct target target_generic, target_aarch64;
 
-/* What has no instruction is a function. max(a, b) is b where that is larger or no number, and a
- * of two zeros; fmax is +0 of those. */
+/* An operation without an instruction is a function. max(a, b) is b where b is larger or NaN, and a
+ * of two zeros; fmax would return +0 of two zeros. */
 #define CHOICE(operation, name, first) \
         OP(operation, F32, name "_f32x4($0, $1)", \
            "float32x4_t " name "_f32x4(float32x4_t a, float32x4_t b)\n" \
@@ -28,9 +28,10 @@ extern const struct target target_generic, target_aarch64;
            "        return number ? vget_lane_f32(d, 0) : vget_lane_f32(vreinterpret_f32_u32(vdup_n_u32(0x7fc00000)), 0);\n" \
            "}")
 
-/* Channels 0 and 1 of all outputs side by side, then 2 and 3: products of 16 bits, added in
- * pairs; small ones, two of them before. As instructions: C compilers take what is broadcast
- * from a register out of memory anew, and hold all products back until registers are full. */
+/* Channels 0 and 1 of all outputs are multiplied side by side, then 2 and 3: products of 16 bits,
+ * added in pairs; where they are small, two of them are added first. These are instructions, not
+ * intrinsics, because C compilers reload from memory what is broadcast from a register, and delay
+ * all products until registers are full. */
 #define DOT_I8_OF(name, x0, x1, products) \
         .text = name "($0, $1, $2)", .gcc_optimize = "no-gcse,no-tree-ter", \
         .definition = "int32x4_t " name "(int32x4_t sum, uint32x4_t x, uint32x4_t w)\n" \
@@ -51,9 +52,9 @@ extern const struct target target_generic, target_aarch64;
 #define DOT_I8_SHORT_LANE(lane) DOT_I8_SHORT("dot_i8_short_lane" lane, LANE_DUP("2 * " lane), LANE_DUP("2 * " lane " + 1"))
 #define DOT_I8_ALL "uzp1\\t%0.8h, %1.8h, %1.8h", "uzp2\\t%0.8h, %1.8h, %1.8h"
 
-/* As an instruction, too, which adds to the register that it is given: of vfmaq_f32 gcc makes
- * one with a register for the result, and moves sums of a loop of 5 x 4, which fill nearly all
- * of them, to and fro. */
+/* This is an instruction, too, which adds to the register that it is given: from vfmaq_f32 gcc
+ * makes one with a register for the result, and moves the sums of a loop of 5 x 4, which fill
+ * nearly all registers, to and fro. */
 #define FMA_LANE(n) \
         OP(FMA, F32, "fma_lane" #n "($0, $1, $2)", \
            "float32x4_t fma_lane" #n "(float32x4_t x, float32x4_t w, float32x4_t sum)\n" \
@@ -98,9 +99,10 @@ static const struct c_spelling spellings[] = {
 
 static const struct multiply multiplies[] = {
         ARM_BYTES_BY_LANE("smlal", I8, I8, "dot_i8_short", 3, .spare = 7, .limit = 127),
-        ARM_BYTES_BY_LANE("smlal", I8, U8, "dot_i8_short", 3, .spare = 7, .limit = 127), /* the same bits */
+        /* The bits are the same as those of bytes with signs. */
+        ARM_BYTES_BY_LANE("smlal", I8, U8, "dot_i8_short", 3, .spare = 7, .limit = 127),
         ARM_BYTES_BY_LANE("smull", I8, I8, "dot_i8", 4, .spare = 7), ARM_FLOATS_BY_LANE(4),
-        ARM_HALVES_BY_LANE("fma", 4, F32, 2),   /* and instructions that widen, beside up to as many */
+        ARM_HALVES_BY_LANE("fma", 4, F32, 2),   /* and up to as many instructions that widen */
         { 0 }
 };
 

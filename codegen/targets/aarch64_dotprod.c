@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit ARM with products of bytes: the dot product of Armv8.2, in Cortex-A55 and A76 (2018)
- * and later. */
+/* 64-bit ARM with products of bytes: the dot product of Armv8.2, in Cortex-A55 and A76 (2018) and
+ * later. */
 #include "codegen/targets/arm.h"
 
 extern const struct target target_aarch64, target_aarch64_dotprod;
 
-/* an instruction, as its intrinsic wants options of the compiler */
+/* This is an instruction, because its intrinsic needs options of the compiler. */
 #define DOT(name, x) \
         .text = name "($0, $1, $2)", .gcc_optimize = "no-gcse", \
         .definition = "int32x4_t " name "(int32x4_t sum, uint32x4_t x, uint32x4_t w)\n" \

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit ARM with floats of 16 bits: FMLAL of Armv8.2 (FP16 and FHM), whose products of two
- * halves are exact and are added up in f32. In Neoverse V1 and Apple's A13 (2019), Cortex-A510
- * and A710 (2021) and later. It takes four products as FMLA of floats does; what is won is
- * memory, of which half is read and no instruction widens it. */
+/* 64-bit ARM with floats of 16 bits: FMLAL of Armv8.2 (FP16 and FHM), whose products of two halves
+ * are exact and are added up in f32. It is in Neoverse V1 and Apple's A13 (2019), Cortex-A510 and
+ * A710 (2021) and later. It takes four products as FMLA of floats does; the gain is memory: half as
+ * many bytes are read, and no instruction widens them. */
 #include "codegen/targets/arm.h"
 
 extern const struct target target_aarch64_dotprod, target_aarch64_fp16;
 
-/* halves are bits in a short register, of which the instruction names the whole; those in lanes
- * have to be in one of the first 16 registers, "x" */
+/* The halves are bits in a short register, whose full register the instruction names; halves that
+ * are taken from lanes must be in one of the first 16 registers, "x". */
 #define FMLAL(name, wants, x) \
         .text = name "($0, $1, $2)", \
         .definition = "float32x4_t " name "(float32x4_t sum, uint16x4_t x, uint16x4_t w)\n" \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* 64-bit ARM with the integer products of Armv8.6: bytes without a sign by bytes with one, in
- * Neoverse V1 (2020), Cortex-A510 and A710 (2021) and later. Products by lane are usdot and
- * sudot: the instruction names first whose bytes are in the vector. Products of matrices (smmla)
- * have sums of two positions by two outputs in a vector, a tile; eight channels of a position
- * are a row of another. Processors with these have products of bf16, too (bfdot). */
+ * Neoverse V1 (2020), Cortex-A510 and A710 (2021) and later. Products by lane are usdot and sudot:
+ * the instruction's name begins with the type of the bytes in the vector. Products of matrices
+ * (smmla) have the sums of two positions by two outputs in a vector, which is a tile; eight
+ * channels of a position are a row of another tile. Processors with these instructions have
+ * products of bf16, too (bfdot). */
 #include "codegen/targets/arm.h"
 #include "ir/target/rates.h"
 
@@ -29,7 +30,7 @@ extern const struct target target_aarch64_fp16, target_aarch64_i8mm;
 #define BFDOT_LANES(n) \
         { .op = LOOP_CALL, .element = E_F32, .function = "dot_bf16_odd", .lane = 1 + n, BFDOT("bfdot_lane" #n, "%2.2h[" #n "]") }
 
-/* sums leave their tiles through memory, which takes as long as so many products */
+/* The sums leave their tiles through memory, which takes as long as `least` products. */
 #define TILES(called, x, w) ARM_MATRICES_OF(called, 8, x, w, I32, .order = ORDER_EXACT, .least = 100)
 
 static const struct c_spelling spellings[] = {
@@ -69,7 +70,7 @@ static const struct multiply multiplies[] = {
         TILES("smmla", I8, I8),
         TILES("usmmla", U8, I8),
         TILES("ummla", U8, U8),
-        /* Arm's manual, BFMatMulAdd: as BFDOT of channels 0 and 1, then of 2 and 3 */
+        /* Arm's manual, BFMatMulAdd: it computes as BFDOT of channels 0 and 1, then of 2 and 3. */
         ARM_MATRICES_OF("bfmmla", 4, BF16, BF16, F32, .order = ORDER_APART, .flushes = true,
                         .least = 100),
         { .name = "bfdot",
@@ -102,7 +103,7 @@ const struct target target_aarch64_i8mm = {
                 &(const struct rates){
                         .tile_multiply = 1,
                         .tile_load = 1.5, /* two rows */
-                        .tile_shape = .01, /* nobody is told */
+                        .tile_shape = .01, /* nothing is configured */
                         .tile_block = 40,
                         .tile_kernel = 10,
                 },

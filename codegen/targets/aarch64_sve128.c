@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit ARM with SVE registers of any length, of which it uses 128 bits: Neoverse N2, V2,
- * Cortex-A510, A710, X2 and later. NEON has as many lanes; these have masks. None of its rows is
- * NEON's, whose vectors are of other types. */
+/* 64-bit ARM with SVE registers of any length, of which 128 bits are used: Neoverse N2, V2,
+ * Cortex-A510, A710, X2 and later. NEON has as many lanes; SVE has masks. No row is NEON's, because
+ * its vectors have other types. */
 #include "codegen/targets/sve.h"
 
 extern const struct target target_generic, target_aarch64_sve128;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of NEON, 128 bits, for 64-bit and 32-bit ARM alike: elements of 32 bits, and narrower
- * ones four at a time in a register of 64. s: the suffix of their intrinsics. */
+/* Rows of NEON, 128 bits, for 64-bit and 32-bit ARM alike: elements of 32 bits, and narrower ones
+ * four at a time in a register of 64 bits. s is the suffix of their intrinsics. */
 #ifndef CODEGEN_TARGETS_ARM_H
 #define CODEGEN_TARGETS_ARM_H
 
 #include "codegen/targets/rows.h"
 
-/* 3: into the first cache, ..., 0: soon of no use */
+/* The locality is 3 for the first-level cache, ..., 0 for data that is soon not needed. */
 #define PREFETCH(n, name, locality) PREFETCH_BY(n, name, "__builtin_prefetch", "0, " locality)
 
 #define ARM_COMMON(e, type, s) \
@@ -37,7 +37,7 @@
         CONVERT(CAST, F32, I8, "vqmovn_s16(vcombine_s16(vqmovn_s32(vcvtq_s32_f32($0)), vdup_n_s16(0)))"), \
         CONVERT(CAST, F32, U16, "vqmovn_u32(vcvtq_u32_f32($0))"), CONVERT(CAST, F32, I16, "vqmovn_s32(vcvtq_s32_f32($0))")
 
-/* to integers: towards zero, to the nearest that there is, 0 of NaN */
+/* Floats become integers by rounding towards zero, saturated, with 0 for NaN. */
 #define ARM_INTEGERS(e, type, s) \
         ARM_COMMON(e, type, s), OP(MIN, e, "vminq_" s "($0, $1)"), OP(MAX, e, "vmaxq_" s "($0, $1)"), \
         OP(AND, e, "vandq_" s "($0, $1)"), OP(OR, e, "vorrq_" s "($0, $1)"), OP(XOR, e, "veorq_" s "($0, $1)"), \
@@ -49,7 +49,7 @@
 #define ARM_SAME(from, s, to, t) \
         CONVERT(CAST, from, to, "vreinterpretq_" t "_" s "($0)"), CONVERT(BITCAST, from, to, "vreinterpretq_" t "_" s "($0)")
 
-/* truth values: all ones or zeros */
+/* Truth values are all ones or zeros. */
 #define ARM_TRUTHS \
         ROW(CAN_TYPE, BOOL, "uint32x4_t"), OP(SPLAT, BOOL, "vdupq_n_u32(-(uint32_t)($0))"), \
         OP(AND, BOOL, "vandq_u32($0, $1)"), OP(OR, BOOL, "vorrq_u32($0, $1)"), OP(XOR, BOOL, "veorq_u32($0, $1)"), \
@@ -73,7 +73,8 @@
             "        __builtin_memcpy(x, &word, sizeof word);\n" \
             "}")
 
-/* four bytes, in the lower half of a register of 64 bits; s: "s" with a sign, "u" without one */
+/* Four bytes lie in the lower half of a register of 64 bits; s is "s" with a sign, "u" without
+ * one. */
 #define ARM_WORD_OF \
         "uint32_t word_of(const void *x)\n" \
         "{\n" \
@@ -99,7 +100,7 @@
         CONVERT(CAST, I32, U8, "(" ARM_NARROW_BYTES("vreinterpretq_u32_s32($0)") ), \
         CONVERT(CAST, U32, U8, "(" ARM_NARROW_BYTES("$0") )
 #define ARM_WIDEN_BYTES(s) "vmovl_" s "16(vget_low_" s "16(vmovl_" s "8($0)))"
-/* with the parenthesis that it ends in, and the function */
+/* The text includes the closing parenthesis, and the function. */
 #define ARM_NARROW_BYTES(a) \
         "bytes_from_u32x4(" a "))", \
         "uint8x8_t bytes_from_u32x4(uint32x4_t a)\n" \
@@ -108,7 +109,7 @@
         "        return vmovn_u16(vcombine_u16(half, half));\n" \
         "}"
 
-/* half words: four of them in a register of 64 bits */
+/* Four half words fill a register of 64 bits. */
 #define ARM_STORED(e, type, s) \
         ROW(CAN_TYPE, e, type), OP(SPLAT, e, "vdup_n_" s "($0)"), \
         OP(LANE, e, "vget_lane_" s "($0, $1)"), \
@@ -121,7 +122,7 @@
         CONVERT(CAST, I16, I32, "vmovl_s16($0)"), CONVERT(CAST, U16, U32, "vmovl_u16($0)"), \
         CONVERT(CAST, I16, U32, "vreinterpretq_u32_s32(vmovl_s16($0))"), \
         CONVERT(CAST, U16, I32, "vreinterpretq_s32_u32(vmovl_u16($0))")
-/* floats of 16 bits, as bits */
+/* Floats of 16 bits are handled as bits. */
 #define ARM_STORAGE ARM_STORED(F16, "uint16x4_t", "u16"), ARM_STORED(BF16, "uint16x4_t", "u16"), \
         CONVERT(CAST, F16, F32, "vcvt_f32_f16(vreinterpret_f16_u16($0))"), \
         CONVERT(CAST, F32, F16, "vreinterpret_u16_f16(vcvt_f16_f32($0))"), \
@@ -138,13 +139,13 @@
           .x = { .memory = E_F32, .word = E_F32, .source = SOURCE_LANE }, \
           .w = { .memory = E_##w_, .word = E_F32, .source = SOURCE_VECTOR, .decode = function }, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 1, .spare = registers }
-/* of f16 as it lies in memory */
+/* Both operands are f16 in memory. */
 #define ARM_HALVES_BY_LANE(called, lanes, word_, ...) \
         { .name = called, .positions = 1, .outputs = lanes, .depth = 1, .channels = 1, \
           .x = { .memory = E_F16, .word = E_##word_, .source = SOURCE_LANE }, \
           .w = { .memory = E_F16, .word = E_##word_, .source = SOURCE_VECTOR }, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = __VA_ARGS__ }
-/* words of four bytes */
+/* Words are four bytes. */
 #define ARM_BYTES_BY_LANE(called, x_, w_, function, ...) \
         { .name = called, .positions = 1, .outputs = 4, .depth = 1, .channels = 4, \
           .x = { .memory = E_##x_, .word = E_U32, .source = SOURCE_LANE }, \
@@ -153,8 +154,8 @@
 #define ARM_WORDS(e, s) \
         LOAD_WORDS(e, 4, "vreinterpretq_u32_" s "(vld1q_" s "($0))"), LOAD_WORDS(e, 4, "word_of($0)", ARM_WORD_OF, .lanes = 1)
 
-/* Tiles of two rows of eight bytes, in vector registers: two positions of a word, or two
- * outputs; sums of two positions by two outputs. */
+/* Tiles of two rows of eight bytes, in vector registers: two positions of a word, or two outputs; a
+ * tile of sums is two positions by two outputs. */
 #define ARM_MATRICES_OF(called, channels_, x_, w_, sum_, ...) \
         { .name = called, .positions = 2, .outputs = 2, .depth = 1, .channels = channels_, \
           .x = { .memory = E_##x_, .word = E_##sum_, .source = SOURCE_TILE }, \
@@ -178,7 +179,7 @@
             "        if (rows > 1)\n" \
             "                vst1_s32((void *)(to + step), vget_high_s32(tile));\n" \
             "}")
-/* elements: ".16b" or ".8h"; sums of floats are bits as well */
+/* `elements` is ".16b" or ".8h"; sums of floats are handled as bits. */
 #define ARM_MATRICES(x, w, instruction, elements) \
         ROW(CAN_TILE_MULTIPLY, x, "$0 = " instruction "($0, $1, $2)", \
             "int32x4_t " instruction "(int32x4_t sum, int32x4_t x, int32x4_t w)\n" \
@@ -187,7 +188,7 @@
             "        return sum;\n" \
             "}", .to = E_##w)
 
-/* rows of a function of the library for words of x in all lanes, LANE(lane) */
+/* Rows of a library function for words of x in all lanes, LANE(lane). */
 #define ARM_DOT_LANES(function_, LANE) ARM_LANES(I32, function_, LANE)
 #define ARM_LANES(sum, function_, LANE) \
         { .op = LOOP_CALL, .element = E_##sum, .function = function_, .lane = 1, LANE("0") }, \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* 32-bit ARM with NEON and VFPv4: Cortex-A5, A7, A15 and later, and 64-bit processors under a
- * system of 32 bits. Four lanes of 32 bits, 16 registers, none of them for f64; vectors have no
- * quotients, square roots or roundings, and a fused product takes no lane. What NEON computes of
- * floats takes denormal numbers for zeros, whatever FPSCR says. */
+ * 32-bit system. It has four lanes of 32 bits and 16 registers, none of them for f64; vectors have
+ * no division, square root or rounding, and a fused product takes no lane. NEON treats denormal
+ * floats as zeros, whatever FPSCR says. */
 #include "codegen/targets/arm.h"
 
 extern const struct target target_generic, target_armv7_neon;
@@ -15,8 +15,8 @@ extern const struct target target_generic, target_armv7_neon;
            "}")
 #define OR_NAN(compare) "vornq_u32(" compare "(b, a), vceqq_f32(b, b)), b, a"
 
-/* Of all lanes: of the halves of 64 bits, then of both lanes of one. v: i32x4, s: the suffix of
- * intrinsics */
+/* Reductions over all lanes combine the halves of 64 bits, then the two lanes of one. v is i32x4, s
+ * the suffix of intrinsics. */
 #define OF_LANES(operation, e, name, v, result, type, s, of_halves, of_pairs) \
         OP(operation, e, name "_" v "($0)", \
            result " " name "_" v "(" type "x4_t a)\n" \
@@ -35,10 +35,11 @@ extern const struct target target_generic, target_armv7_neon;
            "        const uint32x2_t b = " of_halves "(vget_low_u32(a), vget_high_u32(a));\n" \
            "        return vget_lane_u32(" of_pairs "(b, b), 0);\n" \
            "}")
-/* vpmax and vpmin: NaN where one of the two is */
+/* vpmax and vpmin return NaN where one operand is NaN. */
 #define EXTREME_LANE(operation, name) OF_LANES(operation, F32, name "_lanes", "f32x4", "float", "float32", "f32", "v" name, "vp" name)
 
-/* with the sign of a, in whose binade numbers are whole; and what is that large is whole */
+/* The result has the sign of a; adding 2^23 brings |a| into the binade whose numbers are whole. A
+ * number that large is whole already. */
 #define ROUND \
         "float32x4_t round_f32x4(float32x4_t a)\n" \
         "{\n" \
@@ -47,7 +48,8 @@ extern const struct target target_generic, target_armv7_neon;
         "        const float32x4_t b = vsubq_f32(vaddq_f32(vabsq_f32(a), whole), whole);\n" \
         "        return vbslq_f32(vcaltq_f32(a, whole), vbslq_f32(sign, a, b), a);\n" \
         "}"
-/* to the nearest i32; exact to 2^22, and beyond what bytes hold it stays */
+/* Rounds to the nearest i32; the result is exact to 2^22, and larger numbers saturate as bytes in
+ * any case. */
 #define NEAREST \
         "int16x8_t nearest_i16x4(float32x4_t a)\n" \
         "{\n" \
@@ -55,7 +57,7 @@ extern const struct target target_generic, target_armv7_neon;
         "        const int16x4_t b = vqmovn_s32(vcvtq_s32_f32(vsubq_f32(vaddq_f32(a, whole), whole)));\n" \
         "        return vcombine_s16(b, b);\n" \
         "}"
-/* as instructions: intrinsics of halves want an option of gcc's */
+/* This is an instruction, because intrinsics of halves need an option of gcc. */
 #define HALF_INSTRUCTION(name, to, from, instruction) \
         name "($0)", to " " name "(" from " a)\n" \
              "{\n" \
@@ -64,7 +66,7 @@ extern const struct target target_generic, target_armv7_neon;
              "        return b;\n" \
              "}"
 
-/* Channels 0 and 1 of all outputs side by side, then 2 and 3, as aarch64.c has them. */
+/* Channels 0 and 1 of all outputs are multiplied side by side, then 2 and 3, as in aarch64.c. */
 #define DOT_I8_OF(name, x_registers, x_words, products) \
         .text = name "($0, $1, $2)", \
         .definition = "int32x4_t " name "(int32x4_t sum, uint32x4_t x, uint32x4_t w)\n" \
@@ -79,7 +81,7 @@ extern const struct target target_generic, target_armv7_neon;
                       "}"
 #define DOT_I8(name, ...) DOT_I8_OF(name, __VA_ARGS__, "vpadal.s16\\t%q0, %q1\\n\\tvmull.s8\\t%q1, %P3, %P5")
 #define DOT_I8_SHORT(name, ...) DOT_I8_OF(name, __VA_ARGS__, "vmlal.s8\\t%q1, %P3, %P5")
-/* half: e, the lower one, or f */
+/* `half` is e, the lower half of the register, or f, the upper one. */
 #define LANE_DUP(half, first, second) \
         ", x0, x1", \
         "        __asm__ (\"vdup.16\\t%P0, %" half "1[" first "]\" : \"=w\"(x0) : \"w\"(x));\n" \
@@ -95,7 +97,7 @@ extern const struct target target_generic, target_armv7_neon;
           DOT(name "_x4", ", x0 = vget_low_u32(x), x1 = vget_high_u32(x)", \
               "        __asm__ (\"vuzp.16\\t%P0, %P1\" : \"+w\"(x0), \"+w\"(x1));\n") }
 
-/* gcc takes lanes out by way of registers of the core, where nothing else is said */
+/* Without this intrinsic gcc takes lanes out through registers of the core. */
 #define FMA_LANE(n, half, place) OP(FMA, F32, "vfmaq_f32($2, vdupq_lane_f32(vget_" half "_f32($0), " place "), $1)", .lane = 1 + n)
 
 static const struct c_spelling spellings[] = {
@@ -157,7 +159,8 @@ static const struct c_spelling spellings[] = {
         { .op = CAN_END }
 };
 
-/* The words of 8 bits that aarch64 takes for floats are denormal numbers on their way. */
+/* The words of 8 bits that aarch64 converts to floats are denormal numbers on the way, so they are
+ * not used here. */
 static const struct multiply multiplies[] = {
         ARM_BYTES_BY_LANE("smlal", I8, I8, "dot_i8_short", 3, .spare = 5, .limit = 127),
         ARM_BYTES_BY_LANE("smull", I8, I8, "dot_i8", 4, .spare = 5),

@@ -2,9 +2,9 @@
 /* Cortex-A53 (2012), of the Raspberry Pi 3 and of small cores beside large ones: in order, two
  * instructions a cycle, vectors of 128 bits in two halves.
  *
- * Rates: Arm has no public guide for it; LLVM's model of it (AArch64SchedA53.td) and the
- * Cortex-A55's guide, whose pipelines are its own: a vector instruction of 128 bits a cycle, 64
- * bits loaded a cycle; a product waits for no load, but starts beside none. */
+ * Rates: Arm has no public guide for it; these come from LLVM's model (AArch64SchedA53.td) and the
+ * Cortex-A55's guide, whose pipelines it shares: a vector instruction of 128 bits a cycle, 64 bits
+ * loaded a cycle; a product does not wait for a load, but does not start together with one. */
 #include "ir/target/rates.h"
 
 extern const struct target target_aarch64, target_cortex_a53;
@@ -23,7 +23,7 @@ const struct target target_cortex_a53 = {
                 .issue = 1,             /* of 128 bits */
                 .load = 2,              /* 64 bits a cycle */
                 .load_wait = 4,
-                .contention = 1,        /* in order: nothing hides behind another */
+                .contention = 1,        /* in order: nothing is hidden */
                 .packed_result = 10,    /* ten instructions, one a cycle */
         },
 };

@@ -22,7 +22,7 @@ const struct target target_cortex_a55 = {
                 .issue = 1,             /* of 128 bits */
                 .load = 2,              /* 64 bits a cycle */
                 .load_wait = 4,
-                .contention = 1,        /* in order: nothing hides behind another */
+                .contention = 1,        /* in order: nothing is hidden */
                 .packed_result = 10,    /* ten instructions, one a cycle */
         },
 };

@@ -3,8 +3,8 @@
  * share FMLA of 128 bits.
  *
  * Rates: Arm Cortex-A72 Software Optimization Guide (UAN 0016), tables of advanced SIMD
- * instructions and of loads: FMLA of 128 bits 1 a cycle, which waits 3 for its sum; SMULL and
- * SMLAL on F0, SADALP on F1, each 1 a cycle; one load. */
+ * instructions and of loads: one FMLA of 128 bits a cycle, which waits 3 cycles for its sum; SMULL
+ * and SMLAL on F0, SADALP on F1, each one a cycle; one load. */
 #include "ir/target/rates.h"
 
 extern const struct target target_aarch64, target_cortex_a72;
@@ -19,7 +19,7 @@ const struct target target_cortex_a72 = {
         .rates =
                 &(const struct rates){
                         .issue = 1,
-                        .latency = 3, /* of a sum, forwarded */
+                        .latency = 3, /* of a sum, by forwarding */
                         .multiplies = (const struct multiply_rate[]){ { "smlal", 2 },
                                                                       { "smull", 2 },
                                                                       { 0 } },

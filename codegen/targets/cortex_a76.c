@@ -2,8 +2,8 @@
 /* Cortex-A76 (2018), of the Raspberry Pi 5: two vector pipelines of 128 bits.
  *
  * Rates: Arm Cortex-A76 Software Optimization Guide, tables of advanced SIMD instructions and of
- * loads: FMLA and SDOT 2 a cycle, a sum is forwarded in 2 (1); SMULL and SMLAL on V0, SADALP on
- * V1, each 1 a cycle; two loads. */
+ * loads: two FMLA or SDOT a cycle, whose sum is forwarded in 2 cycles (1); SMULL and SMLAL on V0,
+ * SADALP on V1, each one a cycle; two loads. */
 #include "ir/target/rates.h"
 
 extern const struct target target_aarch64_dotprod, target_cortex_a76;
@@ -20,7 +20,7 @@ const struct target target_cortex_a76 = {
         .rates =
                 &(const struct rates){
                         .issue = 2,
-                        .latency = 2, /* of a sum, forwarded */
+                        .latency = 2, /* of a sum, by forwarding */
                         .multiplies =
                                 (const struct multiply_rate[]){
                                         { "smlal", 2 }, { "smull", 2 }, { "sdot", .5 }, { 0 } },

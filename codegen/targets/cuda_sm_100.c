@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Blackwell, as the B200 is (its data sheet; rates of the second cache and times are those of
- * Hopper). */
+/* Blackwell, with the numbers of the B200 (its data sheet; rates of the second-level cache and
+ * times are those of Hopper). */
 #include "codegen/targets/cuda.h"
 
 extern const struct target target_cuda_sm_90, target_cuda_sm_100;

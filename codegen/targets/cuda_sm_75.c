@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Turing, as the Tesla T4 is (its data sheet; rates of the second cache and times are those that
- * others measured). */
+/* Turing, with the numbers of the Tesla T4 (its data sheet; rates of the second-level cache and
+ * times as published by others). */
 #include "codegen/targets/cuda.h"
 #include "ir/target/rates.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Ampere, as the A100 is (its data sheet; rates of the second cache and times are those that
- * others measured). */
+/* Ampere, with the numbers of the A100 (its data sheet; rates of the second-level cache and times
+ * as published by others). */
 #include "codegen/targets/cuda.h"
 #include "ir/target/rates.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Hopper, as the H100 is (its data sheet). Rates of the second cache and of products were
- * measured on an H200 (engines/grid/warp_cost.c); launches that begin early, and what blocks of
- * a cluster of four or eight read of each other, on an H100 (test/bench/cuda/machine.cu). Of
- * blocks that have a multiprocessor each, thirty clusters of four are there at a time, or
- * fifteen of eight, of two 66 (cudaOccupancyMaxActiveClusters). */
+/* Hopper, with the numbers of the H100 (its data sheet). Rates of the second-level cache and of
+ * products were measured on an H200 (engines/grid/warp_cost.c); the times of dependent launches,
+ * and of reads between blocks of a cluster of four or eight, on an H100
+ * (test/bench/cuda/machine.cu). Where each block takes a whole multiprocessor, 66 clusters of two,
+ * thirty of four or fifteen of eight are resident at a time (cudaOccupancyMaxActiveClusters). */
 #include "codegen/targets/cuda.h"
 #include "ir/target/rates.h"
 

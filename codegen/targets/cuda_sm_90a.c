@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Hopper with what it alone has: products of four warps that read shared memory themselves, bulk
- * copies. */
+/* Hopper with the instructions that only it has: products of four warps that read shared memory
+ * themselves, and bulk copies. */
 #include "codegen/targets/cuda.h"
 #include "ir/target/rates.h"
 
 extern const struct target target_cuda_sm_90, target_cuda_sm_90a;
 
-/* wgmma.m64n8, four of them: a line of 128 bytes for each of 64 positions, and of 8 outputs, of
- * which it has up to 256; sums of these are half of a lane's registers. Cycles: 0.8 of the data
- * sheet's rate, as test/bench/cuda/groups_product.cu has it on an H200 */
+/* wgmma.m64n8, four of them: a line of 128 bytes for each of 64 positions, and of 8 outputs; an
+ * instruction has up to 256 outputs, whose sums take half of a lane's registers. The cycles are 0.8
+ * of the data sheet's rate, as test/bench/cuda/groups_product.cu measured on an H200. */
 #define CUDA_WGMMA(called, x_, w_, sum_, channels_) \
         { .name = called, .positions = 64, .outputs = 8, .depth = 1, .channels = channels_, \
           .x = { .memory = E_##x_, .word = E_##sum_, .source = SOURCE_WARP_GROUP }, \

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Plain C99 without a single extension: has everything, always right, the base of all others. */
+/* Plain C99 without any extension: it says everything, is always correct, and is the base of all
+ * other targets. */
 #include "codegen/c_printer.h"
 
 extern const struct target target_generic;
 
-/* products and sums of vectors as of any operations on them, for targets that say no more */
+/* Vectors multiply and add by two operations, for targets that have no better rows. */
 #define PLAIN(lanes, w_, function) \
         { .name = "mul_add", .positions = 1, .outputs = lanes, .depth = 1, .channels = 1, \
           .x = { .memory = E_F32, .word = E_F32, .source = SOURCE_BROADCAST }, \
@@ -23,7 +24,7 @@ const struct target target_generic = {
         .doc = "plain C99, any compiler and machine",
         .engine = &engine_scalar,
         .printer = &c_printer,
-        .workspace_align = 64,          /* a cache line */
+        .workspace_align = 64,          /* A cache line. */
         .stack_bytes = 4096,
         .l1_bytes = 32768,
         .l2_bytes = 262144,

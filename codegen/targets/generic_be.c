@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* generic for big-endian machines: constants of any size are numbers. */
+/* The target generic for big-endian machines: constants of any size are numbers. */
 #include "ir/target/target.h"
 
 extern const struct target target_generic, target_generic_be;

@@ -2,7 +2,7 @@
 /* Neoverse V1 (2020): Graviton 3.
  *
  * Rates: Arm Neoverse V1 Software Optimization Guide, tables of advanced SIMD instructions and of
- * loads: those of the Cortex-X1, whose core it is, and USDOT and SMMLA as SDOT. */
+ * loads: those of the Cortex-X1, whose core it has; USDOT and SMMLA take as long as SDOT. */
 #include "ir/target/rates.h"
 
 extern const struct target target_aarch64_i8mm, target_neoverse_v1;
@@ -17,8 +17,8 @@ const struct target target_neoverse_v1 = {
         .rates =
                 &(const struct rates){
                         .issue = 4,
-                        .load = 1.33, /* three a cycle */
-                        .latency = 2, /* of a sum, forwarded */
+                        .load = 1.33, /* three loads a cycle */
+                        .latency = 2, /* of a sum, by forwarding */
                         .tile_multiply = .25,
                         .tile_load = .25, /* its second row takes one of the four */
                         .multiplies = (const struct multiply_rate[]){ { "smlal", 1 },

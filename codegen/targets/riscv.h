@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of RISC-V's vector extension 1.0, for vectors of a fixed number of lanes in registers of any
- * length: RVV_ROWS(RVV_8, ...) is for 8 lanes of 32 bits in groups of two registers of 128 bits
- * (LMUL = 2), on all processors whose registers are no shorter. Every intrinsic is told how many
- * lanes; what lies behind them in vectors is anything.
+ * length: RVV_ROWS(RVV_8, ...) is for 8 lanes of 32 bits in register groups of two registers of 128
+ * bits (LMUL = 2), on all processors whose registers are no shorter. Every intrinsic is given the
+ * number of lanes; what lies behind them in vectors is undefined.
  *
- * What a length is made of, in this order, is V in all macros: n: lanes; m, h, q, d: groups of
- * registers (LMUL) of elements of 32, 16, 8 and 64 bits; b: mask bits, of elements that are as
- * wide as their group has registers. s: how intrinsics call an element. Vectors of as many lanes
- * in other groups are other types, so that functions are named after both. */
+ * The parameters of a length, in this order, are V in all macros: n is the number of lanes; m, h,
+ * q, d are the register groups (LMUL) of elements of 32, 16, 8 and 64 bits; b is the mask bits,
+ * that is, an element's width divided by the registers of its group. s is how intrinsics call an
+ * element. Vectors of as many lanes in other register groups have other types, so functions are
+ * named after both. */
 #ifndef CODEGEN_TARGETS_RISCV_H
 #define CODEGEN_TARGETS_RISCV_H
 
@@ -17,12 +18,12 @@
 #define RVV_16 "16", "m2", "m1", "mf2", "m4", "16"
 #define RVV_16_WIDE "16", "m4", "m2", "m1", "m8", "8"
 
-/* RVV(MACRO, length, ...) is MACRO(n, m, h, q, d, b, ...) */
+/* RVV(MACRO, length, ...) is MACRO(n, m, h, q, d, b, ...). */
 #define RVV(MACRO, ...) MACRO(__VA_ARGS__)
 
 /* ---- elements of 32 bits ---- */
 
-/* k: "f" of floats, "" of integers, where an intrinsic's name has it */
+/* k is "f" for floats, "" for integers, where an intrinsic's name has it. */
 #define RVV_PLACES(n, d) "__riscv_vreinterpret_v_i64" d "_u64" d "(__riscv_vwmul_vx_i64" d "($1, 4, " n "))"
 #define RVV_COMMON(n, m, h, q, d, b, e, type, s, k, splat, first) \
         ROW(CAN_TYPE, e, "v" type "32" m "_t"), OP(SPLAT, e, splat s m "($0, " n ")"), \
@@ -42,8 +43,8 @@
         OP(operation, F32, "__riscv_vmf" name "_vv_f32" m "_b" b "($0, $1, " n ")"), \
         OP(operation, I32, "__riscv_vms" name "_vv_i32" m "_b" b "($0, $1, " n ")"), \
         OP(operation, U32, "__riscv_vms" unsigned_name "_vv_u32" m "_b" b "($0, $1, " n ")")
-/* lanes beside each other; w: "32" or "16" bits, g and g2: their group, and that of elements of
- * twice as many (w2) */
+/* Interleaves lanes. w is "32" or "16" bits, g their register group; w2 and g2 are those of
+ * elements of twice as many bits. */
 #define RVV_WEAVE(n, half, e, type, s, name, w, g, w2, g2, unsigned_, signed_) \
         RVV_WEAVE_HALF(n, half, INTERLEAVE_LOW, e, type, name "_low", w, g, w2, g2, unsigned_("a"), unsigned_("b"), signed_), \
         RVV_WEAVE_HALF(n, half, INTERLEAVE_HIGH, e, type, name "_high", w, g, w2, g2, \
@@ -66,8 +67,8 @@
 
 /* ---- floats ---- */
 
-/* the instructions take a number before NaN, and +0 for the larger of two zeros; max has the
- * first of these */
+/* The instructions return the number where the other operand is NaN, and +0 as the larger of two
+ * zeros; max must return the first of these. */
 #define RVV_EXTREME(n, m, b, operation, name, better) \
         OP(operation, F32, name "_f32x" n m "($0, $1)", \
            "vfloat32" m "_t " name "_f32x" n m "(vfloat32" m "_t a, vfloat32" m "_t b)\n" \
@@ -81,9 +82,9 @@
            "{\n" \
            "        return __riscv_vmerge_vvm_f32" m "(b, a, __riscv_vmf" better "_vv_f32" m "_b" b "(a, b, " n "), " n ");\n" \
            "}")
-/* to a whole number, by integers: numbers that these do not have are whole. t: the whole number
- * next to a, towards zero or (round) the nearest; adjust: what else becomes of it. (QEMU 7.2
- * ends at conversions towards zero where no operation on floats stands before them.) */
+/* Rounds to a whole number through integers; numbers too large for these are whole. t is the whole
+ * number next to a, towards zero or (round) the nearest; `adjust` corrects it further. (QEMU 7.2
+ * crashes at conversions towards zero where no operation on floats precedes them.) */
 #define RVV_WHOLE(n, m, b, name, mode, adjust) \
         MATH(name, F32, name "_f32x" n m "($0)", \
              "vfloat32" m "_t " name "_f32x" n m "(vfloat32" m "_t a)\n" \
@@ -96,7 +97,8 @@
              "}")
 #define RVV_ADJUST(n, m, b, compare, operation) \
         "        t = __riscv_vf" operation "_vf_f32" m "_mu(__riscv_vmf" compare "_vv_f32" m "_b" b "(t, a, " n "), t, t, 1.0f, " n ");\n"
-/* halves of all lanes, of half of them, ...: STEP(V, lane) adds those from a lane on */
+/* Reductions combine halves of all lanes, then of half of them, ...: STEP(V, lane) combines those
+ * from a lane on. */
 #define RVV_STEPS_16(STEP, n, m, b) STEP(n, m, b, "8") RVV_STEPS_8(STEP, n, m, b)
 #define RVV_STEPS_8(STEP, n, m, b) STEP(n, m, b, "4") STEP(n, m, b, "2") STEP(n, m, b, "1")
 #define RVV_FROM(n, m, lane) "__riscv_vslidedown_vx_f32" m "(a, " lane ", " n ")"
@@ -147,7 +149,7 @@
 
 /* ---- integers ---- */
 
-/* what an instruction does otherwise where b is none of its: 0 */
+/* The result is 0 where b is out of the range in which the instruction has it. */
 #define RVV_OR_ZERO(n, m, b, operation, e, type, s, name, instruction, condition) \
         OP(operation, e, name "_" s "x" n m "($0, $1)", \
            "v" type "32" m "_t " name "_" s "x" n m "(v" type "32" m "_t a, v" type "32" m "_t b)\n" \
@@ -162,8 +164,7 @@
                     "__riscv_vmsgtu_vx_u32" m "_b" b "(" count ", 31, " n ")")
 #define RVV_JOIN(n, m, operation, e, name, s, start) \
         OP(operation, e, "__riscv_vmv_x_s_" s "m1_" s "(__riscv_vred" name "_vs_" s m "_" s "m1($0, __riscv_vmv_v_x_" s "m1(" start ", 1), " n "))")
-/* u: "u" without a sign, where an instruction's name has it; x: the same in names of
- * conversions; right: the shift */
+/* u is "u" without a sign, where an instruction's name has it; `right` is the shift. */
 #define RVV_INTEGERS(n, m, h, q, d, b, e, type, s, u, right, count, least, most) \
         RVV_COMMON(n, m, h, q, d, b, e, type, s, "", "__riscv_vmv_v_x_", "__riscv_vmv_x_s_"), \
         OP(RAMP, e, "ramp_" s "x" n m "($1, $2)", \
@@ -200,8 +201,7 @@
         RVV_INTEGERS(n, m, h, q, d, b, U32, "uint", "u32", "u", "srl", "b", "0", "UINT32_MAX"), \
         RVV_SAME(I32, U32, RVV_UNSIGNED(m, "$0")), RVV_SAME(U32, I32, RVV_SIGNED(m, "$0"))
 
-/* ---- bytes and half words: what is cut off, and floats as near as there is one, of the second
- * row rounded ---- */
+/* ---- bytes and half words: integers are truncated, floats saturate; the second row rounds ---- */
 
 #define RVV_SMALL(n, g, e, type, s, bits) \
         ROW(CAN_TYPE, e, "v" type bits g "_t"), OP(SPLAT, e, "__riscv_vmv_v_x_" s bits g "($0, " n ")"), \
@@ -210,8 +210,8 @@
         ROW(CAN_LOAD_MASKED, e, \
             "__riscv_vle" bits "_v_" s bits g "_mu($1, __riscv_vmv_v_x_" s bits g "(0, " n "), (const void *)$0, " n ")"), \
         ROW(CAN_STORE_MASKED, e, "__riscv_vse" bits "_v_" s bits g "_m($2, (void *)$0, $1, " n ")")
-/* signed_ and unsigned_: elements of `bits`, in groups g, a part (by: "2", "4") of 32; CUT: 32
- * bits of a sign s that become them */
+/* signed_ and unsigned_ are elements of `bits` bits, in register groups g, a part (by: "2", "4") of
+ * 32; CUT truncates 32 bits, with sign s, to them. */
 #define RVV_NARROW(n, m, g, signed_, unsigned_, bits, by, CUT, h) \
         RVV_SMALL(n, g, signed_, "int", "i", bits), RVV_SMALL(n, g, unsigned_, "uint", "u", bits), \
         CONVERT(CAST, signed_, I32, "__riscv_vsext_vf" by "_i32" m "($0, " n ")"), \
@@ -223,8 +223,9 @@
         CONVERT(CAST, I32, unsigned_, CUT(n, g, h, "x_x", "u", RVV_UNSIGNED(m, "$0")))
 #define RVV_CUT_16(n, g, h, x, s, a) "__riscv_vncvt_" x "_w_" s "16" g "(" a ", " n ")"
 #define RVV_CUT_8(n, g, h, x, s, a) "__riscv_vncvt_" x "_w_" s "8" g "(__riscv_vncvt_" x "_w_" s "16" h "(" a ", " n "), " n ")"
-/* of floats, saturated, 0 of NaN, which is less than nothing to the instructions. Of `name`:
- * what begins and ends its function; rounded ones saturate as they become 16 bits. */
+/* Converts floats, saturated, with 0 for NaN, which the instructions treat as the largest number.
+ * `name` begins and ends the function's name; rounded conversions saturate when they become 16
+ * bits. */
 #define RVV_FROM_FLOATS(n, m, KIND, to, result, name, ...) \
         KIND(F32, to, name "_f32x" n m "($0)", result "_t " name "_f32x" n m "(vfloat32" m "_t a)\n{\n" __VA_ARGS__ "}")
 #define RVV_TOWARDS_ZERO(from, to, ...) CONVERT(CAST, from, to, __VA_ARGS__)
@@ -256,7 +257,8 @@
         RVV_FROM_UNSIGNED(n, m, h, U8, "vuint8" q, "u8", "255", RVV_CUT_8, q, \
                           "__riscv_vncvt_x_x_w_u8" q "(__riscv_vminu_vx_u16" h "(number, 255, " n "), " n ")")
 
-/* floats of 16 bits, as bits: the instructions that convert f16 are of another extension */
+/* Floats of 16 bits are handled as bits, because the instructions that convert f16 belong to
+ * another extension. */
 #define RVV_STORAGE(n, m, h, q, d, b, half) \
         RVV_SMALL(n, h, F16, "uint", "u", "16"), RVV_SMALL(n, h, BF16, "uint", "u", "16"), \
         CONVERT(CAST, BF16, F32, "__riscv_vreinterpret_v_u32" m "_f32" m "(__riscv_vsll_vx_u32" m "(__riscv_vzext_vf2_u32" m "($0, " n "), 16, " n "))"), \
@@ -353,7 +355,7 @@
           .w = { .memory = E_##w_, .word = E_I32, .source = SOURCE_VECTOR }, \
           .sum = E_I32, .body = "add_product", .order = ORDER_EXACT, .instructions = 1, .spare = 1 }
 
-/* all of them; half: of n; STEPS: see above */
+/* All rows; half is that of n; STEPS: see above. */
 #define RVV_ROWS(V, half, STEPS, BITS, FLOAT) \
         RVV(RVV_FLOATS, V, STEPS), RVV(RVV_WORDS, V), RVV(RVV_ALL_NARROW, V), RVV(RVV_STORAGE, V, half), RVV(RVV_TRUTHS, V), \
         RVV(RVV_PRODUCTS, V), RVV(RVV_WEAVE_FLOATS, V, half, BITS, FLOAT)

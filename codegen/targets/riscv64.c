@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit RISC-V without vectors: RV64GC, which Linux distributions are compiled for. */
+/* 64-bit RISC-V without vectors: RV64GC, for which Linux distributions are compiled. */
 #include "ir/target/rates.h"
 #include "ir/target/target.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* 64-bit RISC-V with its vector extension 1.0: registers of 128 bits, which every such processor
- * has, or more. A vector is a group of two (LMUL = 2): half as many instructions load, address and
- * multiply, and half as many vectors, 16, one of which masks take, are enough for tiles. Or it is a
- * group of four, where a schedule asks for that.
+ * has, or more. A vector is a register group of two (LMUL = 2): half as many instructions load,
+ * address and multiply, and half as many vectors, 16, one of which masks take, are enough for
+ * tiles. Where a schedule asks for that, a vector is a register group of four.
  *
- * Rates: two pipelines of 128 bits, as a SiFive P670 has (LLVM's model,
- * RISCVSchedSiFiveP600.td), so that a group of two takes one cycle and a group of four two; and
- * two instructions begin in a cycle, as in the cores in order (SpacemiT X60, XuanTie C908,
- * SiFive X280: their makers' overviews). */
+ * Rates: two pipelines of 128 bits, as a SiFive P670 has (LLVM's model, RISCVSchedSiFiveP600.td),
+ * so that a group of two takes one cycle and a group of four two; and two instructions begin in a
+ * cycle, as in the in-order cores (SpacemiT X60, XuanTie C908, SiFive X280: their makers'
+ * overviews). */
 #include "codegen/targets/riscv.h"
 #include "ir/target/rates.h"
 
@@ -21,7 +21,7 @@ static const struct c_spelling spellings[] = {
 };
 static const struct multiply multiplies[] = { RVV_MULTIPLIES(8), { 0 } };
 
-/* ---- groups of four: all takes twice as long, and does twice as much ---- */
+/* ---- register groups of four: everything takes twice as long, and does twice as much ---- */
 
 static const struct c_spelling wide_spellings[] = {
         RVV_ROWS(RVV_16_WIDE, "8", RVV_STEPS_16, RVV_BITS_M4, RVV_FLOAT_M4), { .op = CAN_END }

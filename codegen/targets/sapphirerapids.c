@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Xeon since 2023: tiles (AMX) for sums of products of bf16 and of 8-bit integers. A tile is 16
  * rows of 64 bytes; eight of them hold, at their best, 2 by 2 tiles of sums, two of positions and
- * two of weights: sixteen cycles a product, 1024 operations on bf16 each cycle. */
+ * two of weights: a product takes sixteen cycles, 1024 operations on bf16 each cycle. */
 #include "ir/loop/capability.h"
 
 #include "codegen/targets/x86.h"
@@ -11,7 +11,8 @@ extern const struct target target_x86_64_v4_fp16, target_sapphirerapids;
 #define PRODUCTS(x, w, instruction) ROW(CAN_TILE_MULTIPLY, x, instruction "($0, $1, $2)", .to = E_##w)
 
 static const struct c_spelling spellings[] = {
-        /* gcc's intrinsics do not say that they read memory: what was stored before is there */
+        /* gcc's intrinsics do not declare that they read memory; the barrier makes earlier stores
+         * visible to them. */
         ROW(CAN_TILES, F32, "shape_tiles($0)",
             "void shape_tiles(const unsigned char *shape)\n"
             "{\n"
@@ -32,8 +33,8 @@ static const struct c_spelling spellings[] = {
         { .op = CAN_END }
 };
 
-/* of so many channels a word, 16 words a row; each channel of a word has a sum of its own until all
- * 16 are added */
+/* A word has so many channels, a row 16 words; each channel of a word has a sum of its own until
+ * all 16 are added. */
 #define TILES(called, channels_, x_, w_, sum_, ...) \
         { .name = called, .positions = 16, .outputs = 16, .depth = 16, .channels = channels_, \
           .x = X86_OPERAND(x_, sum_, TILE), .w = X86_OPERAND(w_, sum_, TILE), .sum = E_##sum_, \
@@ -48,7 +49,7 @@ static const struct multiply multiplies[] = {
         { 0 }
 };
 
-/* as LDTILECFG reads them: palette 1, the only one there is */
+/* The layout that LDTILECFG reads: palette 1, the only one there is. */
 static const struct tile_shapes tile_shapes = { .bytes = 64, .first = 1, .row_bytes_at = 16,
                                                 .rows_at = 48, .rows = 16, .row_bytes = 64 };
 

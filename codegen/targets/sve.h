@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of SVE, for vectors of a fixed number of lanes in registers of any length: SVE_ROWS("8",
  * "32") is for 8 lanes of 32 bits, 32 bytes, on all processors whose registers are no shorter. The
- * predicate all_v8() is true for these lanes alone, and so is every mask; what lies behind them in
- * vectors is anything.
+ * predicate all_v8() is true for these lanes only, and so is every mask; what lies behind them in
+ * vectors is undefined.
  *
- * Narrower elements are each in 32 bits, extended as they are loaded, which costs nothing. n:
- * lanes; s: the suffix of intrinsics. */
+ * Narrower elements are held in 32 bits each, extended when they are loaded, which costs nothing. n
+ * is the number of lanes; s is the suffix of intrinsics. */
 #ifndef CODEGEN_TARGETS_SVE_H
 #define CODEGEN_TARGETS_SVE_H
 
@@ -19,21 +19,21 @@
         "        return " SVE_PATTERN(n) ";\n" \
         "}"
 
-/* of all lanes that there are: an instruction without a predicate, which need not overwrite an
- * operand */
+/* Operates on all lanes of the register: an instruction without a predicate, which need not
+ * overwrite an operand. */
 #define SVE_ANY(name, operands) name "_x(svptrue_b32(), " operands ")"
-/* operations of one intrinsic, whose first operand is the predicate */
+/* Operations of one intrinsic, whose first operand is the predicate. */
 #define SVE_OP(n, operation, e, name, operands) OP(operation, e, name "(" SVE_ALL(n) ", " operands ")", SVE_ALL_OF(n))
 #define SVE_ROW(n, operation, e, name, operands) ROW(operation, e, name "(" SVE_ALL(n) ", " operands ")", SVE_ALL_OF(n))
 #define SVE_MATH(n, called, e, name, operands) MATH(called, e, name "(" SVE_ALL(n) ", " operands ")", SVE_ALL_OF(n))
 #define SVE_CONVERT(n, from, to, ...) CONVERT(CAST, from, to, __VA_ARGS__, SVE_ALL_OF(n))
 
-/* memory of elements that are `cast` there; load and store: the intrinsics */
+/* Memory of elements that are `cast` there; load and store are the intrinsics. */
 #define SVE_MEMORY(n, e, type, cast, load, store) \
         ROW(CAN_TYPE, e, type), \
         SVE_OP(n, LOAD, e, load, cast "$0"), SVE_ROW(n, CAN_STORE, e, store, cast "$0, $1"), \
         ROW(CAN_LOAD_MASKED, e, load "($1, " cast "$0)"), ROW(CAN_STORE_MASKED, e, store "($2, " cast "$0, $1)")
-/* of lanes 0 ... 15: what follows counts from a lane on */
+/* Moves the lanes from `lane` on to the front. */
 #define SVE_FROM(a, s, lane) "svext_" s "(" a ", " a ", " lane ")"
 #define SVE_WEAVE(n, half, e, s) \
         OP(INTERLEAVE_LOW, e, "svzip1_" s "($0, $1)"), \
@@ -61,7 +61,7 @@
 
 /* ---- floats ---- */
 
-/* fmax(-0, +0) is +0, where max has the first of two zeros */
+/* fmax(-0, +0) is +0, where max must return the first of two zeros. */
 #define SVE_EXTREME(n, operation, name, better) \
         OP(operation, F32, name "_f32v" n "($0, $1)", \
            "svfloat32_t " name "_f32v" n "(svfloat32_t a, svfloat32_t b)\n" \
@@ -74,7 +74,8 @@
            "{\n" \
            "        return svsel_f32(" better "(" SVE_PATTERN(n) ", a, b), a, b);\n" \
            "}")
-/* halves of all lanes, of half of them, ...: STEP(lane) adds those from a lane on */
+/* Reductions combine halves of all lanes, then of half of them, ...: STEP(lane) combines those from
+ * a lane on. */
 #define SVE_STEPS_16(STEP) STEP("8") STEP("4") STEP("2") STEP("1")
 #define SVE_STEPS_4(STEP) STEP("2") STEP("1")
 #define SVE_STEPS_8(STEP) STEP("4") STEP("2") STEP("1")
@@ -136,8 +137,8 @@
 
 /* ---- integers ---- */
 
-/* b: how a count of places is the unsigned vector that shifts take; from floats towards zero, to
- * the nearest that there is, 0 of NaN */
+/* `count` converts an amount to the unsigned vector that shifts take. Floats become integers by
+ * rounding towards zero, saturated, with 0 for NaN. */
 #define SVE_INTEGERS(n, e, type, s, right, result, count) \
         SVE_COMMON(n, e, type, s), OP(RAMP, e, "svindex_" s "($1, $2)"), \
         SVE_OP(n, MIN, e, "svmin_" s "_x", "$0, $1"), SVE_OP(n, MAX, e, "svmax_" s "_x", "$0, $1"), \
@@ -158,8 +159,7 @@
         SVE_INTEGERS(n, U32, "svuint32_t", "u32", "svlsr", "uint32_t", "$1"), \
         SVE_OP(n, SHR, U32, "svlsr_u32_x", "$0, $1"), SVE_SAME(I32, "s32", U32, "u32"), SVE_SAME(U32, "u32", I32, "s32")
 
-/* bytes and half words, to which 32 bits are cut off, and floats as near as there is one, of the
- * second row rounded */
+/* Bytes and half words: 32 bits are truncated to them, floats saturate; the second row rounds. */
 #define SVE_NARROW(n, signed_, unsigned_, bits, least, most, all_ones) \
         SVE_SMALL(n, signed_, "svint32_t", "svld1s" bits "_s32", "svst1" bits "_s32", "s32"), \
         SVE_SMALL(n, unsigned_, "svuint32_t", "svld1u" bits "_u32", "svst1" bits "_u32", "u32"), \
@@ -181,7 +181,7 @@
 #define SVE_NEAREST_SIGNED(n, least, most, a) \
         "svmin_n_s32_x(" SVE_ALL(n) ", svmax_n_s32_x(" SVE_ALL(n) ", svcvt_s32_f32_x(" SVE_ALL(n) ", " a "), " least "), " most ")"
 
-/* floats of 16 bits, as bits */
+/* Floats of 16 bits are handled as bits. */
 #define SVE_STORAGE(n, half) \
         SVE_SMALL(n, F16, "svuint32_t", "svld1uh_u32", "svst1h_u32", "u32"), \
         SVE_SMALL(n, BF16, "svuint32_t", "svld1uh_u32", "svst1h_u32", "u32"), \
@@ -232,9 +232,9 @@
 
 /* ---- multiplies (ir/target/multiply.h) ---- */
 
-/* Words of x are lanes of 128 bits, which each part of a vector so long has for itself: the
- * instruction takes a lane of its own part, out of the first eight registers. Words of four
- * bytes; bytes: of a vector. */
+/* Words of x are lanes of 128 bits, of which each part of a longer vector has a copy: the
+ * instruction takes a lane of its own part, from one of the first eight registers. Words are four
+ * bytes; `bytes` is the bytes of a vector. */
 #define SVE_PRODUCTS(n, bytes) \
         SVE_FOUR(bytes, I8, "s8"), SVE_FOUR(bytes, U8, "u8"), \
         { .op = LOOP_CALL, .element = E_I32, .function = "dot_i8", \
@@ -247,8 +247,8 @@
           .text = "svmla_lane_f32($2, $1, words_f32($0), " number ")", .definition = SVE_WORDS_OF("svfloat32_t", "f32") }, \
         { .op = LOOP_CALL, .element = E_I32, .function = "dot_i8", .lane = 1 + k, .loaded = true, \
           .text = "svdot_lane_s32($0, svreinterpret_s8_u32($2), words_s8($1), " number ")", .definition = SVE_WORDS_OF("svint8_t", "s8") }
-/* four words, in each part; in one of these registers from the start: gcc gives others first,
- * and copies for each lane */
+/* Loads four words into each part, in one of the first eight registers from the start: gcc would
+ * use another one first, and copy it for each lane. */
 #define SVE_WORDS_OF(type, s) \
         type " words_" s "(const void *x)\n" \
         "{\n" \
@@ -269,7 +269,7 @@
           .w = { .memory = E_##w_, .word = E_F32, .source = SOURCE_VECTOR, .decode = function }, .lane_registers = 8, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 1 }
 
-/* all of them; half, STEPS: of n, see above */
+/* All rows; half is that of n; STEPS: see above. */
 #define SVE_ROWS(n, half, bytes, STEPS) \
         SVE_FLOATS(n, STEPS), SVE_WORDS(n), SVE_NARROW(n, I8, U8, "b", "-128", "127", "255"), \
         SVE_NARROW(n, I16, U16, "h", "-32768", "32767", "65535"), SVE_STORAGE(n, half), SVE_TRUTHS(n), SVE_PRODUCTS(n, bytes)

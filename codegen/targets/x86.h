@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows that the vectors of x86 have in common, whatever their length: M is what names of intrinsics
- * begin with ("_mm512_"), F and I the types of floats and integers, S the suffix of integer
- * registers, and N what ends names of helper functions ("x16"). Include ir/loop/capability.h first.
+ * begin with ("_mm512_"), F and I are the types of floats and integers, S is the suffix of integer
+ * registers, and N ends the names of helper functions ("x16"). Include ir/loop/capability.h first.
  *
- * maxps(a, b) is a > b ? a : b, with NaN and two zeros too: exactly MAX_ORDERED. MAX needs NaN of b
- * kept, which legalize proves needless where b is a literal. */
+ * maxps(a, b) is a > b ? a : b, for NaN and two zeros, too: exactly MAX_ORDERED. MAX must return
+ * NaN where b is NaN, which legalize proves unnecessary where b is a literal. */
 #ifndef CODEGEN_TARGETS_X86_H
 #define CODEGEN_TARGETS_X86_H
 
@@ -12,7 +12,7 @@
 
 #define PREFETCH(n, name, hint) PREFETCH_BY(n, name, "_mm_prefetch", hint)
 
-/* of i32 and u32 alike */
+/* These rows are for i32 and u32 alike. */
 #define X86_WORDS(M, F, I, S, e)                                                                      \
         ROW(CAN_TYPE, e, I),                                                                        \
         ROW(CAN_ZERO, e, M "setzero_" S "()"),                                                      \
@@ -61,7 +61,7 @@
         CONVERT(BITCAST, U32, I32, "$0"),                                                             \
         CONVERT(CAST, I32, F32, M "cvtepi32_ps($0)")
 
-/* Truth values as vectors of words, all ones or all zeros, where there are no mask registers. */
+/* Truth values are vectors of words, all ones or all zeros, where there are no mask registers. */
 #define X86_WORD_MASKS(M, I, S)                                                                       \
         ROW(CAN_TYPE, BOOL, I),                                                                     \
         ROW(CAN_ZERO, BOOL, M "setzero_" S "()"),                                                   \
@@ -91,13 +91,13 @@
         OP(GE, U32, M "xor_" S "(" M "cmpgt_epi32(" X86_BIASED(M, S, "$1") ", " X86_BIASED(M, S, "$0") \
                     "), " M "set1_epi32(-1))")
 
-/* unsigned order as signed order */
+/* Makes the signed order of biased numbers their unsigned order. */
 #define X86_BIASED(M, S, x) M "xor_" S "(" x ", " M "set1_epi32(INT32_MIN))"
 
 /* ---- multiplies (ir/target/multiply.h) ---- */
 
 #define X86_OPERAND(m, r, p) { .memory = E_##m, .word = E_##r, .source = SOURCE_##p }
-/* floats; weights may be stored in fewer bits */
+/* Products of floats; weights may be stored in fewer bits. */
 #define X86_FLOATS_OF(lanes, w_, function) \
         { .name = "fma", .positions = 1, .outputs = lanes, .depth = 1, .channels = 1, \
           .x = X86_OPERAND(F32, F32, BROADCAST), \
@@ -107,20 +107,20 @@
         X86_FLOATS_OF(lanes, F32, NULL), X86_FLOATS_OF(lanes, BF16, NULL), X86_FLOATS_OF(lanes, F16, NULL), \
         X86_FLOATS_OF(lanes, I8, NULL), X86_FLOATS_OF(lanes, U8, NULL), \
         X86_FLOATS_OF(lanes, F8E4M3, "finite_f8e4m3fn"), X86_FLOATS_OF(lanes, F8E5M2, "finite_f8e5m2")
-/* words of so many channels */
+/* Words of so many channels. */
 #define X86_GROUPS(called, lanes, channels_, x_, w_, sum_, ...) \
         { .name = called, .positions = 1, .outputs = lanes, .depth = 1, .channels = channels_, \
           .x = X86_OPERAND(x_, U32, BROADCAST), .w = X86_OPERAND(w_, U32, VECTOR), .sum = E_##sum_, \
           __VA_ARGS__ }
-/* bytes as pairs of 16 bits, x perhaps in so many from the start: no product of two bytes, nor
- * their sum, is too large */
+/* Bytes are multiplied as pairs of 16 bits, which x may be in memory already: no product of two
+ * bytes, and no sum of two products, overflows. */
 #define X86_MADDWD(lanes, x_, w_) \
         X86_GROUPS("maddwd", lanes, 2, x_, w_, I32, .body = "dot_i16", .order = ORDER_EXACT, \
                    .instructions = 2)
 #define X86_MADDWDS(lanes) \
         X86_MADDWD(lanes, U8, I8), X86_MADDWD(lanes, I8, I8), X86_MADDWD(lanes, U8, U8), \
         X86_MADDWD(lanes, I8, U8), X86_MADDWD(lanes, I16, I8), X86_MADDWD(lanes, I16, U8)
-/* without VNNI, weights of 7 bits: sums of two products are within 16 bits */
+/* Without VNNI, weights have 7 bits: sums of two products fit into 16 bits. */
 #define X86_MADDUBS(lanes) \
         X86_GROUPS("maddubs", lanes, 4, U8, I8, I32, .body = "dot_u8_i8_short", .order = ORDER_EXACT, \
                    .instructions = 3, .limit = 64)
@@ -130,7 +130,7 @@
         X86_GROUPS("vnni", lanes, 4, x_, w_, I32, .body = function, .order = ORDER_EXACT, \
                    .instructions = 1)
 
-/* Words that are bytes side by side, and those of pairs that are widened. */
+/* Words are contiguous bytes, or pairs of bytes that are widened. */
 #define X86_WORD(e, channels_) \
         LOAD_WORDS(e, channels_, "word_of($0)", \
                    "uint32_t word_of(const void *x)\n" \
@@ -147,8 +147,9 @@
                    "}", .lanes = 1)
 #define X86_DOT(function_, e, ...) \
         { .op = LOOP_CALL, .element = E_##e, .function = function_, .text = __VA_ARGS__ }
-/* vpmaddwd, and an addition: gcc adds up products of several words first when it may choose the
- * order, and has no registers for all of them; so it must have this sum before it sees the next */
+/* vpmaddwd and an addition. gcc would add up the products of several words first where it may
+ * choose the order, and has no registers for all of them; so it must have this sum before it sees
+ * the next one. */
 #define X86_DOT_I16(M, I, lanes)                                                                      \
         X86_DOT("dot_i16", I32, "dot_i16_" lanes "($0, $1, $2)",                                      \
                 .definition = I " dot_i16_" lanes "(" I " sum, " I " x, " I " w)\n"                   \
@@ -166,11 +167,11 @@
                               "        __asm__ (\"\" : \"+v\"(sum));\n"                               \
                               "        return sum;\n"                                                 \
                               "}")
-/* an instruction that adds to its first operand: gcc 12 copies and spills sums around its own
- * function for it, but not around this one */
+/* An instruction that adds to its first operand: gcc 12 copies and spills sums around its
+ * intrinsic, but not around this one. */
 #define X86_DOT_IN_PLACE(function_, e, called, type, sums, instruction) \
         X86_DOT_OF(function_, e, called, type, sums, instruction, "%2, %1")
-/* operands: as AT&T's order has them, of x, %1, and w, %2 */
+/* `operands` is x, %1, and w, %2, in AT&T's order. */
 #define X86_DOT_OF(function_, e, called, type, sums, instruction, operands) \
         X86_DOT(function_, e, called "($0, $1, $2)", \
                 .definition = type " " called "(" type " sum, " sums " x, " sums " w)\n" \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every 64-bit x86: SSE2. No masked loads, no gathers, no fma, no rounding instructions: legalize
- * and the library's formulas stand in. */
+/* Every 64-bit x86: SSE2. It has no masked loads, no gathers, no fma and no rounding instructions;
+ * legalize and the library's formulas replace these. */
 #include "ir/target/rates.h"
 #include "ir/loop/capability.h"
 
@@ -48,7 +48,7 @@ extern const struct target target_generic, target_x86_64;
            "                                    : _mm_cvtss_f32(c);\n" \
            "}")
 
-/* four bytes, in the lowest 32 bits of a register */
+/* Four bytes lie in the lowest 32 bits of a register. */
 #define BYTES(e, type, widened) \
         ROW(CAN_TYPE, e, "__m128i"), \
         ROW(CAN_ZERO, e, "_mm_setzero_si128()"), \
@@ -82,7 +82,7 @@ extern const struct target target_generic, target_x86_64;
                 "        const __m128i words = _mm_packs_epi32(low, low);\n" \
                 "        return _mm_packus_epi16(words, words);\n" \
                 "}")
-/* half words fill the lower half of a register */
+/* Half words fill the lower half of a register. */
 #define HALF_FROM(from) \
         CONVERT(CAST, from, I16, "halves_from_i32x4($0)", \
                 "__m128i halves_from_i32x4(__m128i a)\n" \
@@ -102,7 +102,7 @@ extern const struct target target_generic, target_x86_64;
                 "{\n" \
                 "        return _mm_srai_epi32(_mm_unpacklo_epi16(a, a), 16);\n" \
                 "}")
-/* pairs of bytes as 16 bits each, one pair a lane */
+/* Loads pairs of bytes as 16 bits each, one pair a lane. */
 #define PAIRS(e, type, widened) \
         LOAD_WORDS(e, 2, "pairs_" type "x4($0)", \
                    "__m128i pairs_" type "x4(const void *x)\n" \

@@ -40,7 +40,7 @@ extern const struct target target_x86_64, target_x86_64_v3;
         ROW(CAN_GATHER, e, "_mm256_i32gather_epi32((const void *)$0, $1, 4)"), \
         ROW(CAN_GATHER_MASKED, e, \
             "_mm256_mask_i32gather_epi32(_mm256_setzero_si256(), (const void *)$0, $1, $2, 4)")
-/* bytes and half words: eight of them fill the lower half of a register, or all of it */
+/* Eight bytes fill the lower half of a register, eight half words all of it. */
 #define NARROW(e, splat, load, store) \
         ROW(CAN_TYPE, e, "__m128i"), \
         ROW(CAN_ZERO, e, "_mm_setzero_si128()"), \

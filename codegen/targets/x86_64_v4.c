@@ -44,7 +44,7 @@ extern const struct target target_x86_64_v3, target_x86_64_v4;
         ROW(CAN_SCATTER, e, "_mm512_i32scatter_epi32($0, $1, $2, 4)"), \
         ROW(CAN_SCATTER_MASKED, e, "_mm512_mask_i32scatter_epi32($0, $3, $1, $2, 4)"), \
         CONVERT(CAST, BOOL, e, "_mm512_maskz_set1_epi32($0, 1)")
-/* sixteen bytes fill a 128-bit register, sixteen half words one of 256 */
+/* Sixteen bytes fill a 128-bit register, sixteen half words one of 256 bits. */
 #define BYTES(e) \
         ROW(CAN_TYPE, e, "__m128i"), \
         ROW(CAN_ZERO, e, "_mm_setzero_si128()"), \

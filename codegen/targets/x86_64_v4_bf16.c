@@ -14,9 +14,9 @@ static const struct multiply multiplies[] = {
 
 static const struct c_spelling spellings[] = {
         X86_DOT_IN_PLACE("dot_bf16", F32, "dot_bf16_x16", "__m512", "__m512i", "vdpbf16ps"),
-        /* The instruction takes subnormal numbers for zero: those lanes are rounded as integers.
-         * Without asking whether there are any: beside branches, one for each of a tile's sums, gcc
-         * keeps the sums in memory. */
+        /* The instruction treats subnormal numbers as zero, so those lanes are rounded as integers.
+         * This is done without a test whether there are any: with branches, one for each of a
+         * tile's sums, gcc keeps the sums in memory. */
         CONVERT(CAST, F32, BF16, "near_bf16_from_f32x16($0)",
                 "__m256i near_bf16_from_f32x16(__m512 a)\n"
                 "{\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* x86 with AVX-512 FP16: Sapphire Rapids (2023). vfmadd231ph adds twice as many products as that
- * of floats, and rounds each sum to 11 bits: so a run of at most 72 of them is added up so, two
- * channels of an output side by side, and then goes to a sum in f32 (docs/quantization.md says
- * what is lost). */
+/* x86 with AVX-512 FP16: Sapphire Rapids (2023). vfmadd231ph adds twice as many products as the
+ * instruction on floats, and rounds each sum to 11 bits: so at most 72 of them are added up in this
+ * way, two channels of an output side by side, and then added to a sum in f32 (docs/quantization.md
+ * says how much precision is lost). */
 #include "ir/loop/capability.h"
 
 #include "codegen/targets/x86.h"
@@ -36,8 +36,8 @@ const struct target target_x86_64_v4_fp16 = {
         .base = &target_x86_64_v4_bf16,
         .attribute = "avx512fp16,avx512bf16,avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,"
                      "bmi,bmi2,f16c",
-        /* before release 12 its assembler (binutils 2.38) knows the instructions, and nothing
-         * else has to */
+        /* Before release 12, gcc's assembler (binutils 2.38) knows the instructions, and nothing
+         * else must. */
         .gcc_attribute =
                 "avx512bf16,avx512vnni,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
         .multiplies = multiplies,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* AMD Zen 4 (2022). Vectors of 512 bits run as two halves, so that one multiply-add of them starts
- * in a cycle.
+/* AMD Zen 4 (2022). Vectors of 512 bits run as two halves, so one multiply-add of them starts in a
+ * cycle.
  *
  * Rates: make fit-cost on an EPYC of family 25, model 17, two cores of a virtual machine under
- * load; beside each what the median of its times is longer than the least. What it said of a second
- * core is not taken over: that was never free for long. */
+ * load; the comment of each rate is by how much the median of its times exceeds the least. Its
+ * rates for a second core are not used, because that core was never free for long. */
 #include "ir/target/rates.h"
 
 extern const struct target target_x86_64_v4_bf16, target_zen4;
@@ -13,13 +13,13 @@ static const struct rates rates = {
         .issue = 1,                     /* 1 to 7 % */
         .l2 = 30,                       /* 0 to 2 % */
         .memory = 9.2,                  /* 7 to 17 % */
-        .contention = .01,              /* these four: 1 % of the time of small layers; what is .01
-                                         * hides behind products */
+        /* These four: 1 % of the time of small layers; .01 means that it is hidden by products. */
+        .contention = .01,
         .packed_entry = .01,
         .packed_iteration = .01,
         .packed_result = 1.7,
-        .packed_ahead = 1,              /* its own prefetching reaches as far: 8 lines take 1.1 of
-                                         * the time of one */
+        /* The core's own prefetching reaches as far: 8 lines take 1.1 times as long as one. */
+        .packed_ahead = 1,
         .multiplies = (const struct multiply_rate[]){
                 { "bf16_dot", 1 }, { "vnni", 1 }, { "fma", 1 }, { "maddwd", 1.22 }, { 0 }
         },
