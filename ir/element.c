@@ -70,7 +70,8 @@ static double from_short(uint64_t bits, int exponent_bits, int fraction_bits)
         if (exponent == top) {
                 wide |= UINT64_C(0x7ff) << DOUBLE_FRACTION |
                         fraction << (DOUBLE_FRACTION - fraction_bits);
-        } else if (exponent == 0) {                     /* zero or subnormal: exact in double */
+        } else if (exponent == 0) {                     /* It is zero or subnormal, and exact in
+                                                         * double. */
                 value = ldexp((double)fraction, 2 - (1 << (exponent_bits - 1)) - fraction_bits);
                 return sign ? -value : value;
         } else {
@@ -82,7 +83,7 @@ static double from_short(uint64_t bits, int exponent_bits, int fraction_bits)
         return value;
 }
 
-/* One rounding, to nearest even: through float it would be two. */
+/* Rounds once, to nearest even; through float it would round twice. */
 static uint64_t to_short(double value, int exponent_bits, int fraction_bits)
 {
         uint64_t wide;
@@ -99,7 +100,8 @@ static uint64_t to_short(double value, int exponent_bits, int fraction_bits)
         }
         int bias = (1 << (exponent_bits - 1)) - 1, narrow = exponent - DOUBLE_BIAS + bias;
         int drop = DOUBLE_FRACTION - fraction_bits;
-        if (narrow <= 0) {                              /* subnormal there: more bits drop */
+        if (narrow <= 0) {                              /* The number is subnormal in the short
+                                                         * type: more bits are dropped. */
                 if (!exponent || narrow < -fraction_bits)
                         return sign;
                 fraction |= UINT64_C(1) << DOUBLE_FRACTION;
@@ -111,7 +113,7 @@ static uint64_t to_short(double value, int exponent_bits, int fraction_bits)
                 kept = fraction >> drop;
         uint64_t rest = fraction & ((UINT64_C(1) << drop) - 1), half = UINT64_C(1) << (drop - 1);
         if (rest > half || (rest == half && kept & 1))
-                kept++;                 /* may carry into the exponent: that is right */
+                kept++;                 /* The carry may go into the exponent, which is right. */
         return sign | (kept > infinity ? infinity : kept);
 }
 
@@ -145,7 +147,7 @@ union scalar element_load(enum element e, const void *data, size_t index)
         case E_U16: LOAD(uint16_t, u, unsigned long long); break;
         case E_U32: LOAD(uint32_t, u, unsigned long long); break;
         case E_U64: LOAD(uint64_t, u, unsigned long long); break;
-        default: break;                                 /* bytes is 0 */
+        default: break;                                 /* The element has no bytes. */
         }
         return value;
 }
@@ -170,7 +172,7 @@ void element_store(enum element e, void *data, size_t index, union scalar value)
         case E_BF16: bits = to_short(value.f, 8, 7); break;
         case E_TF32: bits = to_short(value.f, 8, 10) << 13; break;
         case E_BOOL: bits = value.u != 0; break;
-        default: bits = value.u; break; /* integers wrap; i and u share their bits */
+        default: bits = value.u; break; /* Integers wrap; i and u share their bits. */
         }
         for (size_t i = 0; i < bytes; i++)
                 p[i] = (unsigned char)(bits >> 8 * i);

@@ -25,10 +25,11 @@ struct element_info {
 extern const struct element_info element_info[ELEMENT_COUNT];
 
 bool element_from_text(const char *text, size_t length, enum element *element);
-bool element_from_onnx(int number, enum element *element);        /* false: unknown number */
+/* Returns false for an unknown number. */
+bool element_from_onnx(int number, enum element *element);
 
 static inline bool element_is_float(enum element e) { return element_info[e].class == CLASS_FLOAT; }
-/* floats that are no more than bits, until they are f32 */
+/* Is e a float that is only bits until it is converted to f32? */
 static inline bool element_is_small(enum element e)
 {
         return element_is_float(e) && element_info[e].compute != e;
@@ -41,30 +42,31 @@ static inline bool element_is_stored(enum element e)
 {
         return element_info[e].bytes > 0 && e != E_INDEX;
 }
-/* the type under which Loop IR loads and stores it */
+/* Returns the type under which Loop IR loads and stores e. */
 static inline enum element element_storage(enum element e)
 {
         return element_info[e].class == CLASS_OTHER ? element_info[e].compute : e;
 }
 
-/* A float of 8 bits that is moved alone (class OTHER), but cast makes an f32 of it: sign, exponent,
- * fraction. Codes beyond the largest finite number's are infinite or NaN. */
+/* A float of 8 bits that is only moved (class OTHER), but that cast converts to f32: it has a sign,
+ * an exponent and a fraction. Codes beyond the largest finite number's are infinite or NaN. */
 struct element_code {
         int fraction, bias;
         unsigned largest;
-        const char *decoder;            /* in ir/library/bits.loop */
+        const char *decoder;            /* The function in ir/library/bits.loop that decodes it. */
 };
-const struct element_code *element_code(enum element e);   /* NULL: it is none */
-double element_code_number(const struct element_code *c, unsigned bits);         /* a finite one */
+const struct element_code *element_code(enum element e);   /* Returns NULL for other types. */
+/* Decodes a finite number. */
+double element_code_number(const struct element_code *c, unsigned bits);
 bool element_codes_finite(const struct element_code *c, const unsigned char *codes, int64_t count);
 
-/* One element of any stored type, widened: floats in f, signed integers in i, unsigned integers and
- * bool in u. */
+/* One element of any stored type, widened: floats are in f, signed integers in i, unsigned integers
+ * and bool in u. */
 union scalar { double f; long long i; unsigned long long u; };
 union scalar element_load(enum element e, const void *data, size_t index);
-/* rounds to nearest even */
+/* Stores value, rounded to nearest even. */
 void element_store(enum element e, void *data, size_t index, union scalar value);
-union scalar element_wrap(enum element e, uint64_t bits);  /* an integer or bool of that many
-                                                            * bits */
+union scalar element_wrap(enum element e, uint64_t bits);  /* Returns an integer or bool with
+                                                            * these bits. */
 
 #endif

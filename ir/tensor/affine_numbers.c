@@ -18,7 +18,7 @@ struct value *build_rounded(struct builder *b, struct value *real, struct value 
         return build_cast(b, real, to);
 }
 
-/* a constant, perhaps spread, of nothing but zeros */
+/* Is v a constant, perhaps spread, of zeros alone? */
 static bool is_zero(const struct value *v)
 {
         while (op_is(v, OP_broadcast))
@@ -62,8 +62,8 @@ struct value *build_dequantize(struct builder *b, struct value *x, struct value 
         if (is_weights(x))
                 own.fold = NULL;
         enum element e = x->type->element;
-        /* 32-bit differences are taken in integers, which wrap only where the difference itself has
-         * no place */
+        /* Differences of 32-bit numbers are computed in integers, which wrap only where the type
+         * cannot hold the difference. */
         x = build_centered(b, x, zero, element_info[e].bytes < 4 ? E_I32 : e);
         return build_binary(&own, OP_mul, build_cast(&own, x, scale->type->element),
                             scale);

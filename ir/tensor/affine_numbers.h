@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* What numbers of few bits stand for, in Tensor IR: what the importer makes of QuantizeLinear and
- * DequantizeLinear, and the pass `quantize` puts around operations. One statement of both, so that
- * the rules of simplify see the same operations from either.
+/* Builds what numbers of few bits stand for, in Tensor IR: for the importer, which reads
+ * QuantizeLinear and DequantizeLinear, and for the pass `quantize`, which puts both around
+ * operations. So the rules of simplify see the same operations from either.
  *
  *      number = saturate(round(real / scale) + zero)             to nearest, halves to even
  *      real   = (number - zero) * scale
  *
- * scale is of x's shape, mostly spread over it, and so is zero, or as numpy spreads it; zero is of
- * the numbers' element, or NULL: it is 0. */
+ * scale has x's shape, mostly because it is spread over it, and so has zero, or it is broadcast as
+ * numpy does; zero is of the numbers' element type, or NULL, which stands for 0. */
 #ifndef IR_AFFINE_NUMBERS_H
 #define IR_AFFINE_NUMBERS_H
 
 #include "ir/tensor/tensor.h"
 
-/* saturate(round(real) + zero); `to`: an integer type of up to 16 bits */
+/* Builds saturate(round(real) + zero); `to`: an integer type of up to 16 bits. */
 struct value *build_rounded(struct builder *b, struct value *real, struct value *zero,
                             enum element to);
-/* x - zero, as `as`; x itself where zero is nothing but zeros. Constants of rank 2 and more are not
- * folded: passes want to see the numbers. */
+/* Builds x - zero, as `as`; returns x itself where all of zero is 0. Constants of rank 2 and more
+ * are not folded, because passes look for their numbers. */
 struct value *build_centered(struct builder *b, struct value *x, struct value *zero,
                              enum element as);
 
 struct value *build_quantize(struct builder *b, struct value *x, struct value *scale,
                              struct value *zero, enum element to);
-/* reals of scale's element */
+/* Builds real numbers of scale's element type. */
 struct value *build_dequantize(struct builder *b, struct value *x, struct value *scale,
                                struct value *zero);
 

@@ -15,7 +15,7 @@ static struct value *spread(struct builder *b, struct value *v, const struct typ
                  : NULL;
 }
 
-/* what decodes x, a table that was to stay small, is not folded */
+/* Is x a table, which should stay small? The operations that decode it are not folded. */
 static bool is_table(const struct block_weights *w) { return value_is_constant(w->numbers); }
 
 /* ---- bits ---- */
@@ -84,7 +84,8 @@ struct value *build_in_blocks(struct builder *b, const struct block_weights *w, 
         return x ? build_transpose(b, x, perm) : NULL;
 }
 
-/* [outputs, blocks] over the weights [outputs, blocks, numbers of a byte, bytes], as f32 */
+/* Spreads v, [outputs, blocks], over the weights [outputs, blocks, numbers of a byte, bytes], as
+ * f32. */
 static struct value *over_weights(struct builder *b, const struct block_weights *w,
                                   struct value *v, const struct type *t)
 {
@@ -94,7 +95,8 @@ static struct value *over_weights(struct builder *b, const struct block_weights 
         return build_gather(b, v, w->group, 1);
 }
 
-/* zero points in the bits of the weights, [outputs, bytes], as [outputs, blocks] */
+/* Unpacks zero points that have the bits of the weights: [outputs, bytes] becomes [outputs,
+ * blocks]. */
 static struct value *unpacked_zeros(struct builder *b, const struct block_weights *w)
 {
         const int64_t per = 8 / w->bits;
@@ -117,7 +119,7 @@ static struct value *unpacked_zeros(struct builder *b, const struct block_weight
         return with(b, OP_and, v, (double)((1 << w->bits) - 1));
 }
 
-/* the weights, [outputs, blocks, numbers of a byte, bytes] */
+/* Decodes the weights: [outputs, blocks, numbers of a byte, bytes]. */
 static struct value *decoded(struct builder *b, const struct block_weights *w)
 {
         struct value *x = w->numbers, *zero = w->zeros, *scale;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Constants: dense data that lives elsewhere, and splats. */
+/* Constants are dense data that lives elsewhere, or splats. */
 #include "ir/tensor/tensor.h"
 
 #include <assert.h>
@@ -27,7 +27,7 @@ struct value *constant_dense(struct module *m, const struct type *type, const vo
 {
         assert(type_is_static(type) && element_is_stored(type->element));
         size_t bytes = (size_t)type_bytes(type), one = (size_t)element_info[type->element].bytes;
-        /* all equal: the data is itself shifted by one element */
+        /* All elements are equal if the data equals itself shifted by one element. */
         if (bytes && !memcmp(data, (const char *)data + one, bytes - one))
                 return constant_add(m, CONSTANT_SPLAT, type, arena_copy(m->arena, data, one), name);
         return constant_add(m, CONSTANT_DENSE, type, data, name);
@@ -40,7 +40,7 @@ struct value *constant_splat(struct module *m, const struct type *type, const vo
         return constant_add(m, CONSTANT_SPLAT, type, arena_copy(m->arena, element, one), NULL);
 }
 
-/* saturating, as casts of Tensor IR are */
+/* Converts value; it saturates, as casts of Tensor IR do. */
 static union scalar scalar_from_number(enum element e, double value)
 {
         union scalar s = { .u = 0 };
@@ -92,8 +92,8 @@ static bool used_as_shape(const struct use *u)
                info->operands[u->index].kind == OPERAND_SHAPE;
 }
 
-/* Splats and short lists stand in the text where they are used, without a name; not when that would
- * lose a name that C shows, or store a shared constant twice. */
+/* Splats and short lists stand in the text where they are used, without a name; but not where that
+ * would lose a name that C shows, or store a shared constant twice. */
 static bool constant_is_inline(const struct constant *c)
 {
         enum { INLINE_ELEMENTS = 8 };
@@ -130,8 +130,8 @@ void module_settle_constants(struct module *m)
         m->constants = named;
         m->constants_end = rest ? rest_end : named ? named_end : &m->constants;
         for (struct constant *c = m->constants; c != rest; c = c->next)
-                if (!c->name || c->value.number)        /* what was made of a constant shares its
-                                                         * name until both stay */
+                if (!c->name || c->value.number)        /* A constant that was made of another one
+                                                         * shares its name until both stay. */
                         c->name = text_identifier(m->constant_names, c->name ? c->name : "",
                                                   c->name ? strlen(c->name) : 0, "constant");
 }
@@ -173,8 +173,8 @@ void module_drop_constants(struct module *m)
 
 /* ---- packing ---- */
 
-struct axis { int64_t extent; int from; int64_t step; };        /* of the result: steps along a
-                                                                 * dimension of the source */
+/* An axis of the result: its steps go along dimension `from` of the source. */
+struct axis { int64_t extent; int from; int64_t step; };
 struct packing {
         int rank;
         struct axis axes[RANK_MAX];
@@ -233,8 +233,8 @@ static void copy_elements(size_t size, unsigned char *to, const unsigned char *f
                         memcpy(to, from, size);
 }
 
-/* the elements along the last axis from where p stands on: those inside the source, the rest stays
- * zero */
+/* Copies the elements along the last axis from where p stands on, those that lie inside the source;
+ * the rest stays zero. */
 static void pack_run(const struct packing *p, const struct constant *c, size_t size,
                      unsigned char *to)
 {
@@ -255,8 +255,8 @@ static void pack_run(const struct packing *p, const struct constant *c, size_t s
                       splat ? 0 : stride, count);
 }
 
-/* a part of the last axis of p for all that is before it; `pitch`: elements from one run to the
- * next in the result */
+/* Copies a part of the last axis of p for all indices of the axes before it; `pitch`: the elements
+ * from one run to the next in the result. */
 static void pack_part(struct packing p, const struct constant *c, size_t size, unsigned char *to,
                       int64_t runs, int64_t pitch)
 {
@@ -273,9 +273,9 @@ static void pack_part(struct packing p, const struct constant *c, size_t size, u
         }
 }
 
-/* p.axes are those of type. Where the last one goes across the source, in parts so small that the
- * lines of the source which a run touches are still in the cache when the next run wants their next
- * elements. */
+/* Packs a constant; p.axes are the axes of type. Where the last one goes across the source, it is
+ * copied in parts so small that the cache lines of the source that a run touches are still in the
+ * cache when the next run reads their next elements. */
 static struct value *pack(struct module *m, const struct constant *c, const struct type *type,
                           struct packing p)
 {
@@ -284,7 +284,8 @@ static struct value *pack(struct module *m, const struct constant *c, const stru
         const struct axis run = p.axes[p.rank - 1];
         bool across = p.source_rank && run.step * p.strides[run.from] > 1;
         unsigned char *data = constant_room(m, (size_t)type_bytes(type));
-        if (type_elements(type) > type_elements(c->value.type))         /* the padding */
+        /* This fills the padding. */
+        if (type_elements(type) > type_elements(c->value.type))
                 memset(data, 0, (size_t)type_bytes(type));
         int64_t part = across && run.extent > LINES ? LINES : run.extent;
         for (int64_t done = 0; done < run.extent; done += part) {

@@ -9,9 +9,9 @@
 
 /* ---- what is an index ---- */
 
-/* Uses come after what they use, so that from the last operation to the first the least extent
- * of all that a value's elements choose from is known when the operation that makes it is met.
- * By value.number: */
+/* Uses come after what they use. So, from the last operation to the first, when an operation is
+ * reached it is known how many indices the elements of its results choose from at least. `least`
+ * holds that by value.number. */
 struct extents { int64_t *least; int count, room; };
 
 static void add_value(struct extents *e, struct value *v)
@@ -41,7 +41,8 @@ static void bound(struct extents *e, const struct value *v, int64_t extent)
                 e->least[v->number] = extent;
 }
 
-/* what elements of operand 1 choose from; INT64_MAX: it holds no indices */
+/* Returns from how many indices the elements of operand 1 choose; INT64_MAX: it holds no
+ * indices. */
 static int64_t chosen_from(const struct op *op)
 {
         const struct type *x = op_operand(op, 0)->type;
@@ -58,7 +59,7 @@ static int64_t chosen_from(const struct op *op)
                         if (r.along[d].kind == ALONG_TABLE && type_extent(x, d) < least)
                                 least = type_extent(x, d);
         }
-        return least > 0 ? least : INT64_MAX;           /* not empty, and not open */
+        return least > 0 ? least : INT64_MAX;           /* The extent is known, and not 0. */
 }
 
 /* Are the operand's elements those of the result, as they are? */
@@ -128,7 +129,7 @@ void drawn_extents(struct function *f, int64_t *extents)
 
 void drawn_fill(enum element e, void *data, int64_t count, int64_t extent, uint64_t seed)
 {
-        /* at most half of what the type holds: none is negative */
+        /* It is at most half of what the type holds, so that no number is negative. */
         uint64_t half = UINT64_C(1) << (8 * element_info[e].bytes - 1),
                  range = extent ? (uint64_t)extent : 8;
         range = range < half ? range : half;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of ops.def and reducers.def as descriptors. */
+/* Makes descriptors of the rows of ops.def and reducers.def. */
 #include "ir/tensor/ops.h"
 
 #include <string.h>
@@ -94,8 +94,8 @@ static const char *const elementwise_results[] = { "result", NULL };
 
 /* ---- the table ---- */
 
-/* what a word in a row's column for traits stands for; all but the end of a region have no effect
- * but their results */
+/* The traits that a word in a row's column stands for; only the end of a region has an effect
+ * besides its results. */
 enum {
         ROW_0 = TRAIT_PURE,
         ROW_COMMUTATIVE = TRAIT_PURE | TRAIT_COMMUTATIVE,
@@ -142,8 +142,8 @@ const struct op_info op_info[OPCODE_COUNT] = {
 
 _Static_assert(OPCODE_COUNT < 4096, "opcode_from_text walks the rows");
 
-/* The rows are few, and comparing lengths first leaves a handful of names to look at: about 50
- * ns. */
+/* There are few rows, and comparing lengths first leaves a handful of names to compare: it takes
+ * about 50 ns. */
 bool opcode_from_text(const char *name, size_t length, enum opcode *code)
 {
         static const unsigned char lengths[OPCODE_COUNT] = {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that rows of ops.def name, declared from the rows. */
+/* Declares the functions that rows of ops.def name. */
 #ifndef IR_OPS_H
 #define IR_OPS_H
 
 #include "ir/tensor/tensor.h"
 
-/* type rules (type_rules.c, type_moves.c, type_reductions.c) */
-bool type_elementwise(struct module *m, struct op *op, struct diag *diag);        /* every EW row */
-/* every CMP row */
+/* These are type rules (type_rules.c, type_moves.c, type_reductions.c). */
+/* It serves every EW row. */
+bool type_elementwise(struct module *m, struct op *op, struct diag *diag);
+/* This one serves every CMP row. */
 bool type_compare(struct module *m, struct op *op, struct diag *diag);
 #define OP(name, traits, rule, element, relate, doc) bool rule(struct module *m, struct op *op, struct diag *diag);
 #include "ir/tensor/ops.def"
 
-/* canonical lowerings (lower*.c) */
+/* These are element functions (lower*.c). */
 struct loop_expr *element_formula(struct emit *e, const struct op *op, int result,
                                   struct loop_expr *const *index);
 #define OP(name, traits, rule, element, relate, doc)                                    \
@@ -20,7 +21,7 @@ struct loop_expr *element_formula(struct emit *e, const struct op *op, int resul
                                          struct loop_expr *const *index);
 #include "ir/tensor/ops.def"
 
-/* relations (relation.c); every element-wise row's is relate_same */
+/* These are relations (relation.c); every element-wise row has relate_same. */
 #define OP(name, traits, rule, element, relate, doc) \
         bool relate(const struct op *op, int operand, struct relation *r);
 #include "ir/tensor/ops.def"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The column of relations in ops.def, and what is asked about them. */
+/* Defines the relations that ops.def names, and answers questions about them. */
 #include "ir/tensor/relation.h"
 
 #include "ir/tensor/ops.h"
 
-enum { SPATIAL = 2 };                   /* the first spatial dimension */
+enum { SPATIAL = 2 };                   /* It is the first spatial dimension. */
 
 static const struct type *operand_type(const struct op *op, int i)
 {
@@ -86,7 +86,8 @@ bool relate_slice(const struct op *op, int operand, struct relation *r)
         return true;
 }
 
-/* Where a mode mirrors, repeats or wraps, elements are needed that no formula here says. */
+/* Where a mode mirrors, repeats or wraps, no formula here describes the elements that are
+ * needed. */
 bool relate_pad(const struct op *op, int operand, struct relation *r)
 {
         const struct type *x = operand_type(op, operand), *y = op_result(op)->type;
@@ -139,7 +140,8 @@ bool relate_gather_elements(const struct op *op, int operand, struct relation *r
         return true;
 }
 
-/* dimensions of the result: those of the indices but for the tuples, then of what a tuple names */
+/* The result's dimensions are those of the indices but for the tuples, followed by those of what a
+ * tuple names. */
 bool relate_gather_nd(const struct op *op, int operand, struct relation *r)
 {
         const struct type *indices = operand_type(op, 1);
@@ -155,7 +157,8 @@ bool relate_gather_nd(const struct op *op, int operand, struct relation *r)
 
 /* ---- windows ---- */
 
-/* row d of strides, dilations, and pads and input dilations where the operation has them */
+/* Returns row d of strides and dilations, and of pads and input dilations where the operation has
+ * them. */
 static struct along window(const struct op *op, int from, int d, int64_t extent, bool padded,
                            bool spread)
 {
@@ -191,7 +194,8 @@ bool relate_convolve(const struct op *op, int operand, struct relation *r)
         return true;
 }
 
-/* spatial dimensions of a blocked tensor; the first one's window is w's dimension `first` */
+/* Finds the relation of a blocked tensor's spatial dimensions; the first one's window is w's
+ * dimension `first`. */
 static void relate_blocks(const struct op *op, int first, struct relation *r)
 {
         const struct type *w = operand_type(op, 1);
@@ -200,7 +204,7 @@ static void relate_blocks(const struct op *op, int first, struct relation *r)
                         window(op, SPATIAL + d, d, type_extent(w, first + d), false, false);
 }
 
-/* Panels, vectors and lanes of the weights are outputs: blocks and lanes of the result. */
+/* Panels, vectors and lanes of the weights are outputs: the blocks and lanes of the result. */
 static bool relate_panels(const struct op *op, struct relation *r)
 {
         int rank = operand_type(op, 1)->rank, lanes = op_result(op)->type->rank - 1;
@@ -251,7 +255,7 @@ bool relate_convolve_lanes(const struct op *op, int operand, struct relation *r)
         return true;
 }
 
-/* All elements of a tile of the result need the same. */
+/* All elements of a tile of the result need the same elements. */
 bool relate_convolve_winograd(const struct op *op, int operand, struct relation *r)
 {
         relate_all(op, operand, r);
@@ -265,7 +269,7 @@ bool relate_convolve_winograd(const struct op *op, int operand, struct relation 
 
 /* ---- sums along dimensions ---- */
 
-/* dimensions of the result: batch, free of a, free of b */
+/* The result's dimensions are batch, free of a, free of b. */
 bool relate_dot(const struct op *op, int operand, struct relation *r)
 {
         static const char *const named[2][2] = { { "batch_a", "contract_a" },
@@ -287,7 +291,7 @@ bool relate_dot(const struct op *op, int operand, struct relation *r)
         return true;
 }
 
-/* Dimensions along which it is reduced may be kept, with an extent of 1. */
+/* Reduced dimensions may be kept, with an extent of 1. */
 bool relate_reduce(const struct op *op, int operand, struct relation *r)
 {
         const struct type *x = operand_type(op, operand);

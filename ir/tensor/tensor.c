@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tensor IR: modules, functions, operations, and changing them. Every use of a value is in that
+/* Tensor IR: builds and changes modules, functions and operations. Every use of a value is in that
  * value's list, so that replacing a value costs its uses and erasing an operation its operands. */
 #include "ir/tensor/tensor.h"
 
@@ -46,8 +46,9 @@ struct function *function_new(struct module *m, const char *name)
         return f;
 }
 
-/* Uses point into the array of arguments, so it may not move: all the room is taken at once (for a
- * body a large allocation, whose pages nobody touches). Beyond it memory counts as exhausted. */
+/* Uses point into the array of arguments, so it must not move: all the room is taken at once (for a
+ * body a large allocation, whose pages are not touched). If it is full, memory counts as
+ * exhausted. */
 enum { BODY_ROOM = 1 << 16, NESTED_ROOM = 1 << 8 };
 
 void region_reserve(struct region *region, int count)
@@ -282,7 +283,7 @@ struct region *op_add_region(struct op *op, int index)
         return region;
 }
 
-/* the first operation in op's regions from number `from` on */
+/* Returns the first operation in op's regions from number `from` on, or NULL. */
 static struct op *first_inside(const struct op *op, int from)
 {
         for (int i = from; i < op->region_count; i++)
@@ -511,7 +512,7 @@ static const struct type *bind_type(struct binding *b, const struct type *t)
         if (bound)
                 return bound;
         if (t->kind != TYPE_TENSOR) {
-                /* NESTING_MAX deep at most */
+                /* The recursion is at most NESTING_MAX deep. */
                 bound = (struct type *)type_wrap(b->m, t->kind, bind_type(b, t->of));
         } else {
                 dim_t dims[RANK_MAX];
@@ -550,7 +551,7 @@ bool module_bind(struct module *m, const int64_t *extents, struct diag *diag)
         struct binding b = { .m = m, .types = map_new(arena), .arena = arena };
         int count = m->dim_count;
         b.dims = arena_array(arena, (size_t)count, sizeof *b.dims);
-        for (int i = 0; i < count; i++) {               /* a term's parts come before it */
+        for (int i = 0; i < count; i++) {               /* A term's parts come before it. */
                 struct dim_expr e = m->dims[i];
                 if (e.kind == DIM_SYMBOL)
                         b.dims[i] = extents[e.symbol] >= 0 ? dim_of(extents[e.symbol])

@@ -37,12 +37,12 @@
 
 enum { RANK_MAX = 16, NESTING_MAX = 128 };
 
-/* Of the text form. It rises when a text may mean something else than before, or nothing: a word
- * of it (an operation, an attribute, a field of a schedule; test/golden/dnn_words.txt) is gone
- * or means something else. Older texts are read as far as they hold only what there still is,
- * and errors in them name their version. 1: until fields of schedules for grids were renamed; 2:
- * until `circular`, `tile_batch`, `bulk`, `row_clusters`, `fused_pool` and `warp_group` had
- * their names; 3: now. */
+/* The version of the text form. It rises when a text may mean something else than before, or
+ * nothing: because a word of it (an operation, an attribute, a field of a schedule;
+ * test/golden/dnn_words.txt) is gone or has another meaning. Older texts are read as long as they
+ * hold only words that still exist, and errors in them name their version. Version 1 lasted until
+ * fields of schedules for grids were renamed, version 2 until `circular`, `tile_batch`, `bulk`,
+ * `row_clusters`, `fused_pool` and `warp_group` got their names; 3 is the present one. */
 enum { TENSOR_VERSION = 3 };
 
 /* ---- dimensions and types (types.c) ---- */
@@ -52,65 +52,71 @@ enum { TENSOR_VERSION = 3 };
  * that the C compiler refuses to calculate with it: an extent is read by dim_extent alone. */
 typedef struct {
         int64_t code;                   /* >= 0: the extent; negative: ~code is a term's index in
-                                         * module->dims */
+                                         * module->dims. */
 } dim_t;
-#define DIM_NONE ((dim_t){ INT64_MAX }) /* a dimension that cannot be: no type may have it */
+#define DIM_NONE ((dim_t){ INT64_MAX }) /* It is a dimension that no type may have. */
 
 static inline bool dim_is_static(dim_t d) { return d.code >= 0; }
 static inline dim_t dim_of(int64_t extent) { return extent < 0 ? DIM_NONE : (dim_t){ extent }; }
 static inline bool dim_equal(dim_t a, dim_t b) { return a.code == b.code; }
-/* d is static and has this extent */
+/* Is d static, with this extent? */
 static inline bool dim_is(dim_t d, int64_t extent) { return extent >= 0 && d.code == extent; }
-/* The extent of a static dimension. Asked of a term, it ends the process with a message and exit
- * code 70: whoever asks has to know, by dim_is_static or type_is_static, that it has an extent. */
+/* Returns the extent of a static dimension. For a term it ends the process with a message and exit
+ * code 70: the caller has to know, by dim_is_static or type_is_static, that the dimension has an
+ * extent. */
 int64_t dim_extent(dim_t d);
-/* the extents of static dimensions into `extents`, [rank]; and the dimensions that have them */
+/* dims_extents writes the extents of static dimensions to `extents`, [rank]; dims_of makes the
+ * dimensions that have them. */
 void dims_extents(int64_t *extents, int rank, const dim_t *dims);
 void dims_of(dim_t *dims, int rank, const int64_t *extents);
 
-/* Never negative: SUB is 0 where b > a. DIV rounds down, by 0 gives 0. */
+/* A term is never negative: SUB is 0 where b > a, DIV rounds down, and DIV by 0 is 0. */
 enum dim_kind { DIM_SYMBOL, DIM_ADD, DIM_SUB, DIM_MUL, DIM_DIV, DIM_MAX, DIM_MIN };
-/* size: symbols and literals */
+/* size: the number of symbols and literals. */
 struct dim_expr { enum dim_kind kind; int symbol; dim_t a, b; int64_t bound; int size; };
-struct symbol { const char *name; int64_t bound; };       /* the extent lies in [0, bound] */
+struct symbol { const char *name; int64_t bound; };       /* The extent lies in [0, bound]. */
 
 struct module;
-dim_t dim_symbol(struct module *m, const char *name, int64_t bound);     /* found or added */
-/* Folded when static, brought to one form so that equal terms are equal numbers. A term that
- * overflows or grows beyond reason is DIM_NONE. */
+/* Finds the symbol, or adds it. */
+dim_t dim_symbol(struct module *m, const char *name, int64_t bound);
+/* Folds static operands, and brings terms to one form so that equal terms are equal numbers. A term
+ * that overflows or grows beyond DIM_SIZE_MAX is DIM_NONE. */
 dim_t dim_binary(struct module *m, enum dim_kind kind, dim_t a, dim_t b);
-int64_t dim_bound(const struct module *m, dim_t d);       /* upper bound */
-/* of one that is not static */
+int64_t dim_bound(const struct module *m, dim_t d);       /* Returns the upper bound. */
+/* Returns the term of a dimension that is not static. */
 const struct dim_expr *dim_term(const struct module *m, dim_t d);
 char *dim_text(struct arena *arena, const struct module *m, dim_t d);
 
 enum type_kind { TYPE_TENSOR, TYPE_SEQUENCE, TYPE_OPTIONAL };
 struct type {
         enum type_kind kind;
-        enum element element;           /* of a tensor */
+        enum element element;           /* The element type of a tensor. */
         int rank;
-        const dim_t *dims;              /* [rank], outermost first; dense, row major */
-        const struct type *of;          /* of a sequence or optional */
+        const dim_t *dims;              /* [rank], the outermost first; elements are dense, in
+                                         * row-major order. */
+        const struct type *of;          /* The type inside a sequence or optional. */
 };
 
-/* NULL: rank > RANK_MAX */
+/* Returns NULL where rank > RANK_MAX. */
 const struct type *type_tensor(struct module *m, enum element e, int rank, const dim_t *dims);
-/* of these extents, each >= 0 */
+/* Returns the type with these extents, each >= 0. */
 const struct type *type_static(struct module *m, enum element e, int rank, const int64_t *extents);
-const struct type *type_scalar(struct module *m, enum element e);        /* rank 0 */
+/* It has rank 0. */
+const struct type *type_scalar(struct module *m, enum element e);
 const struct type *type_wrap(struct module *m, enum type_kind kind, const struct type *of);
 const struct type *type_with_element(struct module *m, const struct type *t, enum element e);
-bool type_is_static(const struct type *t);                /* a tensor with all extents known */
-/* the extent of dimension i, which is static (dim_extent) */
+bool type_is_static(const struct type *t);                /* Is t a tensor whose extents are all
+                                                           * known? */
+/* Returns the extent of dimension i, which is static (dim_extent). */
 static inline int64_t type_extent(const struct type *t, int i) { return dim_extent(t->dims[i]); }
-int64_t type_elements(const struct type *t);              /* of a static type; the verifier has
-                                                           * checked the product */
-int64_t type_bytes(const struct type *t);                 /* of a static type with stored
-                                                           * elements */
-/* "<1 x 3 x f32>" */
+int64_t type_elements(const struct type *t);              /* t is static; the verifier has checked
+                                                           * the product. */
+int64_t type_bytes(const struct type *t);                 /* t is static and has stored elements. */
+/* Returns the type as text: "<1 x 3 x f32>". */
 char *type_text(struct arena *arena, const struct module *m, const struct type *t);
 bool type_same_dims(const struct type *a, const struct type *b);
-/* rank, extents (their bounds), their product and its bytes are within what size_elements allows */
+/* Are the rank, the extents (their bounds), their product and its bytes within what size_elements
+ * allows? */
 bool type_is_sound(const struct module *m, const struct type *t);
 
 /* ---- operations ---- */
@@ -123,7 +129,7 @@ enum opcode {
         OPCODE_COUNT
 };
 
-/* Ways to combine two elements, for reduce and reduce_window (see reducers.def). */
+/* The ways to combine two elements, for reduce and reduce_window (reducers.def). */
 enum reducer {
 #define REDUCER(name, identity, formula, doc) REDUCE_##name,
 #include "ir/tensor/reducers.def"
@@ -133,35 +139,37 @@ struct reducer_info { const char *name, *identity, *formula, *doc; };
 extern const struct reducer_info reducer_info[REDUCER_COUNT];
 
 enum trait {
-        TRAIT_PURE = 1,                 /* no effect but its results */
-        TRAIT_ELEMENTWISE = 2,          /* result[i] = formula(operands[i]); operand and result dims
-                                         * equal */
-        TRAIT_COMMUTATIVE = 4,          /* in its first two operands */
-        TRAIT_REGION = 8,               /* has regions */
+        TRAIT_PURE = 1,                 /* It has no effect but its results. */
+        TRAIT_ELEMENTWISE = 2,          /* result[i] = formula(operands[i]); operands and result
+                                         * have equal dims. */
+        TRAIT_COMMUTATIVE = 4,          /* Its first two operands commute. */
+        TRAIT_REGION = 8,               /* It has regions. */
         TRAIT_TERMINATOR = 16,
-        TRAIT_FREE = 32,                /* moves elements, computes nothing: reshape, broadcast,
-                                         * slice, ... */
-        TRAIT_CONTRACTION = 64,         /* many multiply-adds per result: dot, convolve */
-        TRAIT_REDUCTION = 128,          /* reads several elements per result: reduce, windows */
-        TRAIT_COSTLY = 256,             /* element-wise, and better kept than computed twice */
-        TRAIT_WHOLE = 512               /* no element is there before all of them are: scatter,
-                                         * argsort */
+        TRAIT_FREE = 32,                /* It moves elements and computes nothing: reshape,
+                                         * broadcast, slice, ... */
+        TRAIT_CONTRACTION = 64,         /* It does many multiply-adds per result: dot, convolve. */
+        TRAIT_REDUCTION = 128,          /* It reads several elements per result: reduce, windows. */
+        TRAIT_COSTLY = 256,             /* It is element-wise, and better kept than computed
+                                         * twice. */
+        TRAIT_WHOLE = 512               /* No element exists before all of them do: scatter,
+                                         * argsort. */
 };
 
-enum { E_COMPUTE = -1 };                /* of an ELEMENT attribute: the operand's compute type */
+enum { E_COMPUTE = -1 };                /* In an ELEMENT attribute it stands for the operand's
+                                         * compute type. */
 enum attr_kind { ATTR_INT, ATTR_INTS, ATTR_ENUM, ATTR_ELEMENT };
 enum { ATTR_MAX = 10 };
 struct attr_info {
         const char *name;
         enum attr_kind kind;
-        int64_t preset;                 /* default: INT, every entry of INTS, ENUM, ELEMENT; not
-                                         * printed when equal */
-        const char *const *names;       /* of an ENUM, NULL-terminated */
+        int64_t preset;                 /* The default of an INT, ENUM or ELEMENT, and of every
+                                         * entry of INTS; it is not printed. */
+        const char *const *names;       /* The names of an ENUM, NULL-terminated. */
 };
 struct attr {
-        int64_t i;                      /* INT, ENUM, ELEMENT */
-        int count;                      /* of INTS; 0: all preset, the type rule fills it in to its
-                                         * full length */
+        int64_t i;                      /* The value of an INT, ENUM or ELEMENT. */
+        int count;                      /* The length of INTS; 0: all are preset, and the type rule
+                                         * fills them in. */
         int64_t *ints;
 };
 
@@ -173,10 +181,10 @@ enum operand_kind {
         OPERAND_OPTIONAL
 };
 enum { OPERAND_ROW_MAX = 6 };
-/* VARIADIC: last, one or more; ANY_NUMBER: last */
+/* A VARIADIC operand comes last and is one or more; ANY_NUMBER comes last. */
 struct operand_info { const char *name; enum operand_kind kind; };
 
-/* LOGIC: bool, integers */
+/* LOGIC: bool and integers. */
 enum domain { DOMAIN_NUMBER, DOMAIN_FLOAT, DOMAIN_INTEGER, DOMAIN_LOGIC, DOMAIN_ANY };
 
 struct op;
@@ -184,26 +192,26 @@ struct emit;
 struct relation;
 struct loop_expr;
 struct op_info {
-        const char *name, *doc, *formula;       /* formula: of an element-wise op, Loop IR syntax
-                                                 * over x, y, z */
+        const char *name, *doc, *formula;       /* formula: that of an element-wise operation, in
+                                                 * Loop IR syntax over x, y, z. */
         unsigned traits;
         enum domain domain;
         int operand_count, result_count, attr_count;
         const struct operand_info *operands;
         const char *const *results;
         const struct attr_info *attrs;
-        const char *const *regions;             /* their names */
+        const char *const *regions;             /* The names of its regions. */
         int region_count;
         /* Computes the result types, or checks op->results[*].type where it cannot know them
-         * (reshape, run-time operands). On entry results[*].type may be NULL (unknown). Fills in
-         * empty INTS. Reports one error on failure, EXIT_INVALID. */
+         * (reshape, run-time operands). Before, results[*].type may be NULL (unknown). It fills in
+         * empty INTS, and reports one EXIT_INVALID error on failure. */
         bool (*type_rule)(struct module *m, struct op *op, struct diag *diag);
-        /* The canonical lowering: the element of result number `result` at `index` (one index
-         * expression per dimension) as a Loop IR expression (lower.h). NULL for those with regions,
-         * and yield. */
+        /* The element function: returns the element of result number `result` at `index` (one index
+         * expression per dimension) as a Loop IR expression (lower.h). NULL for operations with
+         * regions, and for yield. */
         struct loop_expr *(*element)(struct emit *e, const struct op *op, int result,
                                      struct loop_expr *const *index);
-        /* Which elements of an operand an element of the result needs: asked by relation_of
+        /* Finds which elements of an operand an element of the result needs, for relation_of
          * (relation.h). */
         bool (*relation)(const struct op *op, int operand, struct relation *r);
 };
@@ -214,96 +222,103 @@ enum value_kind { VALUE_RESULT, VALUE_ARGUMENT, VALUE_CONSTANT };
 struct value {
         enum value_kind kind;
         const struct type *type;
-        struct op *op;                  /* of a result */
-        int index;                      /* result or argument number */
-        struct region *region;          /* of an argument */
-        struct constant *constant;      /* of a constant */
-        struct use *uses;               /* unordered, doubly linked */
-        const char *name;               /* text name without %, or NULL; arguments and kept values
-                                         * have one */
-        int number;                     /* scratch of printers and passes */
-        void *scratch;                  /* scratch of passes, NULL between them */
+        struct op *op;                  /* The operation of a result. */
+        int index;                      /* The number of the result or argument. */
+        struct region *region;          /* The region of an argument. */
+        struct constant *constant;      /* The constant. */
+        struct use *uses;               /* The uses, in no order, doubly linked. */
+        const char *name;               /* The name in the text without %, or NULL; arguments and
+                                         * kept values have one. */
+        int number;                     /* It is free for printers and passes. */
+        void *scratch;                  /* It is free for passes, and NULL between them. */
 };
 
 struct use {
         struct value *value;
         struct op *user;
-        int index;                      /* operand number in user */
+        int index;                      /* The number of the operand in user. */
         struct use *next, **previous;
 };
 
 struct op {
         enum opcode code;
-        struct op *next, *previous;     /* in its region */
+        struct op *next, *previous;     /* Its neighbours in its region. */
         struct region *region;
         int operand_count;
-        struct use *operands;           /* operands[i].value may be NULL only for a missing
-                                         * optional */
+        struct use *operands;           /* operands[i].value may be NULL only for a missing optional
+                                         * operand. */
         int result_count;
-        struct value *results;          /* [result_count] */
-        struct attr *attrs;             /* [op_info[code].attr_count], in row order */
+        struct value *results;          /* Its shape is [result_count]. */
+        struct attr *attrs;             /* [op_info[code].attr_count], in the order of the row. */
         int region_count;
         struct region **regions;
-        const char *location;           /* the model's nodes it came from, text_safe, ",
-                                         * "-separated; or NULL */
-        const struct schedule *schedule; /* how it is to be computed (ir/target/schedule.h), or
-                                          * NULL: as it stands */
-        int number;                     /* scratch */
-        bool dead;                      /* erased; memory stays in the arena */
+        const char *location;           /* The nodes of the model that it came from, text_safe,
+                                         * separated by ", "; or NULL. */
+        const struct schedule *schedule; /* How it is computed (ir/target/schedule.h); NULL: as it
+                                          * stands. */
+        int number;                     /* It is free for passes. */
+        bool dead;                      /* It has been erased; its memory stays in the arena. */
 };
 
 struct region {
-        struct op *owner;               /* NULL: a function's body */
+        struct op *owner;               /* NULL: it is a function's body. */
         struct function *function;
         int argument_count, argument_room;
-        struct value *arguments;        /* never move */
-        struct op *first, *last;        /* last is the yield once built */
+        struct value *arguments;        /* They never move. */
+        struct op *first, *last;        /* last is the yield, once that is built. */
 };
 
-struct port { const char *name; };      /* the model's own name of an output, any bytes but NUL */
+struct port { const char *name; };      /* The model's own name of an output, of any bytes but
+                                         * NUL. */
 struct function {
         const char *name;
-        struct region body;             /* arguments: the inputs; their own names in input_ports */
+        struct region body;             /* Its arguments are the inputs; their own names are in
+                                         * input_ports. */
         struct port *input_ports, *output_ports;
-        int output_count;               /* operands of the yield */
+        int output_count;               /* The number of the yield's operands. */
         struct function *next;
         struct module *module;
-        struct names *names;            /* of arguments */
+        struct names *names;            /* The names of arguments. */
 };
 
-enum constant_kind { CONSTANT_DENSE, CONSTANT_SPLAT };    /* encoded kinds (palette, packed) will
-                                                           * stand here */
+enum constant_kind { CONSTANT_DENSE, CONSTANT_SPLAT };    /* Encoded kinds (palette, packed) will
+                                                           * stand here. */
 struct constant {
         enum constant_kind kind;
-        struct value value;             /* the operand */
-        const char *name;               /* unique identifier when printed by name; given on creation
-                                         * or by the printer */
-        const void *data;               /* dense: type_bytes(type), little endian; splat: one
-                                         * element. Not owned, at any address. */
+        struct value value;             /* The value that operations have as operand. */
+        const char *name;               /* A unique identifier where the constant is printed by
+                                         * name; it is given on creation, or by the printer. */
+        const void *data;               /* Dense: type_bytes(type) bytes, little endian; splat: one
+                                         * element. The constant does not own it, and it may lie at
+                                         * any address. */
         struct constant *next;
 };
 
 struct module {
         struct arena *arena;
-        struct store *store;            /* data of large constants (constant_room) */
-        const char *name;               /* text_safe of the model's file or graph name */
-        char source[65];                /* hex SHA-256 of the model and its external data, or "" */
-        const char *command;            /* options that shaped it so far, safe text; "" at first */
-        const char *within;             /* what is done for it to stay within --max-ram
-                                         * (compiler/budget.c); "" without that */
-        const char *passes_done;        /* comma list of the passes it went through; "" at first */
-        struct function *functions, **functions_end;      /* each an entry: what a file is called by
-                                                           * (struct loop_entry) */
+        struct store *store;            /* The memory of large constants' data (constant_room). */
+        const char *name;               /* The name of the model's file or graph, text_safe. */
+        char source[65];                /* The SHA-256 of the model and its external data in hex, or
+                                         * "". */
+        const char *command;            /* The options that shaped it so far, as safe text; "" at
+                                         * first. */
+        const char *within;             /* What is done to it to stay within --max-ram
+                                         * (compiler/budget.c), or "". */
+        const char *passes_done;        /* The comma-separated list of the passes it went through;
+                                         * "" at first. */
+        struct function *functions, **functions_end;      /* Each function is an entry: what a
+                                                           * compiled file is called by (struct
+                                                           * loop_entry). */
         struct constant *constants, **constants_end;
         struct names *constant_names;
-        struct map *types;              /* interned */
+        struct map *types;              /* The interned types. */
         struct symbol *symbols;
         int symbol_count;
         struct dim_expr *dims;
         int dim_count;
 };
 
-/* The entry of a module that has one, for what knows no others yet: of several it is the first. */
+/* Returns the module's entry, for code that knows of one only; of several it is the first. */
 static inline struct function *module_entry(const struct module *m) { return m->functions; }
 
 /* ---- building (tensor.c) ---- */
@@ -311,49 +326,50 @@ static inline struct function *module_entry(const struct module *m) { return m->
 struct module *module_new(const char *name);
 void module_free(struct module *m);
 struct function *function_new(struct module *m, const char *name);
-/* name: the model's own; the argument's identifier is made from it */
+/* Adds an input. name: the model's own; the argument's identifier is made from it. */
 struct value *function_add_input(struct function *f, const char *name, const struct type *type);
 
-/* Constants. Their types have stored elements, and those of dense ones are static. Dense data is
- * not copied and must live as long as the module. A dense constant whose elements are all equal
- * becomes a splat. Equal small constants are not shared: CSE compares contents. */
+/* These make constants. Their types have stored elements, and those of dense constants are static.
+ * Dense data is not copied and must live as long as the module. A dense constant whose elements are
+ * all equal becomes a splat. Equal small constants are not shared: CSE compares contents. */
 struct value *constant_dense(struct module *m, const struct type *type, const void *data,
                              const char *name);
-/* Memory for the data of one constant, of type_bytes, holding anything. From CONSTANT_LARGE bytes
- * on, it is valid until the next sweep that finds no constant with this data: between passes, and
- * where a pass asks for it (module_drop_constants). */
+/* Returns memory for the data of one constant, of `bytes` bytes with any contents. From
+ * CONSTANT_LARGE bytes on, it is valid until the next sweep that finds no constant with this data:
+ * between passes, and where a pass asks for it (module_drop_constants). */
 enum { CONSTANT_LARGE = 16 * 1024 };
 void *constant_room(struct module *m, size_t bytes);
-/* floats, each rounded once */
+/* Converts a constant of floats; each element is rounded once. */
 struct value *constant_cast(struct module *m, const struct constant *c, enum element to);
 struct value *constant_splat(struct module *m, const struct type *type, const void *element);
-/* splat, converted */
+/* Makes a splat of value, converted to the type's element. */
 struct value *constant_number(struct module *m, const struct type *type, double value);
-/* <count x i64>, copied */
+/* Makes <count x i64>; the values are copied. */
 struct value *constant_ints(struct module *m, const int64_t *values, int count);
-/* the extents of static dimensions */
+/* Makes a constant of the extents of static dimensions. */
 struct value *constant_dims(struct module *m, int rank, const dim_t *dims);
 bool value_is_constant(const struct value *v);
-bool value_is_splat(const struct value *v, double *number);               /* and which number */
-/* the contents of a constant integer tensor of rank 0 or 1; false when not constant or too long for
- * room */
+/* *number: its element. */
+bool value_is_splat(const struct value *v, double *number);
+/* Finds the contents of a constant integer tensor of rank 0 or 1. Returns false when it is not
+ * constant or too long for room. */
 bool value_ints(const struct value *v, int64_t *ints, int room, int *count);
-/* Brings constants to the state that their text reads back to: unused ones go, the others are
- * ordered named first, have a name if and only if they print by name, and only those names are
- * taken. Done before printing and at the end of each pass, so that a run from a dump is the same
- * run. */
+/* Brings constants to the state that their text reads back to: unused ones go, named ones come
+ * first, a constant has a name if and only if it is printed by name, and only those names are
+ * taken. That is done before printing and at the end of each pass, so that a run from a dump is the
+ * same run. */
 void module_settle_constants(struct module *m);
-/* What constants no longer read is given out again. Never where the module has a copy, which shares
- * the data. */
+/* Makes memory that constants no longer use free again. It must not be called where the module has
+ * a copy, which shares the data. */
 void module_sweep_constants(struct module *m);
-/* The same within a pass, between two rewrites, where much has been given out since: weights are
- * packed in the memory of those that were packed before. Constants that nothing uses go, so the
- * pass may not keep any of them for later. */
+/* These do the same within a pass, between two rewrites, when much memory has been taken since:
+ * weights are packed in the memory of those that were packed before. Constants without uses go, so
+ * the pass may not keep any of them for later. */
 bool module_wants_sweep(const struct module *m);
 void module_drop_constants(struct module *m);
 union scalar constant_element(const struct constant *c, int64_t index);
-/* the same of a constant of f32, dense or splat: a model's own numbers lie where its file has them,
- * not where a float may be read */
+/* Returns an element of a constant of f32, dense or splat. A model's own numbers lie where its file
+ * has them, which may not be aligned for a float. */
 static inline float constant_float(const struct constant *c, int64_t index)
 {
         float x;
@@ -362,10 +378,11 @@ static inline float constant_float(const struct constant *c, int64_t index)
                sizeof x);
         return x;
 }
-/* Made in one pass whatever the size, under c's name (until module_settle_constants, when c has not
- * gone): constant_packed is transpose(reshape(pad(c, zeros behind it, up to the extents padded),
- * dims), perm), where each dimension of c becomes one or several consecutive ones of dims;
- * constant_sliced is slice, its rank at least 1, its steps positive. */
+/* These build a constant in one pass over it, whatever its size, under c's name (until
+ * module_settle_constants, when c has not gone). constant_packed is transpose(reshape(pad(c, zeros
+ * behind it, up to the extents padded), dims), perm), where each dimension of c becomes one or
+ * several consecutive ones of dims; constant_sliced is slice, with a rank of at least 1 and
+ * positive steps. */
 struct value *constant_reshaped(struct module *m, const struct constant *c, int rank,
                                 const dim_t *dims);
 struct value *constant_packed(struct module *m, const struct constant *c, const dim_t *padded,
@@ -379,14 +396,14 @@ struct value *constant_sliced(struct module *m, const struct constant *c, const 
 struct builder {
         struct module *m;
         struct region *region;
-        struct op *before;              /* NULL: at the end */
-        const char *location;           /* given to every operation built */
-        struct diag *diag;              /* type errors are reported here */
+        struct op *before;              /* NULL: operations go to the end. */
+        const char *location;           /* Every built operation gets this location. */
+        struct diag *diag;              /* Type errors are reported here. */
         struct value *(*fold)(struct builder *b, struct op *op, void *context);
         void *fold_context;
 };
 
-/* in front of op, for its place in the model; nothing is folded */
+/* Returns a builder in front of op, with op's location; it folds nothing. */
 static inline struct builder builder_before(struct op *op, struct diag *diag)
 {
         return (struct builder){ .m = op->region->function->module,
@@ -396,46 +413,47 @@ static inline struct builder builder_before(struct op *op, struct diag *diag)
                                  .diag = diag };
 }
 
-/* The one way to make an operation. attrs: values in row order, or NULL for all presets; types:
- * result types or NULL where the type rule infers them. Returns NULL after one error. */
+/* Makes an operation; there is no other way. attrs: values in the row's order, or NULL for all
+ * presets; types: the result types, or NULL where the type rule infers them. Returns NULL after one
+ * error. */
 struct op *op_build(struct builder *b, enum opcode code, struct value *const *operands,
                     int operand_count, const struct attr *attrs, const struct type *const *types,
                     int region_count);
-/* the same for operations with regions that have another number of results than their row: fusion,
- * if, loop */
+/* Does the same for operations with regions that may have another number of results than their row:
+ * fusion, if, loop. */
 struct op *op_build_results(struct builder *b, enum opcode code, struct value *const *operands,
                             int operand_count, const struct attr *attrs,
                             const struct type *const *types, int result_count, int region_count);
 /* Checks op against its row (operands, attributes, regions), then runs its type rule: result types
- * are filled in, or checked where given. An operation with regions is to be inferred again when
- * they are full. One error on failure. */
+ * are filled in, or checked where given. An operation with regions must be inferred again when they
+ * are full. Returns false after one error. */
 bool op_infer(struct module *m, struct op *op, struct diag *diag);
-/* The result (folded perhaps) of a one-result operation, shorthand for op_build. */
+/* Returns the result (perhaps folded) of an operation with one result; it is short for op_build. */
 struct value *value_build(struct builder *b, enum opcode code, struct value *const *operands,
                           int operand_count, const struct attr *attrs, const struct type *type);
-struct region *op_add_region(struct op *op, int index);   /* regions[index], empty */
+struct region *op_add_region(struct op *op, int index);   /* Adds an empty regions[index]. */
 struct value *region_add_argument(struct region *region, const struct type *type, const char *name);
-/* room for all arguments a region will ever have; without it the first one takes room for 65536 (a
- * function's body) or 256 */
+/* Reserves room for all arguments that a region will ever have; without it the first one takes room
+ * for 65536 (a function's body) or 256. */
 void region_reserve(struct region *region, int count);
 
-/* Shorthands; every one is value_build with the row's operands and attributes. A NULL operand gives
- * NULL, so chains need one test at the end. */
+/* These are short for value_build with the row's operands and attributes. A NULL operand gives
+ * NULL, so a sequence of them needs one test at the end. */
 struct value *build_unary(struct builder *b, enum opcode code, struct value *x);
-/* equal types */
+/* x and y have equal types. */
 struct value *build_binary(struct builder *b, enum opcode code, struct value *x, struct value *y);
 struct value *build_select(struct builder *b, struct value *c, struct value *x, struct value *y);
-/* x itself when already so */
+/* Returns x itself when it has the type already. */
 struct value *build_cast(struct builder *b, struct value *x, enum element to);
-/* x when equal */
+/* Returns x itself when it has the shape already. */
 struct value *build_reshape(struct builder *b, struct value *x, int rank, const dim_t *dims);
-/* x when identity */
+/* Returns x itself when perm is the identity. */
 struct value *build_transpose(struct builder *b, struct value *x, const int64_t *perm);
-/* dims[k]: the result dimension that x's dimension k becomes */
+/* dims[k]: the result dimension that x's dimension k becomes. */
 struct value *build_broadcast(struct builder *b, struct value *x, const struct type *to,
                               const int64_t *dims);
-/* numpy rules: x's shape aligned at the right end of `dims`; extents equal or 1. x when already
- * so. */
+/* Broadcasts as numpy does: x's shape is aligned at the right end of `dims`, and extents are equal
+ * or 1. Returns x itself when it has the shape already. */
 struct value *build_broadcast_numpy(struct builder *b, struct value *x, int rank,
                                     const dim_t *dims);
 struct value *build_slice(struct builder *b, struct value *x, const int64_t *starts,
@@ -445,34 +463,36 @@ struct value *build_reduce(struct builder *b, enum reducer kind, struct value *x
                            const int64_t *axes, int count);
 struct value *build_gather(struct builder *b, struct value *x, struct value *indices, int axis);
 struct value *build_iota(struct builder *b, const struct type *type, int axis);
-/* rank 0 constant */
+/* Makes a constant of rank 0. */
 struct value *build_scalar(struct builder *b, enum element e, double number);
-/* splat of like's type */
+/* Makes a splat of like's type. */
 struct value *build_like(struct builder *b, struct value *like, double number);
-/* In a function's body it also sets output_count, and names output_ports that have none. */
+/* Ends a region. In a function's body it also sets output_count, and names output_ports that have
+ * no name. */
 struct op *build_yield(struct builder *b, struct value *const *values, int count);
 
-/* attribute access by name: a bug of ours when the row has no such attribute */
+/* These read attributes by name; it is a bug in dnncc when the row has no such attribute. */
 int64_t op_int(const struct op *op, const char *name);
-/* the element of its sums */
+/* Returns the element type of op's sums. */
 enum element op_accumulator(const struct op *op);
-/* count may be NULL */
+/* count may be NULL. */
 const int64_t *op_ints(const struct op *op, const char *name, int *count);
-/* strides, dilations .. that do nothing */
+/* Do all strides, dilations .. of that name have the value 1? */
 bool op_all_ones(const struct op *op, const char *name);
-bool op_is_stack(const struct op *op);     /* a concat: its operands' elements lie one operand after
-                                            * the other */
+bool op_is_stack(const struct op *op);     /* Is op a concat whose operands' elements lie one
+                                            * operand after the other? */
 void attr_set(struct attr *attrs, enum opcode code, const char *name, int64_t value);
 void attr_set_ints(struct module *m, struct attr *attrs, enum opcode code, const char *name,
-                   const int64_t *values, int count); /* copied */
-struct attr *attrs_new(struct module *m, enum opcode code);               /* all preset */
+                   const int64_t *values, int count); /* The values are copied. */
+/* All attributes are preset. */
+struct attr *attrs_new(struct module *m, enum opcode code);
 
 static inline struct value *op_operand(const struct op *op, int i) { return op->operands[i].value; }
 static inline struct value *op_result(const struct op *op) { return &op->results[0]; }
 
-/* Of the panels w of a convolve_packed that reads x: channels that lie side by side for each
- * output, a word of its multiply; outputs of a vector of words (ir/target/multiply.h); of a
- * panel. */
+/* These read the shape of the panels w of a convolve_packed that reads x: packed_group returns how
+ * many channels of an output lie side by side, a word of its multiply; the others return the
+ * outputs of a vector of words (ir/target/multiply.h), and of a panel. */
 static inline int64_t packed_group(const struct type *x, const struct type *w)
 {
         int64_t words = type_extent(w, w->rank - 3);
@@ -486,9 +506,9 @@ static inline int64_t packed_panel(const struct type *x, const struct type *w)
 {
         return type_extent(w, w->rank - 2) * packed_lanes(x, w);
 }
-/* Of a dot_blocks: what the shapes of its operands say of the weights. Number k of a block is in
- * byte k % bytes, k / bytes * bits bits from the lowest; a panel is of vectors * lanes outputs,
- * and has `group` bytes of an output side by side, a word of a multiply. */
+/* These describe the weights of a dot_blocks, by the shapes of its operands. Number k of a block is
+ * in byte k % bytes, k / bytes * bits bits from the lowest; a panel has vectors * lanes outputs,
+ * with `group` bytes of an output side by side, a word of a multiply. */
 struct packed_bits { int64_t blocks, block, bytes, words, vectors, lanes, group; int bits; };
 
 static inline struct packed_bits packed_bits_of(const struct op *op)
@@ -507,26 +527,26 @@ static inline struct packed_bits packed_bits_of(const struct op *op)
 
 /* ---- loops (tensor_loop.c) ---- */
 
-/* The parts of a loop. What it carries is an operand (the value at first), an argument, an operand
- * of the yield (the next value) and a result (the last one), all of one type; a scanned operand
- * gives each iteration a row of its outermost dimension; a stack is made of one row of each. Stacks
- * and scanned operands have as many rows as the loop has steps. */
+/* The parts of a loop. A carried value is an operand (its first value), an argument, an operand of
+ * the yield (its next value) and a result (its last value), all of one type; a scanned operand
+ * gives each iteration a row of its outermost dimension; a stack is made of one row of each
+ * iteration. Stacks and scanned operands have as many rows as the loop has steps. */
 struct op_loop {
-        struct value *trip, *go;        /* NULL: none */
+        struct value *trip, *go;        /* NULL: the loop has none. */
         int64_t steps;
         int carried, scanned, stacked;
-        struct use *first, *scans;      /* operands: what carried values are at first; scanned
-                                         * ones */
-        struct value *number, *held, *rows;               /* arguments: the iteration's number,
-                                                           * carried values, rows */
-        struct value *last, *stacks;    /* results */
+        struct use *first, *scans;      /* The operands: the first values of carried ones, and
+                                         * scanned ones. */
+        struct value *number, *held, *rows;               /* The arguments: the iteration's number,
+                                                           * carried values, rows. */
+        struct value *last, *stacks;    /* The results. */
         struct op *yield;
-        struct use *next_go, *next, *stacked_rows;        /* its operands; next_go: NULL without
-                                                           * go */
+        struct use *next_go, *next, *stacked_rows;        /* The yield's operands; next_go: NULL
+                                                           * without go. */
 };
-struct op_loop op_loop(const struct op *op);    /* of a loop whose region is complete */
-/* Which of its parts a loop keeps, what else it scans (forward, its rows behind the others), and
- * what results of its body's operations it stacks behind the others. */
+struct op_loop op_loop(const struct op *op);    /* The loop's region must be complete. */
+/* These say which of its parts a loop keeps, what else it scans (forward, its rows behind the
+ * others), and which results of its body's operations it stacks behind the others. */
 struct op_loop_kept {
         bool go, *carried, *scanned, *stacked;
         struct value **more;
@@ -534,64 +554,67 @@ struct op_loop_kept {
         struct value **rows;
         int row_count;
 };
-/* A loop in op's place that computes what is kept of op, in the region that op had. Results that go
- * have no uses, arguments that go none but in the yield. NULL after an error. */
+/* Builds a loop in op's place that computes what is kept of op, in the region that op had. Results
+ * that go must have no uses, and arguments that go none but in the yield. Returns NULL after an
+ * error. */
 struct op *op_loop_keep(struct op *op, const struct op_loop_kept *kept, struct diag *diag);
-/* everything */
+/* Returns a choice that keeps everything. */
 struct op_loop_kept op_loop_all(struct arena *arena, const struct op_loop *loop);
 
 /* ---- changing ---- */
 
 void op_set_operand(struct op *op, int index, struct value *value);
-void value_replace(struct value *old, struct value *new); /* in all uses */
-void op_erase(struct op *op);                             /* results unused; regions go with it */
-void op_move_before(struct op *op, struct op *where);     /* also between regions */
+void value_replace(struct value *old, struct value *new); /* Replaces the value in all uses. */
+void op_erase(struct op *op);                             /* Its results must have no uses; its
+                                                           * regions go with it. */
+void op_move_before(struct op *op, struct op *where);     /* Moves between regions, too. */
 bool value_has_one_use(const struct value *v);
 int value_use_count(const struct value *v);
-bool op_is(const struct value *v, enum opcode code);      /* v is a result of such an operation */
-struct value *value_without_floor(struct value *v);       /* x, where v is max(x, c) for a c of
-                                                           * equal elements; else v */
-/* where it is made; NULL: nowhere, of a constant */
+bool op_is(const struct value *v, enum opcode code);      /* Is v a result of such an operation? */
+struct value *value_without_floor(struct value *v);       /* Returns x, where v is max(x, c) for
+                                                           * a c of equal elements; else v. */
+/* Returns the region where v is made; NULL: v is a constant. */
 static inline struct region *value_region(const struct value *v)
 {
         return v->kind == VALUE_RESULT     ? v->op->region
                : v->kind == VALUE_ARGUMENT ? v->region
                                            : NULL;
 }
-/* made in it, or in a region within it */
+/* Is v made in region, or in a region inside it? */
 bool value_is_inside(const struct value *v, const struct region *region);
-/* a deep copy of op before b->before, operands mapped through value->scratch where set */
+/* Builds a deep copy of op before b->before, with operands mapped through value->scratch where that
+ * is set. */
 struct op *op_clone(struct builder *b, const struct op *op);
-/* the same for arguments and operations of a region, into an empty one */
+/* Copies the arguments and operations of a region to an empty one. */
 void region_clone(struct builder *b, const struct region *from, struct region *to);
-/* the operations alone, into b's region: what stands for from's arguments is in their scratch,
- * which is cleared */
+/* Copies only the operations, to b's region: the scratch of from's arguments says what stands for
+ * them, and is cleared. */
 void region_clone_operations(struct builder *b, const struct region *from);
-/* A module like m, in memory of its own but for names, types and the data of constants, which are
- * m's: m must outlive it. */
+/* Returns a module like m, in memory of its own but for names, types and the data of constants,
+ * which are m's: m must outlive it. */
 struct module *module_copy(const struct module *m);
-/* values used inside op's regions but defined outside them, in order of first use; count in
- * *count */
+/* Returns the values used inside op's regions but defined outside them, in order of first use. */
 struct value **op_captures(struct arena *arena, const struct op *op, int *count);
-/* All operations of a region and those nested in it, each before those inside it:
- * for (op = region_walk(region, NULL); op; op = region_walk(region, op)) */
+/* Walks over all operations of a region and those nested in it, each before those inside it: for
+ * (op = region_walk(region, NULL); op; op = region_walk(region, op)) */
 struct op *region_walk(const struct region *region, const struct op *last);
-/* bind symbols to extents in all types of the module, then check every type again; extents[i] < 0
- * stays open */
+/* Binds symbols to extents in all types of the module, then checks every type again; extents[i] < 0
+ * leaves symbol i open. */
 bool module_bind(struct module *m, const int64_t *extents, struct diag *diag);
 
 /* ---- text and checks (tensor_print.c, tensor_parse.c, tensor_verify.c) ---- */
 
-/* Where big constants go: beside the text (file: the text names file_name and offsets, bytes are
- * appended to *blob), inside it as hex (blob NULL), or left out for reading (print_elide). */
+/* Where large constants go: beside the text (blob: the text names file_name and offsets, and bytes
+ * are appended to *blob), inside it as hex (blob NULL), or nowhere, for reading (elide). */
 struct tensor_print { struct text *blob; const char *file_name; bool elide; };
 void tensor_print(struct text *out, struct module *m, const struct tensor_print *options);
-/* Reads text back. read_blob(context, name, &bytes, &length) opens the constants' file; NULL: none
- * allowed. Input is hostile: any text gives a module or one EXIT_INVALID error. */
+/* Reads text back. read_blob(context, name, &bytes, &length) opens the constants' file; NULL: no
+ * file is allowed. Input is hostile: any text gives a module or one EXIT_INVALID error. */
 typedef bool (*blob_reader)(void *context, const char *name, const void **bytes, size_t *length);
 struct module *tensor_parse(const char *text, size_t length, blob_reader read_blob, void *context,
                             struct diag *diag);
-/* Structure, dominance, types (every type rule again), use lists. EXIT_INTERNAL unless `user`. */
+/* Verifies structure, dominance, types (every type rule again), and use lists. It reports
+ * EXIT_INTERNAL errors. */
 bool tensor_verify(struct module *m, struct diag *diag);
 
 #endif

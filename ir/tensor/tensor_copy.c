@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A second module to change without touching the first. Names, types and the data of constants are
- * those of the first. */
+/* Copies a module, so that one can change without the other. Names, types and the data of constants
+ * are those of the first. */
 #include "base/store.h"
 #include "base/text.h"
 #include "ir/tensor/tensor.h"
@@ -27,11 +27,12 @@ static void copy_function(const struct function *f, struct module *copy)
         own->input_ports = f->input_ports;
         own->output_ports = f->output_ports;
         own->output_count = f->output_count;
-        region_reserve(&own->body, 2 * f->body.argument_count);         /* passes may add some */
+        /* Passes may add some. */
+        region_reserve(&own->body, 2 * f->body.argument_count);
         region_clone(&(struct builder){ .m = copy }, &f->body, &own->body);
 }
 
-/* Arrays may grow: what they are in is the copy's own. */
+/* Copies the arrays of symbols and terms: they may grow, so each module has its own. */
 static void copy_dims(const struct module *m, struct module *copy)
 {
         copy->symbols = NULL;

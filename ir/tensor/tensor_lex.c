@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tokens of the text of Tensor IR. */
+/* Reads tokens of the text of Tensor IR. */
 #include "ir/tensor/tensor_reader.h"
 
 #include <stdarg.h>
@@ -50,7 +50,7 @@ bool reader_fail(struct reader *r, const char *format, ...)
         return false;
 }
 
-/* what stands at the cursor, for a message */
+/* Returns what stands at the cursor, for a message. */
 static const char *seen(struct reader *r)
 {
         size_t left = (size_t)(r->end - r->p), n = 1;
@@ -63,7 +63,8 @@ static const char *seen(struct reader *r)
 
 /* ---- bytes ---- */
 
-/* length of the UTF-8 sequence at p, 0 when it is none; no overlong forms, no surrogates */
+/* Returns the length of the UTF-8 sequence at p; 0: it is none, because there are overlong forms or
+ * surrogates, for instance. */
 static size_t utf8_length(const unsigned char *p, size_t left)
 {
         size_t n = p[0] < 0x80                   ? 1
@@ -81,7 +82,7 @@ static size_t utf8_length(const unsigned char *p, size_t left)
         return overlong || outside ? 0 : n;
 }
 
-/* eight bytes, each from 0x20 to 0x7f: the common case of long texts */
+/* Are these eight bytes all from 0x20 to 0x7f? They mostly are in long texts. */
 static bool plain_word(const char *p)
 {
         uint64_t word, ones = UINT64_C(0x0101010101010101);
@@ -145,7 +146,7 @@ bool reader_at(struct reader *r, const char *mark)
         reader_skip(r);
         if ((size_t)(r->end - r->p) >= length && !memcmp(r->p, mark, length))
                 return true;
-        r->p = start;                   /* a comment may be a location yet */
+        r->p = start;                   /* A comment may still be a location. */
         return false;
 }
 
@@ -300,7 +301,7 @@ char *reader_location(struct reader *r)
                 return NULL;
         size_t length = (size_t)(stop - comment) - 2;
         if (!text_is_remark(comment + 1, length))
-                return NULL;                    /* a remark for the reader */
+                return NULL;                    /* It is a remark for the reader. */
         char *out = arena_alloc(r->m->arena, length + 1);
         memcpy(out, comment + 1, length);
         return out;

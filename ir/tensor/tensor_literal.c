@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers, names, quoted strings and bytes in the text of Tensor IR. */
+/* Reads and prints numbers, names, quoted strings and bytes in the text of Tensor IR. */
 #include "ir/tensor/tensor_text.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static uint64_t default_nan(enum element e)
         case E_F64: return UINT64_C(0x7ff8) << 48;
         case E_F32: case E_TF32: return UINT64_C(0x7fc00000);
         case E_F16: return UINT64_C(0x7e00);
-        default: return UINT64_C(0x7fc0);       /* bf16 */
+        default: return UINT64_C(0x7fc0);       /* It is bf16. */
         }
 }
 
@@ -120,8 +120,8 @@ enum literal_error literal_parse(const char *token, enum element e, void *data, 
         } else {
                 if (!is_digit(*p) || strspn(p, "0123456789.eE+-") != strlen(p))
                         return LITERAL_MALFORMED;
-                /* f32 from the digits in one rounding; the short floats are far from double's
-                 * rounding errors */
+                /* f32 is rounded once from the digits; the short floats are far from double's
+                 * rounding errors. */
                 s.f = e == E_F32 ? (double)strtof(token, &end) : strtod(token, &end);
                 if (*end)
                         return LITERAL_MALFORMED;
@@ -144,7 +144,8 @@ bool text_is_name(const char *name)
         return !name[n] && n <= NAME_LENGTH;
 }
 
-/* A slash stays where it cannot open a comment, so that even these strings are harmless in C. */
+/* Prints a quoted string. A slash stays where it cannot open a comment, so that even these strings
+ * are harmless in C. */
 void quoted_print(struct text *out, const char *bytes)
 {
         text_add(out, "\"");
@@ -178,7 +179,7 @@ void hex_print(struct text *out, const void *data, size_t bytes)
         }
 }
 
-/* 16 and more: not a digit */
+/* Returns the value of a hexadecimal digit; 16 or more: c is none. */
 static unsigned nibble(unsigned char c)
 {
         unsigned decimal = c - (unsigned)'0', letter = c - (unsigned)'a';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loops of Tensor IR: their parts, and loops of other parts. */
+/* Finds the parts of loops in Tensor IR, and builds loops with other parts. */
 #include "ir/tensor/tensor.h"
 
 #include <string.h>
@@ -56,7 +56,7 @@ static const struct type *stack_of(struct module *m, const struct type *row, int
         return type_tensor(m, row->element, row->rank + 1, dims);
 }
 
-/* The loop itself, its region still empty. */
+/* Builds the loop itself, with an empty region. */
 static struct op *kept_loop(struct builder *b, const struct op *op, const struct op_loop *old,
                             const struct op_loop_kept *kept)
 {
@@ -106,7 +106,8 @@ static void take_argument(struct region *body, struct value *old, bool kept)
                 value_replace(old, region_add_argument(body, old->type, old->name));
 }
 
-/* Arguments that stay take the place of the old ones, a new yield that of the old yield. */
+/* Moves the body: arguments that stay take the place of the old ones, and a new yield that of the
+ * old yield. */
 static void move_body(struct builder *b, const struct op *op, const struct op_loop *old,
                       const struct op_loop_kept *kept, struct region *body)
 {

@@ -78,7 +78,7 @@ bool reader_at_type(struct reader *r)
         return reader_at(r, "<") || reader_at_word(r, "sequence") || reader_at_word(r, "optional");
 }
 
-/* "f32>" ahead: then past it */
+/* Reads "f32>" if that comes next. Returns false, without moving, if it does not. */
 static bool read_element(struct reader *r, enum element *e)
 {
         reader_skip(r);
@@ -155,8 +155,8 @@ const struct type *reader_type(struct reader *r)
 static struct value *read_list(struct reader *r, const struct type *type, const char *name)
 {
         int64_t count = type_elements(type);
-        if (count > r->end - r->p) {            /* one character each at least: before memory is
-                                                 * taken */
+        if (count > r->end - r->p) {            /* Each value takes at least one character, so no
+                                                 * memory is taken for more. */
                 reader_fail(r, "the list has fewer than %lld values", (long long)count);
                 return NULL;
         }
@@ -196,7 +196,8 @@ static struct value *read_hex(struct reader *r, const struct type *type, const c
         return constant_dense(r->m, type, data, name);
 }
 
-/* Offsets ascend and do not overlap, so that a text cannot name more bytes than there are. */
+/* Reads a constant from the file. Offsets ascend and do not overlap, so that a text cannot name
+ * more bytes than there are. */
 static struct value *read_from_file(struct reader *r, const struct type *type, const char *name)
 {
         int64_t offset;
@@ -303,7 +304,7 @@ static bool open_file(struct reader *r, const char *name)
         if (r->diag->errors == errors)
                 return reader_fail(r, "cannot read '%s', the file of the constants",
                                    text_safe(r->arena, name, strlen(name)));
-        r->failed = true;               /* the reader of files has said why */
+        r->failed = true;               /* The reader of files has said why. */
         return false;
 }
 
@@ -392,8 +393,8 @@ static bool read_module(struct reader *r)
         return r->m->functions || reader_fail(r, "the text holds no function");
 }
 
-/* Packed weights of 8 bits are decoded as if none were infinite or NaN (finite_f8e4m3fn of
- * multiply.loop): passes see to that, and here it is looked at. */
+/* Checks packed weights of 8 bits. Kernels decode them as if none were infinite or NaN
+ * (finite_f8e4m3fn of multiply.loop): passes ensure that, and texts are checked here. */
 static bool check_codes(const struct op *op, struct diag *diag)
 {
         const struct value *w = op->code == OP_convolve_packed ? op_operand(op, 1) : NULL;

@@ -10,10 +10,11 @@
 struct name_entry {
         struct value *value;
         bool visible;
-        struct name_entry *before;      /* the one defined before, in the same region */
+        struct name_entry *before;      /* The name that was defined before it in the same
+                                         * region. */
 };
 
-/* the region being read, and the names defined in it */
+/* The region being read, with the names defined in it. */
 struct scope { struct region *region; struct name_entry *names; };
 
 static bool define(struct reader *r, struct scope *scope, const char *name, struct value *v)
@@ -74,18 +75,21 @@ static bool read_arguments(struct reader *r, struct argument **arguments, int *c
         return reader_expect(r, ")");
 }
 
-/* A function's inputs have names of their own, their ports; arguments of other regions do not. */
+/* Adds a region's arguments. A function's inputs have names of their own, their ports; arguments of
+ * other regions have none. */
 static bool add_arguments(struct reader *r, struct region *region, struct scope *scope,
                           const struct argument *arguments, int count)
 {
-        region_reserve(region, region->owner ? count : 2 * count);      /* passes may add some */
+        /* Passes may add some. */
+        region_reserve(region, region->owner ? count : 2 * count);
         for (int i = 0; i < count; i++) {
                 const struct argument *a = &arguments[i];
                 struct value *v = region->owner
                                           ? region_add_argument(region, a->type, a->name)
                                           : function_add_input(region->function, a->port, a->type);
                 names_reserve(region->function->names, a->name);
-                v->name = NULL;                 /* the text's, unless that is a number */
+                v->name = NULL;                 /* The name is the text's, unless that is a
+                                                 * number. */
                 if (!define(r, scope, a->name, v))
                         return false;
         }
@@ -99,13 +103,14 @@ struct written {
         int result_count, operand_count, type_count, capture_count;
         char **results;
         struct value **operands, **captures;
-        const char **bare;              /* per operand: where a bare literal stands, or NULL */
+        const char **bare;              /* For each operand: where a bare literal stands, or
+                                         * NULL. */
         struct attr *attrs;
         bool attr_given[ATTR_MAX];
         const struct type **types;
         const char *location;
         const struct schedule *schedule;
-        struct argument *arguments;     /* of the first region */
+        struct argument *arguments;     /* The arguments of the first region. */
         int argument_count;
 };
 
@@ -135,7 +140,7 @@ static bool read_opcode(struct reader *r, struct written *w)
 
 static bool ends_operand(char c) { return strchr(",() \t\r\n;", c) != NULL; }
 
-/* An operand; a bare literal is left for later, when the others' types are known. */
+/* Reads an operand; a bare literal is left for later, when the others' types are known. */
 static bool read_operand(struct reader *r, struct value **v, const char **bare)
 {
         *bare = NULL;
@@ -157,7 +162,7 @@ static bool read_operand(struct reader *r, struct value **v, const char **bare)
         return r->p > *bare || reader_fail(r, "an operand is missing");
 }
 
-/* the type a bare literal has: that of the last operand that is not constant */
+/* Gives bare literals their type: that of the last operand that is not constant. */
 static bool resolve_bare(struct reader *r, struct written *w)
 {
         const struct type *type = NULL;
@@ -269,7 +274,8 @@ static const struct schedule *read_schedule(struct reader *r)
         return schedule_keep(r->m->arena, schedule);
 }
 
-/* name=value ... up to the types; an operation without results ends with its last attribute */
+/* Reads name=value ... up to the types; an operation without results ends with its last
+ * attribute. */
 static bool read_attrs(struct reader *r, struct written *w)
 {
         const struct op_info *info = &op_info[w->code];
@@ -321,7 +327,7 @@ static bool read_types(struct reader *r, struct written *w)
 
 /* ---- building it ---- */
 
-/* a type error is reported with the line */
+/* Builds the operation; a type error is reported with the line. */
 static struct op *build(struct reader *r, const struct scope *scope, const struct written *w)
 {
         const struct op_info *info = &op_info[w->code];
@@ -353,8 +359,8 @@ static bool infer_again(struct reader *r, struct op *op)
         return !r->failed;
 }
 
-/* the list in parentheses against what the regions really take; constants written in place are not
- * in it */
+/* Checks the list in parentheses against the values that the regions really take from outside;
+ * constants written in place are not in it. */
 static bool check_captures(struct reader *r, const struct op *op, const struct written *w)
 {
         int count, listed = 0;
@@ -374,7 +380,7 @@ static bool check_captures(struct reader *r, const struct op *op, const struct w
                            op_info[op->code].name);
 }
 
-/* the brace, and arguments if there are any */
+/* Reads the brace, and arguments if there are any. */
 static bool read_region_head(struct reader *r, struct written *w)
 {
         w->argument_count = 0;
@@ -428,7 +434,7 @@ static bool read_ops(struct reader *r, struct scope *scope)
                reader_fail(r, "a region ends without a yield");
 }
 
-/* recursion as deep as regions are nested: op_build stops at NESTING_MAX */
+/* Reads a region. The recursion is as deep as regions are nested: op_build stops at NESTING_MAX. */
 static bool read_region(struct reader *r, struct region *region, const struct written *w)
 {
         struct scope scope = { .region = region };

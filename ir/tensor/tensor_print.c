@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints Tensor IR; the grammar is in tensor_text.h. What is printed here reads back to the same
- * module, constants shared as before, so that a run from a dump gives the same C. */
+/* Prints Tensor IR; the grammar is in tensor_text.h. The text reads back to the same module, with
+ * constants shared as before, so that a run from a dump gives the same C. */
 #include "ir/tensor/tensor_text.h"
 
 #include <stdlib.h>
@@ -14,8 +14,8 @@ struct printer {
         struct module *m;
         const struct tensor_print *options;
         struct arena *arena;
-        size_t offset;                  /* in the constants' file */
-        int next;                       /* number for the next nameless result */
+        size_t offset;                  /* The offset in the constants' file. */
+        int next;                       /* The number for the next result without a name. */
 };
 
 /* ---- constants ---- */
@@ -70,7 +70,7 @@ static void print_constant(struct printer *p, struct constant *c)
         text_add(p->out, "\n");
 }
 
-/* the bytes of all constants that go there, and the line that names the file */
+/* Prints the bytes of all constants that go to the file, and the line that names it. */
 static void print_file(struct printer *p)
 {
         static const char zeros[FILE_ALIGNMENT];
@@ -108,7 +108,7 @@ static void print_name(struct printer *p, const struct value *v)
                 text_add(p->out, "%%%d", v->number);
 }
 
-/* the type that a bare literal among op's operands has, or NULL */
+/* Returns the type that a bare literal among op's operands has, or NULL. */
 static const struct type *bare_type(const struct op *op)
 {
         if (!(op_info[op->code].traits & TRAIT_ELEMENTWISE))
@@ -183,7 +183,8 @@ static void print_attr(struct printer *p, const struct attr_info *info, const st
         }
 }
 
-/* comments are made of safe text; should one not be, it may still not end its line or its quotes */
+/* Prints the location as a comment. It is safe text; if it were not, it still could not end its
+ * line or its quotes. */
 static void print_location(struct printer *p, const struct op *op)
 {
         if (!op->location)
@@ -198,7 +199,7 @@ static void print_location(struct printer *p, const struct op *op)
         text_add(p->out, "\"");
 }
 
-/* %a: TYPE, %b: TYPE, ...; ports: what the model calls them, or NULL */
+/* Prints %a: TYPE, %b: TYPE, ...; ports: the model's names for them, or NULL. */
 static void print_arguments(struct printer *p, const struct region *region,
                             const struct port *ports)
 {
@@ -270,7 +271,7 @@ static void print_op(struct printer *p, struct op *op, int indent)
         }
 }
 
-/* recursion as deep as regions are nested, NESTING_MAX at most */
+/* Prints the operations. The recursion is as deep as regions are nested, NESTING_MAX at most. */
 static void print_ops(struct printer *p, const struct region *region, int indent)
 {
         for (struct op *op = region->first; op; op = op->next)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading the text of Tensor IR, inside: what tensor_lex.c, tensor_parse.c and tensor_parse_op.c
- * share. Input is hostile: every loop ends with the text, every size is checked before memory is
- * taken, nothing recurses beyond NESTING_MAX. */
+/* Reads the text of Tensor IR: what tensor_lex.c, tensor_parse.c and tensor_parse_op.c share. Input
+ * is hostile: every loop ends with the text, every size is checked before memory is taken, and no
+ * recursion goes beyond NESTING_MAX. */
 #ifndef IR_TENSOR_READER_H
 #define IR_TENSOR_READER_H
 
@@ -9,19 +9,19 @@
 
 struct reader {
         struct module *m;
-        struct arena *arena;            /* for as long as reading takes */
+        struct arena *arena;            /* It lives as long as reading takes. */
         const char *p, *end;
-        const char *counted;            /* lines up to here are in `line` */
+        const char *counted;            /* `line` counts the lines up to here. */
         int line;
         struct diag *diag;
         bool failed;
-        int version;                    /* of the text, from 1 to TENSOR_VERSION; 0: it is not read
-                                         * yet */
+        int version;                    /* The version of the text, from 1 to TENSOR_VERSION; 0: it
+                                         * is not read yet. */
         char place[96];
-        struct map *constants;          /* by the text's name: struct value */
-        struct map *functions;          /* by name */
-        struct map *values;             /* of the function at hand: struct name_entry */
-        const char *file;               /* the constants' bytes, or NULL */
+        struct map *constants;          /* struct value by the text's name. */
+        struct map *functions;          /* struct function by name. */
+        struct map *values;             /* struct name_entry of the function at hand. */
+        const char *file;               /* The constants' bytes, or NULL. */
         size_t file_bytes, file_used;
         blob_reader read_blob;
         void *blob_context;
@@ -31,34 +31,38 @@ struct reader {
  * the line ---- */
 
 bool reader_fail(struct reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-const char *reader_place(struct reader *r);               /* "line 7", where the cursor stands, and
-                                                           * the version of an older text */
-bool reader_check_text(struct reader *r);                 /* UTF-8 without control characters */
+const char *reader_place(struct reader *r);               /* Returns "line 7", where the cursor
+                                                           * stands, and the version of an older
+                                                           * text. */
+bool reader_check_text(struct reader *r);                 /* Checks for UTF-8 without control
+                                                           * characters. */
 void reader_skip(struct reader *r);
-bool reader_at(struct reader *r, const char *mark);       /* is it next? the cursor is then there,
-                                                           * else where it was */
-bool reader_accept(struct reader *r, const char *mark);   /* the same, and past it */
+bool reader_at(struct reader *r, const char *mark);       /* Does mark come next? The cursor is then
+                                                           * in front of it, else where it was. */
+bool reader_accept(struct reader *r, const char *mark);   /* Does the same, and moves past the
+                                                           * mark. */
 bool reader_expect(struct reader *r, const char *mark);
 bool reader_at_word(struct reader *r, const char *word);
 bool reader_accept_word(struct reader *r, const char *word);
-char *reader_word(struct reader *r, const char *what);    /* letters, digits, _ and . behind a
-                                                           * letter or _ */
-/* %name or @name without its mark */
+char *reader_word(struct reader *r, const char *what);    /* Reads letters, digits, _ and .
+                                                           * behind a letter or _. */
+/* Reads %name or @name, and returns it without its mark. */
 char *reader_name(struct reader *r, char mark, const char *what);
-/* what stands between the quotes */
+/* Returns the bytes between the quotes. */
 const char *reader_quoted(struct reader *r, const char *what, size_t *length);
-char *reader_string(struct reader *r, const char *what);  /* quoted; escapes resolved; in the
-                                                           * module's arena */
-char *reader_remark(struct reader *r, const char *what);  /* quoted, as text_is_remark wants it */
+char *reader_string(struct reader *r, const char *what);  /* Resolves escapes; the string is in
+                                                           * the module's arena. */
+char *reader_remark(struct reader *r, const char *what);  /* Reads quoted text, which
+                                                           * text_is_remark must accept. */
 bool reader_int(struct reader *r, const char *what, int64_t least, int64_t most, int64_t *value);
 bool reader_literal(struct reader *r, enum element e, void *data, size_t index);
-char *reader_location(struct reader *r);                  /* the comment "; "..."" that ends this
-                                                           * line, or NULL */
+char *reader_location(struct reader *r);                  /* Returns the comment "; "..."" that
+                                                           * ends this line, or NULL. */
 
 /* ---- tensor_parse.c ---- */
 
 const struct type *reader_type(struct reader *r);
-/* a VALUE; name as for constant_dense */
+/* Reads a VALUE; name: as for constant_dense. */
 struct value *reader_value(struct reader *r, const struct type *type, const char *name);
 bool reader_at_type(struct reader *r);
 

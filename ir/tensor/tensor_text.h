@@ -29,12 +29,13 @@ void literal_print(struct text *out, struct arena *arena, enum element e, const 
                    size_t index);
 enum literal_error { LITERAL_OK, LITERAL_MALFORMED, LITERAL_RANGE };
 enum literal_error literal_parse(const char *token, enum element e, void *data, size_t index);
-/* letters, digits, _ and . behind a letter or _; at most NAME_LENGTH */
+/* Is name made of letters, digits, _ and . behind a letter or _, and at most NAME_LENGTH long? */
 bool text_is_name(const char *name);
-void quoted_print(struct text *out, const char *bytes);   /* "..." with \xHH */
+void quoted_print(struct text *out, const char *bytes);   /* Prints "..." with \xHH. */
 /* what text_safe and lists of it may hold: fit for comments, messages, quotes as it is */
 void hex_print(struct text *out, const void *data, size_t bytes);
-bool hex_parse(const char *hex, size_t bytes, void *data);        /* 2 * bytes digits */
+/* Reads 2 * bytes digits. */
+bool hex_parse(const char *hex, size_t bytes, void *data);
 
 /* ---- types.c ---- */
 

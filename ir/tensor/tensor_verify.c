@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Verifies Tensor IR: structure, order of definitions and uses, use lists, names, and every type
- * rule again. Linear: one walk numbers all values, a second checks. */
+ * rule again. It takes linear time: one walk numbers all values, a second one checks. */
 #include "ir/tensor/tensor_text.h"
 
 #include <stdarg.h>
@@ -11,12 +11,13 @@ struct verifier {
         struct module *m;
         struct diag *diag;
         struct arena *arena;
-        struct value **values;          /* by number */
-        bool *visible;                  /* by number: defined before, in a region that is still
-                                         * open */
+        struct value **values;          /* By the number of the value. */
+        bool *visible;                  /* By the number of the value: it is defined before, in a
+                                         * region that is still open. */
         int count;
-        int64_t operands;               /* seen in operations; use lists must hold as many */
-        struct map *names;              /* of values, in the function at hand */
+        int64_t operands;               /* The number of operands seen in operations; use lists must
+                                         * hold as many. */
+        struct map *names;              /* The names of values in the function at hand. */
 };
 
 static bool fail(struct verifier *v, const struct function *f, const struct op *op,
@@ -65,7 +66,7 @@ static void number_values(struct verifier *v)
                 v->visible[i] = true;
 }
 
-/* a value of this module, not of an erased operation or another module */
+/* Is value one of this module, and not of an erased operation or another module? */
 static bool is_known(const struct verifier *v, const struct value *value)
 {
         return value->number >= 0 && value->number < v->count && v->values[value->number] == value;
@@ -113,7 +114,7 @@ static bool check_constants(struct verifier *v)
         return true;
 }
 
-/* visible from here on */
+/* Checks a region's arguments, which are visible from here on. */
 static bool check_arguments(struct verifier *v, const struct function *f, const struct op *owner,
                             const struct region *region)
 {
@@ -197,8 +198,8 @@ static void set_visible(struct verifier *v, const struct op *op, bool visible)
 }
 
 /* Ends op and those around it that end before `next`, which comes after it in the walk: type rules
- * look at full regions, results can be used from here on, and what a region defined cannot when it
- * is left. */
+ * look at full regions, results can be used from here on, and values that a region defines cannot
+ * be used behind its end. */
 static bool finish_ops(struct verifier *v, struct op *op, const struct op *next)
 {
         while (op && !(next && next->region->owner == op)) {

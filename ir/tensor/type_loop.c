@@ -2,7 +2,7 @@
 /* The type rule of loop. */
 #include "ir/tensor/type_rules.h"
 
-/* a row of a stack of type t, or NULL */
+/* Returns the type of a row of a stack of type t, or NULL. */
 static const struct type *row_type(struct module *m, const struct type *t)
 {
         return t->kind == TYPE_TENSOR && t->rank
@@ -95,7 +95,8 @@ static bool check_yield(struct module *m, struct op *op, const struct op *yield,
         return true;
 }
 
-/* Until the region is full the given types of stacks stand; the verifier looks again. */
+/* Checks a loop. Until its region is full, the given types of stacks stand; the verifier checks
+ * them again. */
 bool type_loop(struct module *m, struct op *op, struct diag *diag)
 {
         const struct region *region = op->regions[0];

@@ -17,7 +17,7 @@ static int compare_dims(const void *a, const void *b)
         return (x.code > y.code) - (x.code < y.code);
 }
 
-/* false: too many factors to tell */
+/* Finds the product of t's extents. Returns false if there are too many factors. */
 static bool product_of(const struct module *m, const struct type *t, struct product *p)
 {
         dim_t stack[FACTORS_MAX];
@@ -108,7 +108,7 @@ bool type_broadcast(struct module *m, struct op *op, struct diag *diag)
 
 /* ---- slice, pad ---- */
 
-/* every index start + i * step, 0 <= i < count, lies in [0, extent) */
+/* Does every index start + i * step, 0 <= i < count, lie in [0, extent)? */
 static bool steps_inside(int64_t start, int64_t step, int64_t count, int64_t extent)
 {
         int64_t last;
@@ -126,7 +126,7 @@ bool type_slice(struct module *m, struct op *op, struct diag *diag)
             !rule_operand_ints(op, 2, x->rank, steps, &steps_known, diag))
                 return false;
         for (int i = 0; i < x->rank; i++)
-                if (dim_is(y->dims[i], 0)) /* nothing is read */
+                if (dim_is(y->dims[i], 0)) /* Nothing is read. */
                         return true;
         for (int i = 0; i < x->rank && starts_known && steps_known; i++)
                 if (dim_is_static(x->dims[i]) && dim_is_static(y->dims[i]) &&
@@ -192,8 +192,9 @@ bool type_concat(struct module *m, struct op *op, struct diag *diag)
 
 /* ---- gathers ---- */
 
-/* Constant indices, tuples of `width` entries, entry k in [-extents[k], extents[k]). Unknown
- * extents pass here and are checked at run time, as all indices that are not constant. */
+/* Checks constant indices, which are tuples of `width` entries, entry k in [-extents[k],
+ * extents[k]). Unknown extents pass here and are checked at run time, as are all indices that are
+ * not constant. */
 static bool check_indices(const struct op *op, const struct value *v, const dim_t *extents,
                           int width, struct diag *diag)
 {
@@ -242,7 +243,7 @@ bool type_gather(struct module *m, struct op *op, struct diag *diag)
         return rule_shape(m, op, x->element, rank, dims, diag);
 }
 
-/* indices fit into x but for the axis */
+/* Do the indices fit into x, but for the axis? */
 static bool fit_along(struct module *m, const struct type *x, const struct type *indices,
                       int64_t axis)
 {
@@ -298,7 +299,7 @@ bool type_gather_nd(struct module *m, struct op *op, struct diag *diag)
                rule_shape(m, op, x->element, rank, dims, diag);
 }
 
-/* one tuple for each slice of x that is updated */
+/* Is there one tuple for each slice of x that is updated? */
 static bool fit_tuples(const struct type *x, const struct type *indices, const struct type *updates)
 {
         int outer = indices->rank - 1;

@@ -12,21 +12,22 @@ static bool check_static(struct module *m, const struct op *op, int least, struc
                                          "operand %d is %s, want known extents, %d or more", i,
                                          rule_type(m, operand_type(op, i)), least);
         enum element x = operand_type(op, 0)->element, w = operand_type(op, 1)->element;
-        /* weights may be stored in less memory */
+        /* Weights may be stored in less memory. */
         bool narrow = op->code == OP_convolve_packed && x == E_F32 &&
                       ((element_is_float(w) && element_info[w].bytes < element_info[x].bytes) ||
                        element_code(w) || (element_is_integer(w) && element_info[w].bytes == 1));
-        /* bytes that were widened */
+        /* These are bytes that were widened. */
         bool wide = op->code == OP_convolve_packed && x == E_I16;
         bool bytes = op->code != OP_convolve_winograd && element_is_integer(x) &&
                      element_is_integer(w) && (element_info[x].bytes == 1 || wide) &&
-                     element_info[w].bytes == 1; /* their products are added up in i32, or f32 */
+                     element_info[w].bytes == 1; /* Products of bytes are added up in i32, or
+                                                  * f32. */
         return x == w || narrow || bytes ||
                rule_fail(op, diag, "operands are %s and %s, want equal elements",
                          rule_type(m, operand_type(op, 0)), rule_type(m, operand_type(op, 1)));
 }
 
-/* spatial extents of the result into dims[2..]; windows begin at dimension 2 of w */
+/* Writes the spatial extents of the result to dims[2..]; windows begin at dimension 2 of w. */
 static bool find_positions(struct module *m, struct op *op, int spatial, int window, dim_t *dims,
                            struct diag *diag)
 {
@@ -47,7 +48,7 @@ static bool find_positions(struct module *m, struct op *op, int spatial, int win
         return true;
 }
 
-/* the words of panels: w's last dimensions are Bi / group, vectors, lanes * group */
+/* Checks the words of panels: w's last dimensions are Bi / group, vectors, lanes * group. */
 static bool check_words(struct module *m, struct op *op, struct diag *diag)
 {
         const struct type *x = operand_type(op, 0), *w = operand_type(op, 1);
@@ -64,8 +65,8 @@ static bool check_words(struct module *m, struct op *op, struct diag *diag)
         return true;
 }
 
-/* x [N, blocks, spatial.., Bi], w [panels, blocks / groups, window.., Bi / group, vectors, lanes *
- * group] */
+/* x is [N, blocks, spatial.., Bi], w [panels, blocks / groups, window.., Bi / group, vectors, lanes
+ * * group]. */
 bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
 {
         if (!check_static(m, op, 4, diag))
@@ -112,7 +113,7 @@ bool type_convolve_packed(struct module *m, struct op *op, struct diag *diag)
                rule_shape(m, op, e, x->rank, dims, diag);
 }
 
-/* x [N, blocks, spatial.., lanes], w [blocks, window.., lanes] */
+/* x is [N, blocks, spatial.., lanes], w [blocks, window.., lanes]. */
 bool type_convolve_lanes(struct module *m, struct op *op, struct diag *diag)
 {
         if (!check_static(m, op, 3, diag))
@@ -131,10 +132,10 @@ bool type_convolve_lanes(struct module *m, struct op *op, struct diag *diag)
                rule_shape(m, op, e, x->rank, dims, diag);
 }
 
-/* where tiles end */
+/* Returns the extent up to the end of the last tile. */
 static int64_t tiled(int64_t extent, int64_t tile) { return round_up(extent, tile); }
 
-/* x [N, blocks, rows, columns, Bi], w [elements, panels, channels, vectors, lanes] */
+/* x is [N, blocks, rows, columns, Bi], w [elements, panels, channels, vectors, lanes]. */
 bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
 {
         if (!check_static(m, op, 5, diag))
@@ -193,7 +194,7 @@ static bool want_type(struct module *m, const struct op *op, int operand, enum e
                                       rule_type(m, t), rule_type(m, want));
 }
 
-/* bytes of w that hold whole blocks of x, of 1, 2, 4 or 8 bits each */
+/* Checks that the bytes of w hold whole blocks of x, with numbers of 1, 2, 4 or 8 bits. */
 static bool check_bits(struct module *m, struct op *op, struct diag *diag)
 {
         const struct type *x = operand_type(op, 0), *w = operand_type(op, 1),

@@ -4,8 +4,8 @@
 
 /* ---- dot ---- */
 
-/* the lists batch_* and contract_* of one operand together: distinct, in range; *used: a bit per
- * dimension named */
+/* Checks the lists batch_* and contract_* of one operand together: their dimensions are distinct,
+ * and in range; *used: a bit per dimension named. */
 static bool dot_dims(const struct op *op, const char *batch_name, const char *contract_name,
                      int rank, uint32_t *used, struct diag *diag)
 {
@@ -46,7 +46,8 @@ static bool dot_pairs(struct module *m, const struct op *op, const char *name_a,
         return true;
 }
 
-/* operands of one element type, or with an accumulator of their own two integer types */
+/* Finds the element type of a contraction: its operands have the same, or with an accumulator of
+ * its own two integer types. */
 static bool contraction_element(struct module *m, const struct op *op, enum element *e,
                                 struct diag *diag)
 {
@@ -86,15 +87,15 @@ bool type_dot(struct module *m, struct op *op, struct diag *diag)
 
 /* ---- windows ---- */
 
-/* extent after dilation: gaps of d - 1 between elements, none stays none */
+/* Returns the extent after dilation: there are gaps of d - 1 between elements; 0 stays 0. */
 static dim_t dilated(struct module *m, dim_t extent, int64_t d)
 {
         return dim_binary(m, DIM_SUB, dim_binary(m, DIM_MUL, extent, dim_of(d)), dim_of(d - 1));
 }
 
-/* floor((x + low + high - window) / stride) + 1, 0 where negative; x and window already dilated.
- * Written as (x + (low + high - window + stride)) / stride: SUB stops at 0, so the same holds for
- * symbols. */
+/* Returns floor((x + low + high - window) / stride) + 1, or 0 where that is negative; x and window
+ * are already dilated. It is computed as (x + (low + high - window + stride)) / stride: SUB stops
+ * at 0, so the same holds for symbols. */
 dim_t rule_positions(struct module *m, dim_t x, int64_t window, int64_t stride, int64_t pads)
 {
         int64_t k = pads - window + stride;
@@ -146,8 +147,9 @@ bool type_convolve(struct module *m, struct op *op, struct diag *diag)
         return rule_shape(m, op, e, x->rank, dims, diag);
 }
 
-/* A given result may have more positions than the formula (a ceil mode) as long as each window
- * starts inside x or the padding before it; what lies outside x does not count. */
+/* Checks the result of a window. A given result may have more positions than the formula (a ceil
+ * mode) as long as each window starts inside x or the padding before it; elements outside x do not
+ * count. */
 static bool window_result(struct module *m, struct op *op, enum element e, struct diag *diag)
 {
         const struct type *x = operand_type(op, 0), *given = op->results[0].type;
@@ -191,7 +193,7 @@ bool type_arg_window(struct module *m, struct op *op, struct diag *diag)
 
 /* ---- reductions along axes ---- */
 
-/* x without the dimensions of `axes` (a bit each), or with 1 in their place */
+/* Returns x without the dimensions of `axes` (a bit each), or with 1 in their place. */
 static const struct type *without_axes(struct module *m, const struct type *x, enum element e,
                                        uint32_t axes, bool keep)
 {
@@ -233,7 +235,8 @@ bool type_reduce(struct module *m, struct op *op, struct diag *diag)
                 return false;
         for (int i = 0; i < dim_extent(count); i++)
                 mask |= UINT32_C(1) << axes[i];
-        /* axes that were found out later: the type given for run-time axes may have kept them */
+        /* The axes may have been found out later: the type given for run-time axes may have kept
+         * them. */
         if (given && given == without_axes(m, x, e, mask, true))
                 return true;
         return rule_result(m, op, 0, without_axes(m, x, e, mask, false), diag);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Type rules: what every operation may be given and what comes out. Hostile text arrives here, so
- * every operand and attribute is checked: first against the row (op_infer), then by the rule. This
- * file holds what rules share, and the element-wise and structural ones; type_moves.c and
- * type_reductions.c the others. */
+/* Type rules: what every operation may be given, and what type its results have. Hostile text
+ * arrives here, so every operand and attribute is checked: first against the row (op_infer), then
+ * by the rule. This file holds what rules share, and the element-wise and structural rules;
+ * type_moves.c and type_reductions.c hold the others. */
 #include "ir/tensor/type_rules.h"
 
 #include <assert.h>
@@ -378,11 +378,11 @@ bool type_bitcast(struct module *m, struct op *op, struct diag *diag)
 
 bool type_yield(struct module *m, struct op *op, struct diag *diag)
 {
-        (void)m, (void)op, (void)diag;  /* what it may yield is the region's owner's matter */
+        (void)m, (void)op, (void)diag;  /* The region's owner checks what it may yield. */
         return true;
 }
 
-/* the region's yield; NULL while it is being filled */
+/* Returns the region's yield; NULL while the region is being filled. */
 static const struct op *region_yield(const struct region *region)
 {
         return region && region->last && region->last->code == OP_yield ? region->last : NULL;
@@ -400,7 +400,8 @@ static bool results_from_yield(struct module *m, struct op *op, const struct op 
         return true;
 }
 
-/* until every region is full the given types stand; the verifier looks again */
+/* Takes the result types from the regions. Until every region is full, the given types stand; the
+ * verifier checks them again. */
 static bool results_from_regions(struct module *m, struct op *op, struct diag *diag)
 {
         bool full = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Dimensions and types: interned, so that equal ones are the same number or pointer. */
+/* Dimensions and types are interned, so that equal ones are the same number or pointer. */
 #include "ir/tensor/tensor_text.h"
 
 #include <stdio.h>
@@ -8,7 +8,8 @@
 
 #include "base/size.h"
 
-enum { DIM_SIZE_MAX = 64 };             /* leaves of one term: text and recursion stay small */
+enum { DIM_SIZE_MAX = 64 };             /* The most leaves of one term: text and recursion stay
+                                         * small. */
 
 int64_t dim_extent(dim_t d)
 {
@@ -99,9 +100,9 @@ dim_t dim_symbol(struct module *m, const char *name, int64_t bound)
                                                 .bound = m->symbols[*found].bound, .size = 1 });
 }
 
-/* An order of terms that depends on their text alone, so that reading a text back gives the same
- * terms: symbols by name, then operations, literals last. Sizes are bounded, so the recursion
- * is. */
+/* Compares terms by an order that depends on their text alone, so that reading a text back gives
+ * the same terms: symbols by name, then operations, literals last. Sizes are bounded, and so is the
+ * recursion. */
 static int dim_compare(const struct module *m, dim_t a, dim_t b)
 {
         if (dim_equal(a, b))
@@ -119,8 +120,8 @@ static int dim_compare(const struct module *m, dim_t a, dim_t b)
         return order ? order : dim_compare(m, x->b, y->b);
 }
 
-/* (x + 3) - 1 -> x + 2 and the like: chains of literals stay short. True when *out is the
- * answer. */
+/* Rewrites (x + 3) - 1 to x + 2 and the like, so that sequences of literals stay short. Returns
+ * true when *out is the result. */
 static bool dim_reassociate(struct module *m, enum dim_kind kind, dim_t a, int64_t k, dim_t *out)
 {
         const struct dim_expr *e = dim_term(m, a);
@@ -334,7 +335,7 @@ bool type_is_sound(const struct module *m, const struct type *t)
                 return false;
         for (int i = 0; i < t->rank; i++)
                 bounds[i] = dim_bound(m, t->dims[i]);
-        /* zero extents count as one: every partial product is safe, and so are its bytes */
+        /* Zero extents count as one: every partial product is safe, and so are its bytes. */
         if (!size_elements(bounds, t->rank, &count))
                 return false;
         for (int i = 0; i < t->rank; i++)

@@ -2,12 +2,13 @@
 /* Winograd's minimal filtering F(m x m, 3 x 3): m x m results of a 3 x 3 window with (m + 2)^2
  * products instead of 9 m^2.
  *
- *      Y = A^T [ (G w G^T) . (B^T x B) ] A         x: (m + 2) x (m + 2) of the input, w: 3 x 3, Y: m x m, . element by element
+ *      Y = A^T [ (G w G^T) . (B^T x B) ] A         x: (m + 2) x (m + 2), w: 3 x 3, Y: m x m
  *
  * The three transforms work on lines, first on all columns, then on all rows. Those of x and of the
- * products are steps, each one multiplication and one addition at most; that of w is done once, in
- * double, by matrix G. Points 0, 1, -1, (2, -2,) infinity. Lavin and Gray, "Fast Algorithms for
- * Convolutional Neural Networks", arXiv 1509.09308. */
+ * products are steps, each of at most one multiplication and one addition; that of w is done once,
+ * in double, by matrix G. The product . is taken element by element, and the points are 0, 1, -1,
+ * (2, -2,) and infinity. Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", arXiv
+ * 1509.09308. */
 #ifndef IR_WINOGRAD_TILES_H
 #define IR_WINOGRAD_TILES_H
 
@@ -19,26 +20,28 @@ enum {
         WINOGRAD_SIZE_MAX = WINOGRAD_TILE_MAX + WINOGRAD_WINDOW - 1
 };
 
-/* value = a + k * b, numbers of earlier values; the line's own come first */
+/* value = a + k * b, where a and b are numbers of earlier values; the line's own values come
+ * first. */
 struct winograd_step { int a, b; double k; };
 struct winograd_line {
         int count, results;
         struct winograd_step steps[12];
         int step_count;
-        int result[WINOGRAD_SIZE_MAX];  /* numbers of values */
+        int result[WINOGRAD_SIZE_MAX];  /* The numbers of the values that are results. */
 };
 
 struct winograd {
-        int tile, size;                 /* m, m + 2 */
-        struct winograd_line input;     /* B^T: size -> size */
-        struct winograd_line output;    /* A^T: size -> tile */
-        double window[WINOGRAD_SIZE_MAX][WINOGRAD_WINDOW];          /* G */
+        int tile, size;                 /* m and m + 2. */
+        struct winograd_line input;     /* The matrix B^T, from size to size values. */
+        struct winograd_line output;    /* The matrix A^T, from size to tile values. */
+        /* The matrix G. */
+        double window[WINOGRAD_SIZE_MAX][WINOGRAD_WINDOW];
 };
 
-/* NULL where there is none for this m */
+/* Returns the tables for this m; NULL: there are none. */
 const struct winograd *winograd_find(int64_t tile);
 
-/* adds and multiplications of a transform */
+/* Returns how many additions and multiplications a transform takes. */
 double winograd_flops(const struct winograd_line *line);
 
 #endif

@@ -73,7 +73,7 @@ struct weights {
         struct weight_places places;    /* along -1: all weights have one step. */
         int largest;                    /* The largest number. */
         int64_t outputs, count;
-        float *numbers;                 /* [count] */
+        float *numbers;                 /* Its shape is [count]. */
         float *scales, *biases;         /* [outputs]; biases NULL: there are none, or none that can
                                          * be whole numbers. */
         signed char *bytes;

@@ -41,9 +41,9 @@ struct rounded {
                                                    * all. */
         int bits;
         bool zeros;                     /* There are zero points; else all are 2^(bits - 1). */
-        unsigned char *numbers;         /* [outputs][inner] */
-        float *scales;                  /* [outputs][blocks] */
-        unsigned char *zero;            /* [outputs][blocks] */
+        unsigned char *numbers;         /* Its shape is [outputs][inner]. */
+        float *scales;                  /* Its shape is [outputs][blocks]. */
+        unsigned char *zero;            /* Its shape is [outputs][blocks]. */
 };
 
 static inline struct step rounded_step(const struct rounded *r, int64_t o, int64_t block)

@@ -124,9 +124,9 @@ struct columns {
         const struct rounded *nearest;
         const float *weights;           /* The weights of the first output. */
         int64_t first, count;
-        float *t;                       /* [OUTPUTS][stride] */
-        unsigned char *numbers;         /* [OUTPUTS][inner] */
-        struct step *steps;             /* [OUTPUTS][blocks] */
+        float *t;                       /* Its shape is [OUTPUTS][stride]. */
+        unsigned char *numbers;         /* Its shape is [OUTPUTS][inner]. */
+        struct step *steps;             /* Its shape is [OUTPUTS][blocks]. */
         double change[OUTPUTS], before[OUTPUTS];
 };
 
