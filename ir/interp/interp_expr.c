@@ -481,6 +481,8 @@ struct cell compile_operation(struct compiler *c, const struct loop_expr *e, int
         enum slot_kind kind = kind_of(c, element_of(e->args[0]));
         int code = arithmetic[e->op][kind];
         struct cell v[3], sum;
+        if (loop_computes_narrow(e))
+                return compile_expr(c, loop_narrow_expand(c->p->arena, e), into);
         if (!code) {
                 compiler_fail(c, EXIT_UNSUPPORTED, "an operation on a type it is not for");
                 return value_here(c, new_slots(c, e->type.lanes), e->type.lanes);

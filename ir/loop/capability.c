@@ -26,9 +26,9 @@ const struct capability *capability_next(const struct target *t, const struct ca
 /* 0 lanes: whatever the table */
 static const struct capability *find(const struct target *t, struct capability want, int lanes)
 {
-        want.lanes = lanes == 1;
         for (t = target_widest(t); t; t = t->base) {
-                if (lanes > 1 && target_lanes(t, E_F32) != lanes)
+                want.lanes = lanes > 1 && target_lanes(t, E_F32) == lanes ? 0 : (uint8_t)lanes;
+                if (want.lanes > 1 && !t->narrow)
                         continue;
                 for (const struct capability *row = capability_first(t); row;
                      row = capability_next(t, row))

@@ -7,6 +7,10 @@
  * the base's table, so that x86-64-v4 has the 256-bit and 128-bit vectors of x86-64-v3 and x86-64
  * as well.
  *
+ * Rows for arithmetic and comparisons on an element that is narrower than what scalars compute in
+ * (i8, u8, i16, u16, f16) are for vectors of it: they give what the operation gives on operands
+ * that were converted, converted back (loop_narrow_expand).
+ *
  * What has no row is rewritten before the printer sees it (passes/vectorize/legalize.c), in the
  * end lane by lane. A table needs at least TYPE, SPLAT, RAMP (but of bool), LOAD and STORE of
  * each element it has vectors of, bool included; every further row makes it faster. The row of
@@ -63,7 +67,8 @@ enum capability_op {
         uint8_t level;                  /* PREFETCH: 0 L1, 1 L2, 2 past the caches; LOAD_WORDS: elements of a word */     \
         uint8_t lane;                   /* CALL, FMA: 1 + n where operand 1 (of FMA 0) is lane n of a vector of           \
                                          * MULTIPLY_LANES in all lanes, and that vector stands for it; 0: any operand */ \
-        uint8_t lanes;                  /* 0: a vector of the target; 1: a scalar, inside kernels */                      \
+        uint8_t lanes;                  /* 0: a vector of as many as the target has of f32; 1: a scalar, inside kernels;  \
+                                         * else that many, of a target with `narrow` elements */                          \
         bool calls;                     /* CAST_ROUNDED: of calls of round alone; what is whole already takes less by     \
                                          * CAST */                                                                        \
         bool loaded;                    /* it is a load, of as many bytes as the lanes have, and its address stands for   \

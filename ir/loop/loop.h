@@ -14,15 +14,17 @@
  *   expression total and without effects; sharing is by let, never by pointer
  *
  * Scalar types are element types; arithmetic is on compute types (f32 f64 i32 i64 u32 u64 bool
- * index), the others are only loaded, converted and stored. `index` counts and subscripts: its
- * arithmetic never overflows (64-bit here, ptrdiff_t in C). A vector type has lanes > 1; a vector
- * of bool is a mask. Literals take the type of their context; one that has none is written 0.5:f64
- * (rules: loop_parse_expr.c).
+ * index), the others are only loaded, converted and stored; but vectors compute in those of one
+ * or two bytes, too (loop_is_narrow), where the target has lanes for them. `index` counts
+ * and subscripts: its arithmetic never overflows (64-bit here, ptrdiff_t in C). A vector type has
+ * lanes > 1; a vector of bool is a mask. Literals take the type of their context; one that has none
+ * is written 0.5:f64 (rules: loop_parse_expr.c).
  *
  * Text form (loop_print.c, loop_parse.c; print(parse(print(p))) == print(p)):
  *
  *     loop 1                                              ; 3: with hardware tiles, or `keep`; 4: in grid form, with streams;
  *                                                         ; 5: with what passes tell a printer of launches, barriers and accesses
+ *                                                         ; 6: with arithmetic on narrow elements
  *     program "mnist" source "3f2a..."
  *     region "dtcm" limit 65536 align 8 section ".dtcm" size 4096
  *     buffer @input : f32[784] input "Input3" shape <1 x 1 x 28 x 28>
@@ -80,11 +82,18 @@ static inline bool loop_type_same(struct loop_type a, struct loop_type b)
         return a.element == b.element && a.lanes == b.lanes && a.tile == b.tile;
 }
 static inline bool loop_is_compute(enum element e) { return element_info[e].compute == e; }
+/* numbers that vectors alone compute in: as if they were converted, and the result converted back
+ * (loop_narrow_expand) */
+static inline bool loop_is_narrow(enum element e)
+{
+        return element_info[e].bytes < 4 && !loop_is_compute(e) &&
+               (element_is_float(e) || element_is_integer(e));
+}
 
 /* Expressions and blocks nest no deeper than this (verified): whoever walks them may recurse. */
 /* TILE_MAX: rows, columns */
 enum { EXPR_DEPTH_MAX = 1000, BLOCK_DEPTH_MAX = 200, TILE_MAX = 64 };
-enum { LOOP_VERSION = 5 };              /* of the text form, the newest */
+enum { LOOP_VERSION = 6 };              /* of the text form, the newest */
 #define EXTENT_MAX (INT64_C(1) << 59)             /* elements of a buffer; bytes fit int64_t */
 
 /* ---- buffers ---- */
@@ -490,6 +499,10 @@ struct loop_expr *loop_load_words(struct arena *arena, struct loop_buffer *b,
                                   int lanes);
 /* what that means, in loads of elements */
 struct loop_expr *loop_words_expand(struct arena *arena, const struct loop_expr *e);
+/* is it arithmetic, or a comparison, of an element that is narrow? And what that means, in that of
+ * its compute type (loop_words.c) */
+bool loop_computes_narrow(const struct loop_expr *e);
+struct loop_expr *loop_narrow_expand(struct arena *arena, const struct loop_expr *e);
 static inline int loop_word_group(const struct loop_expr *load)
 {
         return load->group ? load->group : 1;

@@ -67,7 +67,7 @@ static struct loop_expr *contracted(struct contracting *c, const struct loop_exp
                 c->count += twin != NULL;
         }
         if ((e->op != LOOP_ADD && e->op != LOOP_SUB) || c->rounded ||
-            !element_is_float(e->type.element))
+            !element_is_float(e->type.element) || loop_computes_narrow(e))
                 return copy;
         struct loop_expr *a = copy->args[0], *b = copy->args[1];
         if (b->op == LOOP_MUL)

@@ -655,12 +655,18 @@ static void find_new(struct loop_stmt *s, void *context)
         enum loop_stmt_kind kind = s->kind;
         if (s->barrier || s->vector || (kind == STMT_LET && s->variable->base) ||
             (kind == STMT_PREFETCH && (s->step != 1 || s->code == 3)) || kind == STMT_LAUNCH_WAIT)
-                *version = 5;
+                *version = *version > 5 ? *version : 5;
         else if (*version < 4 && kind == STMT_FOR && loop_for_is_grid(s->for_kind))
                 *version = 4;
         if (*version < 3 && (kind == STMT_TILES || kind == STMT_MULTIPLY || kind == STMT_UNLOAD ||
                              kind == STMT_KEEP))
                 *version = 3;
+}
+
+static void find_narrow(struct loop_expr *e, void *context)
+{
+        if (loop_computes_narrow(e))
+                *(int *)context = 6;
 }
 
 static bool has_entry_lines(const struct loop_program *p)
@@ -671,12 +677,12 @@ static bool has_entry_lines(const struct loop_program *p)
 /* the least that has all that the program holds */
 static int version_of(const struct loop_program *program)
 {
-        int version = has_entry_lines(program) ? LOOP_VERSION : 1;
+        int version = has_entry_lines(program) ? 5 : 1;
         for (const struct loop_function *k = program->kernels; k; k = k->next)
                 if (k->kind == FUNCTION_STREAM)
                         version = version > 4 ? version : 4;
                 else
-                        loop_block_walk(k->body, find_new, NULL, &version);
+                        loop_block_walk(k->body, find_new, find_narrow, &version);
         return version;
 }
 

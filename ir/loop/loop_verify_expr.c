@@ -85,7 +85,9 @@ static bool check_op(struct verifier *v, const struct loop_expr *e)
         bool interleaves = e->op == LOOP_INTERLEAVE_LOW || e->op == LOOP_INTERLEAVE_HIGH;
         bool moves =
                 e->op == LOOP_SELECT || e->op == LOOP_SPLAT || e->op == LOOP_LANE || interleaves;
-        if (!moves && (!loop_is_compute(element) || !in_domain(op_domain[e->op], element) ||
+        bool computes = loop_is_compute(element) ||
+                        (e->args[0]->type.lanes > 1 && loop_computes_narrow(e));
+        if (!moves && (!computes || !in_domain(op_domain[e->op], element) ||
                        e->args[0]->type.tile))
                 return verify_error(v, "%s is not for %s", info->text, shown(v, e->args[0]->type));
         if (e->op == LOOP_SELECT) {

@@ -53,3 +53,17 @@ struct loop_expr *loop_words_expand(struct arena *arena, const struct loop_expr 
                 word = loop_op(arena, LOOP_OR, word, share(arena, e, k), NULL);
         return word;
 }
+
+bool loop_computes_narrow(const struct loop_expr *e)
+{
+        return e->op <= LOOP_MAX_ORDERED && loop_is_narrow(e->args[0]->type.element);
+}
+
+struct loop_expr *loop_narrow_expand(struct arena *arena, const struct loop_expr *e)
+{
+        struct loop_expr *args[3] = { 0 };
+        for (int i = 0; i < e->arity; i++)
+                args[i] = loop_cast(arena, element_info[e->args[i]->type.element].compute,
+                                    e->args[i]);
+        return loop_cast(arena, e->type.element, loop_op(arena, e->op, args[0], args[1], args[2]));
+}

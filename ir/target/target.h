@@ -91,6 +91,9 @@ struct target {
                                          * processor's registers have, where they may be fewer than
                                          * vector_bytes; NULL: as many */
         int vector_registers;
+        uint32_t narrow;                /* element types of fewer than four bytes that vectors
+                                         * compute with as they are, a lane for each element:
+                                         * 1 << E_I8 | ... (passes/vectorize/narrow.c) */
         const struct target *wide;      /* the same processor with longer vectors, of more registers
                                          * each, which a schedule may ask for (`wide` of
                                          * schedule.def); this is its base. NULL, whatever the base
@@ -150,6 +153,7 @@ TARGET_FIELD(int64_t, stack_bytes)
 TARGET_FIELD(int, vector_bytes)
 TARGET_FIELD(const char *, length)
 TARGET_FIELD(int, vector_registers)
+TARGET_FIELD(uint32_t, narrow)
 TARGET_FIELD(bool, has_fma)
 TARGET_FIELD(bool, pointers)
 TARGET_FIELD(bool, has_masks)
@@ -193,13 +197,19 @@ static inline bool target_has_dependent_launch(const struct target *t)
         return target_gpu(t) && target_gpu(t)->dependent_launch;
 }
 
+static inline bool target_is_narrow(const struct target *t, enum element e)
+{
+        return target_narrow(t) >> e & 1;
+}
+
 /* Elements of type e that a native vector computes with at a time: f32, i32, u32, and what is
  * converted to them (i8, f16, ..., bool) one for every four bytes, 64-bit types one for every
- * eight. 1: no vectors. */
+ * eight, those that the target's `narrow` has one for every of their own bytes. 1: no vectors. */
 static inline int target_lanes(const struct target *t, enum element e)
 {
         int bytes = element_info[element_info[e].compute].bytes;
-        int lanes = target_vector_bytes(t) / (bytes < 4 ? 4 : bytes);
+        bytes = target_is_narrow(t, e) ? element_info[e].bytes : bytes < 4 ? 4 : bytes;
+        int lanes = target_vector_bytes(t) / bytes;
         return lanes > 1 ? lanes : 1;
 }
 

@@ -361,14 +361,21 @@ static struct loop_expr *legalize_load(const struct legalization *l, struct loop
 static struct loop_expr *rewritten(const struct legalization *l, struct loop_expr *e)
 {
         struct arena *arena = l->arena;
+        struct loop_expr *ordered;
         switch (e->op) {                /* even where there is a row */
-        case LOOP_MIN: case LOOP_MAX: return legalize_truth(arena, legalize_extreme(arena, e));
+        case LOOP_MIN: case LOOP_MAX:
+                ordered = legalize_truth(arena, legalize_extreme(arena, e));
+                if (ordered != e)
+                        return ordered;
+                break;
         case LOOP_SELECT: return legalize_choice(l, e);
         case LOOP_LOAD: return legalize_load(l, e);
         default: break;
         }
         if (capability_of(l->target, e))
                 return e;
+        if (loop_computes_narrow(e))
+                return loop_narrow_expand(arena, e);
         switch (e->op) {
         case LOOP_MIN_ORDERED:
         case LOOP_MAX_ORDERED: return legalize_truth(arena, legalize_ordered(arena, e));

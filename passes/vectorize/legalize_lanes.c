@@ -50,6 +50,13 @@ static bool has_row(struct arena *arena, const struct target *t, const struct lo
                (is_vector_call(e) && legalize_vectored(arena, t, e->function, e->type.lanes));
 }
 
+/* by a row for known truth values, which has no operands */
+static bool is_known(const struct target *t, const struct loop_expr *e)
+{
+        const struct capability *row = e->type.element == E_BOOL ? capability_of(t, e) : NULL;
+        return row && row->op == CAN_TRUTHS;
+}
+
 /* what stands for operand i: of a gather, its subscripts without the conversion, which is no
  * operation */
 static const struct loop_expr *operand(const struct loop_expr *e, int i)
@@ -63,6 +70,8 @@ bool legalize_is_native(struct arena *arena, const struct target *t, const struc
 {
         if (!has_row(arena, t, e))
                 return false;
+        if (is_known(t, e))
+                return true;
         for (int i = 0; i < e->arity; i++)
                 if (e->args[i] && !legalize_is_native(arena, t, operand(e, i)))
                         return false;
@@ -211,7 +220,9 @@ static struct loop_expr *lane_of(struct lanes *l, const struct loop_expr *e,
                 args[i] = lane_of(l, e->args[i], lane);
         if (e->op == LOOP_CALL)
                 return loop_call(l->arena, e->function, args);
-        return loop_node(l->arena, e->op, LOOP_TYPE(e->type.element), args[0], args[1], args[2]);
+        struct loop_expr *one =
+                loop_node(l->arena, e->op, LOOP_TYPE(e->type.element), args[0], args[1], args[2]);
+        return loop_computes_narrow(one) ? loop_narrow_expand(l->arena, one) : one;
 }
 
 /* for %lane = 0 to lanes { }: appended by the caller, after what lane_of appends */

@@ -93,8 +93,11 @@ bool vectorize_body(const struct vectorizing *v, const struct loop_stmt *loop, i
                                                 .substitutions = substitutions,
                                                 .substitution_count = count,
                                                 .bounds = v->bounds };
-        return vector_block(&request, loop->body, out) &&
-               (lanes == 1 || vectorize_is_native(v, out));
+        if (!vector_block(&request, loop->body, out))
+                return false;
+        if (target_narrow(v->target))
+                narrow_widen(v->arena, out);
+        return lanes == 1 || vectorize_is_native(v, out);
 }
 
 struct loop_stmt *vectorize_loop(const struct vectorizing *v, const struct loop_stmt *like,
@@ -140,6 +143,22 @@ static struct loop_block *cheaper(const struct vectorizing *v, struct loop_block
                                                                                              : a;
 }
 
+static struct loop_block *map_range(const struct vectorizing *v, const struct loop_stmt *loop,
+                                    int64_t from, int64_t trip);
+
+/* in shorter vectors, where there are any and it fills one; or NULL */
+static struct loop_block *shorter_rest(const struct vectorizing *v, const struct loop_stmt *loop,
+                                       int64_t from, int64_t count)
+{
+        struct vectorizing shorter = *v;
+        int least = target_lanes(v->target, E_F32);
+        shorter.lanes = narrow_lanes(v, loop, v->lanes);
+        if (shorter.lanes < least)
+                shorter.lanes = least;
+        return v->lanes > least && count >= shorter.lanes ? map_range(&shorter, loop, from, count)
+                                                          : NULL;
+}
+
 struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop_stmt *loop,
                                   int64_t from, int64_t count,
                                   const struct vector_substitution *vectors,
@@ -157,7 +176,8 @@ struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop
         if (!vectorize_body(v, loop, 1, at, NULL, scalars, substitutions,
                             rest ? rest->body : single))
                 single = NULL;
-        return cheaper(v, single, masked);
+        struct loop_block *shorter = substitutions ? NULL : shorter_rest(v, loop, from, count);
+        return cheaper(v, cheaper(v, single, shorter), masked);
 }
 
 /* ---- maps ---- */
@@ -258,11 +278,31 @@ static struct loop_block *best_map(const struct vectorizing *v, const struct loo
         return is_split ? cheaper(v, best, map_loop(v, &split)) : best;
 }
 
+/* in vectors of more lanes than there are of f32, as far as that is cheaper than `best` */
+static struct loop_block *best_narrow(const struct vectorizing *v, const struct loop_stmt *loop,
+                                      struct loop_block *best)
+{
+        struct vectorizing wide = *v;
+        if (!target_narrow(v->target))
+                return best;
+        loop = narrow_loop(v, loop);
+        wide.lanes = narrow_lanes(v, loop, LANES_MAX);
+        for (; wide.lanes > v->lanes; wide.lanes = narrow_lanes(v, loop, wide.lanes)) {
+                best = cheaper(v, best, best_map(&wide, loop));
+                best = cheaper(v, best, vectorize_transpose(&wide, loop));
+                best = cheaper(v, best, vectorize_turns(&wide, loop));
+        }
+        return best;
+}
+
 /* Statements are new, expressions that stay are the same. */
 struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop_block *block,
                                   bool *changed)
 {
         struct loop_block *out = loop_block_new(v->arena);
+        struct vectorizing usual = *v;
+        usual.lanes = target_lanes(v->target, E_F32);
+        v = &usual;
         for (const struct loop_stmt *s = block->first; s; s = s->next) {
                 struct loop_block *kept = loop_block_new(v->arena), *best;
                 struct loop_stmt *copy = append_copy(v, s, kept);
@@ -277,6 +317,7 @@ struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop
                         best = cheaper(v, best, vectorize_reduction(v, s));
                         best = cheaper(v, best, vectorize_transpose(v, s));
                         best = cheaper(v, best, vectorize_turns(v, s));
+                        best = best_narrow(v, s, best);
                 }
                 *changed |= inside || best != kept;
                 vectorize_append(out, best);

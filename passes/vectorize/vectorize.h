@@ -13,7 +13,7 @@ struct vectorizing {
         const struct target *target;
         struct loop_bounds *bounds;     /* of the kernel */
         const struct map *averages;     /* of the kernel: passes/vectorize/averages.h */
-        int lanes;
+        int lanes;                      /* more than of f32: of loops that narrow_loop made */
         bool exact;
 };
 
@@ -61,6 +61,14 @@ struct loop_block *vectorize_transpose(const struct vectorizing *v, const struct
 /* two loops, the elements of whose rows take turns where they are stored, woven in registers, or
  * NULL (the same file) */
 struct loop_block *vectorize_turns(const struct vectorizing *v, const struct loop_stmt *loop);
+
+/* The loop with arithmetic on narrow elements of the target where that gives the same (narrow.c);
+ * vectorize_body widens what stays scalar of it. */
+struct loop_stmt *narrow_loop(const struct vectorizing *v, const struct loop_stmt *loop);
+/* lanes of the narrow element of that loop that has the most, but fewer than that; 0: none */
+int narrow_lanes(const struct vectorizing *v, const struct loop_stmt *loop, int fewer);
+/* what scalars compute in narrow types, in compute types */
+void narrow_widen(struct arena *arena, struct loop_block *block);
 
 /* the block in its best form; *changed: that is not the one it has (vectorize.c) */
 struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop_block *block,

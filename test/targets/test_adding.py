@@ -237,3 +237,124 @@ def test_another_processor(tmp_path):
     for ours, exact in zip(got, compute(x), strict=True):
         np.testing.assert_array_equal(ours, exact)
     assert "vdotq_s32(" in code
+
+
+# ---- lanes by element: 16 of bytes, 8 of halves, 4 of words ----
+
+HERE = pathlib.Path(__file__).resolve().parent
+INTEGERS = [np.int8, np.uint8, np.int16, np.uint16]
+
+
+def random_program(path, r, shape, steps):
+    """operations on integers of one and two bytes, and what they compute, as {name: (elements, function)}"""
+    values = [(f"x{i}", t, None) for i, t in enumerate(INTEGERS * 2)]
+    nodes, constants, results, inputs = [], {}, {}, {name: (t, shape) for name, t, _ in values}
+
+    def constant(value):
+        constants[f"c{len(constants)}"] = value
+        return f"c{len(constants) - 1}"
+
+    def add(kind, names, t, compute, **attributes):
+        name = f"v{len(results)}"
+        nodes.append(helper.make_node(kind, names, [name], **attributes))
+        results[name] = (t, compute)
+        values.append((name, t, compute))
+
+    def pick(t):
+        return r.choice([name for name, of, _ in values if of == t])
+
+    for _ in range(steps):
+        t = INTEGERS[r.integers(len(INTEGERS))]
+        a, b, kind = pick(t), pick(t), r.integers(10)
+        if kind < 3:
+            op, f = [("Add", np.add), ("Sub", np.subtract), ("Mul", np.multiply)][kind]
+            add(op, [a, b], t, lambda v, a=a, b=b, f=f: f(v[a], v[b]))
+        elif kind == 3:
+            f, op = [(np.maximum, "Max"), (np.minimum, "Min")][r.integers(2)]
+            add(op, [a, b], t, lambda v, a=a, b=b, f=f: f(v[a], v[b]))
+        elif kind == 4:
+            low, high = np.sort(r.integers(np.iinfo(t).min, np.iinfo(t).max + 1, 2)).astype(t)
+            add("Clip", [a, constant(low), constant(high)], t, lambda v, a=a, low=low, high=high: np.clip(v[a], low, high))
+        elif kind == 5:
+            op, f = [("BitwiseAnd", np.bitwise_and), ("BitwiseOr", np.bitwise_or), ("BitwiseXor", np.bitwise_xor)][r.integers(3)]
+            add(op, [a, b], t, lambda v, a=a, b=b, f=f: f(v[a], v[b]))
+        elif kind == 6:
+            add("BitwiseNot", [a], t, lambda v, a=a: ~v[a])
+        elif kind < 9:                        # a choice by a comparison of another type
+            u, op, f = INTEGERS[r.integers(len(INTEGERS))], *[("Less", np.less), ("GreaterOrEqual", np.greater_equal), ("Equal", np.equal)][r.integers(3)]
+            p, q = pick(u), pick(u)
+            add(op, [p, q], bool, lambda v, p=p, q=q, f=f: f(v[p], v[q]))
+            c = values[-1][0]
+            add("Where", [c, a, b], t, lambda v, c=c, a=a, b=b: np.where(v[c], v[a], v[b]))
+        else:
+            u = INTEGERS[r.integers(len(INTEGERS))]
+            p = pick(u)
+            add("Cast", [p], t, lambda v, p=p, t=t: v[p].astype(t), to=helper.np_dtype_to_tensor_dtype(np.dtype(t)))
+    last = list(results)[-12:]
+    graph = helper.make_graph(nodes, "g", *([helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(np.dtype(t)), shape) for n, t in of]
+                                            for of in ([(n, t) for n, (t, _) in inputs.items()], [(n, results[n][0]) for n in last])),
+                              [numpy_helper.from_array(np.asarray(c), n) for n, c in constants.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), str(path))
+
+    def compute(arrays):
+        v = dict(zip(inputs, arrays, strict=True))
+        for name, (_, f) in results.items():
+            v[name] = f(v)
+        return [v[name] for name in last]
+    return [(shape, t) for t, shape in inputs.values()], compute
+
+
+def moves_model(path):
+    """bytes that are moved and pooled, halves"""
+    node = helper.make_node
+    save(path, [node("Transpose", ["x"], ["t"], perm=[0, 2, 3, 1]), node("MaxPool", ["x"], ["p"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+                node("Pad", ["x", "around"], ["b"]), node("Concat", ["x", "z"], ["c"], axis=1),
+                node("Mul", ["h", "k"], ["hk"]), node("Add", ["hk", "h"], ["s"]), node("Relu", ["s"], ["a"]), node("Div", ["a", "k"], ["d"])],
+         [("x", np.int8, (1, 16, 33, 35)), ("z", np.int8, (1, 16, 33, 35)), ("h", np.float16, (3, 97)), ("k", np.float16, (3, 97))],
+         [("t", np.int8, (1, 33, 35, 16)), ("p", np.int8, (1, 16, 33, 35)), ("b", np.int8, (1, 16, 35, 37)), ("c", np.int8, (1, 32, 33, 35)),
+          ("d", np.float16, (3, 97))], {"around": np.array([0, 0, 1, 1, 0, 0, 1, 1])})
+
+
+@pytest.mark.slow
+def test_lanes_of_bytes(tmp_path):
+    """a core of 16 lanes of bytes is the file bytes16.c; its code is GNU C, so it runs here"""
+    program, r = build_with(tmp_path / "tree", ("bytes16", (HERE / "bytes16.c").read_text(), "generic")), np.random.default_rng(36)
+
+    def run(model, target, *inputs):
+        folder = tmp_path / f"{model.parent.name}-{model.stem}-{target}"
+        folder.mkdir()
+        done = dnncc.run([program, model, f"--target={target}", "--name=model", "-o", folder / "model.c"])
+        assert done.returncode == 0, done.stderr
+        shutil.copy(HERE / "bytes16.h", folder)
+        return dnncc.run_host(dnncc.build_host(folder, ["-O1"]), inputs), (folder / "model.c").read_text()
+
+    for number, (shape, steps) in enumerate([((1000,), 12), ((3, 45), 40), ((7, 16), 40), ((5,), 20)]):
+        model = tmp_path / f"random{number}.onnx"
+        ports, compute = random_program(model, r, shape, steps)
+        inputs = [quantized.numbers(r, of, t) for of, t in ports]
+        got, code = run(model, "bytes16", *inputs)
+        for ours, exact in zip(got, compute(inputs), strict=True):
+            np.testing.assert_array_equal(ours, exact)
+        assert steps < 40 or re.search(r"\bi8x16 \w+ =|\bu8x16 \w+ =|i16x8 \w+ =", code)
+
+    moves_model(tmp_path / "moves.onnx")
+    inputs = [*(quantized.numbers(r, (1, 16, 33, 35), np.int8) for _ in range(2)), *(r.normal(0, 3, (3, 97)).astype(np.float16) for _ in range(2))]
+    got, code = run(tmp_path / "moves.onnx", "bytes16", *inputs)
+    for ours, exact in zip(got, run(tmp_path / "moves.onnx", "generic", *inputs)[0], strict=True):
+        np.testing.assert_array_equal(ours, exact)
+    assert all(name in code for name in ("max_i8x16(", "__builtin_shuffle(", "(h16x8)"))
+
+    compute = quantized_model(tmp_path / "bytes.onnx", r)
+    x = quantized.numbers(r, (1, 13, 9, 7), np.uint8)
+    got, code = run(tmp_path / "bytes.onnx", "bytes16", x)
+    for ours, exact in zip(got, compute(x), strict=True):
+        np.testing.assert_array_equal(ours, exact)
+    assert "dot_i8x16(" in code
+
+    for name in ("resnet8_int8", "dscnn_kws_int8"):
+        model = dnncc.ROOT.parent / "shared" / "models" / name / "model.onnx"
+        if model.exists():
+            port = onnx.load(model).graph.input[0]
+            x = quantized.numbers(r, [d.dim_value for d in port.type.tensor_type.shape.dim], np.int8)
+            got, want = (run(model, target, x)[0] for target in ("bytes16", "generic"))
+            np.testing.assert_array_equal(got[0], want[0])

@@ -146,9 +146,65 @@ static void test_interleave(void **state)
                 assert_true(y[16 + i] == last[i]);
 }
 
+/* Arithmetic of vectors of narrow elements is that of the converted numbers, converted back. */
+static void test_narrow(void **state)
+{
+        (void)state;
+        static const char *const elements[] = { "i8", "u8", "i16", "u16", "f16", "bf16" },
+                                 *const infix[] = { "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>" },
+                                 *const comparisons[] = { "<", "<=", ">", ">=", "==", "!=" },
+                                 *const calls[] = { "min", "max", "min_ordered", "max_ordered" };
+        struct harness h;
+        harness_open(&h);
+        for (int t = 0; t < 6; t++) {
+                struct text text = { 0 };
+                enum element e;
+                assert_true(element_from_text(elements[t], strlen(elements[t]), &e));
+                const char *c = element_info[element_info[e].compute].text, *own = elements[t];
+                int count = 0, truths = 0, floats = element_is_float(e);
+                for (int k = 0; k < (floats ? 4 : 10); k++, count++)
+                        text_add(&text, "    store %%y[%d + %%i] = %%a %s %%b\n    store %%z[%d + %%i] = %s(%s(%%a) %s %s(%%b))\n", count * VALUES,
+                                 infix[k], count * VALUES, own, c, infix[k], c);
+                for (int k = 0; k < 4; k++, count++)
+                        text_add(&text, "    store %%y[%d + %%i] = %s(%%a, %%b)\n    store %%z[%d + %%i] = %s(%s(%s(%%a), %s(%%b)))\n",
+                                 count * VALUES, calls[k], count * VALUES, own, calls[k], c, c);
+                text_add(&text, "    store %%y[%d + %%i] = -%%a\n    store %%z[%d + %%i] = %s(-%s(%%a))\n", count * VALUES, count * VALUES, own, c);
+                count++;
+                for (int k = 0; k < 6; k++, truths++)
+                        text_add(&text, "    store %%p[%d + %%i] = %%a %s %%b\n    store %%q[%d + %%i] = %s(%%a) %s %s(%%b)\n", truths * VALUES,
+                                 comparisons[k], truths * VALUES, c, comparisons[k], c);
+                char *body = arena_string(h.arena, text.data);
+                text_free(&text);
+                text_add(&text,
+                         "buffer @x : %s[128] input \"x\" shape <128>\n"
+                         "buffer @y : %s[%d] output \"y\" shape <%d>\nbuffer @z : %s[%d] output \"z\" shape <%d>\n"
+                         "buffer @p : bool[%d] output \"p\" shape <%d>\nbuffer @q : bool[%d] output \"q\" shape <%d>\n"
+                         "kernel @k(%%x: in %s[128], %%y: out %s[%d], %%z: out %s[%d], %%p: out bool[%d], %%q: out bool[%d]) {\n"
+                         "  for %%i = 0 to 64 step 16 {\n    let %%a : %sx16 = %%x<16>[%%i]\n    let %%b : %sx16 = %%x<16>[%%i + 64]\n%s  }\n}\n"
+                         "main {\n  call @k(@x, @y, @z, @p, @q)\n}\n",
+                         own, own, count * VALUES, count * VALUES, own, count * VALUES, count * VALUES, truths * VALUES, truths * VALUES,
+                         truths * VALUES, truths * VALUES, own, own, count * VALUES, own, count * VALUES, truths * VALUES, truths * VALUES, own, own,
+                         body);
+                static unsigned char x[2 * VALUES * 2], y[16 * VALUES * 2], z[16 * VALUES * 2], p[6 * VALUES], q[6 * VALUES];
+                fill_bytes(e, x, 3);
+                fill_bytes(e, x + VALUES * element_info[e].bytes, 11);
+                const void *inputs[] = { x };
+                void *outputs[] = { y, z, p, q };
+                for (int plain = 0; plain < 2; plain++) {
+                        assert_int_equal(harness_run(&h, harness_parse(&h, text.data), plain, false, inputs, outputs), INTERP_OK);
+                        for (int k = 0; k < count; k++)
+                                assert_true(same(e, y + k * VALUES * element_info[e].bytes, z + k * VALUES * element_info[e].bytes));
+                        assert_memory_equal(p, q, (size_t)truths * VALUES);
+                }
+                text_free(&text);
+        }
+        harness_close(&h);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_narrow),
                 cmocka_unit_test(test_library),
                 cmocka_unit_test(test_places),
                 cmocka_unit_test(test_interleave),
