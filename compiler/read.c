@@ -74,7 +74,7 @@ static bool import_onnx(struct run *run, struct model_facts *facts)
                 .inputs = o->inputs.items, .input_count = o->inputs.count,
                 .outputs = o->outputs.items, .output_count = o->outputs.count,
                 .keep = o->keep.items, .keep_count = o->keep.count,
-                .channel_block = o->nchwc, .facts = facts,
+                .seed = o->seed, .channel_block = o->nchwc, .facts = facts,
         };
         run->state.module =
                 onnx_import(run->bytes, run->length, &import, &run->context, add_dependency, run);

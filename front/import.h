@@ -46,6 +46,7 @@ struct import_options {
         const char *const *keep;        /* --keep: names of values that become outputs as well,
                                          * after the others */
         int keep_count;
+        const char *seed;               /* --seed: of random numbers, or "input"; NULL: not given */
         int channel_block;              /* --nchwc: 8 or 16; 0: not given */
         struct model_facts *facts;      /* is filled; NULL: nobody asks for facts */
 };

@@ -746,3 +746,21 @@ bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct f
         }
         return ok;
 }
+
+bool onnx_bind_seed(struct onnx_import *im, struct onnx_scope *scope, struct function *f)
+{
+        const char *seed = im->options->seed;
+        int64_t number = 0;
+        if (!seed || strcmp(seed, "input")) {
+                if (seed && (!int_parse(seed, &number) || number < 0))
+                        return usage(im, "--seed %s: want a number from 0 on, or input",
+                                     safe(im, seed));
+                im->model->seed = compose_integer(im->c, E_U64, number);
+                return true;
+        }
+        if (onnx_scope_find(scope, onnx_bytes("seed")))
+                return usage(im, "--seed input: the model has a value 'seed' of its own");
+        struct value *value = add_input(im, f, "seed", type_tensor(im->m, E_I64, 0, NULL));
+        im->model->seed = compose_as_bits(im->c, value, E_U64);
+        return im->model->seed != NULL;
+}

@@ -23,6 +23,9 @@ static bool body_open(struct onnx_import *im, const struct compose_loop_parts *p
                 return false;
         body->counted = im->model->counted;
         im->model->counted = NULL;
+        struct onnx_iteration *iteration = ARENA_NEW(im->arena, struct onnx_iteration);
+        *iteration = (struct onnx_iteration){ im->model->iteration, body->loop.number };
+        im->model->iteration = iteration;
         return true;
 }
 
@@ -30,6 +33,7 @@ static bool body_open(struct onnx_import *im, const struct compose_loop_parts *p
 static bool body_close(struct onnx_import *im, struct body *body, struct value *const *yielded)
 {
         im->model->counted = body->counted;
+        im->model->iteration = im->model->iteration->outer;
         return compose_loop_close(im->c, &body->loop, yielded);
 }
 

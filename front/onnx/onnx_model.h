@@ -99,6 +99,12 @@ struct onnx_walk {
         int next;                       /* the place in the order behind the node at hand */
 };
 
+/* The loop whose body is being imported. */
+struct onnx_iteration {
+        const struct onnx_iteration *outer;
+        struct value *number;           /* of the iteration, from 0 on; an integer */
+};
+
 /* The state of the walk over a model. */
 struct onnx_model {
         const Onnx__ModelProto *proto;
@@ -111,6 +117,9 @@ struct onnx_model {
                                          * nobody asked for it yet */
         const struct onnx_frame *frame; /* innermost */
         struct onnx_walk walk;
+        const struct onnx_iteration *iteration;   /* of the innermost loop; NULL: in none */
+        struct value *seed;             /* u64: of random numbers */
+        int64_t draws;                  /* nodes with random numbers of that seed so far */
         int nesting;                    /* how deep subgraphs and functions nest now */
         bool skip;                      /* the node at hand is not supported; without it, a failure
                                          * is an error of the model */
@@ -223,6 +232,10 @@ bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
 /* Declares the outputs of the function that the scope is of, as its call's are declared. */
 void onnx_declare_results(struct onnx_import *im, struct onnx_scope *scope,
                           const struct onnx_node *call, const Onnx__FunctionProto *f);
+
+/* Sets model->seed as --seed says, behind the inputs of the model, of which it becomes one where
+ * the option asks for that. */
+bool onnx_bind_seed(struct onnx_import *im, struct onnx_scope *scope, struct function *f);
 
 /* ---- onnx_scales.c ---- */
 

@@ -285,7 +285,7 @@ bool onnx_import_tile(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, x);
 }
 
-/* ---- Shape, Size, Identity, Dropout ---- */
+/* ---- Shape, Size, Identity ---- */
 
 bool onnx_import_shape(struct onnx_import *im, struct onnx_node *n)
 {
@@ -310,43 +310,4 @@ bool onnx_import_identity(struct onnx_import *im, struct onnx_node *n)
 {
         (void)im;
         return onnx_output(n, 0, n->inputs[0]);
-}
-
-/* In inference, identity and a mask of all true; a ratio of 0 is the same in training. */
-bool onnx_import_dropout(struct onnx_import *im, struct onnx_node *n)
-{
-        struct value *x = n->inputs[0];
-        double ratio = 0.5;
-        int64_t training = 0;
-        int count;
-        bool known = true;
-
-        if (n->opset < 12) {
-                float stated;
-                if (!onnx_float(im, n, "ratio", 0.5f, &stated) ||
-                    (n->opset < 7 && !onnx_ignore(im, n, "is_test")))
-                        return false;
-        } else {
-                int64_t seed;
-                if (!onnx_int(im, n, "seed", 0, &seed) || !onnx_want_element(im, n, 2, E_BOOL) ||
-                    !onnx_operand_int(im, n, 2, 0, &training, &known))
-                        return false;
-                if (!known)
-                        return onnx_unsupported(
-                                im, n, "training_mode is a run-time value, want a constant");
-                if (training && onnx_input(n, 1) &&
-                    !onnx_operand_numbers(im, n, 1, &ratio, 1, &count, &known))
-                        return false;
-                if (training && (!known || ratio != 0))
-                        return onnx_unsupported(im, n,
-                                                "training with a ratio that is not the constant 0");
-        }
-        if (onnx_wants(n, 1))
-                onnx_output(n, 1,
-                            constant_number(im->m,
-                                            n->opset < 10
-                                                    ? x->type
-                                                    : type_with_element(im->m, x->type, E_BOOL),
-                                            1));
-        return onnx_output(n, 0, x);
 }
