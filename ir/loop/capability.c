@@ -23,7 +23,7 @@ const struct capability *capability_next(const struct target *t, const struct ca
         return row->op != CAN_END ? row : NULL;
 }
 
-/* 0 lanes: whatever the table */
+/* Finds the row for an operation. lanes 0: in whichever table has it. */
 static const struct capability *find(const struct target *t, struct capability want, int lanes)
 {
         for (t = target_widest(t); t; t = t->base) {
@@ -91,7 +91,7 @@ int capability_shift(const struct loop_expr *e)
         return in_range ? (int)b->literal.u : -1;
 }
 
-/* lane l of a vector of literals, 32 bits each */
+/* Finds lane l of a vector of literals, 32 bits each. */
 static bool lane_of(const struct loop_expr *e, int l, union scalar *value)
 {
         const struct loop_expr *start = e->op == LOOP_SPLAT || e->op == LOOP_RAMP ? e->args[0] : e;
@@ -141,7 +141,7 @@ bool capability_truths(const struct loop_expr *e, uint64_t *bits)
 
 static bool is_negation(const struct loop_expr *e) { return e->op == LOOP_NEG; }
 
-/* 1 + n for lane n of a vector of MULTIPLY_LANES in all lanes, else 0 */
+/* Returns 1 + n where e is lane n of a vector of MULTIPLY_LANES in all lanes, else 0. */
 static int lane_in_all(const struct loop_expr *e)
 {
         bool lane = e->op == LOOP_SPLAT && e->args[0]->op == LOOP_LANE &&
@@ -149,14 +149,15 @@ static int lane_in_all(const struct loop_expr *e)
         return lane ? 1 + (int)e->args[0]->args[1]->literal.u : 0;
 }
 
-/* is it one of memory as it is, MULTIPLY_LANES * 4 bytes from an address on? */
+/* Does it load memory as it is, MULTIPLY_LANES * 4 bytes from an address on? */
 static bool is_whole_load(const struct loop_expr *e)
 {
         return e->op == LOOP_LOAD && e->args[0]->type.lanes == 1 && !e->args[1] &&
                (e->group ? e->group : 1) * element_info[e->buffer->element].bytes == 4;
 }
 
-/* the row for e whose operand is a lane of a vector; NULL: it has no such operand, or row */
+/* Returns the row for e whose operand is a lane of a vector; NULL: it has no such operand, or
+ * row. */
 static const struct capability *find_lane(const struct target *t, struct capability want,
                                           const struct loop_expr *operand, int lanes)
 {
@@ -171,7 +172,8 @@ static const struct capability *find_lane(const struct target *t, struct capabil
         return row ? row : find(t, want, lanes);
 }
 
-/* of an FMA its first factor, of a multiply's function the word of x */
+/* Returns which operand may be a scalar: of an FMA its first factor, of a multiply's function the
+ * word of x. */
 static int scalar_operand(int op) { return op == LOOP_FMA ? 0 : 1; }
 
 static bool has_scalar(const struct loop_expr *e)

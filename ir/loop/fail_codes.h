@@ -8,7 +8,7 @@ enum fail_code {
 #include "ir/loop/fail_codes.def"
 };
 
-/* "a pointer is null"; of no such code "no code of this version" */
+/* Returns the text of a code, "a pointer is null"; of an unknown one "no code of this version". */
 const char *fail_text(int code);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Loop IR: making programs, functions, statements and the leaves of expressions; walking them.
- * Operations are made in loop_fold.c. */
+/* Makes programs, functions, statements and the leaves of expressions of Loop IR, and walks them.
+ * loop_fold.c makes operations. */
 #include "ir/loop/loop_grid.h"
 
 #include <assert.h>
@@ -300,7 +300,7 @@ bool loop_expr_same(const struct loop_expr *a, const struct loop_expr *b)
         if (a->op != b->op || !loop_type_same(a->type, b->type) || a->arity != b->arity ||
             a->variable != b->variable || a->buffer != b->buffer || a->function != b->function ||
             a->column != b->column || a->group != b->group ||
-            a->literal.u != b->literal.u) /* bits: 0.0 is not -0.0 */
+            a->literal.u != b->literal.u) /* Bits are compared: 0.0 is not -0.0. */
                 return false;
         for (int i = 0; i < a->arity; i++)
                 if (!a->args[i] != !b->args[i] ||

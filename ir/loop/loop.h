@@ -71,8 +71,8 @@
 #include "ir/loop/loop_tiles.h"
 #include "ir/tensor/tensor.h"
 
-/* tile: of a register tile whose vectors lie in hardware tiles; touched by MULTIPLY and UNLOAD
- * only */
+/* tile: the type of a register tile whose vectors lie in hardware tiles; only MULTIPLY and UNLOAD
+ * touch it. */
 enum { LANES_MAX = 256, WORD_GROUP_MAX = 8, MULTIPLY_GROUP_MAX = 16 };
 struct loop_type { enum element element : 8; unsigned lanes : 16; bool tile : 1; };
 #define LOOP_TYPE(e) LOOP_VECTOR(e, 1)
@@ -90,62 +90,67 @@ static inline bool loop_is_narrow(enum element e)
                (element_is_float(e) || element_is_integer(e));
 }
 
-/* Expressions and blocks nest no deeper than this (verified): whoever walks them may recurse. */
-/* TILE_MAX: rows, columns */
+/* Expressions and blocks nest no deeper than this (verified), so functions that walk them may
+ * recurse. TILE_MAX is the most rows, and columns, of a tile. */
 enum { EXPR_DEPTH_MAX = 1000, BLOCK_DEPTH_MAX = 200, TILE_MAX = 64 };
-enum { LOOP_VERSION = 6 };              /* of the text form, the newest */
-#define EXTENT_MAX (INT64_C(1) << 59)             /* elements of a buffer; bytes fit int64_t */
+enum { LOOP_VERSION = 6 };              /* The newest version of the text form. */
+#define EXTENT_MAX (INT64_C(1) << 59)             /* A buffer has at most this many elements, so
+                                                   * that its bytes fit int64_t. */
 
 /* ---- buffers ---- */
 
 enum loop_space {
-        SPACE_INPUT, SPACE_OUTPUT,      /* the caller's, in port order */
-        SPACE_CONSTANT,                 /* data, or a splat */
-        SPACE_WORKSPACE,                /* in `region` at `offset` once planned */
-        SPACE_VIEW,                     /* part of another buffer, from view_offset elements on */
-        SPACE_PARAMETER,                /* of a kernel */
-        SPACE_STACK, SPACE_SHARED,      /* from an alloc statement; shared: by the warps of a
-                                         * gpu_block */
-        SPACE_CLUSTER,                  /* likewise, by the blocks of a gpu_cluster */
-        SPACE_LANES,                    /* likewise; lanes of a warp have a part each */
-        SPACE_MEMORY                    /* likewise, in a memory of the stream's machine */
+        SPACE_INPUT, SPACE_OUTPUT,      /* They are the caller's, in the order of ports. */
+        SPACE_CONSTANT,                 /* It has data, or is a splat. */
+        SPACE_WORKSPACE,                /* It lies in `region` at `offset` once planned. */
+        SPACE_VIEW,                     /* It is part of another buffer, from view_offset elements
+                                         * on. */
+        SPACE_PARAMETER,                /* It is a parameter of a kernel. */
+        SPACE_STACK, SPACE_SHARED,      /* An alloc statement makes it; the warps of a gpu_block
+                                         * share SHARED. */
+        SPACE_CLUSTER,                  /* An alloc makes it, and the blocks of a gpu_cluster share
+                                         * it. */
+        SPACE_LANES,                    /* An alloc makes it, and each lane of a warp has a part. */
+        SPACE_MEMORY                    /* An alloc makes it in a memory of the stream's machine. */
 };
 enum loop_access { ACCESS_IN = 1, ACCESS_OUT = 2, ACCESS_INOUT = 3 };
 
 struct loop_buffer {
-        const char *name;               /* unique identifier; parameters: unique in their kernel */
+        const char *name;               /* It is a unique identifier; a parameter's is unique in its
+                                         * kernel. */
         enum element element;
-        int64_t extent;                 /* elements (upper bound) */
+        int64_t extent;                 /* The number of elements, an upper bound. */
         enum loop_space space;
-        /* inputs, outputs and workspace: which of the program's entries they belong to;
-         * constants are those of all */
+        /* Of inputs, outputs and workspace: the number of the program's entry that they belong to;
+         * constants belong to all. */
         int entry;
-        /* inputs and outputs */
-        const char *port;               /* the model's own name */
-        const struct type *type;        /* shape as the caller sees it; may be NULL elsewhere */
-        const char *location;           /* nodes of the model it is the result of, safe text, or
-                                         * NULL */
-        /* constants: extent elements, or one when splat */
+        /* Of inputs and outputs: */
+        const char *port;               /* the model's own name; */
+        const struct type *type;        /* the shape as the caller sees it (it may be NULL
+                                         * elsewhere); */
+        const char *location;           /* the nodes of the model that it is the result of, as safe
+                                         * text, or NULL. */
+        /* Of constants: `extent` elements, or one where it is a splat. */
         const void *data;
         bool splat;
-        /* workspace */
-        int region;                     /* 0: the workspace */
-        int64_t offset;                 /* bytes; -1 before planning */
-        /* views */
+        /* Of the workspace: */
+        int region;                     /* 0 is the workspace itself; */
+        int64_t offset;                 /* the bytes in front of it, -1 before planning. */
+        /* Of views: */
         struct loop_buffer *view_of;
-        int64_t view_offset;            /* elements */
-        /* memories of machines */
-        int memory;                     /* which (ir/target/machine.h) */
-        int place_count;                /* where it begins there, in elements: each execution of its
-                                         * alloc takes the next of these places, and the first after
-                                         * the last; 0: nobody has said yet */
+        int64_t view_offset;            /* the elements in front of it. */
+        /* Of memories of machines: */
+        int memory;                     /* which memory (ir/target/machine.h); */
+        int place_count;                /* the places where it begins there, in elements: each
+                                         * execution of its alloc takes the next of them, and the
+                                         * first after the last; 0: they are not chosen yet. */
         int64_t *places;
-        /* parameters */
+        /* Of parameters: */
         enum loop_access access;
-        int alias_class;                /* parameters of one class may overlap; 0: overlaps nothing
-                                         * -> restrict */
-        int number;                     /* scratch of printers and passes; position of a
-                                         * parameter */
+        int alias_class;                /* parameters of one class may overlap; 0: it overlaps
+                                         * nothing (restrict). */
+        int number;                     /* It is free for printers and passes; the position of a
+                                         * parameter. */
         struct loop_buffer *next;
 };
 
@@ -154,16 +159,17 @@ struct loop_buffer {
 enum loop_opcode {
 #define LOOP_OP(name, ...) LOOP_##name,
 #include "ir/loop/loop_ops.def"
-        LOOP_CAST,                      /* f32(a): float to integer saturates and NaN gives 0,
-                                         * integers wrap, to bool: != 0 */
-        LOOP_BITCAST,                   /* bits_f32(a): same bits, equal size */
+        LOOP_CAST,                      /* f32(a): a float converted to an integer saturates, and
+                                         * NaN gives 0; integers wrap; to bool it is != 0 */
+        LOOP_BITCAST,                   /* bits_f32(a): the same bits; both have equal size */
         LOOP_LITERAL, LOOP_VARIABLE,
         LOOP_TILE_ENTRY,                /* %acc{2, 1}: an entry of a register tile, literal
                                          * coordinates */
-        LOOP_LOAD,                      /* %x[i]: lanes > 1 with scalar i: consecutive; with vector
-                                         * i: gather; %x<u32 of 4>[i]: words (loop_words.c) */
-        LOOP_CALL                       /* exp(a): a library function; of scalars, also lane by
-                                         * lane */
+        LOOP_LOAD,                      /* %x[i]: lanes > 1 with scalar i: consecutive elements;
+                                         * with vector i: a gather; %x<u32 of 4>[i]: words
+                                         * (loop_words.c) */
+        LOOP_CALL                       /* exp(a): a library function of scalars, also applied lane
+                                         * by lane */
 };
 enum loop_form { FORM_INFIX, FORM_PREFIX, FORM_CALL };
 enum loop_result { RESULT_SAME, RESULT_BOOL, RESULT_SPECIAL };
@@ -178,78 +184,82 @@ struct loop_op_info {
 extern const struct loop_op_info loop_op_info[LOOP_CAST];          /* the rows of loop_ops.def */
 
 struct loop_variable {
-        const char *name;               /* unique in its function, without % */
+        const char *name;               /* It is unique in its function, and has no %. */
         struct loop_type type;
-        int rows, columns;              /* a register tile when rows > 0: named variables, literal
-                                         * coordinates */
-        struct tile_range registers;    /* its hardware tiles */
-        int warps;                      /* so many warps have their own; 0: it is one */
-        struct loop_buffer *base;       /* of a let that is an index: C computes &base[index] in its
-                                         * place, for it is used as a subscript of base alone; NULL:
-                                         * an index as any other */
+        int rows, columns;              /* It is a register tile when rows > 0: named variables with
+                                         * literal coordinates. */
+        struct tile_range registers;    /* Its hardware tiles. */
+        int warps;                      /* This many warps have one of their own; 0: there is
+                                         * one. */
+        struct loop_buffer *base;       /* For a let that is an index: C computes &base[index] in
+                                         * its place, because it is used as a subscript of base
+                                         * alone; NULL: it is an index like any other. */
         enum { VARIABLE_LOOP, VARIABLE_LET, VARIABLE_VAR, VARIABLE_PARAMETER } kind;
-        int number;                     /* scratch */
+        int number;                     /* It is free for passes. */
 };
 
 struct loop_expr {
         enum loop_opcode op;
         struct loop_type type;
         int arity;
-        struct loop_expr *args[3];      /* LOAD: args[0] index, args[1] mask or NULL */
-        union scalar literal;           /* LITERAL; f32 values are exact in f. TILE_ENTRY: row in i,
-                                         * column below */
+        struct loop_expr *args[3];      /* LOAD: args[0] is the index, args[1] the mask or NULL. */
+        union scalar literal;           /* LITERAL: the value; f32 values are exact in f.
+                                         * TILE_ENTRY: the row in i, the column below. */
         int column;
         struct loop_variable *variable;
-        struct loop_buffer *buffer;     /* LOAD */
-        int group;                      /* LOAD: elements of a word; 0: it is no word */
-        struct loop_function *function; /* CALL */
+        struct loop_buffer *buffer;     /* LOAD: the buffer that is read. */
+        int group;                      /* LOAD: the elements of a word; 0: it loads no words. */
+        struct loop_function *function; /* CALL: the function. */
 };
 
 /* ---- statements ---- */
 
 enum loop_stmt_kind {
-        STMT_FOR,                       /* for variable = a to b step `step` { body }; a, b
-                                         * evaluated once, end exclusive */
+        STMT_FOR,                       /* for variable = a to b step `step` { body }; a and b are
+                                         * evaluated once, and b is exclusive */
         STMT_WHILE,                     /* while a { body } */
         STMT_IF,                        /* if a { body } else { other } */
         STMT_LET,
-        STMT_VAR,                       /* variable = a; a NULL in VAR: zero */
-        STMT_SET,                       /* variable = a; tile entries: {row, column} = a */
-        STMT_STORE,                     /* buffer[a] = b, mask c or NULL */
+        STMT_VAR,                       /* variable = a; a NULL: zero */
+        STMT_SET,                       /* variable = a; for tile entries {row, column} = a */
+        STMT_STORE,                     /* buffer[a] = b under mask c, or NULL */
         STMT_CALL,                      /* function(buffers..., scalars...): a kernel, from main */
-        STMT_LAUNCH,                    /* function(buffers..., scalars..., i): a task, from a
-                                         * kernel, for each i from a to b in steps of `step` */
-        STMT_FAIL,                      /* leave the program with code */
-        STMT_RETURN,                    /* a: last statement of a library function */
+        STMT_LAUNCH,                    /* function(buffers..., scalars..., i): a task, which a
+                                         * kernel launches for each i from a to b in steps of
+                                         * `step` */
+        STMT_FAIL,                      /* leaves the program with `code` */
+        STMT_RETURN,                    /* a is the result; it is the last statement of a library
+                                         * function */
         STMT_ALLOC,                     /* buffer lives until the end of this block */
-        STMT_PREFETCH,                  /* `step` elements of buffer from a on; `code`, a hint
-                                         * without meaning: 0 to L1, 1 to L2, 2 non-temporal, and in
-                                         * grid form 3: a warp's lanes load weights of a product
-                                         * into registers */
+        STMT_PREFETCH,                  /* prefetches `step` elements of buffer from a on; `code` is
+                                         * a hint without meaning: 0 to L1, 1 to L2, 2 non-temporal,
+                                         * and in grid form 3: a warp's lanes load weights of a
+                                         * product into registers */
         STMT_KEEP,                      /* variable, a vector or an index, has a register up to
                                          * here, and an index is not looked through: a hint to C
-                                         * compilers, no meaning */
+                                         * compilers, without meaning */
         STMT_TILES,                     /* from here on, hardware tiles are for sums of this shape;
                                          * all 0: there are none */
         STMT_MULTIPLY,                  /* variable += buffer[a..] times weights[b..], by function;
-                                         * buffer NULL: sums a times .. */
+                                         * buffer NULL: the sums a times weights */
         STMT_UNLOAD,                    /* buffer[a..] = variable, row by row */
         STMT_SCALE,                     /* variable = variable times buffer[a..], a factor for each
                                          * position */
-        /* of kernels in grid form alone, up to LAUNCH_DEPENDENTS: ir/loop/loop_grid.h */
+        /* These are in kernels in grid form alone, up to LAUNCH_DEPENDENTS: ir/loop/loop_grid.h. */
         STMT_TAKE,
-        STMT_GIVE,                      /* buffer, a lane's, = what lane a has of variable; and back
-                                         * / */
+        STMT_GIVE,                      /* TAKE: buffer, which is a lane's, = what lane a has of
+                                         * variable; GIVE: the other way round */
         STMT_COPY,                      /* buffer[a..] = source[b..], `code` elements a lane, or
-                                         * zeros where the mask c, or NULL, does not say so */
-        STMT_COMMIT,                    /* what was copied since the last one is a group */
-        STMT_WAIT,                      /* for all but the last `code` groups */
-        STMT_SETTLE,                    /* all but the last `code` products of warp groups are done
-                                         * / */
-        STMT_LAUNCH_WAIT,               /* until the launch before this one has ended and its stores
-                                         * are seen */
+                                         * zeros where the mask c (or NULL) is false */
+        STMT_COMMIT,                    /* closes a commit group: what was copied since the last
+                                         * commit */
+        STMT_WAIT,                      /* waits for all but the last `code` commit groups */
+        STMT_SETTLE,                    /* waits until all but the last `code` products of warp
+                                         * groups are done */
+        STMT_LAUNCH_WAIT,               /* waits until the launch before this one has ended and its
+                                         * stores are seen */
         STMT_LAUNCH_DEPENDENTS,         /* the launch behind this one may begin */
-        /* of streams alone: ir/loop/stream.h */
+        /* These are in streams alone: ir/loop/stream.h. */
         STMT_TRANSFER,                  /* buffer[a..] = source[b..], row by row: `transfer`; one of
                                          * the two is memory of the machine */
         STMT_RESET,                     /* buffer[a..] = 0: an element of sums */
@@ -257,33 +267,36 @@ enum loop_stmt_kind {
                                          * / */
         STMT_APPLY,                     /* buffer[a..] = buffer[a..] `code` source[b..], or b where
                                          * source is NULL */
-        STMT_ACTIVATE,                  /* buffer[a..] = what `activation` makes of source[b..],
+        STMT_ACTIVATE,                  /* buffer[a..] = the result of `activation` on source[b..],
                                          * with weights[c..] or NULL */
         STMT_PUSH,
-        STMT_POP,                       /* a token in `queue`: push stands in the stage it is from,
-                                         * pop where it goes to */
+        STMT_POP,                       /* a token in `queue`: push stands in the stage that gives
+                                         * it, pop in the one that takes it */
         STMT_AWAIT                      /* stage queue.to waits until `step` statements of stage
                                          * queue.from are done */
 };
-/* Of a transfer, what is not where. All index expressions; columns and padding in elements of
- * the memory, step in the buffer's. */
+/* The rest of a transfer. These are index expressions; columns and padding count elements of the
+ * memory, step elements of the buffer. */
 struct loop_transfer {
         struct loop_expr *rows, *columns;
-        struct loop_expr *pad[4];       /* zeros above, below, left, right of what is loaded; NULL:
-                                         * none */
-        int64_t step;                   /* from row to row, outside of the machine's memory */
+        struct loop_expr *pad[4];       /* The zeros above, below, left and right of what is loaded;
+                                         * NULL: none. */
+        int64_t step;                   /* The elements from row to row, outside of the machine's
+                                         * memory. */
 };
-/* Of an activation; lanes: each number has an amount of its own to shift by. */
+/* The amounts of an activation; lanes: each number is shifted by an amount of its own. */
 struct loop_activation { int64_t add, shift, low, high; bool lanes; };
-struct loop_queue { int from, to; };    /* stages of the machine; of tokens, neighbours */
+struct loop_queue { int from, to; };    /* Numbers of stages of the machine; for tokens they are
+                                         * neighbours. */
 
-/* PARALLEL: iterations may run in any order and at the same time. Outermost in a kernel (an if may
- * stand around it); sets no variable and reads no register tile from outside, and holds no fail.
- * That no iteration reads or writes what another one writes is for who makes such a loop to know.
+/* PARALLEL: iterations may run in any order and at the same time. Such a loop is outermost in a
+ * kernel (an if may stand around it); it sets no variable and reads no register tile from outside,
+ * and holds no fail. The pass that makes it has to know that no iteration reads or writes what
+ * another one writes.
  *
- * COUNT: by a counter of a machine's instruction; LIST: its iterations are places of a list that
- * the instruction goes through (ir/loop/stream.h). GPU_CLUSTER, BLOCK, WARP, LANE: of kernels in
- * grid form (ir/loop/loop_grid.h). */
+ * COUNT: the loop runs by a counter of a machine's instruction; LIST: its iterations are places of
+ * a micro-op list that the instruction goes through (ir/loop/stream.h). GPU_CLUSTER, BLOCK, WARP,
+ * LANE: loops of kernels in grid form (ir/loop/loop_grid.h). */
 enum loop_for_kind {
         FOR_SERIAL,
         FOR_UNROLL,
@@ -296,51 +309,53 @@ enum loop_for_kind {
         FOR_GPU_LANE
 };
 
-/* What stands behind a GPU_WARP or GPU_LANE loop of a kernel in grid form (ir/loop/loop_grid.h). */
+/* The barrier behind a GPU_WARP or GPU_LANE loop of a kernel in grid form (ir/loop/loop_grid.h). */
 enum loop_barrier {
-        BARRIER_WHOLE,                  /* all that ran the loop wait: the block's warps, or the
-                                         * warp's lanes */
-        BARRIER_WARP,                   /* behind a GPU_WARP loop: each warp's lanes wait for each
-                                         * other alone */
-        BARRIER_NONE                    /* nobody waits */
+        BARRIER_WHOLE,                  /* All that ran the loop wait for each other: the block's
+                                         * warps, or the warp's lanes. */
+        BARRIER_WARP,                   /* Behind a GPU_WARP loop, only the lanes of each warp wait
+                                         * for each other. */
+        BARRIER_NONE                    /* Nobody waits. */
 };
 
 struct loop_stmt {
         enum loop_stmt_kind kind;
         struct loop_stmt *next;
         struct loop_variable *variable;
-        struct loop_buffer *buffer, *weights, *source;    /* MULTIPLY; COPY, TRANSFER, PRODUCT,
-                                                           * APPLY */
-        struct loop_tiles tiles;        /* TILES, MULTIPLY, UNLOAD, SCALE, TAKE, GIVE: all of it */
-        struct loop_transfer *transfer; /* TRANSFER */
-        struct loop_activation *activation;       /* ACTIVATE */
-        struct loop_queue queue;        /* PUSH, POP, AWAIT */
+        struct loop_buffer *buffer, *weights, *source;    /* weights: MULTIPLY; source: COPY,
+                                                           * TRANSFER, PRODUCT, APPLY. */
+        struct loop_tiles tiles;        /* Of TILES, MULTIPLY, UNLOAD, SCALE, TAKE and GIVE. */
+        struct loop_transfer *transfer; /* Of TRANSFER. */
+        struct loop_activation *activation;       /* Of ACTIVATE. */
+        struct loop_queue queue;        /* Of PUSH, POP and AWAIT. */
         struct loop_expr *a, *b, *c;
-        int64_t step;                   /* FOR, PREFETCH: > 0; AWAIT */
+        int64_t step;                   /* Of FOR and PREFETCH, where it is > 0, and of AWAIT. */
         enum loop_for_kind for_kind;
-        enum loop_barrier barrier;      /* FOR of warps or lanes */
-        int row, column;                /* SET of a tile entry */
-        bool streaming;                 /* STORE: past the caches, no meaning */
-        int vector;                     /* STORE of a lane: this one and the vector - 1 statements
-                                         * behind it are one access; 0: it is by itself */
-        int code;                       /* FAIL, PREFETCH, COPY, WAIT; APPLY: LOOP_MIN, MAX, ADD,
-                                         * SHR or SHL; PRODUCT */
+        enum loop_barrier barrier;      /* Of FOR over warps or lanes. */
+        int row, column;                /* Of SET of a tile entry. */
+        bool streaming;                 /* STORE: it goes past the caches, a hint without
+                                         * meaning. */
+        int vector;                     /* STORE of a lane: this statement and the vector - 1 behind
+                                         * it are one access; 0: it is by itself. */
+        int code;                       /* Of FAIL, PREFETCH, COPY and WAIT; of APPLY: LOOP_MIN,
+                                         * MAX, ADD, SHR or SHL; of PRODUCT. */
         struct loop_block *body, *other;
-        struct loop_function *function; /* CALL, LAUNCH; MULTIPLY: of the library */
-        const char *location;           /* CALL: nodes of the model it computes, where its kernel
-                                         * was written for others; safe text, or NULL */
-        struct loop_buffer **buffers;   /* CALL, LAUNCH: one per buffer parameter */
-        struct loop_expr **offsets;     /* CALL: elements of its buffer that lie before each
-                                         * argument; NULL, or NULL entries: 0 */
-        struct loop_expr **scalars;     /* CALL: one per scalar parameter; LAUNCH: variables, one
-                                         * per scalar parameter but the last: loop_scalar_count */
+        struct loop_function *function; /* Of CALL and LAUNCH; of MULTIPLY: a library function. */
+        const char *location;           /* CALL: the nodes of the model that it computes, where its
+                                         * kernel was written for others; safe text, or NULL. */
+        struct loop_buffer **buffers;   /* CALL, LAUNCH: one for each buffer parameter. */
+        struct loop_expr **offsets;     /* CALL: how many elements of its buffer lie before each
+                                         * argument; NULL, or NULL entries: 0. */
+        struct loop_expr **scalars;     /* CALL: one for each scalar parameter; LAUNCH: variables,
+                                         * one for each scalar parameter but the last
+                                         * (loop_scalar_count). */
 };
 struct loop_block { struct loop_stmt *first, **end; };
 
 /* ---- functions and programs ---- */
 
-/* TASK: its calls may run in any order and at the same time, as iterations of a PARALLEL loop, and
- * it holds no fail and no launch. */
+/* TASK: its calls may run in any order and at the same time, as iterations of a PARALLEL loop do,
+ * and it holds no fail and no launch. */
 enum loop_function_kind {
         FUNCTION_KERNEL,
         FUNCTION_TASK,
@@ -351,28 +366,31 @@ enum loop_function_kind {
 struct machine;
 struct loop_function {
         enum loop_function_kind kind;
-        const struct machine *machine;  /* STREAM: that it is for */
-        const char *name;               /* unique; library: unique with its first parameter's
-                                         * element */
-        const char *location;           /* nodes of the model it computes, safe text, or NULL */
-        const char *summary;            /* kernels: one safe line for the reader: operation and
-                                         * shapes */
+        const struct machine *machine;  /* STREAM: the machine that it is for. */
+        const char *name;               /* It is unique; a library function's is unique with its
+                                         * first parameter's element. */
+        const char *location;           /* The nodes of the model that it computes, as safe text, or
+                                         * NULL. */
+        const char *summary;            /* Of kernels: the operation and its shapes, in one safe
+                                         * line for the reader. */
         int buffer_count, scalar_count;
         struct loop_buffer **buffers;
         struct loop_variable **scalars;
-        struct loop_type result;        /* library */
-        const char *error;              /* library: stated error bound, "exact" or like "1.5 ulp" */
-        const char *spelling;           /* intrinsics: name in target tables; NULL otherwise */
+        struct loop_type result;        /* Of library functions. */
+        const char *error;              /* Of library functions: the stated error bound, "exact" or
+                                         * like "1.5 ulp". */
+        const char *spelling;           /* Of intrinsics: the name in target tables; else NULL. */
         struct loop_block *body;
-        bool can_fail;                  /* holds a FAIL */
-        double flops;                   /* kernels: floating operations per call, for comments and
-                                         * reports */
-        double again;                   /* of these, what is computed more than once */
+        bool can_fail;                  /* It holds a FAIL. */
+        double flops;                   /* Of kernels: floating-point operations per call, for
+                                         * comments and reports. */
+        double again;                   /* Of kernels: how many of these are computed more than
+                                         * once. */
         struct loop_function *next;
-        int number;                     /* scratch */
+        int number;                     /* It is free for passes. */
 };
 
-/* how many `scalars` a statement has */
+/* Returns how many `scalars` a statement has. */
 static inline int loop_scalar_count(const struct loop_stmt *s)
 {
         return s->kind == STMT_CALL     ? s->function->scalar_count
@@ -380,48 +398,51 @@ static inline int loop_scalar_count(const struct loop_stmt *s)
                                         : 0;
 }
 
-enum { STORAGE_ALIGN = 16 };            /* of every buffer in the workspace: it begins and ends at
-                                         * multiples of it */
+enum { STORAGE_ALIGN = 16 };            /* The bytes of alignment of every buffer in the workspace:
+                                         * it begins and ends at multiples of it. */
 static inline int64_t storage_bytes(int64_t bytes) { return round_up(bytes, STORAGE_ALIGN); }
 
 enum { REGIONS_MAX = 16 };
-/* Memory beside the workspace that the caller hands to run: region k of a buffer is regions[k -
+/* Memory beside the workspace that the caller hands to run; region k of a buffer is regions[k -
  * 1]. */
 struct loop_region {
-        const char *name;               /* an identifier */
-        const char *section;            /* that its macro puts it into, safe text; "": none */
-        int64_t limit, align, size;     /* size: what the plan takes of it */
+        const char *name;               /* It is an identifier. */
+        const char *section;            /* The section that its macro puts it into, as safe text;
+                                         * "": none. */
+        int64_t limit, align, size;     /* size: the bytes that the plan takes of it. */
 };
 
 struct loop_library;
-/* What a program is called by: a main, whose ports are the buffers of spaces INPUT and OUTPUT
- * with its number in `entry`, in their order, and whose own part of the plan begins at the
- * workspace's begin, because one entry runs at a time. */
+/* An entry is what a program is called by: a main, whose ports are the buffers of spaces INPUT and
+ * OUTPUT with its number in `entry`, in their order, and whose own part of the plan begins where
+ * the workspace begins, because one entry runs at a time. */
 struct loop_entry {
-        const char *name;               /* unique among entries: an identifier, or "main" */
+        const char *name;               /* It is unique among entries: an identifier, or "main". */
         struct loop_function *main;
-        /* filled in by planning, bytes */
+        /* Planning fills these in, in bytes. */
         int64_t workspace_size;
-        int64_t live_peak;              /* largest sum of live bytes over main: no plan is below it
-                                         * / */
+        int64_t live_peak;              /* The largest sum of live bytes over main: no plan takes
+                                         * less. */
 };
 
 struct loop_program {
         struct arena *arena;
         const char *name;
         char source[65];
-        const char *command;            /* options that shaped it so far, safe text, or "" */
-        const char *within;             /* as its module's: what is done to stay within --max-ram,
-                                         * or "" */
-        const char *passes_done;        /* comma list of the passes it and its module went through,
-                                         * or "" */
+        const char *command;            /* The options that shaped it so far, as safe text, or
+                                         * "". */
+        const char *within;             /* As its module's: what is done to stay within --max-ram,
+                                         * or "". */
+        const char *passes_done;        /* The comma-separated list of the passes that it and its
+                                         * module went through, or "". */
         struct loop_buffer *buffers, **buffers_end;
-        struct loop_function *kernels, **kernels_end;     /* tasks stand before who launches them */
-        struct loop_entry *entries;     /* at least one */
+        struct loop_function *kernels, **kernels_end;     /* Tasks stand before the kernels that
+                                                           * launch them. */
+        struct loop_entry *entries;     /* There is at least one. */
         int entry_count;
         const struct loop_library *library;
-        struct names *names;            /* of buffers and kernels */
-        /* filled in by planning, bytes */
+        struct names *names;            /* The names of buffers and kernels. */
+        /* Planning fills these in, in bytes. */
         int64_t workspace_align;
         bool planned;
         struct loop_region *regions;
@@ -432,72 +453,76 @@ struct loop_program {
 
 struct loop_program *loop_program_new(struct arena *arena, const char *name,
                                       const struct loop_library *library);
-/* A new program has one entry, main; a further one, with an empty main. */
+/* Adds an entry with an empty main; a new program has one entry, main. */
 struct loop_entry *loop_entry_add(struct loop_program *p, const char *name);
-/* The only entry, for what does not know several yet: it ends the compiler where there are more.
- * And its main. */
+/* These return the only entry, for code that does not know several yet (it ends the compiler where
+ * there are more), and its main. */
 struct loop_entry *loop_only_entry(const struct loop_program *p);
 struct loop_function *loop_main(const struct loop_program *p);
-/* of the entry that needs most */
+/* These return the sizes of the entry that needs most. */
 int64_t loop_workspace_size(const struct loop_program *p);
 int64_t loop_live_peak(const struct loop_program *p);
 struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, enum element e,
-                                    int64_t extent, enum loop_space space); /* name made unique */
+                                    /* The name is made unique. */
+                                    int64_t extent, enum loop_space space);
 struct loop_function *loop_function_new(struct arena *arena, enum loop_function_kind kind,
                                         const char *name);
-/* The names of f's parameters, variables and buffers, so that text_identifier finds new ones. In
- * the arena. */
+/* Returns the names of f's parameters, variables and buffers, in the arena, so that text_identifier
+ * finds new ones. */
 struct names *loop_names_of(struct arena *arena, const struct loop_function *f);
-/* name made unique */
+/* Adds a kernel, whose name is made unique. */
 void loop_kernel_add(struct loop_program *p, struct loop_function *kernel);
 struct loop_buffer *loop_parameter_add(struct arena *arena, struct loop_function *f,
                                        const char *name, enum element e, int64_t extent,
                                        enum loop_access access);
 struct loop_variable *loop_scalar_add(struct arena *arena, struct loop_function *f,
                                       const char *name,
-                                      struct loop_type type); /* a scalar parameter */
+                                      /* It is a scalar parameter. */
+                                      struct loop_type type);
 struct loop_block *loop_block_new(struct arena *arena);
-/* step is 1, and FOR, WHILE and IF have an empty body; the rest is the caller's to fill in */
+/* Appends a statement: its step is 1, and FOR, WHILE and IF have an empty body; the caller fills in
+ * the rest. */
 struct loop_stmt *loop_append(struct arena *arena, struct loop_block *block,
                               enum loop_stmt_kind kind);
 struct loop_variable *loop_variable_new(struct arena *arena, const char *name,
                                         struct loop_type type, int kind);
-/* the type its caller knows it by, which its own may only carry */
+/* Returns the type that the caller knows the buffer by, whose bits its own type may only hold. */
 static inline enum element loop_buffer_element(const struct loop_buffer *b)
 {
         return b->type ? b->type->element : b->element;
 }
-/* nodes of the model that a call computes, or NULL */
+/* Returns the nodes of the model that a call computes, or NULL. */
 const char *loop_call_location(const struct loop_stmt *call);
-/* says so where the kernel was written for other ones; location: or NULL, copied */
+/* Sets these nodes, where the kernel was written for others; location is copied, and may be
+ * NULL. */
 void loop_call_locate(struct arena *arena, struct loop_stmt *call, const char *location);
-/* through views; offset in elements */
+/* Returns the buffer that b is a view of, through all views; *offset is in elements. */
 struct loop_buffer *loop_buffer_root(struct loop_buffer *b, int64_t *offset);
 
 struct loop_expr *loop_int(struct arena *arena, enum element e, int64_t value);
-/* literal of type index */
+/* Makes a literal of type index. */
 struct loop_expr *loop_index(struct arena *arena, int64_t value);
 struct loop_expr *loop_float(struct arena *arena, enum element e, double value);
 struct loop_expr *loop_literal(struct arena *arena, struct loop_type type, union scalar value);
 struct loop_expr *loop_use(struct arena *arena, struct loop_variable *variable);
-/* Any row of loop_ops.def. Integer and index operands that are literal are computed here, and x +
- * 0, x * 1, x * 0, x / 1, min and max of equal ones, nested sums of literals simplify for index;
- * floats are left alone. */
+/* Makes any operation of loop_ops.def. Integer and index operands that are literal are computed
+ * here, and x + 0, x * 1, x * 0, x / 1, min and max of equal operands, and nested sums of literals
+ * simplify for index; floats are left alone. */
 struct loop_expr *loop_op(struct arena *arena, enum loop_opcode op, struct loop_expr *a,
                           struct loop_expr *b, struct loop_expr *c);
-/* a when same */
+/* Returns a itself when it has the type already. */
 struct loop_expr *loop_cast(struct arena *arena, enum element to, struct loop_expr *a);
 struct loop_expr *loop_bitcast(struct arena *arena, enum element to, struct loop_expr *a);
-/* lanes of the index */
+/* It loads as many lanes as the index has. */
 struct loop_expr *loop_load(struct arena *arena, struct loop_buffer *b, struct loop_expr *index);
 struct loop_expr *loop_load_vector(struct arena *arena, struct loop_buffer *b,
                                    struct loop_expr *index, int lanes, struct loop_expr *mask);
-/* `lanes` words of `group` elements each, one after the other from index on; word: u32 or u64
- * (loop_words.c) */
+/* Loads `lanes` words of `group` elements each, one after the other from index on; word: u32 or u64
+ * (loop_words.c). */
 struct loop_expr *loop_load_words(struct arena *arena, struct loop_buffer *b,
                                   struct loop_expr *index, enum element word, int group,
                                   int lanes);
-/* what that means, in loads of elements */
+/* Returns what that means, in loads of elements. */
 struct loop_expr *loop_words_expand(struct arena *arena, const struct loop_expr *e);
 /* is it arithmetic, or a comparison, of an element that is narrow? And what that means, in that of
  * its compute type (loop_words.c) */
@@ -507,60 +532,62 @@ static inline int loop_word_group(const struct loop_expr *load)
 {
         return load->group ? load->group : 1;
 }
-/* a when one lane */
+/* Returns a itself for one lane. */
 struct loop_expr *loop_splat(struct arena *arena, int lanes, struct loop_expr *a);
 struct loop_expr *loop_ramp(struct arena *arena, int lanes, struct loop_expr *a,
                             struct loop_expr *step);
 struct loop_expr *loop_tile_entry(struct arena *arena, struct loop_variable *tile, int row,
                                   int column);
-/* a node as it stands, nothing simplified */
+/* Makes a node as it stands, without simplifying. */
 struct loop_expr *loop_node(struct arena *arena, enum loop_opcode op, struct loop_type type,
                             struct loop_expr *a, struct loop_expr *b, struct loop_expr *c);
-/* A function of scalars serves vectors too, lane by lane: arguments and result then have the same
- * lanes. loop_call_lanes: how many that is where the first argument is `first`; 1 where the types
- * are those of the function. */
+/* Makes a call. A function of scalars serves vectors, too, lane by lane: arguments and result then
+ * have the same lanes. loop_call_lanes returns how many, where the first argument is `first`; 1
+ * where the types are those of the function. */
 struct loop_expr *loop_call(struct arena *arena, struct loop_function *f,
                             struct loop_expr *const *args);
 int loop_call_lanes(const struct loop_function *f, const struct loop_expr *first);
-bool loop_is_int(const struct loop_expr *e, int64_t *value);      /* an integer or index literal */
-/* a call of the library's round */
+/* Is e an integer or index literal? */
+bool loop_is_int(const struct loop_expr *e, int64_t *value);
+/* Is e a call of the library's round? */
 bool loop_is_round(const struct loop_expr *e);
-/* that, and perhaps moved by a whole number: whole itself, NaN or infinite */
+/* Is e such a call, perhaps moved by a whole number? It is a whole number itself, NaN or
+ * infinite. */
 bool loop_is_rounded(const struct loop_expr *e);
-/* structurally equal */
+/* Are a and b structurally equal? */
 bool loop_expr_same(const struct loop_expr *a, const struct loop_expr *b);
 void loop_expr_walk(struct loop_expr *e, void (*visit)(struct loop_expr *e, void *context),
                     void *context);
 void loop_block_walk(struct loop_block *b, void (*stmt)(struct loop_stmt *s, void *context),
-                     /* in order, nested too */
+                     /* It visits them in order, nested ones too. */
                      void (*expr)(struct loop_expr *e, void *context), void *context);
-/* walks the body of each entry's main in the same way */
+/* Walks the body of each entry's main in the same way. */
 void loop_walk_mains(const struct loop_program *p, void (*stmt)(struct loop_stmt *s, void *context),
                      void (*expr)(struct loop_expr *e, void *context), void *context);
 
-/* a statement on sums in hardware tiles, TILES apart */
+/* Is s a statement on sums in hardware tiles, other than TILES? */
 static inline bool loop_is_of_tiles(const struct loop_stmt *s)
 {
         return s->kind >= STMT_MULTIPLY && s->kind <= STMT_GIVE;
 }
-/* sums that a MULTIPLY multiplies; NULL: it reads a buffer */
+/* Returns the sums that a MULTIPLY multiplies; NULL: it reads a buffer. */
 static inline struct loop_variable *loop_multiplied(const struct loop_stmt *s)
 {
         return s->kind == STMT_MULTIPLY && !s->buffer ? s->a->variable : NULL;
 }
-/* element of what a MULTIPLY multiplies by w */
+/* Returns the element type of what a MULTIPLY multiplies by w. */
 static inline enum element loop_multiplied_element(const struct loop_stmt *s)
 {
         return s->buffer ? s->buffer->element : s->weights->element;
 }
-/* Such a one as statements on vectors, `sums` being its variable as f32x16, x likewise what it
- * multiplies, or NULL (loop_tiles.c) */
+/* Returns such a statement in statements on vectors, with `sums` for its variable as f32x16, and x
+ * likewise for what it multiplies, or NULL (loop_tiles.c). */
 struct loop_block *loop_tiles_expand(struct arena *arena, const struct loop_stmt *s,
                                      struct loop_variable *sums, struct loop_variable *x);
 
-/* A formula of ops.def or reducers.def with its variables x, y, z replaced: literals take the type
- * of args[0]; calls resolve in the library. NULL after an error (a formula that does not parse is a
- * bug of ours). */
+/* Builds a formula of ops.def or reducers.def with its variables x, y, z replaced: literals take
+ * the type of args[0]; calls resolve in the library. Returns NULL after an error (a formula that
+ * does not parse is a bug in dnncc). */
 struct loop_expr *loop_formula(struct arena *arena, const struct loop_library *library,
                                const char *formula, struct loop_expr *const *args, int count,
                                struct diag *diag);
@@ -568,42 +595,45 @@ struct loop_expr *loop_formula(struct arena *arena, const struct loop_library *l
 /* ---- numbers and digests (loop_digest.c) ---- */
 
 /* Numbers what f declares: variables behind its scalar parameters, buffers behind its buffer
- * parameters, each in order; the number of variables. */
+ * parameters, each in order. Returns the number of variables. */
 int loop_number_variables(const struct loop_function *f);
-/* of everything but names, location and flops: equal kernels have equal digests. Of no function
- * that launches tasks. */
+/* Computes a digest of everything but names, location and flops, so that equal kernels have equal
+ * digests. f must launch no tasks. */
 void loop_digest(const struct loop_function *f, struct text *scratch, char hex[65]);
 
 /* ---- the library: math by formula, and intrinsics (ir/library/, parsed once) ---- */
 
 struct loop_library *loop_library_new(struct arena *arena, struct diag *diag);
-/* The machines that programs may have streams for, which the text names; NULL behind the last. */
+/* Sets the machines that programs may have streams for, which the text names; NULL follows the
+ * last. */
 void loop_library_machines(struct loop_library *library, const struct machine *const *machines);
-/* overloads differ in the element type of the first parameter; NULL when there is none */
+/* Returns a function; overloads differ in the element type of the first parameter. NULL: there is
+ * none. */
 struct loop_function *loop_library_find(const struct loop_library *library, const char *name,
                                         enum element e);
-/* all of them by ->next */
+/* Returns the first of all functions, which ->next links. */
 struct loop_function *loop_library_first(const struct loop_library *library);
-/* library functions that p needs, callees before callers; *count of them */
+/* Returns the library functions that p needs, callees before callers; *count of them. */
 struct loop_function **loop_library_used(struct arena *arena, const struct loop_program *p,
                                          int *count);
 
 /* ---- text and checks (loop_print.c, loop_parse.c, loop_verify.c) ---- */
 
-/* Constants' files are the same as in tensor.h; what read_blob gives must live as long as the
- * program. */
+/* Prints a program. Constants' files are as in tensor.h; for loop_parse, what read_blob returns
+ * must live as long as the program. */
 
 void loop_print(struct text *out, const struct loop_program *p, const struct tensor_print *options);
-/* with its name */
+/* Prints a function with its name. */
 void loop_print_function(struct text *out, const struct loop_function *f);
 void loop_print_expr(struct text *out, const struct loop_expr *e);
 struct loop_program *loop_parse(struct arena *arena, const char *text, size_t length,
                                 blob_reader read_blob, void *context,
                                 const struct loop_library *library, struct diag *diag);
-/* functions of library text: "function exp(x: f32) -> f32 error \"1 ulp\" { ... return e }"; "where
- * T in f32 f64" makes one function per type, T its name inside */
+/* Parses functions of library text: "function exp(x: f32) -> f32 error \"1 ulp\" { ... return e }";
+ * "where T in f32 f64" makes one function per type, with T its name inside. */
 struct loop_function *loop_parse_library(struct arena *arena, const char *text, size_t length,
                                          struct diag *diag);
-bool loop_verify(const struct loop_program *p, struct diag *diag);        /* EXIT_INTERNAL */
+/* It reports EXIT_INTERNAL errors. */
+bool loop_verify(const struct loop_program *p, struct diag *diag);
 
 #endif

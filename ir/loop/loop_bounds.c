@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Bounds of subscripts: interval arithmetic, and greatest common divisors. Infinities are INT64_MIN
- * and INT64_MAX; what leaves the range of int64_t becomes one. */
+/* Bounds of subscripts, by interval arithmetic and greatest common divisors. Infinities are
+ * INT64_MIN and INT64_MAX; a bound that leaves the range of int64_t becomes infinite. */
 #include "ir/loop/loop_bounds.h"
 
 struct loop_bounds { struct arena *arena; struct map *ranges; };
 
-enum { DEPTH_MAX = 200 };               /* of an expression that is looked at */
+enum { DEPTH_MAX = 200 };               /* Expressions are looked at to this depth. */
 static const int64_t least = INT64_MIN, most = INT64_MAX;
 static const struct loop_range unknown = { INT64_MIN, INT64_MAX, 1 };
 
@@ -64,7 +64,7 @@ static struct loop_range product_of(struct loop_range a, struct loop_range b)
                 r.low = corners[i] < r.low ? corners[i] : r.low;
                 r.high = corners[i] > r.high ? corners[i] : r.high;
         }
-        if (r.low == most || r.high == least)           /* beyond int64_t altogether */
+        if (r.low == most || r.high == least)           /* It lies beyond int64_t altogether. */
                 return unknown;
         r.multiple = r.multiple == most ? 1 : r.multiple;
         return r;
@@ -90,7 +90,8 @@ static struct loop_range rest_of(struct loop_range a, struct loop_range b)
                                     divisor(a.multiple, b.low) };
 }
 
-/* of numbers with no sign: as many bits as the longer has */
+/* Returns the bounds of bits of numbers without a sign: they have as many bits as the longer
+ * number. */
 static struct loop_range bits_of(struct loop_range a, struct loop_range b)
 {
         int64_t all = 0, high = a.high > b.high ? a.high : b.high;
@@ -101,7 +102,7 @@ static struct loop_range bits_of(struct loop_range a, struct loop_range b)
         return (struct loop_range){ 0, all, 1 };
 }
 
-/* either of them; of min and max both ends are known better */
+/* Returns the bounds of one of two values; for min and max both ends are known better. */
 static struct loop_range choice_of(enum loop_opcode op, struct loop_range a, struct loop_range b)
 {
         bool smaller = op == LOOP_MIN || op == LOOP_MIN_ORDERED;
@@ -175,7 +176,7 @@ static struct loop_range range_of(const struct loop_bounds *bounds, const struct
         if (e->op > LOOP_CAST || from_float)
                 return type;
         r = computed(bounds, e, depth);
-        /* it cannot wrap, or may */
+        /* The operation cannot wrap, or may. */
         return r.low >= type.low && r.high <= type.high ? r : type;
 }
 
@@ -190,8 +191,8 @@ struct loop_range loop_bounds_for(const struct loop_bounds *bounds, const struct
         struct loop_range a = loop_bounds_of(bounds, from), b = loop_bounds_of(bounds, to);
         struct loop_range r = { a.low, bound_sum(b.high, -1, most), divisor(a.multiple, step) };
         if (a.low == a.high && r.high != most && r.high >= a.low)
-                r.high -= (r.high - a.low) % step;        /* the last one from a known first one
-                                                           * on */
+                r.high -= (r.high - a.low) % step;        /* This is the last value that the steps
+                                                           * from a known first one reach. */
         return r;
 }
 
@@ -205,7 +206,7 @@ void loop_bounds_set(struct loop_bounds *bounds, const struct loop_variable *v,
         map_set(bounds->ranges, (const char *)&v, sizeof v, r);
 }
 
-/* in order: a variable is declared before it is used */
+/* Adds a declaration; they come in order, so a variable is declared before it is used. */
 static void declare(struct loop_stmt *s, void *context)
 {
         struct loop_bounds *bounds = context;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of subscripts: between which numbers they lie, and what divides them.
+/* Bounds are what is known of subscripts: between which numbers they lie, and what divides them.
  *
  *     for %i = 0 to 12 step 4 {            %i: 0 .. 8, multiple of 4
  *       let %p : index = %i * 16 + 8       %p: 8 .. 136, multiple of 8
  *
- * Sound whatever a run's data is; "unknown" is a fine answer. */
+ * They hold for whatever data a run has; "unknown" is a valid answer. */
 #ifndef IR_LOOP_BOUNDS_H
 #define IR_LOOP_BOUNDS_H
 
@@ -12,22 +12,22 @@
 
 struct loop_bounds;
 struct loop_range {
-        int64_t low, high;              /* both included; INT64_MIN, INT64_MAX: unknown */
-        int64_t multiple;               /* of all values; 0: of the value 0 alone, 1: nothing
-                                         * known */
+        int64_t low, high;              /* Both are included; INT64_MIN, INT64_MAX: unknown. */
+        int64_t multiple;               /* All values are multiples of it; 0: the value is 0, 1:
+                                         * nothing is known. */
 };
 
-/* of every index variable that f declares */
+/* Finds the bounds of every index variable that f declares. */
 struct loop_bounds *loop_bounds_new(struct arena *arena, const struct loop_function *f);
-/* ... of the task that a statement of a kernel launches, whose own are `kernel` */
+/* Does so for the task that a statement of a kernel launches; `kernel` are the kernel's bounds. */
 struct loop_bounds *loop_bounds_launched(struct arena *arena, const struct loop_bounds *kernel,
                                          const struct loop_stmt *launch);
-/* of one more */
+/* Sets the bounds of one more variable. */
 void loop_bounds_set(struct loop_bounds *bounds, const struct loop_variable *v,
                      struct loop_range range);
-/* of an integer or bool expression; bounds NULL: of literals alone */
+/* Returns the bounds of an integer or bool expression; bounds NULL: only literals are known. */
 struct loop_range loop_bounds_of(const struct loop_bounds *bounds, const struct loop_expr *e);
-/* of the variable of a FOR whose bounds are these */
+/* Returns the bounds of the variable of a FOR from `from` to `to`. */
 struct loop_range loop_bounds_for(const struct loop_bounds *bounds, const struct loop_expr *from,
                                   const struct loop_expr *to, int64_t step);
 

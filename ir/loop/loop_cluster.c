@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Places in memory of a cluster: which block has it, and where among its own. A place is a sum;
- * terms that are multiples of what a block has say which block, and the others are within that,
- * as their bounds prove. */
+/* Places in memory of a cluster: which block has an element, and where in its own part. A place is
+ * a sum; terms that are multiples of a block's part say which block, and the others lie within the
+ * part, as their bounds prove. */
 #include "ir/loop/loop_bounds.h"
 #include "ir/loop/loop_grid.h"
 

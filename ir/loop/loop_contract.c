@@ -8,7 +8,7 @@ enum { NAME_MAX_LENGTH = 31 };
 struct contracting {
         struct arena *arena;
         const struct loop_library *library;
-        struct map *twins;              /* of variables; NULL: they stay */
+        struct map *twins;              /* The twins of variables; NULL: variables stay. */
         bool scalars, rounded;
         int count;
 };
@@ -99,7 +99,7 @@ static void find_wide(struct loop_expr *e, void *found)
         *(bool *)found |= element_info[e->type.element].bytes == 8;
 }
 
-/* in types that there are no vectors of */
+/* Does f use types that there are no vectors of? */
 static bool uses_wide(const struct loop_function *f)
 {
         bool found = false;

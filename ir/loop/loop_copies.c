@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What asynchronous copies mean, in statements on vectors: either they arrive at once, or as late
- * as may be. A kernel that waits as it must computes the same in both.
+/* Writes what asynchronous copies mean, in statements on vectors: either they arrive at once, or as
+ * late as they may. A kernel that waits as it must computes the same in both cases.
  *
- * Late: what is copied into %b lies in %b_late until it arrives, %b_group says which group it
- * belongs to (0: nothing is under way there), and until then %b holds garbage. `groups` counts the
- * groups that are closed. */
+ * Late: elements that are copied into %b lie in %b_late until they arrive, %b_group says which
+ * commit group they belong to (0: nothing is under way there), and until then %b holds garbage.
+ * `groups` counts the commit groups that are closed. */
 #include "ir/loop/loop_grid.h"
 
 #include <math.h>
 
 struct late {
         struct loop_buffer *buffer, *late, *group;
-        bool there;                     /* allocated */
+        bool there;                     /* It has been allocated. */
         struct late *next;
 };
 
@@ -125,7 +125,7 @@ static void add_commit(const struct loop_copies *c, struct loop_block *block)
                        loop_int(c->arena, E_I32, 1), NULL);
 }
 
-/* what all but the last n groups copied is there */
+/* Appends the arrival of all commit groups but the last n. */
 static void add_wait(const struct loop_copies *c, struct loop_block *block, int n)
 {
         struct arena *arena = c->arena;
@@ -182,7 +182,7 @@ static void add_copy(const struct loop_copies *c, struct arena *arena, struct lo
         }
 }
 
-/* a run: element by element */
+/* Appends a bulk copy, element by element. */
 static void add_run(const struct loop_copies *c, struct arena *arena, struct loop_block *block,
                     const struct loop_stmt *s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A digest of a kernel or a task, by which equal ones are found: of everything but names. Its own
- * variables are numbered in order of declaration, buffers by position, those it allocates behind
- * them. */
+/* Computes a digest of a kernel or a task, of everything but names, by which equal ones are found.
+ * Its own variables are numbered in order of declaration, buffers by position, and those that it
+ * allocates behind these. */
 #include "base/sha256.h"
 #include "ir/loop/stream.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loop IR: making operations. What is known of integers and subscripts is computed on the way, so
+/* Makes operations of Loop IR. What is known of integers and subscripts is computed on the way, so
  * that lowerings may write the general form; floating-point operations stay as they are. */
 #include "ir/loop/loop.h"
 
@@ -36,7 +36,7 @@ static uint64_t remainder_of(enum element e, union scalar x, union scalar y)
         return y.i == -1 ? 0 : (uint64_t)(x.i % y.i);
 }
 
-/* Both of element e, an integer type or bool. */
+/* Computes an operation; x and y are of element e, an integer type or bool. */
 static uint64_t compute(enum loop_opcode op, enum element e, union scalar x, union scalar y)
 {
         uint64_t width = 8 * (uint64_t)element_info[e].bytes;
@@ -66,13 +66,13 @@ static uint64_t compute(enum loop_opcode op, enum element e, union scalar x, uni
         }
 }
 
-/* The operations with identities: for integers and bool, and `compute` knows them. */
+/* These operations have identities, for integers and bool, and `compute` can do them. */
 static bool is_computed(enum loop_opcode op) { return op <= LOOP_MAX_ORDERED; }
 static bool is_comparison(enum loop_opcode op) { return op >= LOOP_LT && op <= LOOP_NE; }
 
 /* ---- subscripts ---- */
 
-/* e as base + constant; base NULL for a literal */
+/* Splits e into base + constant; base is NULL for a literal. */
 static struct loop_expr *split_sum(struct loop_expr *e, int64_t *constant)
 {
         int64_t value;
@@ -98,7 +98,8 @@ static struct loop_expr *add_constant(struct arena *arena, struct loop_expr *bas
                          loop_index(arena, minus ? -constant : constant), NULL);
 }
 
-/* Sums of subscripts: constants gather at the outer end, x + 1 - x is 1. NULL: nothing to gain. */
+/* Simplifies sums of subscripts: constants gather at the outer end, and x + 1 - x is 1. Returns
+ * NULL if nothing is gained. */
 static struct loop_expr *simplify_sum(struct arena *arena, bool minus, struct loop_expr *a,
                                       struct loop_expr *b)
 {
@@ -121,8 +122,8 @@ static struct loop_expr *simplify_sum(struct arena *arena, bool minus, struct lo
                             loop_node(arena, minus ? LOOP_SUB : LOOP_ADD, a->type, x, y, NULL), c);
 }
 
-/* x op literal where x is itself an operation with a literal:
- * (x * 2) * 3, (x / 2) / 3, (x * 6) / 2, min(min(x, 3), 5) */
+/* Simplifies x op literal where x is itself an operation with a literal: (x * 2) * 3, (x / 2) / 3,
+ * (x * 6) / 2, min(min(x, 3), 5). */
 static struct loop_expr *simplify_nested(struct arena *arena, enum loop_opcode op,
                                          struct loop_expr *a, int64_t value)
 {
@@ -155,7 +156,7 @@ static struct loop_expr *simplify_index(struct arena *arena, enum loop_opcode op
                 return simplify_sum(arena, op == LOOP_SUB, a, b);
         if (!loop_is_int(b, &value))
                 return NULL;
-        if (is_comparison(op)) {                        /* x - 2 >= 0: x >= 2 */
+        if (is_comparison(op)) {                        /* x - 2 >= 0 becomes x >= 2. */
                 struct loop_expr *x = split_sum(a, &constant);
                 if (!x || x == a || !int_sub(value, constant, &value))
                         return NULL;
@@ -171,7 +172,7 @@ static struct loop_expr *zero_like(struct arena *arena, const struct loop_expr *
         return loop_literal(arena, e->type, (union scalar){ .u = 0 });
 }
 
-/* x op literal, where that is x, or a literal. NULL: neither. */
+/* Simplifies x op literal where that is x, or a literal. Returns NULL if it is neither. */
 static struct loop_expr *simplify_identity(struct arena *arena, enum loop_opcode op,
                                            struct loop_expr *x, struct loop_expr *literal)
 {
@@ -195,7 +196,7 @@ static struct loop_expr *simplify_identity(struct arena *arena, enum loop_opcode
         }
 }
 
-/* x op x */
+/* Simplifies x op x. */
 static struct loop_expr *simplify_equal(struct arena *arena, enum loop_opcode op,
                                         struct loop_expr *x)
 {
@@ -226,7 +227,7 @@ static bool is_commutative(enum loop_opcode op)
         }
 }
 
-/* Two operands of one integer type or bool. NULL: stays an operation. */
+/* Simplifies an operation on two operands of one integer type or bool. Returns NULL if it stays. */
 static struct loop_expr *simplify_binary(struct arena *arena, enum loop_opcode op,
                                          struct loop_expr *a, struct loop_expr *b)
 {
@@ -329,8 +330,8 @@ static void float_to_integer(enum element to, double f, union scalar *value)
                 value->u = (unsigned long long)f;
 }
 
-/* A literal as another type; false where that would round: as_double of the interpreter wants the
- * number itself. */
+/* Converts a literal to another type. Returns false where that would round: as_double of the
+ * interpreter needs the number itself. */
 static bool convert_literal(enum element from, enum element to, union scalar literal,
                             union scalar *value)
 {
@@ -347,7 +348,8 @@ static bool convert_literal(enum element from, enum element to, union scalar lit
         double number = literal.f;
         if (!element_is_float(from)) {
                 number = is_signed(from) ? (double)literal.i : (double)literal.u;
-                if (fabs(number) > 9007199254740992.0)          /* 2^53: may be rounded already */
+                /* Beyond 2^53 the number may have been rounded already. */
+                if (fabs(number) > 9007199254740992.0)
                         return false;
         }
         uint64_t storage;
@@ -356,7 +358,7 @@ static bool convert_literal(enum element from, enum element to, union scalar lit
         return value->f == number || isnan(number);
 }
 
-/* x is 0..*most, and known to be: bits of what was widened, shifted down or masked */
+/* Is x known to be in 0..*most, because it is bits that were widened, shifted down or masked? */
 static bool is_counted(const struct loop_expr *x, uint64_t *most)
 {
         uint64_t other;
@@ -386,7 +388,8 @@ static bool is_counted(const struct loop_expr *x, uint64_t *most)
         }
 }
 
-/* what a cast brings to fewer bits in vain: x is no larger than these hold; else NULL */
+/* Returns what a cast narrows without effect, because x is no larger than its type holds; else
+ * NULL. */
 static struct loop_expr *narrowed_in_vain(const struct loop_expr *cast)
 {
         const struct element_info *narrow = &element_info[element_of(cast)];
@@ -413,8 +416,8 @@ bool loop_is_rounded(const struct loop_expr *e)
         return loop_is_round(e);
 }
 
-/* f32(i32(u8(e)) - k), e rounded: min(max(e, 0), 255) - k; e that is NaN is 0. NULL: a is no
- * such */
+/* Rewrites f32(i32(u8(e)) - k), where e is rounded, to min(max(e, 0), 255) - k; an e that is NaN is
+ * 0. Returns NULL for other values. */
 static struct loop_expr *restored(struct arena *arena, enum element to, struct loop_expr *a)
 {
         int64_t less = 0;
@@ -445,13 +448,14 @@ struct loop_expr *loop_cast(struct arena *arena, enum element to, struct loop_ex
         if (plain && element_of(plain) == to)
                 return plain;
         if (plain && element_info[element_of(plain)].bytes == 4 && element_is_float(to))
-                a = loop_cast(arena, E_I32, plain);     /* more processors convert these */
+                a = loop_cast(arena, E_I32, plain);     /* More processors can convert these. */
         enum element from = element_of(a);
         union scalar value;
         struct loop_type type = LOOP_VECTOR(to, a->type.lanes);
         if (is_literal(a) && convert_literal(from, to, a->literal, &value))
                 return loop_literal(arena, type, value);
-        if (!loop_is_compute(from) && !loop_is_compute(to))     /* f16 to bf16 goes through f32 */
+        /* A conversion from f16 to bf16 goes through f32. */
+        if (!loop_is_compute(from) && !loop_is_compute(to))
                 return loop_cast(arena, to, loop_cast(arena, element_info[from].compute, a));
         return loop_node(arena, LOOP_CAST, type, a, NULL, NULL);
 }

@@ -168,8 +168,8 @@
 #include "base/memory.h"
 #include "ir/loop/loop.h"
 
-/* of a grid: blocks, those of a cluster, warps of one, bytes of its shared memory (verified; a
- * target may have less) */
+/* The limits of a grid: blocks, blocks of a cluster, warps of a block, lanes of a warp, bytes of a
+ * block's shared memory (verified; a target may have less). */
 enum {
         GRID_BLOCKS_MAX = INT32_MAX,
         GRID_CLUSTER_MAX = 8,
@@ -178,22 +178,23 @@ enum {
         GRID_SHARED_MAX = 232448
 };
 enum { COPY_BYTES = 16, COPY_GROUPS_MAX = 16, PRODUCTS_MAX = 16 };
-enum { GRID_BULK_BYTES = 8 * COPY_GROUPS_MAX };           /* of shared memory, beside all else, that
-                                                           * groups of bulk copies arrive at */
-enum { GRID_BLOCK_SHARED = 1024 };                       /* that every block takes of a
-                                                          * multiprocessor beside its own (CUDA C
-                                                          * Programming Guide, compute capability
-                                                          * 8.0 on) */
-/* rows and lanes of tiles that lanes have parts of, the lanes that share a row, and what each
- * has of a vector */
+enum { GRID_BULK_BYTES = 8 * COPY_GROUPS_MAX };           /* The bytes of shared memory, beside all
+                                                           * else, at which groups of bulk copies
+                                                           * arrive. */
+enum { GRID_BLOCK_SHARED = 1024 };                       /* The bytes of a multiprocessor's shared
+                                                          * memory that every block takes beside its
+                                                          * own (CUDA C Programming Guide, compute
+                                                          * capability 8.0 on). */
+/* The rows and lanes of tiles that lanes have parts of, the lanes that share a row, and the
+ * elements that each has of a vector. */
 enum { TILE_OWN_ROWS = 16, TILE_OWN_LANES = 8, TILE_ROW_LANES = 4, TILE_OWN = 4 };
 
 static inline bool loop_for_is_grid(enum loop_for_kind kind)
 {
         return kind >= FOR_GPU_CLUSTER;
 }
-/* memory of a block of a grid, by itself or among that of its cluster; all that an alloc may be
- * in but a machine's */
+/* Is it memory of a block of a grid, by itself or as its part of a cluster's? An alloc is in such
+ * memory, unless it is in a machine's. */
 static inline bool loop_space_is_shared(enum loop_space space)
 {
         return space == SPACE_SHARED || space == SPACE_CLUSTER;
@@ -202,37 +203,38 @@ static inline bool loop_space_is_kernels(enum loop_space space)
 {
         return space == SPACE_STACK || space == SPACE_LANES || loop_space_is_shared(space);
 }
-/* a loop over what a phase has */
+/* Is it a loop over what a phase has? */
 static inline bool loop_for_is_phase(enum loop_for_kind kind)
 {
         return kind == FOR_GPU_BLOCK || kind == FOR_GPU_CLUSTER;
 }
-/* in grid form? */
+/* Is f in grid form? */
 bool loop_is_grid(const struct loop_function *f);
 
-/* Places in memory of a cluster (loop_cluster.c). The blocks of a GPU_CLUSTER loop; 0: it has
- * none. */
+/* Places in memory of a cluster (loop_cluster.c). Returns the number of blocks of a GPU_CLUSTER
+ * loop; 0: it has none. */
 int64_t loop_cluster_blocks(const struct loop_stmt *cluster);
-/* index = block * part + within, where 0 <= within and within + span <= part; false: bounds do
- * not say so */
+/* Splits index into block * part + within, where 0 <= within and within + span <= part. Returns
+ * false if bounds do not prove that. */
 struct loop_bounds;
 bool loop_cluster_place(struct arena *arena, const struct loop_bounds *bounds,
                         const struct loop_expr *index, int64_t part, int64_t span,
                         struct loop_expr **block, struct loop_expr **within);
 
-/* COPY, COMMIT, WAIT, and the ALLOC of what is copied into, in statements on vectors: what they do
- * beside what they are (loop_copies.c). late: NULL, copies arrive at once; or as late as may be, in
- * f, whose body stands behind what loop_copies_begin says, statement by statement in order. */
+/* COPY, COMMIT, WAIT, and the ALLOC of a buffer that is copied into, in statements on vectors: what
+ * they do besides what they are (loop_copies.c). late NULL: copies arrive at once. Else they arrive
+ * as late as they may, in f, whose body stands behind what loop_copies_begin returns, statement by
+ * statement in order. */
 struct loop_copies;
-/* NULL: no copies */
+/* Returns NULL if there are no copies. */
 struct loop_copies *loop_copies_late(struct arena *arena, const struct loop_function *f);
 struct loop_block *loop_copies_begin(const struct loop_copies *late);
 struct loop_block *loop_copies_expand(const struct loop_copies *late, struct arena *arena,
                                       const struct loop_stmt *s);
 /* A MULTIPLY of a warp group, and SETTLE, in statements of each warp and others (loop_groups.c).
- * late: as above */
+ * late: as above. */
 struct loop_products;
-/* NULL: no such */
+/* Returns NULL if there are no such products. */
 struct loop_products *loop_products_late(struct arena *arena, const struct loop_function *f);
 struct loop_block *loop_products_begin(const struct loop_products *late);
 struct loop_block *loop_products_expand(const struct loop_products *late, struct arena *arena,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What products of warp groups mean, in plain statements: each warp multiplies its own positions,
- * either at once, or as late as may be. A kernel that settles as it must computes the same in both.
+/* Writes what products of warp groups mean, in plain statements: each warp multiplies its own
+ * positions, either at once, or as late as it may. A kernel that settles as it must computes the
+ * same in both cases.
  *
- * Late: places of operands are put aside in a circular buffer until a settle, or until it is
- * full, so that what lies there then is multiplied. `made` counts products, `done` those of them
- * that are done. */
+ * Late: places of operands are kept in a circular buffer until a settle, or until it is full, so
+ * that what lies there at that time is multiplied. `made` counts products, `done` the products that
+ * are done. */
 #include "ir/loop/loop_grid.h"
 
-/* sums that are declared where a statement stands */
+/* The sums that are declared where a statement stands. */
 struct scope { const struct loop_variable *sums; const struct scope *outer; };
 struct product {
         const struct loop_stmt *multiply;
@@ -20,10 +21,10 @@ struct settle { const struct loop_stmt *stmt; const struct scope *scope; struct 
 struct loop_products {
         struct arena *arena;
         struct loop_variable *made, *done;
-        struct loop_buffer *x, *w, *which;        /* the circular buffer */
+        struct loop_buffer *x, *w, *which;        /* The circular buffer. */
         struct product *products;
         struct settle *settles;
-        int count;                      /* while they are looked for */
+        int count;                      /* It is used while they are searched. */
 };
 
 /* ---- at once ---- */
@@ -33,7 +34,7 @@ static struct loop_expr *expr(const struct loop_expr *e)
         return (struct loop_expr *)(uintptr_t)e;
 }
 
-/* with operands at a and b */
+/* Appends the multiply of each warp, with operands at a and b. */
 static void multiply(struct arena *arena, struct loop_block *block, const struct loop_stmt *s,
                      struct loop_expr *a, struct loop_expr *b)
 {
@@ -83,7 +84,8 @@ static void find(struct loop_products *l, const struct loop_block *block, const 
         }
 }
 
-/* None is under way where its sums are not declared: they end when it is done. */
+/* Are the product's sums declared here? If not, none is under way: sums end only when it is
+ * done. */
 static bool is_declared(const struct product *p, const struct scope *scope)
 {
         while (scope && scope->sums != p->multiply->variable)
@@ -154,7 +156,7 @@ static struct loop_expr *kept(const struct loop_products *l, struct loop_block *
         return loop_use(l->arena, s->variable);
 }
 
-/* all but the last n; scope: where */
+/* Appends a settle of all products but the last n; scope: where it stands. */
 static void settle(const struct loop_products *l, struct loop_block *block,
                    const struct scope *scope, int n)
 {

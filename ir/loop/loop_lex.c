@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loop IR text: tokens, numbers, strings. */
+/* Reads tokens, numbers and strings of Loop IR text. */
 #include "ir/loop/loop_parser.h"
 
 #include <errno.h>
@@ -201,7 +201,8 @@ static int hex_digit(char c)
         return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* behind a backslash: "xHH", or a quote or backslash itself; how many characters it took */
+/* Reads what follows a backslash: "xHH", or a quote or backslash itself. Returns how many
+ * characters it took. */
 static int escape(const char *c, const char *end, int *byte)
 {
         *byte = -1;
@@ -279,7 +280,7 @@ static bool read_float(struct loop_parser *p, const struct loop_token *t, bool n
                 return loop_lex_error(p, "a number has more than %d characters", NUMBER_LENGTH);
         memcpy(digits, t->start, t->length);
         digits[t->length] = 0;
-        /* rounded once */
+        /* It is rounded once. */
         double read = e == E_F64 ? strtod(digits, NULL) : (double)strtof(digits, NULL);
         if (element_is_small(e)) {
                 uint64_t storage;
@@ -324,7 +325,8 @@ bool loop_lex_literal(struct loop_parser *p, const struct loop_token *t, bool ne
 
 /* ---- remarks ---- */
 
-/* Text of a hand may hold anything: what could end or splice a comment of C becomes a point. */
+/* Copies a remark. Text written by hand may hold anything: what could end or splice a comment of C
+ * becomes a point. */
 static char *remark_copy(struct loop_parser *p, const char *start, const char *end)
 {
         while (start < end && is_space(*start))

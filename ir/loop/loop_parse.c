@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Loop IR text: programs. Any bytes give a program that the verifier passes, or one error. */
+/* Parses programs of Loop IR text. Any bytes give a program that the verifier passes, or one
+ * error. */
 #include "ir/loop/loop_parser.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@ struct program_reader {
         struct loop_parser p;
         blob_reader read_blob;
         void *context;
-        const unsigned char *file;      /* the constants' file; NULL: none was named */
+        const unsigned char *file;      /* The constants' file; NULL: none was named. */
         size_t file_bytes;
 };
 
@@ -36,7 +37,7 @@ static bool parse_element_literal(struct loop_parser *p, enum element e, void *d
         return !p->failed;
 }
 
-/* "[1.0, 2.0]": count elements */
+/* Reads "[1.0, 2.0]", count elements. */
 static bool parse_list(struct loop_parser *p, struct loop_buffer *b)
 {
         size_t room = 0, count = 0, bytes = (size_t)element_info[b->element].bytes;
@@ -121,8 +122,8 @@ static bool parse_data(struct program_reader *r, struct loop_buffer *b)
 
 /* ---- buffers ---- */
 
-/* "<1 x 28 x 28>"; an element type stands behind the extents where the buffer's own only carries
- * it */
+/* Reads "<1 x 28 x 28>"; an element type stands behind the extents where the buffer's own only
+ * holds its bits. */
 static bool parse_shape(struct loop_parser *p, struct loop_buffer *b)
 {
         struct type *type = ARENA_NEW(p->arena, struct type);
@@ -174,7 +175,7 @@ static bool parse_workspace(struct loop_parser *p, struct loop_buffer *b)
                loop_lex_int(p, "an offset", 0, INT64_MAX, &b->offset);
 }
 
-/* "entry 1" of a port or a place in the workspace; nothing of entry 0 */
+/* Reads "entry 1" of a port or a place in the workspace; entry 0 is not written. */
 static bool parse_entry_number(struct loop_parser *p, struct loop_buffer *b)
 {
         int64_t number = 0;
@@ -207,7 +208,7 @@ static bool parse_space(struct loop_parser *p, struct loop_buffer *b)
         }
 }
 
-/* "f32[784]" */
+/* Reads "f32[784]". */
 static bool parse_storage(struct loop_parser *p, enum element *e, int64_t *extent)
 {
         return loop_parse_element(p, e) &&
@@ -362,7 +363,8 @@ static bool parse_head(struct program_reader *r)
                loop_lex_int(p, "a size", 0, INT64_MAX, &entry->live_peak);
 }
 
-/* entry @NAME, with a plan: workspace N live N. In place of the entry that a new program has. */
+/* Reads entry @NAME, with a plan: workspace N live N. The first one takes the place of the entry
+ * that a new program has. */
 static bool parse_entry(struct loop_parser *p, bool first)
 {
         struct loop_program *program = p->program;
@@ -382,7 +384,8 @@ static bool parse_entry(struct loop_parser *p, bool first)
                 loop_lex_int(p, "a size", 0, INT64_MAX, &entry->live_peak));
 }
 
-/* none where the only one is called main; the head says the largest of their sizes */
+/* Reads the entries. There are no lines where the only one is called main; the head has the largest
+ * of their sizes. */
 static bool parse_entries(struct loop_parser *p)
 {
         struct loop_program *program = p->program;
@@ -395,7 +398,7 @@ static bool parse_entries(struct loop_parser *p)
         return true;
 }
 
-/* main {, or of several entries each: main @NAME { */
+/* Reads main {, or for each of several entries: main @NAME {. */
 static bool parse_main(struct loop_parser *p, const struct loop_entry *entry)
 {
         char *name;
@@ -412,7 +415,7 @@ static bool parse_main(struct loop_parser *p, const struct loop_entry *entry)
         return loop_parse_block(p, entry->main->body);
 }
 
-/* data "FILE" sha256 "HEX" bytes N */
+/* Reads data "FILE" sha256 "HEX" bytes N. */
 static bool parse_file(struct program_reader *r)
 {
         struct loop_parser *p = &r->p;
@@ -440,7 +443,7 @@ static bool parse_file(struct program_reader *r)
                loop_lex_error(p, "'%s' is not the file this text was written with", shown);
 }
 
-/* region "NAME" limit N align N section "NAME" size N */
+/* Reads region "NAME" limit N align N section "NAME" size N. */
 static bool parse_region(struct loop_parser *p)
 {
         struct loop_program *program = p->program;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loop IR text: statements, and the functions of library text. */
+/* Parses statements of Loop IR text, and the functions of library text. */
 #include "ir/loop/loop_parser.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ void loop_parse_function_start(struct loop_parser *p, struct loop_function *f)
         p->fallback = (struct loop_type){ 0 };
 }
 
-/* %name, or a bare name in library text */
+/* Reads %name, or a bare name in library text. */
 static char *parse_new_name(struct loop_parser *p)
 {
         if (p->kind == TEXT_PROGRAM && !loop_lex_is(p, "%")) {
@@ -64,7 +64,7 @@ static const char *const for_words[] = { [FOR_SERIAL] = "serial",
                                          [FOR_COUNT] = "count",
                                          [FOR_LIST] = "list" };
 
-/* "a to b step n" */
+/* Reads "a to b step n". */
 static bool parse_range(struct loop_parser *p, struct loop_stmt *s)
 {
         return (s->a = loop_parse_expr(p, LOOP_TYPE(E_INDEX))) && loop_lex_expect(p, "to") &&
@@ -109,7 +109,7 @@ static bool parse_if(struct loop_parser *p, struct loop_stmt *s)
         return loop_parse_block(p, s->other);
 }
 
-/* "%name : type" */
+/* Reads "%name : type". */
 static char *parse_typed_name(struct loop_parser *p, struct loop_type *type)
 {
         char *name = parse_new_name(p);
@@ -231,7 +231,7 @@ static struct loop_buffer *parse_call_buffer(struct loop_parser *p)
         return b;
 }
 
-/* "+ index", or nothing */
+/* Reads "+ index", or nothing. */
 static bool parse_call_offset(struct loop_parser *p, struct loop_stmt *s, int argument)
 {
         if (!loop_lex_accept(p, "+"))
@@ -258,7 +258,7 @@ static bool parse_call_arguments(struct loop_parser *p, struct loop_stmt *s)
         return true;
 }
 
-/* "@name(...)" of a kernel or a task, with those arguments */
+/* Reads "@name(...)" of a kernel or a task, with its arguments. */
 static bool parse_callee(struct loop_parser *p, struct loop_stmt *s, enum loop_function_kind kind,
                          bool (*arguments)(struct loop_parser *p, struct loop_stmt *s))
 {
@@ -462,8 +462,8 @@ bool loop_parse_block(struct loop_parser *p, struct loop_block *block)
 
 /* ---- library functions ---- */
 
-/* (x: f32, n: i32) -> f32 where T in f32 f64 error "1 ulp" spelling "name"
- * The where clause was read before. */
+/* Reads (x: f32, n: i32) -> f32 where T in f32 f64 error "1 ulp" spelling "name". The where clause
+ * was read before. */
 static bool parse_function_head(struct loop_parser *p, struct loop_function *f)
 {
         struct loop_type type;
@@ -511,7 +511,7 @@ static struct loop_function *parse_instance(struct loop_parser *p)
         return f;
 }
 
-/* Looks ahead for "where T in f32 f64"; the number of types, 0 without one */
+/* Looks ahead for "where T in f32 f64". Returns the number of types, 0 without one. */
 static int scan_where(struct loop_parser *p, enum element types[ELEMENT_COUNT])
 {
         const struct loop_token token = p->token;

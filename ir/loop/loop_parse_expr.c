@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Loop IR text: expressions, and where their literals get a type from.
+/* Parses expressions of Loop IR text, and finds the types of their literals.
  *
- * A literal carries its type (0.5:f64), or takes that of the other operand of its operation, or
- * what the place wants (the annotation of a let, the element stored, index for a subscript, a
- * parameter, bool for a condition). Where none of these says: index, f32 with a point, bool. In
- * library text and formulas that last resort is the type of the first parameter or argument, and
- * the operand of a cast takes the type it is cast to. */
+ * A literal has its type written (0.5:f64), or takes that of the other operand of its operation, or
+ * the type that the place needs (the annotation of a let, the element stored, index for a
+ * subscript, a parameter, bool for a condition). Where none of these is given, it is index, f32
+ * with a point, or bool. In library text and formulas that last resort is the type of the first
+ * parameter or argument, and the operand of a cast takes the type it is cast to. */
 #include "ir/loop/loop_parser.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static struct loop_expr *pending_literal(struct loop_parser *p, const struct loo
         return &pending->expr;
 }
 
-/* Gives a type to e where it has none. */
+/* Gives e a type where it has none. */
 static bool resolve(struct loop_parser *p, struct loop_expr *e, struct loop_type type)
 {
         if (is_typed(e))
@@ -43,7 +43,7 @@ static bool resolve(struct loop_parser *p, struct loop_expr *e, struct loop_type
         for (int i = 0; i < e->arity; i++)
                 if (!resolve(p, e->args[i], type))
                         return false;
-        if (p->kind == TEXT_FORMULA) /* now that its type is known, it may simplify */
+        if (p->kind == TEXT_FORMULA) /* Now that its type is known, it may simplify. */
                 *e = *loop_op(p->arena, e->op, e->args[0], e->args[1], e->args[2]);
         return true;
 }
@@ -61,7 +61,7 @@ static bool resolve_default(struct loop_parser *p, struct loop_expr *e)
         return resolve(p, e, default_type(p, e->type.element));
 }
 
-/* One type for all: that of the typed ones; *type's lanes 0 when there are none. */
+/* Gives all operands one type, that of those which have one; *type's lanes are 0 when none has. */
 static bool unify(struct loop_parser *p, struct loop_expr *const *args, int count, const char *what,
                   struct loop_type *type)
 {
@@ -106,7 +106,7 @@ static struct loop_type node_type(enum loop_opcode op, struct loop_expr *const *
         return operands;
 }
 
-/* An operation of loop_ops.def; lanes of ramp and splat. */
+/* Makes an operation of loop_ops.def; lanes: those of ramp and splat. */
 static struct loop_expr *make(struct loop_parser *p, enum loop_opcode op, struct loop_expr **args,
                               int lanes)
 {
@@ -171,7 +171,7 @@ bool loop_parse_element(struct loop_parser *p, enum element *element)
         return !p->failed;
 }
 
-/* f32, f32x16, boolx16, indexx4, f32x16tile */
+/* Reads f32, f32x16, boolx16, indexx4, f32x16tile. */
 bool loop_parse_type(struct loop_parser *p, struct loop_type *type)
 {
         const char *word = p->token.start;
@@ -240,7 +240,7 @@ struct loop_binding *loop_parse_name(struct loop_parser *p)
 
 /* ---- primaries ---- */
 
-/* u32 of 4 */
+/* Reads u32 of 4. */
 static bool parse_word_type(struct loop_parser *p, struct loop_parsed_load *load)
 {
         if (!loop_parse_element(p, &load->word))
@@ -252,7 +252,7 @@ static bool parse_word_type(struct loop_parser *p, struct loop_parsed_load *load
                loop_lex_int(p, "elements of a word", 2, WORD_GROUP_MAX, &load->group);
 }
 
-/* <8>, <u32 of 4>, <8 u32 of 4> or nothing */
+/* Reads <8>, <u32 of 4>, <8 u32 of 4> or nothing. */
 static bool parse_lanes(struct loop_parser *p, struct loop_parsed_load *load)
 {
         if (!loop_lex_accept(p, "<"))
@@ -265,7 +265,7 @@ static bool parse_lanes(struct loop_parser *p, struct loop_parsed_load *load)
         return loop_lex_expect(p, ">");
 }
 
-/* behind a buffer's name: <8>[index, mask] */
+/* Reads <8>[index, mask] behind a buffer's name. */
 static struct loop_expr *parse_load(struct loop_parser *p, struct loop_buffer *buffer)
 {
         struct loop_parsed_load load = { 0 };
@@ -325,7 +325,7 @@ static struct loop_expr *parse_program_buffer(struct loop_parser *p)
         return parse_load(p, b);
 }
 
-/* "(a, b, c)"; count: how many are wanted. The tree's height in p->height. */
+/* Reads "(a, b, c)"; count: how many operands it needs. p->height is then the tree's height. */
 static bool parse_arguments(struct loop_parser *p, struct loop_expr **args, int count,
                             const struct loop_token *word)
 {
@@ -489,7 +489,7 @@ static struct loop_expr *parse_prefix_inside(struct loop_parser *p)
         loop_lex_next(p);
         if (minus && (p->token.kind == TOKEN_NUMBER || loop_lex_is(p, "inf"))) {
                 p->height = 1;
-                return parse_literal(p, true);          /* -5 is a literal, -(5) an operation */
+                return parse_literal(p, true);          /* -5 is a literal, -(5) an operation. */
         }
         p->depth++;
         if (p->depth > EXPR_DEPTH_MAX + 1)

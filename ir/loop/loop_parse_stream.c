@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Loop IR text: streams of machines. */
+/* Parses streams of machines in Loop IR text. */
 #include "ir/loop/loop_parser.h"
 #include "ir/loop/stream.h"
 
 enum { PLACES_MOST = 16 };
 
-/* " on NAME" behind a stream's parameters */
+/* Reads " on NAME" behind a stream's parameters. */
 bool loop_parse_machine(struct loop_parser *p)
 {
         const struct machine *const *all =
@@ -34,7 +34,7 @@ static bool parse_name_of(struct loop_parser *p,
         return !p->failed;
 }
 
-/* "in MEMORY at PLACE, .." */
+/* Reads "in MEMORY at PLACE, ..". */
 bool loop_parse_memory(struct loop_parser *p, struct loop_buffer *b)
 {
         int64_t places[PLACES_MOST];
@@ -125,7 +125,7 @@ bool loop_parse_activate(struct loop_parser *p, struct loop_stmt *s)
                loop_lex_int(p, "a bound", INT32_MIN, INT32_MAX, &a->high);
 }
 
-/* "load 3 in compute" */
+/* Reads "load 3 in compute". */
 bool loop_parse_await(struct loop_parser *p, struct loop_stmt *s)
 {
         return parse_name_of(p, machine_stage_find, "stage", &s->queue.from) &&
@@ -134,7 +134,7 @@ bool loop_parse_await(struct loop_parser *p, struct loop_stmt *s)
                parse_name_of(p, machine_stage_find, "stage", &s->queue.to);
 }
 
-/* "load to compute" */
+/* Reads "load to compute". */
 bool loop_parse_queue(struct loop_parser *p, struct loop_stmt *s)
 {
         return parse_name_of(p, machine_stage_find, "stage", &s->queue.from) &&

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Loop IR text: statements on tiles of sums, and copies into shared memory. */
+/* Parses statements on tiles of sums, and copies into shared memory, in Loop IR text. */
 #include "ir/loop/loop_parser.h"
 
 #include <string.h>
 
-/* "word A to B", or nothing */
+/* Reads "word A to B", or nothing. */
 bool loop_parse_registers(struct loop_parser *p, const char *word, struct tile_range *r)
 {
         int64_t first, end;
@@ -18,14 +18,14 @@ bool loop_parse_registers(struct loop_parser *p, const char *word, struct tile_r
         return true;
 }
 
-/* " word N" */
+/* Reads " word N". */
 static bool parse_extent(struct loop_parser *p, const char *word, int64_t most, int64_t *n)
 {
         return (!word || loop_lex_expect(p, word)) &&
                loop_lex_int(p, word ? word : "positions", 0, most, n);
 }
 
-/* UNLOAD: "from N to N columns N to N step N", each of which may be missing */
+/* UNLOAD: reads "from N to N columns N to N step N", each of which may be missing. */
 static bool parse_part(struct loop_parser *p, struct loop_stmt *s)
 {
         int64_t first = 0, end = s->variable->rows;
@@ -46,7 +46,7 @@ static bool parse_part(struct loop_parser *p, struct loop_stmt *s)
                loop_lex_int(p, "a step", 1, EXTENT_MAX, &s->tiles.step);
 }
 
-/* MULTIPLY: "swizzle N warp_group", each of which may be missing */
+/* MULTIPLY: reads "swizzle N warp_group", each of which may be missing. */
 static bool parse_swizzle(struct loop_parser *p, struct loop_stmt *s)
 {
         int64_t words = 0;
@@ -58,7 +58,7 @@ static bool parse_swizzle(struct loop_parser *p, struct loop_stmt *s)
         return true;
 }
 
-/* what of a tile's shape follows the operands */
+/* Reads the part of a tile's shape that follows the operands. */
 bool loop_parse_tiles(struct loop_parser *p, struct loop_stmt *s)
 {
         int64_t positions = 0, vectors = 0, rows, depth = 0, lanes = 0, word = 0, group = 0;
@@ -105,7 +105,7 @@ static bool parse_sums(struct loop_parser *p, struct loop_stmt *s)
         return b != NULL;
 }
 
-/* MULTIPLY: "%buffer[place]", or sums */
+/* MULTIPLY: reads "%buffer[place]", or sums. */
 static bool parse_multiplied(struct loop_parser *p, struct loop_stmt *s)
 {
         struct loop_binding *b = loop_parse_name(p);
@@ -116,7 +116,7 @@ static bool parse_multiplied(struct loop_parser *p, struct loop_stmt *s)
         return b && loop_parse_place_in(p, b, &s->buffer, &s->a);
 }
 
-/* "by function"; version 2 of the format had no other */
+/* Reads "by function"; version 2 of the format had only one function. */
 static bool parse_product(struct loop_parser *p, struct loop_stmt *s)
 {
         enum element sum = s->variable->type.element;
@@ -154,7 +154,7 @@ static bool parse_own(struct loop_parser *p, struct loop_stmt *s)
         return b != NULL;
 }
 
-/* "%own = %sums lane l", or "%sums = %own lane l" */
+/* Reads "%own = %sums lane l", or "%sums = %own lane l". */
 bool loop_parse_own(struct loop_parser *p, struct loop_stmt *s)
 {
         const bool takes = s->kind == STMT_TAKE;
@@ -163,14 +163,14 @@ bool loop_parse_own(struct loop_parser *p, struct loop_stmt *s)
                (s->a = loop_parse_expr(p, LOOP_TYPE(E_INDEX))) && loop_parse_tiles(p, s);
 }
 
-/* "%sums by %factors[place]" */
+/* Reads "%sums by %factors[place]". */
 bool loop_parse_scale(struct loop_parser *p, struct loop_stmt *s)
 {
         return parse_sums(p, s) && loop_lex_expect(p, "by") &&
                loop_parse_place(p, &s->buffer, &s->a) && loop_parse_tiles(p, s);
 }
 
-/* "%to[places] = %from[places] of N mask m" */
+/* Reads "%to[places] = %from[places] of N mask m". */
 bool loop_parse_copy(struct loop_parser *p, struct loop_stmt *s)
 {
         int64_t elements;

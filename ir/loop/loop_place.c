@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Subscripts as sums: %i * 4 + %k + 3 has the terms %i * 4 and %k, and the constant 3. Terms are
- * compared in the order in which they stand. */
+/* Reads subscripts as sums: %i * 4 + %k + 3 has the terms %i * 4 and %k, and the constant 3. Terms
+ * are compared in the order in which they stand. */
 #include "ir/loop/loop_place.h"
 
-enum { DEPTH_MAX = 40 };                /* of sums within sums; what lies deeper is one term */
+enum { DEPTH_MAX = 40 };                /* Sums within sums are read to this depth; what lies deeper
+                                         * is one term. */
 
 static void add_terms(struct loop_place *p, const struct loop_expr *e, int depth)
 {

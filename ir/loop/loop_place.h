@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Subscripts as a sum of terms and a number, so that neighbours in memory are recognized. */
+/* A place is a subscript as a sum of terms and a number, so that neighbours in memory are
+ * recognized. */
 #ifndef IR_LOOP_PLACE_H
 #define IR_LOOP_PLACE_H
 
@@ -7,8 +8,8 @@
 
 enum { PLACE_TERMS_MAX = 12 };
 
-/* index = terms[0] + .. + terms[count - 1] + constant. known: false where there are more terms than
- * fit, or the index is a vector; then nothing is said of it. */
+/* index = terms[0] + .. + terms[count - 1] + constant. known is false where there are more terms
+ * than fit, or the index is a vector; the other fields are not set then. */
 struct loop_place {
         const struct loop_expr *terms[PLACE_TERMS_MAX];
         int count;
@@ -17,8 +18,8 @@ struct loop_place {
 };
 
 struct loop_place loop_place_of(const struct loop_expr *index);
-/* Is b the place of the element `distance` behind a? False where bounds of the form above do not
- * say so. */
+/* Is b the place of the element `distance` behind a? Returns false where that cannot be told from
+ * the sums. */
 bool loop_place_follows(const struct loop_place *a, const struct loop_place *b, int64_t distance);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loop IR text: statements, functions, programs. */
+/* Prints statements, functions and programs as Loop IR text. */
 #include "ir/loop/loop_printer.h"
 
 #include <math.h>
@@ -76,7 +76,7 @@ static void print_for(struct loop_printer *p, const struct loop_stmt *s)
                 text_add(p->out, "%s", s->barrier == BARRIER_WARP ? " syncwarp" : " nowait");
 }
 
-/* "word %buffer[index]" */
+/* Prints "word %buffer[index]". */
 static void print_access(struct loop_printer *p, const char *word, const struct loop_stmt *s)
 {
         text_add(p->out, "%s %%%s[", word, s->buffer->name);
@@ -169,7 +169,7 @@ static void print_alloc(struct loop_printer *p, const struct loop_buffer *b)
                 text_add(p->out, "%s%lld", i ? ", " : " at ", (long long)b->places[i]);
 }
 
-/* what of a tile's shape follows the operands */
+/* Prints the part of a tile's shape that follows the operands. */
 static void print_tiles(struct loop_printer *p, const struct loop_stmt *s)
 {
         const struct loop_tiles *t = &s->tiles;
@@ -240,7 +240,7 @@ static void print_own(struct loop_printer *p, const struct loop_stmt *s)
         print_tiles(p, s);
 }
 
-/* "copy %to[places] = %from[places] of N mask m" */
+/* Prints "copy %to[places] = %from[places] of N mask m". */
 static void print_copy(struct loop_printer *p, const struct loop_stmt *s)
 {
         print_access(p, "copy", s);
@@ -260,7 +260,7 @@ static const char *stage_name(const struct loop_printer *p, int stage)
                        : "?";
 }
 
-/* " word a" */
+/* Prints " word a". */
 static void print_count(struct loop_printer *p, const char *word, const struct loop_expr *count)
 {
         text_add(p->out, " %s ", word);
@@ -302,7 +302,7 @@ static void print_activation(struct loop_printer *p, const struct loop_activatio
         text_add(p->out, " within %lld, %lld", (long long)a->low, (long long)a->high);
 }
 
-/* transfer, reset, product, apply, activate */
+/* Prints transfer, reset, product, apply or activate. */
 static void print_step(struct loop_printer *p, const struct loop_stmt *s)
 {
         static const char *const words[] = { "transfer", "reset", "product", "apply", "activate" };
@@ -413,7 +413,7 @@ static void print_number_of(struct loop_printer *p, const char *word, double num
                 text_add(p->out, " %s %.17g", word, number);
 }
 
-/* "; "conv1" convolve <...>" behind the brace: read back by the parser */
+/* Prints "; "conv1" convolve <...>" behind the brace; the parser reads it back. */
 static void print_remark(struct loop_printer *p, const struct loop_function *f)
 {
         bool location = f->location && *f->location, summary = f->summary && *f->summary;
@@ -510,7 +510,8 @@ static bool bits_survive(enum element e, const void *data, size_t index)
         size_t bytes = (size_t)element_info[e].bytes;
         union scalar value = element_load(e, data, index);
         if (element_is_float(e) && isnan(value.f))
-                value.f = (double)NAN;                  /* what the word says */
+                value.f = (double)NAN;                  /* It is the NaN that the word stands
+                                                         * for. */
         element_store(e, stored, 0, value);
         return !memcmp(stored, (const char *)data + index * bytes, bytes);
 }
@@ -564,7 +565,7 @@ static void print_data(struct loop_printer *p, const struct loop_buffer *b,
         }
 }
 
-/* The bytes of all constants that go to the file, and the line that names it. */
+/* Prints the bytes of all constants that go to the file, and the line that names it. */
 static void print_file(struct loop_printer *p, const struct loop_program *program,
                        const struct tensor_print *options)
 {
@@ -674,7 +675,7 @@ static bool has_entry_lines(const struct loop_program *p)
         return p->entry_count > 1 || strcmp(p->entries[0].name, "main") != 0;
 }
 
-/* the least that has all that the program holds */
+/* Returns the least version that has all that the program holds. */
 static int version_of(const struct loop_program *program)
 {
         int version = has_entry_lines(program) ? 5 : 1;

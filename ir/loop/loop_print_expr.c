@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loop IR text: types and expressions. A literal gets a suffix exactly where the reader
+/* Prints types and expressions of Loop IR. A literal gets a suffix exactly where the reader
  * (loop_parse_expr.c) could not tell its type. */
 #include "ir/loop/loop_printer.h"
 
@@ -38,7 +38,7 @@ void print_number(struct loop_printer *p, enum element e, union scalar value)
 
 /* ---- what the reader can tell ---- */
 
-/* The type that the reader gives a literal which nothing else gives a type to. */
+/* Is it the type that the reader gives a literal without another hint? */
 static bool is_default(const struct loop_printer *p, struct loop_type type)
 {
         int form = type.element == E_BOOL ? E_BOOL : E_INDEX;
@@ -51,7 +51,7 @@ static bool is_default(const struct loop_printer *p, struct loop_type type)
         return loop_type_same(type, preset);
 }
 
-/* Operands that give each other a type: from `first` on, `count` of them. */
+/* Finds the operands that give each other a type: `count` of them, from `first` on. */
 static bool shares_types(enum loop_opcode op, int *first, int *count)
 {
         *first = op == LOOP_SELECT ? 1 : 0;
@@ -59,7 +59,7 @@ static bool shares_types(enum loop_opcode op, int *first, int *count)
         return op < LOOP_RAMP;
 }
 
-/* Does the text of e say its own type? */
+/* Does the text of e tell its type? */
 static bool says_type(const struct loop_expr *e)
 {
         int first, count;
@@ -75,11 +75,11 @@ static bool says_type(const struct loop_expr *e)
 
 /* ---- expressions ---- */
 
-/* What the reader knows where an expression stands: its type, or not; SILENT: not, and nothing in
- * it says its type (so that says_type looks at every node once only). */
+/* What the reader knows where an expression stands: its type, or not. SILENT: it does not, and no
+ * part of the expression tells its type (so that says_type looks at every node only once). */
 enum known { UNKNOWN, SILENT, KNOWN };
 
-/* least: the precedence below which e needs parentheses */
+/* least: the precedence below which e needs parentheses. */
 static void print_expr(struct loop_printer *p, const struct loop_expr *e, enum known known,
                        int least);
 
@@ -92,8 +92,8 @@ static void print_literal(struct loop_printer *p, const struct loop_expr *e, enu
         print_type(p, e->type);
 }
 
-/* The same for the operands of e. When none of those that share a type says it, the first is
- * written with a suffix if it needs one, and so says it. */
+/* Finds the same for the operands of e. When none of those that share a type tells it, the first is
+ * written with a suffix if it needs one, and so tells it. */
 static void known_operands(const struct loop_printer *p, const struct loop_expr *e,
                            enum known known, enum known *operands)
 {
@@ -117,7 +117,7 @@ static void known_operands(const struct loop_printer *p, const struct loop_expr 
         }
 }
 
-/* what stands behind its name, of a load of words: <16 u32 of 4> */
+/* Prints what stands behind the name in a load of words: <16 u32 of 4>. */
 static void print_words(struct loop_printer *p, const struct loop_expr *e)
 {
         text_add(p->out, "<");
@@ -175,7 +175,8 @@ static void print_op(struct loop_printer *p, const struct loop_expr *e, enum kno
         bool parentheses = info->precedence < least;
         text_add(p->out, parentheses ? "(" : "");
         if (info->form == FORM_PREFIX) {
-                bool literal = e->args[0]->op == LOOP_LITERAL;          /* -(5) is no literal */
+                /* -(5) is no literal. */
+                bool literal = e->args[0]->op == LOOP_LITERAL;
                 text_add(p->out, literal ? "%s(" : "%s", info->text);
                 print_expr(p, e->args[0], operands[0], info->precedence);
                 text_add(p->out, literal ? ")" : "");

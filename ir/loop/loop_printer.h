@@ -7,16 +7,18 @@
 
 struct loop_printer {
         struct text *out;
-        struct arena *numbers;          /* of text_number; made when needed */
-        struct loop_type fallback;      /* as the reader's */
-        const struct machine *machine;  /* of the stream that is printed */
-        const struct loop_entry *entry; /* whose main is printed with its name; or NULL */
-        size_t file_offset;             /* of the next constant in the file beside the text */
+        struct arena *numbers;          /* The arena of text_number, made when needed. */
+        struct loop_type fallback;      /* As the reader's. */
+        const struct machine *machine;  /* The machine of the stream that is printed. */
+        const struct loop_entry *entry; /* The entry whose main is printed with its name, or
+                                         * NULL. */
+        size_t file_offset;             /* The offset of the next constant in the file beside the
+                                         * text. */
 };
 
 void print_type(struct loop_printer *p, struct loop_type type);
 void print_number(struct loop_printer *p, enum element e, union scalar value);
-/* known: the reader knows the type wanted where e stands */
+/* known: the reader knows the type needed where e stands. */
 void print_expression(struct loop_printer *p, const struct loop_expr *e, bool known);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What sums in hardware tiles mean, in statements on vectors: the function of the multiply, and
- * from the geometry which sums, positions, words and channels it is called for. The interpreter
- * runs this, and targets without tiles do. */
+/* Writes what sums in hardware tiles mean, in statements on vectors: the function of the multiply,
+ * and which sums, positions, words and channels it is called for, by the geometry. The interpreter
+ * runs these statements, and so do targets without tiles. */
 #include "ir/loop/loop_grid.h"
 #include "ir/target/multiply.h"
 
@@ -30,10 +30,10 @@ static void set(struct arena *arena, struct loop_block *block, struct loop_varia
         s->a = value;
 }
 
-/* Positions whose partial sums are held at a time, of each channel of a group apart. */
+/* The positions whose partial sums are held at a time, with a part for each channel of a word. */
 struct positions { int first, count; };
 
-/* of each lane, where its word of that number lies in its line */
+/* Returns, for each lane, where its word `number` lies in its swizzle line. */
 static struct loop_expr *words_of_line(struct arena *arena, struct loop_expr *number, int lanes,
                                        int group)
 {
@@ -45,8 +45,9 @@ static struct loop_expr *words_of_line(struct arena *arena, struct loop_expr *nu
                        NULL);
 }
 
-/* of a lane's output, vector j, channel i of that group: lines of transposed words, of all
- * channels, those of the first outputs in front */
+/* Returns the places of the lanes' outputs of vector j, for channel i of that word, in transposed
+ * words: a swizzle line has outputs of one channel, and the lines of all channels for the first
+ * outputs come first. */
 static struct loop_expr *across_lines(struct arena *arena, const struct loop_stmt *s,
                                       struct loop_expr *number, int lanes, int i, int j)
 {
@@ -63,8 +64,8 @@ static struct loop_expr *across_lines(struct arena *arena, const struct loop_stm
         return loop_ramp(arena, lanes, at, loop_index(arena, 1));
 }
 
-/* the weights of a group, w[i * vectors + j] those that multiply channel i: the same for all
- * positions, so they are read once for them */
+/* Loads the weights of a word: w[i * vectors + j] are those that multiply channel i. They are the
+ * same for all positions, so they are read once. */
 static void load_weights(struct arena *arena, struct loop_block *block, const struct loop_stmt *s,
                          struct loop_expr *number, struct loop_type type,
                          struct loop_variable **w)
@@ -97,7 +98,7 @@ static void load_weights(struct arena *arena, struct loop_block *block, const st
                 }
 }
 
-/* the channels of a group, in the loop over groups */
+/* Adds the products of the channels of a word, in the loop over words. */
 static void add_group(struct arena *arena, struct loop_block *block, const struct loop_stmt *s,
                       struct loop_variable *parts, struct loop_expr *number, struct positions p)
 {
@@ -237,7 +238,7 @@ static void multiply_sums(struct arena *arena, struct loop_block *block, const s
         multiply(arena, block, &of, sums);
 }
 
-/* entry number i of what a lane has, in memory */
+/* Returns the place in memory of entry i of a lane's own part. */
 static struct loop_expr *own_place(struct arena *arena, const struct loop_stmt *s,
                                    const struct loop_variable *sums, int i)
 {

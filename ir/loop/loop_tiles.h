@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Loop IR: sums in hardware tiles, f32x16tile[positions][vectors]. What their statements mean in
- * plain ones, which are what is interpreted: loop_tiles.c.
+/* Loop IR: sums in hardware tiles, f32x16tile[positions][vectors]. loop_tiles.c writes what their
+ * statements mean in plain ones, which the interpreter runs.
  *
  *     tiles 28 by 2 rows 14 depth 16 lanes 16 word 4
  *     var %acc : f32x16tile[28][2]
@@ -53,32 +53,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Hardware tiles by number, from `first` on; none: nobody has said which. */
+/* Hardware tiles by number, from `first` on; count 0: they are not chosen yet. */
 struct tile_range { int first, count; };
 
 struct loop_tiles {
-        int first;                      /* UNLOAD: of the positions, which are those from here on */
+        int first;                      /* UNLOAD: the first of the positions that are stored. */
         int positions, vectors, rows, depth;
-        int lanes, word;                /* of a vector of sums; bytes of a word: TILES alone */
-        int columns;                    /* UNLOAD: of the vectors, so many from `column` on; 0: all
-                                         * / */
+        int lanes, word;                /* lanes: of a vector of sums; word: bytes of a word. TILES
+                                         * alone has both. */
+        int columns;                    /* UNLOAD: how many vectors it stores, from `column` on; 0:
+                                         * all. */
         int column;
-        int group;                      /* MULTIPLY alone, as are: */
-        bool transposed;                /* a word of w has outputs of one channel */
-        int64_t step, jump;             /* UNLOAD has a step: elements from a position to the next,
-                                         * 0: they lie side by side */
-        int swizzle;                    /* words of a swizzle line, which a position of x, and an
-                                         * output, has; 0: there are no such lines */
-        bool warp_group;                /* all warps of the block do it, as warp groups */
+        int group;                      /* These are of MULTIPLY alone; group: the channels of a
+                                         * word. */
+        bool transposed;                /* A word of w has outputs of one channel. */
+        int64_t step, jump;             /* UNLOAD has a step: the elements from a position to the
+                                         * next; 0: they lie side by side. */
+        int swizzle;                    /* How many words a swizzle line has, one of which each
+                                         * position of x, and each output, has; 0: there are no such
+                                         * lines. */
+        bool warp_group;                /* All warps of the block multiply, as warp groups. */
         bool prefetched;                /* MULTIPLY: w is in registers, by the PREFETCH in front of
-                                         * it */
-        struct tile_range sums, x, w;   /* TILES; x and w: MULTIPLY */
+                                         * it. */
+        struct tile_range sums, x, w;   /* Of TILES; x and w also of MULTIPLY. */
 };
 
 struct loop_stmt;
 struct target;
-/* The target's multiply that a STMT_MULTIPLY means, of one position by a warp or of whole tiles:
- * it has such operands, sums, lanes and words. NULL: none. */
+/* Returns the target's multiply that a STMT_MULTIPLY means, of one position by a warp or of whole
+ * tiles: it has such operands, sums, lanes and words. NULL: there is none. */
 const struct multiply *loop_tile_multiply(const struct loop_stmt *s, const struct target *target);
 
 #endif

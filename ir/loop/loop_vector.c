@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Vectors from scalars: which variables differ from lane to lane, statements, and what may not be
- * reordered. */
+/* Vectors from scalars: finds which variables differ from lane to lane and what may not be
+ * reordered, and writes statements. */
 #include "ir/loop/loop_vectorizer.h"
 
 #include <string.h>
@@ -51,8 +51,8 @@ static bool mark(struct vectorizer *v, const struct loop_variable *variable, boo
         return news;
 }
 
-/* One round over the statements; under: a condition around them varies. True when something new was
- * found. */
+/* Goes over the statements once; under: a condition around them varies. Returns true when it found
+ * something new. */
 static bool mark_block(struct vectorizer *v, const struct loop_block *block, bool under)
 {
         bool news = false;
@@ -74,14 +74,14 @@ static bool mark_block(struct vectorizer *v, const struct loop_block *block, boo
 /* ---- what must stay in order ----
  *
  * The scalar code does all for one lane, then all for the next; vectors do each thing for all
- * lanes. The same comes out when no lane reads or writes what another one writes: every buffer that
- * is stored to has one subscript wherever it, or one that may lie on it, is touched (that subscript
- * moves with the lane: see the store); or all its subscripts are the lane plus multiples of what is
- * at least the number of lanes. */
+ * lanes. Both give the same result when no lane reads or writes what another one writes: every
+ * buffer that is stored to has one subscript wherever it, or a buffer that may overlap it, is
+ * touched (that subscript moves with the lane: see the store); or all its subscripts are the lane
+ * plus multiples of a number that is at least the number of lanes. */
 
 struct touches {
         const struct vector_request *request;
-        const struct loop_buffer **buffers;       /* stored to */
+        const struct loop_buffer **buffers;       /* The buffers that are stored to. */
         const struct loop_expr **subscripts;
         size_t count;
         struct arena *arena;
@@ -94,7 +94,7 @@ static bool may_be_one(const struct loop_buffer *a, const struct loop_buffer *b)
         return a == b || (parameters && a->alias_class > 0 && a->alias_class == b->alias_class);
 }
 
-/* e as factor * lane + a multiple of *multiple (0: + nothing) */
+/* Splits e into factor * lane + a multiple of *multiple (0: nothing is added). */
 static bool split_lane(const struct vector_request *request, const struct loop_expr *e,
                        int64_t *factor, int64_t *multiple)
 {
@@ -113,7 +113,7 @@ static bool split_lane(const struct vector_request *request, const struct loop_e
                     !split_lane(request, e->args[1], &f[1], &m[1]))
                         return false;
                 *factor = f[0] + f[1];
-                while (m[1]) {          /* their greatest common divisor */
+                while (m[1]) {          /* This is their greatest common divisor. */
                         number = m[0] % m[1];
                         m[0] = m[1];
                         m[1] = number;
@@ -131,7 +131,7 @@ static bool split_lane(const struct vector_request *request, const struct loop_e
         }
 }
 
-/* two lanes never meet there */
+/* Do two lanes never meet at this subscript? */
 static bool is_apart(const struct vector_request *request, const struct loop_expr *subscript,
                      int64_t *multiple)
 {
@@ -218,7 +218,7 @@ static bool write_let(struct vectorizer *v, const struct loop_stmt *s)
         bool leaf = variable || value.e->op == LOOP_LITERAL;
         bool subscripts = value.e->type.lanes > 1 && value.e->op == LOOP_CAST &&
                           value.e->type.element == E_INDEX;
-        if (subscripts)                 /* they stay in the type they were computed in */
+        if (subscripts)                 /* They stay in the type that they were computed in. */
                 value.e = value.e->args[0];
         if (!leaf) {
                 struct loop_stmt *let = append(v, s);
@@ -265,8 +265,8 @@ static bool write_set(struct vectorizer *v, const struct loop_stmt *s)
         set->row = s->variable->rows ? s->row : (int)old->literal.i;
         set->column = s->variable->rows ? s->column : old->column;
         set->a = vector ? lane_vector(v, value) : value.e;
-        if (v->conditional || (v->mask && !b->inside)) {        /* lanes that there are not keep
-                                                                 * what they have */
+        /* Lanes that are not active keep their value. */
+        if (v->conditional || (v->mask && !b->inside)) {
                 struct loop_expr *before = loop_expr_copy(v->arena, old);
                 if (s->variable->rows)
                         before = loop_tile_entry(v->arena, old->variable, s->row, s->column);
@@ -290,7 +290,7 @@ static bool write_store(struct vectorizer *v, const struct loop_stmt *s)
         return !v->failed;
 }
 
-/* computed again it is the same: nothing that may be set in between */
+/* Is e the same when it is computed again, because nothing in it may be set in between? */
 static bool is_lasting(const struct loop_expr *e)
 {
         bool variable = e->op == LOOP_VARIABLE && e->variable->kind == VARIABLE_VAR;
@@ -302,10 +302,12 @@ static bool is_lasting(const struct loop_expr *e)
         return true;
 }
 
-/* Lanes of a loop that begin or end apart: who takes part. All do between the two numbers. */
+/* Which lanes take part in a loop that begins or ends at different iterations in them. All do
+ * between the two numbers. */
 struct taking_part { struct loop_expr *begun, *going; int64_t all_from, all_to; };
 
-/* One short loop for all, in which each lane takes part where it would itself. False: too long. */
+/* Makes one short loop for all lanes, in which each takes part in its own iterations. Returns false
+ * if that is too long. */
 static bool join_bounds(struct vectorizer *v, const struct loop_stmt *s, struct lane_value *from,
                         struct lane_value *to, struct taking_part *part)
 {
@@ -330,8 +332,8 @@ static bool join_bounds(struct vectorizer *v, const struct loop_stmt *s, struct 
         return true;
 }
 
-/* from here on only lanes for which this condition holds, too (NULL: it does); *none: that is known
- * to be none of them */
+/* Restricts the lanes to those for which this condition holds (NULL: it does); *none: it is known
+ * to hold for none of them. */
 static bool restrict_lanes(struct vectorizer *v, const struct loop_expr *condition, bool *none)
 {
         if (!condition)
@@ -341,13 +343,13 @@ static bool restrict_lanes(struct vectorizer *v, const struct loop_expr *conditi
                 *none |= !value.e->literal.u;
                 return !v->failed;
         }
-        if (is_uniform(value))          /* not known as a vector */
+        if (is_uniform(value))          /* It is not known as a vector. */
                 return lane_refuse(v);
         lane_mask(v, value.e, true);
         return v->conditional = true;
 }
 
-/* the body once, at this value of the counter */
+/* Writes the body once, at this value of the counter. */
 static bool write_round(struct vectorizer *v, const struct loop_stmt *s, struct loop_expr *counter,
                         const struct taking_part *part)
 {
@@ -364,7 +366,8 @@ static bool write_round(struct vectorizer *v, const struct loop_stmt *s, struct 
         return good;
 }
 
-/* Few rounds of a few statements stand one after the other: windows, taps. */
+/* Is the loop a few iterations of a few statements? They are written one after the other, as for
+ * windows. */
 static bool is_short(const struct loop_stmt *s, const struct loop_expr *a,
                      const struct loop_expr *b, int64_t *from, int64_t *to)
 {
@@ -412,8 +415,8 @@ static bool write_while(struct vectorizer *v, const struct loop_stmt *s)
         v->pinned = true;
         struct lane_value condition = lane_expr(v, s->a);
         v->pinned = false;
-        if (!is_uniform(condition) || v->conditional)   /* where no lane is active it might not
-                                                         * end */
+        if (!is_uniform(condition) || v->conditional)   /* The loop might not end where no lane is
+                                                         * active. */
                 return lane_refuse(v);
         struct loop_stmt *loop = append(v, s);
         loop->a = condition.e;
@@ -423,7 +426,7 @@ static bool write_while(struct vectorizer *v, const struct loop_stmt *s)
         return good;
 }
 
-/* by a condition that is the same in all lanes */
+/* Writes an if whose condition is the same in all lanes. */
 static bool write_branch(struct vectorizer *v, const struct loop_stmt *s,
                          struct loop_expr *condition)
 {
@@ -440,7 +443,7 @@ static bool write_branch(struct vectorizer *v, const struct loop_stmt *s,
         return good;
 }
 
-/* both sides one after the other, for the lanes they are for */
+/* Writes both sides one after the other, each for the lanes that take it. */
 static bool write_both(struct vectorizer *v, const struct loop_stmt *s, struct loop_expr *condition)
 {
         bool conditional = v->conditional, good = true;
@@ -459,14 +462,14 @@ static bool write_if(struct vectorizer *v, const struct loop_stmt *s)
         struct lane_value condition = lane_expr(v, s->a);
         if (v->failed)
                 return false;
-        /* of the iterations behind the last whole vector */
+        /* The condition is that of the iterations behind the last whole vector. */
         if (is_uniform(condition) && condition.e->op == LOOP_LITERAL) {
                 const struct loop_block *taken = condition.e->literal.u ? s->body : s->other;
                 return !taken || write_block(v, taken);
         }
         if (is_uniform(condition))
                 return write_branch(v, s, condition.e);
-        /* what is set in the first side may be in it */
+        /* A variable that the first side sets may be part of the condition. */
         return write_both(v, s, s->other ? lane_named(v, "chosen", condition.e) : condition.e);
 }
 

@@ -8,56 +8,57 @@
  *
  *     store %y[%i * 30 + %v] = max(%x<16>[%i * 30 + %v, %m] + splat<16>(%b[%i]), 0.0) mask %m
  *
- * What does not depend on the lane stays scalar. Subscripts that are affine in it become contiguous
- * loads and stores, or gathers; loops inside stay loops, conditions that depend on the lane become
- * selects and masks. Every lane computes what the scalar code does, in its order: bit for bit. */
+ * Values that do not depend on the lane stay scalar. Subscripts that are affine in it become
+ * contiguous loads and stores, or gathers; loops inside stay loops, and conditions that depend on
+ * the lane become selects and masks. Every lane computes what the scalar code does, in its order,
+ * so results are equal to the bit. */
 #ifndef IR_LOOP_VECTOR_H
 #define IR_LOOP_VECTOR_H
 
 #include "ir/loop/loop.h"
 #include "ir/loop/loop_bounds.h"
 
-/* What stands for a variable of the scalar code: a vector, or (the same in every lane) a scalar. A
- * variable that the scalar code sets must be replaced by a variable or a tile entry. */
+/* The value that stands for a variable of the scalar code: a vector, or a scalar that is the same
+ * in every lane. A variable that the scalar code sets must be replaced by a variable or a tile
+ * entry. */
 struct vector_substitution { const struct loop_variable *variable; struct loop_expr *value; };
 
-/* loops inside whose ends lanes leave apart: so long may one be */
+/* An inner loop that lanes leave at different iterations has at most this many. */
 enum { VECTOR_JOINED_MAX = 128 };
 
 struct vector_request {
         struct arena *arena;
         const struct loop_variable *lane;
-        struct loop_expr *base;         /* index, the lane variable's value in lane 0: small, it is
-                                         * written in many places */
-        int lanes;                      /* 1: a copy for lane variable = base */
-        struct loop_expr *mask;         /* lanes that there are (small, too); NULL: all */
+        struct loop_expr *base;         /* An index, the lane variable's value in lane 0. It should
+                                         * be small, as it is written in many places. */
+        int lanes;                      /* 1: it makes a copy for lane variable = base. */
+        struct loop_expr *mask;         /* The lanes that are active (small, too); NULL: all. */
         const struct vector_substitution *substitutions;
         int substitution_count;
-        struct loop_bounds *bounds;     /* of the kernel, NULL: less is known of subscripts; new
-                                         * variables are added */
-        bool scatters;                  /* stores that are not contiguous may scatter */
+        struct loop_bounds *bounds;     /* The kernel's bounds, to which new variables are added;
+                                         * NULL: less is known of subscripts. */
+        bool scatters;                  /* Stores that are not contiguous may scatter. */
 };
 
-/* Appends to `out`; the scalar code stays as it is, and shares no expression with what is made.
+/* Appends to `out`; the scalar code stays as it is, and shares no expression with the result.
  * Variables declared in it get twins of the same name: call loop_function_rename when the function
- * is complete. False when it cannot be done: `out` may then hold a part. */
+ * is complete. Returns false when it cannot be done: `out` may then hold a part. */
 bool vector_block(const struct vector_request *request, const struct loop_block *body,
                   struct loop_block *out);
 
-/* A mask of lanes: those below count, an index expression. As ramp<16>(0, 1) <
+/* Returns a mask of the lanes below count, an index expression, as ramp<16>(0, 1) <
  * splat<16>(i32(count)). */
 struct loop_expr *vector_mask(struct arena *arena, int lanes, struct loop_expr *count);
 
-/* rows[0 .. count - 1] are vectors of as many lanes, a power of two; what becomes of them are the
- * columns of that square, by lets appended to out. (Of more lanes: their elements take turns, one
- * of each row, then the next of each.) */
+/* rows[0 .. count - 1] are vectors of as many lanes, a power of two; it replaces them by the
+ * columns of that square, in lets appended to out. (With more lanes, elements of the rows take
+ * turns: one of each row, then the next of each.) */
 void vector_transpose(struct arena *arena, struct loop_expr **rows, int count,
                       struct loop_block *out);
 
-/* a deep copy */
+/* Returns a deep copy. */
 struct loop_expr *loop_expr_copy(struct arena *arena, const struct loop_expr *e);
-/* gives variables and stack buffers of f whose name another one has a name of their own: j, j2,
- * j3 */
+/* Gives variables and stack buffers of f that share a name names of their own: j, j2, j3. */
 void loop_function_rename(struct arena *arena, struct loop_function *f);
 
 #endif

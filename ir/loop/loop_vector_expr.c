@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Vectors from scalars: expressions. Subscripts stay scalar as long as they are affine in the
- * lane. */
+/* Vectors from scalars: writes expressions. Subscripts stay scalar as long as they are affine in
+ * the lane. */
 #include "base/size.h"
 #include "ir/loop/loop_vectorizer.h"
 
@@ -30,7 +30,7 @@ static struct lane_value scalar(struct loop_expr *e, int64_t step)
         return (struct lane_value){ e, step };
 }
 
-/* something to go on with after a refusal */
+/* Refuses, and returns a value to go on with. */
 static struct lane_value nothing(struct vectorizer *v)
 {
         lane_refuse(v);
@@ -49,7 +49,7 @@ static struct loop_range range_of(const struct vectorizer *v, const struct loop_
         return loop_bounds_of(v->request->bounds, e);
 }
 
-/* of all lanes */
+/* Returns the bounds of the value in all lanes. */
 static struct loop_range range_of_lanes(const struct vectorizer *v, struct lane_value value)
 {
         struct loop_range r = range_of(v, value.e);
@@ -89,8 +89,8 @@ struct loop_expr *vector_mask(struct arena *arena, int lanes, struct loop_expr *
 
 /* ---- arithmetic of subscripts ---- */
 
-/* (e + l step) / n, or the rest, for a literal n > 0: (16 i + l) / 16 is i where l < 16; and where
- * all have one quotient */
+/* Computes (e + l step) / n, or the remainder, for a literal n > 0, where (16 i + l) / 16 is i for
+ * l < 16, or where all lanes have one quotient. */
 static bool divide(struct vectorizer *v, enum loop_opcode op, struct lane_value a,
                    struct loop_expr *by, struct lane_value *result)
 {
@@ -108,8 +108,8 @@ static bool divide(struct vectorizer *v, enum loop_opcode op, struct lane_value 
         }
         bool whole = a.step % n == 0;
         int64_t left = r.multiple, other = n;
-        while (other) {                 /* what divides both: the rest of e is a multiple of it, and
-                                         * so is n */
+        while (other) {                 /* It divides both: the remainder of e is a multiple of it,
+                                         * and so is n. */
                 int64_t rest = left % other;
                 left = other;
                 other = rest;
@@ -169,7 +169,7 @@ static struct loop_expr *narrow(struct vectorizer *v, struct lane_value value)
         return value.step ? ramp(v, E_I32, value) : splat_of(v, loop_cast(v->arena, E_I32, e));
 }
 
-/* e, an operation on args, in 32 bits; false where it or they may not fit */
+/* Computes e, an operation on args, in 32 bits. Returns false where it or they may not fit. */
 static bool compute_narrow(struct vectorizer *v, const struct loop_expr *e,
                            const struct lane_value *args, struct lane_value *result)
 {
@@ -187,7 +187,7 @@ static bool compute_narrow(struct vectorizer *v, const struct loop_expr *e,
         return true;
 }
 
-/* What is known of a - b, in all lanes, may decide a comparison. */
+/* Do the bounds of a - b, in all lanes, decide a comparison? *value: its result. */
 static bool is_decided(enum loop_opcode op, struct loop_range r, bool *value)
 {
         bool less = r.high < 0, more = r.low > 0, zero = r.low == 0 && r.high == 0;
@@ -204,7 +204,8 @@ static bool is_decided(enum loop_opcode op, struct loop_range r, bool *value)
         }
 }
 
-/* a + l s < b + l t is a - b + l (s - t) < 0; false where one of them is a vector already */
+/* Compares: a + l s < b + l t is a - b + l (s - t) < 0. Returns false where one of them is a vector
+ * already. */
 static bool compare(struct vectorizer *v, enum loop_opcode op, struct lane_value a,
                     struct lane_value b, struct lane_value *result)
 {
@@ -257,7 +258,7 @@ struct loop_expr *lane_mask(struct vectorizer *v, struct loop_expr *condition, b
 
 /* ---- loads ---- */
 
-/* in range, chosen or not */
+/* Is the subscript in range, whether the load is chosen or not? */
 static bool is_safe(const struct vectorizer *v, const struct loop_buffer *b,
                     struct lane_value index)
 {
@@ -278,13 +279,13 @@ static struct lane_value load(struct vectorizer *v, const struct loop_expr *e)
                                                        : v->mask;
         struct loop_expr *loaded = loop_load_vector(v->arena, e->buffer, lane_subscript(v, index),
                                                     v->lanes, loop_expr_copy(v->arena, mask));
-        /* in a side of a choice it would be done under a mask */
+        /* Inside a side of a choice it would be loaded under a mask. */
         return scalar(v->choosing && !mask ? lane_named(v, "loaded", loaded) : loaded, 0);
 }
 
 /* ---- choices ---- */
 
-/* Does it load what may be out of range where it is not chosen? */
+/* Does it load elements that may be out of range where it is not chosen? */
 static bool needs_mask(struct vectorizer *v, const struct loop_expr *e)
 {
         if (e->op == LOOP_LOAD && !is_safe(v, e->buffer, lane_expr(v, e->args[0])))
@@ -295,7 +296,7 @@ static bool needs_mask(struct vectorizer *v, const struct loop_expr *e)
         return false;
 }
 
-/* by a condition that is the same in all lanes: only one side is computed */
+/* Chooses by a condition that is the same in all lanes: only one side is computed. */
 static struct lane_value choose_one(struct vectorizer *v, const struct loop_expr *e,
                                     struct loop_expr *condition)
 {
@@ -313,7 +314,7 @@ static struct lane_value choose_one(struct vectorizer *v, const struct loop_expr
         return scalar(chosen, scalars ? side[0].step : 0);
 }
 
-/* lane by lane: both sides are computed, each loads only where it is chosen */
+/* Chooses lane by lane: both sides are computed, and each loads only where it is chosen. */
 static struct lane_value choose_lanes(struct vectorizer *v, const struct loop_expr *e,
                                       struct loop_expr *condition)
 {
@@ -388,7 +389,7 @@ static struct lane_value call(struct vectorizer *v, const struct loop_expr *e)
         return scalar(loop_call(v->arena, e->function, vectors), 0);
 }
 
-/* of subscripts; false: in the way of all other types */
+/* Computes an operation on subscripts. Returns false if it is computed as for all other types. */
 static bool subscript(struct vectorizer *v, const struct loop_expr *e,
                       const struct lane_value *args, bool uniform, struct lane_value *result)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The verifier of Loop IR: names, buffers, and what may stand where. What it passes, printers
- * and the interpreter may trust. */
+/* The verifier of Loop IR checks names, buffers, and what may stand where. Printers and the
+ * interpreter may rely on what it has checked. */
 #include "ir/loop/loop_verify.h"
 #include "ir/loop/stream.h"
 
@@ -71,7 +71,7 @@ bool verify_live(const struct verifier *v, const char *name, const void *object)
         return n && n->object == object && n->live;
 }
 
-/* by that many loops more than it is declared in */
+/* Is x declared inside as many parallel loops as are open, but for `more` of them? */
 static bool is_own(struct verifier *v, const struct loop_variable *x, int more)
 {
         int own = name_of(v, x->name)->parallel + (x->warps > 0) + more;
@@ -114,7 +114,7 @@ bool verify_buffer(struct verifier *v, const struct loop_buffer *b, enum loop_ac
 
 static bool check_block(struct verifier *v, const struct loop_block *block, int depth);
 
-/* or in a part of one that is a task */
+/* Is this a kernel, or a part of one that is a task? */
 static bool in_kernel(const struct verifier *v)
 {
         return v->function->kind == FUNCTION_KERNEL || v->function->kind == FUNCTION_TASK;
@@ -218,8 +218,9 @@ static bool check_alloc(struct verifier *v, const struct loop_stmt *s)
         return declare(v, b->name, b);
 }
 
-/* What a task is given is what the kernel has, once, under the same class: so what is true of the
- * kernel's buffers, of which may be written and which overlap, is true of the task's. */
+/* Checks that a launch gives the task buffers of the kernel, each once, under the same class: so
+ * what is true of the kernel's buffers, which of them may be written and which overlap, is true of
+ * the task's. */
 static bool check_launch_buffers(struct verifier *v, const struct loop_stmt *s)
 {
         struct map *given = map_new(v->arena);
@@ -369,7 +370,7 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
         case STMT_PUSH:
         case STMT_POP:
         case STMT_AWAIT:
-                break;                  /* of streams, above */
+                break;                  /* They are of streams, and checked above. */
         }
         return verify_error(v, "no statement %d", (int)s->kind);
 }

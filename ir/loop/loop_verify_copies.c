@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* The verifier of Loop IR: asynchronous copies, and products of warp groups. On every way through
- * a kernel, what is copied into a buffer is committed and waited for before the buffer is read, and
- * all of it has arrived before the buffer is stored to or ends. Sums are touched, and end, when the
- * products of them that were made last are done; operands are stored to, and end, when all are; an
- * operand is copied into after a settle.
+/* The verifier of Loop IR checks asynchronous copies, and products of warp groups. On every way
+ * through a kernel, copies into a buffer must be committed and waited for before the buffer is
+ * read, and all of them must have arrived before the buffer is stored to or ends. Sums may be
+ * touched, and may end, when their last products are done; operands may be stored to, and may end,
+ * when all products are; an operand may be copied into after a settle.
  *
- * How far the copies into a buffer are, from the best to the worst: what joins two ways is the
- * worse of both. What a wait let arrive may be read while further copies begin, into other
- * stages of the buffer, until these are committed: whoever reads then has to wait again. (That
- * they are other stages is for those who run it to see.) A loop is walked twice, the second time
- * from what it leaves behind; a third time would say nothing new, because each statement either
- * sets a state or makes it no worse. */
+ * The state of a buffer says how far the copies into it are, from the best to the worst; where two
+ * ways join, it is the worse of both. What a wait let arrive may be read while further copies
+ * begin, into other stages of the buffer, until these are committed: a read behind that has to wait
+ * again. (Whether they are other stages, a run shows.) A loop is walked twice, the second time from
+ * what it leaves behind; a third time would say nothing new, because each statement either sets a
+ * state or makes it no worse. */
 #include "ir/loop/loop_verify.h"
 
 enum state { UNTOUCHED, ARRIVED, ARRIVED_IN_PART, ARRIVED_AND_COPIED, COMMITTED, COPIED };
-enum reading { SETTLED, SETTLED_IN_PART, MULTIPLIED };  /* of an operand */
+enum reading { SETTLED, SETTLED_IN_PART, MULTIPLIED };  /* The state of an operand. */
 enum { BUFFERS_MAX = 16, TILES_MAX = 8, TWICE_MAX = 6 };
 
-/* Sums of warps: is a product of them, or by them, under way, and how many others have been made
- * since, at least? */
+/* Sums of warps: whether a product of them, or by them, is under way, and how many others have been
+ * made since, at least. */
 struct multiplied { const struct loop_variable *sums; bool under_way; int since; };
 
 struct copies {
         struct verifier *v;
-        const struct loop_buffer *buffers[BUFFERS_MAX];   /* shared, in scope */
+        const struct loop_buffer *buffers[BUFFERS_MAX];   /* They are shared, and in scope. */
         enum state states[BUFFERS_MAX];
         enum reading readings[BUFFERS_MAX];
-        struct multiplied tiles[TILES_MAX];       /* in scope */
+        struct multiplied tiles[TILES_MAX];       /* They are in scope. */
         int count, tile_count, twice;
 };
 
@@ -76,7 +76,7 @@ static void check_sums(struct copies *c, const struct loop_variable *sums)
                 verify_error(c->v, "%%%s is touched before its products are settled", sums->name);
 }
 
-/* a product of them, or by them, is the newest */
+/* Says that a product of them, or by them, is the newest. */
 static void begin_product(struct copies *c, const struct loop_variable *sums)
 {
         struct multiplied *t = find_tile(c, sums);
@@ -116,8 +116,8 @@ static bool is_worse(const struct copies *c, const struct copies *before)
         return worse;
 }
 
-/* FOR, WHILE: none of its iterations, one, or several; those of warps and lanes do not follow
- * each other */
+/* Checks FOR and WHILE: the loop may have no iteration, one, or several; those of warps and lanes
+ * do not follow each other. */
 static void check_loop(struct copies *c, const struct loop_stmt *s)
 {
         const struct copies before = *c;
@@ -150,7 +150,7 @@ static void check_if(struct copies *c, const struct loop_stmt *s)
 static void check_alloc(struct copies *c, const struct loop_buffer *b)
 {
         if (b->space != SPACE_SHARED || c->count >= BUFFERS_MAX)
-                return;                 /* no copy goes into one that is not listed */
+                return;                 /* No copy goes into a buffer that is not listed. */
         c->states[c->count] = UNTOUCHED;
         c->readings[c->count] = SETTLED;
         c->buffers[c->count++] = b;
@@ -169,7 +169,7 @@ static enum state waited(enum state s, int left)
         return s == COMMITTED || s == ARRIVED_IN_PART ? (left ? ARRIVED_IN_PART : ARRIVED) : s;
 }
 
-/* of a warp group: what it reads is under way from here on */
+/* Checks a multiply of a warp group: its operands are under way from here on. */
 static void check_multiply(struct copies *c, const struct loop_stmt *s)
 {
         const struct loop_buffer *const operands[] = { s->buffer, s->weights };
@@ -219,8 +219,8 @@ static void settle(struct copies *c, int left)
 
 static void check_var(struct copies *c, const struct loop_variable *v)
 {
-        if (v->warps && c->tile_count < TILES_MAX)         /* no product is of one that is not
-                                                            * listed */
+        if (v->warps && c->tile_count < TILES_MAX)         /* No product is of sums that are not
+                                                            * listed. */
                 c->tiles[c->tile_count++] = (struct multiplied){ .sums = v };
 }
 
@@ -293,7 +293,7 @@ static bool check_vector(struct verifier *v, const struct loop_expr *e, enum ele
                 verify_error(v, "%s of a copy is not of its lanes", what));
 }
 
-/* that stands outside of warps' loops */
+/* Checks a bulk copy, which stands outside of warps' loops. */
 static bool check_run(struct verifier *v, const struct loop_stmt *s)
 {
         int64_t bytes = (int64_t)s->code * element_info[s->buffer->element].bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verifier of Loop IR: expressions and their types. */
+/* The verifier of Loop IR checks expressions and their types. */
 #include "ir/loop/loop_verify.h"
 
 #include <math.h>
@@ -25,7 +25,8 @@ static const enum domain op_domain[LOOP_CAST] = {
         [LOOP_FMA] = DOMAIN_FLOAT,        [LOOP_RAMP] = DOMAIN_NUMBER,
         [LOOP_SUM_LANES] = DOMAIN_NUMBER, [LOOP_MAX_LANES] = DOMAIN_ANY,
         [LOOP_MIN_LANES] = DOMAIN_ANY, [LOOP_SELECT] = DOMAIN_ANY,
-        [LOOP_SPLAT] = DOMAIN_ANY,        [LOOP_LANE] = DOMAIN_ANY, /* they only move: see below */
+        /* They only move lanes; see below. */
+        [LOOP_SPLAT] = DOMAIN_ANY,        [LOOP_LANE] = DOMAIN_ANY,
         [LOOP_INTERLEAVE_LOW] = DOMAIN_ANY, [LOOP_INTERLEAVE_HIGH] = DOMAIN_ANY,
 };
 
@@ -157,7 +158,7 @@ static bool check_words(struct verifier *v, const struct loop_expr *e)
         return true;
 }
 
-/* The let that an index is, or is a number behind, where it has a base. */
+/* Returns the let that an index is, or that it is a number behind, where the let has a base. */
 static const struct loop_variable *base_of(const struct loop_expr *index)
 {
         const struct loop_expr *e =
@@ -221,7 +222,7 @@ static bool check_conversion(struct verifier *v, const struct loop_expr *e)
                verify_error(v, "no conversion from %s to %s", shown(v, from), shown(v, e->type));
 }
 
-/* lanes 1: as it is */
+/* lanes 1: the type stays as it is. */
 static struct loop_type with_lanes(struct loop_type type, int lanes)
 {
         return lanes > 1 ? LOOP_VECTOR(type.element, lanes) : type;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The verifier of Loop IR: flat streams (ir/loop/stream.h), where all is known: what statements
- * touch is within the memories and buffers, instructions are such as the machine has, and tokens
- * order whatever two stages touch. */
+/* The verifier of Loop IR checks flat streams (ir/loop/stream.h), where all numbers are known:
+ * statements touch elements within the memories and buffers, instructions are such as the machine
+ * has, and tokens order what two stages touch. */
 #include <stdlib.h>
 
 #include "base/size.h"
 #include "ir/loop/loop_verify.h"
 #include "ir/loop/stream_order.h"
 
-enum { WORK_MOST = 1 << 28 };           /* places looked at, in one stream */
+enum { WORK_MOST = 1 << 28 };           /* At most this many places are looked at in one stream. */
 
 /* ---- one by one ---- */
 
@@ -64,7 +64,8 @@ static bool check_moved(struct verifier *v, const struct flat_step *n, int64_t *
                check_reach(v, flat_operand(n->s, 1 - in), n->at[1 - in], end);
 }
 
-/* counters outermost, then a list; or neither */
+/* Checks the loops of an instruction: counters are outermost, then comes a list; or there is
+ * neither. */
 static bool check_instruction(struct verifier *v, const struct flat_step *n, int64_t *work)
 {
         const struct machine_limits *limits = &v->function->machine->limits;
@@ -108,7 +109,7 @@ static bool check_step(struct verifier *v, const struct flat_step *n, int64_t *w
 
 /* ---- FIFOs ---- */
 
-/* Blocks of weights are put into a FIFO place by place, and products take them in that order. */
+/* Blocks of weights go into a FIFO place by place, and products take them in that order. */
 struct fifo { int64_t filled, taken; };
 
 static bool check_fifo(struct verifier *v, struct fifo *f, const struct flat_step *n)
@@ -143,18 +144,19 @@ static bool check_fifo(struct verifier *v, struct fifo *f, const struct flat_ste
 
 /* ---- order ---- */
 
-/* A stage knows up to which statement each other one is done; a token carries what its sender
- * knew. */
+/* A clock says, for each stage, up to which statement it is known to be done; a token carries its
+ * sender's clock. */
 struct clock { int64_t known[MACHINE_STAGES]; };
-/* of a stage: behind each of its statements */
+/* The clocks of a stage behind each of its statements. */
 struct history { struct clock *clocks; int64_t count, room; };
 struct queue { struct clock *tokens; int first, count, room; };
 struct racing {
         struct verifier *v;
         const struct machine *m;
         struct clock clocks[MACHINE_STAGES];
-        struct queue queues[MACHINE_STAGES][2];         /* by who pushes, and in which direction */
-        struct history done[MACHINE_STAGES];            /* of machines that await */
+        struct queue queues[MACHINE_STAGES][2];         /* They are found by who pushes, and in
+                                                         * which direction. */
+        struct history done[MACHINE_STAGES];            /* They are used for machines that await. */
 };
 
 static struct queue *queue_of(struct racing *r, struct loop_queue q)

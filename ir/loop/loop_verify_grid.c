@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The verifier of Loop IR: kernels in grid form (ir/loop/loop_grid.h). Names, types and what
+/* The verifier of Loop IR checks kernels in grid form (ir/loop/loop_grid.h). Names, types and what
  * warps share of variables were checked with all the rest. */
 #include "ir/loop/loop_bounds.h"
 #include "ir/loop/loop_place.h"
 #include "ir/loop/loop_verify.h"
 
-/* of the kernel, so far */
+/* What is known of the kernel so far. */
 struct grid {
         struct verifier *v;
-        struct loop_bounds *bounds;     /* NULL: not asked for yet */
-        int64_t blocks;                 /* of the cluster; 0: not known yet */
-        const struct loop_stmt *block;  /* its loop that is looked at */
-        const struct loop_stmt *lane;   /* likewise; NULL: it is the warp's */
-        int64_t shared;                 /* bytes of the block */
-        int64_t warps;                  /* of the block; 0: not known yet */
-        int code;                       /* of its fails; 0: none yet */
-        bool codes, iterations;         /* several of them */
+        struct loop_bounds *bounds;     /* NULL: they have not been needed yet. */
+        int64_t blocks;                 /* The number of blocks of the cluster; 0: it is not known
+                                         * yet. */
+        const struct loop_stmt *block;  /* The block's loop that is looked at. */
+        const struct loop_stmt *lane;   /* The lanes' loop that is looked at; NULL: a statement is
+                                         * the warp's. */
+        int64_t shared;                 /* The bytes of the block's shared memory. */
+        int64_t warps;                  /* The number of warps of the block; 0: it is not known
+                                         * yet. */
+        int code;                       /* The code of its fails; 0: there is none yet. */
+        bool codes, iterations;         /* There are several codes, or iterations. */
         bool failed;
 };
 
@@ -52,7 +55,8 @@ static bool check_bounds(struct grid *g, const struct loop_stmt *s, const char *
 /* ---- vectors of lanes: loads of neighbours, of which elements are taken, and stores side by
  * side ---- */
 
-/* 2, 4, 8 or 16 elements of b, at most COPY_BYTES bytes, from a multiple of as many on */
+/* Checks an access of 2, 4, 8 or 16 elements of b, at most COPY_BYTES bytes, at a multiple of as
+ * many. */
 static bool check_vector(struct grid *g, const struct loop_buffer *b, const struct loop_expr *at,
                          int count)
 {
@@ -77,7 +81,7 @@ static void find_vector(struct loop_expr *e, void *found)
                                   (e->op != LOOP_LANE || e->args[i]->op != LOOP_VARIABLE);
 }
 
-/* What a lane loads as one; false where a lane has no such vector. */
+/* Checks what a lane loads at once. Returns false where a lane has no such vector. */
 static bool check_loaded(struct grid *g, const struct loop_stmt *s)
 {
         const struct loop_expr *e = s->a;
@@ -86,7 +90,7 @@ static bool check_loaded(struct grid *g, const struct loop_stmt *s)
                check_vector(g, e->buffer, e->args[0], e->type.lanes);
 }
 
-/* stores to neighbours, one behind the other */
+/* Checks stores to neighbours, one behind the other. */
 static bool check_stored(struct grid *g, const struct loop_stmt *first)
 {
         const struct loop_place from = loop_place_of(first->a);
@@ -109,7 +113,7 @@ static bool check_lanes(struct grid *g, const struct loop_stmt *s);
 
 static bool is_of_lanes(const struct loop_buffer *b) { return b && b->space == SPACE_LANES; }
 
-/* Is it a place of the lane's own? */
+/* Checks that it is a place of the lane's own. */
 static bool check_lane_place(struct grid *g, const struct loop_buffer *b,
                              const struct loop_expr *at)
 {
@@ -154,7 +158,7 @@ static bool check_lane_memory(struct grid *g, const struct loop_stmt *s)
                                                           "from, one element at a time");
 }
 
-/* a statement of a warp, or of a lane, alone; lane: its loop */
+/* Checks a statement of a warp, or of a lane, alone; lane: its loop. */
 static bool check_statement(struct grid *g, const struct loop_stmt *s, const struct loop_stmt *lane)
 {
         const bool own = s->kind == STMT_TAKE || s->kind == STMT_GIVE;
@@ -247,7 +251,7 @@ static bool check_variable(struct grid *g, const struct loop_variable *x)
         return true;
 }
 
-/* what all warps of a block do alike */
+/* Checks what all warps of a block do alike. */
 static bool check_block(struct grid *g, const struct loop_block *block)
 {
         for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
@@ -296,7 +300,8 @@ static bool check_block(struct grid *g, const struct loop_block *block)
 
 /* ---- clusters ---- */
 
-/* a place of a cluster's memory, of `span` elements; is it the block's own? */
+/* Checks a place of a cluster's memory, of `span` elements; if it is written, it must be the
+ * block's own. */
 static bool check_cluster_place(struct grid *g, const struct loop_buffer *b,
                                 const struct loop_expr *at, int64_t span, bool writes)
 {
@@ -378,7 +383,7 @@ static bool check_phase_block(struct grid *g, const struct loop_stmt *s)
         return !g->failed && check_block(g, s->body);
 }
 
-/* its memory, then its blocks */
+/* Checks a cluster: its memory, then its blocks. */
 static bool check_cluster(struct grid *g, const struct loop_stmt *cluster)
 {
         const int64_t blocks = loop_cluster_blocks(cluster);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The verifier of Loop IR, program-wide: buffers, the plan, calls of kernels, the library. */
+/* The verifier of Loop IR checks the whole program: buffers, the plan, calls of kernels, the
+ * library. */
 #include "ir/loop/loop_verify.h"
 
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 #include "base/size.h"
 
-enum { VIEW_DEPTH_MAX = 64 };           /* views of views */
+enum { VIEW_DEPTH_MAX = 64 };           /* Views of views may be this deep. */
 
 bool verify_has_buffer(const struct verifier *v, const struct loop_buffer *b)
 {
@@ -107,7 +108,7 @@ static bool check_program_buffer(struct verifier *v, const struct loop_buffer *b
 
 /* ---- calls ---- */
 
-/* An argument as the bytes it may touch; origin: what the bytes are counted from. */
+/* An argument as the bytes that it may touch; origin: what the bytes are counted from. */
 struct extent {
         const void *origin;
         int64_t start, end;
@@ -116,7 +117,7 @@ struct extent {
         const char *name;
 };
 
-/* The first offset of the call that is the same, into the same buffer; NULL when argument i has
+/* Returns the first equal offset of the call into the same buffer; NULL when argument i has
  * none. */
 static const struct loop_expr *moving_offset(const struct loop_stmt *call, int i)
 {
@@ -139,7 +140,7 @@ static struct extent argument_extent(const struct verifier *v, struct loop_buffe
                             .alias_class = parameter->alias_class,
                             .written = parameter->access != ACCESS_IN };
         e.end = e.start + parameter->extent * bytes;
-        if (moving) {                   /* nothing is known of where else that may be */
+        if (moving) {                   /* It is not known where else that may be. */
                 e.origin = moving;
         } else if (root->space == SPACE_WORKSPACE && v->program->planned) {
                 e.origin = root->region ? &v->program->regions[root->region - 1] : NULL;
@@ -179,8 +180,8 @@ static bool reach_hits(const struct reach *r, const struct extent *e)
         return r->end[same ? 1 : 0] > e->start;
 }
 
-/* Arguments overlap only when none of the two is written, or both are of one positive alias class.
- * One sweep over the arguments by address, for kernels may have many. */
+/* Checks that arguments overlap only when neither is written, or both are of one positive alias
+ * class. It is one sweep over the arguments by address, because kernels may have many. */
 static bool check_overlap(struct verifier *v, const struct loop_stmt *call)
 {
         const struct loop_function *f = call->function;

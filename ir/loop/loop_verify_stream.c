@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The verifier of Loop IR: statements of streams, one by one (ir/loop/stream.h). Where they lie
- * and in which order they run, all of a stream says: ir/stream_check.c. */
+/* The verifier of Loop IR checks statements of streams, one by one (ir/loop/stream.h).
+ * loop_verify_flat.c checks where they lie and in which order they run. */
 #include "ir/loop/loop_verify.h"
 #include "ir/loop/stream.h"
 
-/* Indices of a stream are known when it is made: loops' variables, lets, literals. */
+/* Indices of a stream are known when it is made: they are of loops' variables, lets and
+ * literals. */
 static void find_memory(struct loop_expr *e, void *found)
 {
         *(bool *)found |= e->op == LOOP_LOAD || e->op == LOOP_CALL || e->op == LOOP_TILE_ENTRY;
@@ -19,7 +20,7 @@ static bool check_index(struct verifier *v, const struct loop_expr *e)
         return !found || verify_error(v, "an index of a stream reads memory");
 }
 
-/* b lies in that memory of the machine (-1: in none), and its place is known */
+/* Checks that b lies in that memory of the machine (-1: in none), and that its place is known. */
 static bool check_place(struct verifier *v, const struct loop_buffer *b, int memory,
                         enum loop_access access, const struct loop_expr *at)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verifier of Loop IR: sums in hardware tiles, and that no tile holds two of them. */
+/* The verifier of Loop IR checks sums in hardware tiles, and that no tile holds two of them. */
 #include "ir/loop/loop_verify.h"
 
 static bool check_range_of_tiles(struct verifier *v, struct tile_range r)
@@ -8,7 +8,7 @@ static bool check_range_of_tiles(struct verifier *v, struct tile_range r)
                verify_error(v, "hardware tiles %d to %d", r.first, r.first + r.count);
 }
 
-/* nobody else has them */
+/* Checks that no sums have these tiles. */
 static bool check_free(struct verifier *v, struct tile_range r)
 {
         if (!check_range_of_tiles(v, r))
@@ -45,8 +45,8 @@ static bool are_apart(struct tile_range a, struct tile_range b)
         return a.first + a.count <= b.first || b.first + b.count <= a.first;
 }
 
-/* MULTIPLY, UNLOAD: has the variable its tiles, as many as it needs, and are operands in others,
- * those that take turns all of one shape? */
+/* MULTIPLY, UNLOAD: checks that the variable has as many tiles as it needs, and that operands are
+ * in others; those that take turns must be of one shape. */
 static bool check_registers(struct verifier *v, const struct loop_stmt *s)
 {
         const struct loop_tiles *t = &s->tiles;
@@ -80,7 +80,7 @@ static bool check_shape(struct verifier *v, const struct loop_tiles *t, bool dep
                                     t->positions, t->vectors, t->rows, t->depth);
 }
 
-/* TILES: a shape, or all 0 */
+/* TILES: checks for a shape, or all 0. */
 static bool check_shapes(struct verifier *v, const struct loop_tiles *t)
 {
         if (!t->positions && !t->vectors && !t->rows && !t->depth && !t->lanes && !t->word)
@@ -95,8 +95,8 @@ static bool check_shapes(struct verifier *v, const struct loop_tiles *t)
                                      t->word));
 }
 
-/* MULTIPLY: are words of both operands as wide as a sum, or of narrower elements twice, or four
- * times as wide, of its element's kind? */
+/* MULTIPLY: checks that words of both operands are as wide as a sum, or of narrower elements twice
+ * or four times as wide, and of its element's kind. */
 static bool check_tile_words(struct verifier *v, const struct loop_stmt *s)
 {
         enum element sum = s->variable->type.element;
@@ -116,7 +116,7 @@ static bool check_tile_words(struct verifier *v, const struct loop_stmt *s)
         return true;
 }
 
-/* MULTIPLY: does its function add products of channels to a sum? */
+/* MULTIPLY: checks that its function adds products of channels to a sum. */
 static bool check_product(struct verifier *v, const struct loop_stmt *s)
 {
         const struct loop_function *f = s->function;
@@ -129,14 +129,14 @@ static bool check_product(struct verifier *v, const struct loop_stmt *s)
                                     element_info[sum.element].text);
 }
 
-/* MULTIPLY of a warp group: of sums that each of them has, and all at once */
+/* MULTIPLY of a warp group: checks that each warp has the sums, and all are multiplied at once. */
 static bool check_warp_group(struct verifier *v, const struct loop_variable *x)
 {
         return (x->warps && !v->warp) ||
                verify_error(v, "%%%s is not of all warps, which multiply together", x->name);
 }
 
-/* MULTIPLY: what it multiplies */
+/* MULTIPLY: checks what it multiplies. */
 static bool check_multiplied(struct verifier *v, const struct loop_stmt *s)
 {
         if (s->buffer)
@@ -156,7 +156,7 @@ static bool check_multiplied(struct verifier *v, const struct loop_stmt *s)
                                "by a warp group, in transposed lines");
 }
 
-/* TAKE, GIVE: what a lane has of sums */
+/* TAKE, GIVE: checks the part of sums that a lane has. */
 static bool check_lanes_own(struct verifier *v, const struct loop_stmt *s)
 {
         const struct loop_variable *x = s->variable;
@@ -176,7 +176,8 @@ static bool check_lanes_own(struct verifier *v, const struct loop_stmt *s)
                verify_error(v, "a lane is no variable of a loop");
 }
 
-/* MULTIPLY: lines of words, of outputs, or transposed, of channels, by sums alone */
+/* MULTIPLY: checks swizzle lines, of words of outputs, or, transposed, of channels, which need sums
+ * for x. */
 static bool check_lines(struct verifier *v, const struct loop_tiles *t, int lanes,
                         const struct loop_buffer *x)
 {
@@ -191,7 +192,7 @@ static bool check_lines(struct verifier *v, const struct loop_tiles *t, int lane
                             t->swizzle, t->vectors, t->group);
 }
 
-/* MULTIPLY, UNLOAD, SCALE: variable, buffers, places */
+/* MULTIPLY, UNLOAD, SCALE: checks the variable, buffers and places. */
 static bool check_tiles(struct verifier *v, const struct loop_stmt *s, int depth)
 {
         const struct loop_variable *x = s->variable;

@@ -5,9 +5,10 @@
  *                                bit 31                                  0
  *     %x<u32 of 2>[%i], i8           sign of x[i + 1], x[i + 1]   sign of x[i], x[i]
  *
- * The first element is in the lowest bits, whatever the byte order of the machine; elements that do
- * not fill their share are integers, extended as their signs say. What is here is the meaning,
- * which the interpreter runs, and what stands for words where a target has no row for them. */
+ * The first element is in the lowest bits, whatever the byte order of the processor; elements that
+ * do not fill their share are integers, which are sign- or zero-extended. This file writes what
+ * words mean, which the interpreter runs, and which stands for words where a target has no row for
+ * them. */
 #include "ir/loop/loop.h"
 
 struct loop_expr *loop_load_words(struct arena *arena, struct loop_buffer *b,
@@ -22,7 +23,7 @@ struct loop_expr *loop_load_words(struct arena *arena, struct loop_buffer *b,
         return e;
 }
 
-/* element number k of each word, in its place */
+/* Returns element k of each word, in its place. */
 static struct loop_expr *share(struct arena *arena, const struct loop_expr *e, int k)
 {
         enum element word = e->type.element, own = e->buffer->element;

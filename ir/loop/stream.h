@@ -77,13 +77,14 @@ struct loop_place { struct loop_buffer *buffer; struct loop_expr *at; };
 
 /* ---- building (stream_build.c) ---- */
 
-/* `elements` of a memory, for as long as the block runs */
+/* Declares `elements` of a memory, for as long as the block runs. */
 struct loop_buffer *loop_memory_alloc(struct arena *arena, struct loop_block *block,
                                       const char *name, const struct machine *machine, int memory,
                                       int64_t elements);
 struct loop_stmt *loop_transfer(struct arena *arena, struct loop_block *block, struct loop_place to,
                                 struct loop_place from, struct loop_expr *rows,
-                                struct loop_expr *columns, int64_t step); /* without padding */
+                                /* It has no padding. */
+                                struct loop_expr *columns, int64_t step);
 struct loop_stmt *loop_reset(struct arena *arena, struct loop_block *block, struct loop_place sums);
 struct loop_stmt *loop_product(struct arena *arena, struct loop_block *block,
                                struct loop_place sums, struct loop_place inputs,
@@ -93,21 +94,21 @@ struct loop_stmt *loop_apply(struct arena *arena, struct loop_block *block, enum
 struct loop_stmt *loop_apply_immediate(struct arena *arena, struct loop_block *block,
                                        enum loop_opcode op, struct loop_place sums,
                                        int64_t immediate);
-/* weights: NULL buffer: none */
+/* parameters without a buffer: there are none. */
 struct loop_stmt *loop_activate(struct arena *arena, struct loop_block *block, struct loop_place to,
                                 struct loop_place sums, struct loop_place parameters,
                                 const struct loop_activation *activation);
 struct loop_stmt *loop_await(struct arena *arena, struct loop_block *block, struct loop_queue queue,
                              int64_t statements);
-/* push or pop */
+/* Makes a push or a pop. */
 struct loop_stmt *loop_token(struct arena *arena, struct loop_block *block,
                              enum loop_stmt_kind kind, struct loop_queue queue);
 
 /* ---- what they are (stream_build.c) ---- */
 
-/* of a memory's numbers; sums are i32 */
+/* Returns the element type of a memory's numbers; sums are i32. */
 enum element loop_memory_element(const struct machine *m, int memory);
-/* of compute or activate: what loops may stand around in one instruction */
+/* Is s a statement of compute or activate, around which an instruction may have loops? */
 static inline bool loop_is_step(const struct loop_stmt *s)
 {
         return s->kind == STMT_RESET || s->kind == STMT_PRODUCT || s->kind == STMT_APPLY ||
@@ -117,16 +118,16 @@ static inline bool loop_is_of_stream(const struct loop_stmt *s)
 {
         return s->kind >= STMT_TRANSFER && s->kind <= STMT_AWAIT;
 }
-/* TRANSFER: the side in a memory of the machine, and the other */
+/* TRANSFER: does it load into a memory of the machine? */
 static inline bool loop_transfer_loads(const struct loop_stmt *s)
 {
         return s->buffer->space == SPACE_MEMORY;
 }
-/* the stage that a statement belongs to */
+/* Returns the stage that a statement belongs to. */
 int loop_stage_of(const struct machine *m, const struct loop_stmt *s);
-/* the words of apply: "min", ..; NULL: no such operation */
+/* Returns the word of an apply, "min", ..; NULL: there is no such operation. */
 const char *loop_apply_word(int code);
-/* a statement of a stream as plain ones */
+/* Returns a statement of a stream as plain ones. */
 struct loop_block *loop_stream_expand(struct arena *arena, const struct machine *m,
                                       const struct loop_stmt *s);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Statements of streams: how they are made, and what they mean in plain ones. */
+/* Makes statements of streams, and writes what they mean in plain ones. */
 #include "ir/loop/stream.h"
 
 /* ---- building ---- */
@@ -146,7 +146,7 @@ struct expansion {
         struct arena *arena;
         const struct machine *m;
         const struct loop_stmt *s;
-        struct loop_block *block;       /* the innermost */
+        struct loop_block *block;       /* The innermost block. */
 };
 
 static struct loop_expr *plus(struct expansion *e, struct loop_expr *a, struct loop_expr *b)
@@ -159,7 +159,7 @@ static struct loop_expr *times(struct expansion *e, struct loop_expr *a, int64_t
         return loop_op(e->arena, LOOP_MUL, a, loop_index(e->arena, b), NULL);
 }
 
-/* opens a loop; its variable */
+/* Opens a loop, and returns its variable. */
 static struct loop_expr *open_loop(struct expansion *e, const char *name, struct loop_expr *count)
 {
         struct loop_stmt *loop = loop_append(e->arena, e->block, STMT_FOR);
@@ -193,7 +193,7 @@ static struct loop_expr *count_with(struct expansion *e, struct loop_expr *count
         return count;
 }
 
-/* first <= at, and at < first + count */
+/* Builds first <= at, and at < first + count. */
 static struct loop_expr *is_within(struct expansion *e, struct loop_expr *at,
                                    struct loop_expr *first, struct loop_expr *count)
 {

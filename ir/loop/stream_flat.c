@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Nests of streams as numbers, and back. */
+/* Reads nests of streams as numbers, and writes them back. */
 #include "ir/loop/stream_flat.h"
 
 #include <string.h>
@@ -9,7 +9,8 @@
 struct affine { int64_t base, add[NEST_MAX]; };
 struct reading {
         const struct flat_state *state;
-        const struct loop_variable *variables[NEST_MAX];        /* of the nest's loops */
+        /* They are of the nest's loops. */
+        const struct loop_variable *variables[NEST_MAX];
         int64_t starts[NEST_MAX], steps[NEST_MAX];
         int count;
 };
@@ -113,7 +114,7 @@ bool flat_value(const struct loop_expr *e, const struct flat_state *state, int64
 
 /* ---- nests ---- */
 
-/* from where loops begin, in elements of a memory, or numbers */
+/* Reads the place from where loops begin, in elements of a memory, or in numbers. */
 static bool read_place(const struct machine *m, const struct reading *r, struct loop_buffer *b,
                        const struct loop_expr *at, int operand, struct flat_step *step)
 {
@@ -136,7 +137,7 @@ static bool read_place(const struct machine *m, const struct reading *r, struct 
         return base % numbers == 0;
 }
 
-/* a loop's bounds, which no loop of the nest may change */
+/* Reads a loop's bounds, which no loop of the nest may change. */
 static bool read_loop(struct reading *r, const struct loop_stmt *s, struct flat_step *step)
 {
         struct affine start, end;
@@ -268,7 +269,7 @@ bool flat_memories(const struct loop_function *f, struct loop_buffer *memories[M
                 while (inner && inner->kind == STMT_FOR)
                         inner = inner->body->first && !inner->body->first->next ? inner->body->first
                                                                                 : NULL;
-                /* loops around transfers are run */
+                /* Loops around transfers are run. */
                 const bool flat =
                         inner && (inner == s ? loop_is_of_stream(s) : loop_is_step(inner));
                 if (b ? memories[b->memory] || b->place_count != 1 || b->places[0] : !flat)
@@ -281,7 +282,7 @@ bool flat_memories(const struct loop_function *f, struct loop_buffer *memories[M
 
 /* ---- what is touched ---- */
 
-/* elements of one operand, along the loops that move it */
+/* Visits the elements of one operand, along the loops that move it. */
 static void visit_operand(const struct flat_step *step, int operand, int64_t elements, bool writes,
                           const struct flat_visitor *to)
 {
@@ -323,7 +324,7 @@ void flat_step_visit(const struct machine *m, const struct flat_step *step,
                                   step->at[1 - in] + r * s->transfer->step, step->columns * numbers,
                                   !loads);
         } else if (loop_is_step(s)) {
-                /* reads nothing */
+                /* It reads nothing. */
                 const bool given =
                         s->kind == STMT_ACTIVATE && s->activation->low == s->activation->high;
                 for (int k = OPERANDS - 1; k >= 0; k--)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams in whole numbers: what stands in them once their loops are run. */
+/* A stream in whole numbers: its statements when its loops are run. */
 #ifndef IR_STREAM_FLAT_H
 #define IR_STREAM_FLAT_H
 
@@ -13,29 +13,31 @@ struct nest_loop { int64_t count, add[OPERANDS]; enum loop_for_kind kind; };
 /* A statement of a flat stream. Places are of `buffer`, `source` and `weights`, in elements
  * where they are in a memory of the machine, else in numbers. */
 struct flat_step {
-        const struct loop_stmt *s;              /* the statement itself, inside of its loops */
-        struct nest_loop loops[NEST_MAX];       /* outermost first */
+        const struct loop_stmt *s;              /* The statement itself, inside of its loops. */
+        struct nest_loop loops[NEST_MAX];       /* They begin with the outermost. */
         int loop_count;
         int64_t at[OPERANDS];
-        int64_t rows, columns, pad[4];          /* TRANSFER */
+        int64_t rows, columns, pad[4];          /* They are of TRANSFER. */
 };
 
-/* The values of a function's variables, by their numbers (loop_number_variables), and of its
- * allocs. */
+/* The values of a function's variables, by their numbers (loop_number_variables), and the places of
+ * its allocs. */
 struct flat_state { int64_t *values, *places; };
 
-/* Reads a nest or a statement: bounds and places are affine in the loops' variables, whose
- * bounds are constants, all else being known from `state` (NULL: nothing). False: not so. */
+/* Reads a nest or a statement: its bounds and places must be affine in the loops' variables, whose
+ * bounds are constants, with all else known from `state` (NULL: nothing is). Returns false if they
+ * are not. */
 bool flat_step_read(const struct machine *m, const struct loop_stmt *s,
                     const struct flat_state *state, struct flat_step *step);
-/* The value of an index; false: it is not known. */
+/* Finds the value of an index. Returns false if it is not known. */
 bool flat_value(const struct loop_expr *e, const struct flat_state *state, int64_t *value);
-/* Who writes a flat stream anew; variables are called letter and number, as no parameter is. */
+/* Writes a flat stream anew; variables are named by a letter and a number, as no parameter is. */
 struct flat_writer {
         struct arena *arena;
         const struct loop_function *f;
         struct loop_block *out;
-        struct loop_buffer *memories[MACHINE_MEMORIES];         /* whole ones, that places are of */
+        /* The whole memories that places are in. */
+        struct loop_buffer *memories[MACHINE_MEMORIES];
         char letter;
         int number;
 };
@@ -45,17 +47,17 @@ static inline struct loop_buffer *flat_operand(const struct loop_stmt *s, int k)
 {
         return k == 0 ? s->buffer : k == 1 ? s->source : s->weights;
 }
-/* elements of an operand that each step touches */
+/* Returns how many elements of an operand each step touches. */
 static inline int64_t flat_operand_elements(const struct loop_stmt *s, int k)
 {
         return k == 2 && s->kind == STMT_ACTIVATE && s->activation->lanes ? 2 : 1;
 }
-/* The whole memories that a flat stream declares in front, NULL where it does not. False: it is
- * not flat. */
+/* Finds the whole memories that a flat stream declares in front, NULL where it does not. Returns
+ * false if it is not flat. */
 bool flat_memories(const struct loop_function *f, struct loop_buffer *memories[MACHINE_MEMORIES]);
 
-/* What a step touches: elements of a memory of the machine; outside of it (memory -1) numbers of
- * a buffer. */
+/* What a step touches: elements of a memory of the machine, or (memory -1) numbers of a buffer
+ * outside of it. */
 struct flat_visitor {
         void (*visit)(void *context, const struct loop_buffer *b, int64_t first, int64_t count,
                       bool writes);

@@ -3,23 +3,25 @@
 
 #include <stdlib.h>
 
-enum { GRANULE = 16 };                  /* bytes, outside of the machine */
+enum { GRANULE = 16 };                  /* Accesses outside of the machine are tracked in granules
+                                         * of this many bytes. */
 
 struct touched { int32_t last[MACHINE_STAGES]; };
 struct ground {
-        int64_t elements, unit;         /* unit: elements that count as one */
+        int64_t elements, unit;         /* unit: how many elements count as one. */
         struct touched *touched;
-        bool writes[MACHINE_STAGES];    /* a stage that writes anywhere here is taken to write
-                                         * wherever it is */
+        bool writes[MACHINE_STAGES];    /* A stage that writes somewhere in it counts as writing
+                                         * everywhere in it. */
 };
 
 struct stream_grounds {
         const struct machine *m;
-        struct ground *grounds;         /* memories of the machine, then parameters */
+        struct ground *grounds;         /* The memories of the machine, then parameters. */
         int count;
-        /* of the statement that is looked at */
+        /* These are about the statement that is looked at. */
         int stage;
-        int64_t *wanted, number;        /* number: it is marked with; 0: it wants */
+        int64_t *wanted, number;        /* number: the number that its accesses are marked with; 0:
+                                         * its wants are collected. */
 };
 
 static struct ground *ground_of(struct stream_grounds *g, const struct loop_buffer *b)
@@ -33,9 +35,9 @@ static void touch(void *context, const struct loop_buffer *b, int64_t first, int
         struct stream_grounds *g = context;
         struct ground *at = ground_of(g, b);
         if (b->space == SPACE_MEMORY && g->m->memories[b->memory].fifo)
-                return;                 /* its order is its own */
+                return;                 /* Its order is its own. */
         if (first < 0 || count <= 0 || first + count > at->elements)
-                return;                 /* the verifier's */
+                return;                 /* The verifier reports it. */
         for (int64_t k = first / at->unit; k <= (first + count - 1) / at->unit; k++) {
                 struct touched *t = &at->touched[k];
                 if (g->number)
