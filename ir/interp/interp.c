@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The interpreter: a program's buffers in memory, and runs. */
+/* The interpreter lays out a program's buffers in memory, and runs it. */
 #include "ir/interp/interp.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ bool interp_reserve(struct interp *interp, int64_t count, int bytes,
 
 /* ---- buffers ---- */
 
-/* what another entry has is not there */
+/* Is b a buffer of another entry? It does not exist then. */
 static bool is_of_other(const struct loop_buffer *b, int entry)
 {
         const struct loop_buffer *root = loop_buffer_root((struct loop_buffer *)(uintptr_t)b, NULL);
@@ -81,8 +81,8 @@ static bool place_converted(struct interp *interp, const struct loop_program *p,
         return true;
 }
 
-/* A plan's offsets are for elements as they are stored; where those live as double every buffer
- * gets its own memory. */
+/* Places the workspace. A plan's offsets are for elements as they are stored; where these live as
+ * double, every buffer gets memory of its own. */
 static bool place_workspace(struct interp *interp, const struct loop_program *p,
                             const struct interp_options *options, struct diag *diag)
 {
@@ -106,7 +106,8 @@ static bool place_workspace(struct interp *interp, const struct loop_program *p,
                 d->offset = bases[b->region] + b->offset;
                 if (b->offset < 0 || room < 0)
                         d->offset = d->extent = 0;
-                else if (d->extent > room / d->bytes) /* not in the plan: nothing may use it */
+                else if (d->extent > room / d->bytes) /* It is not in the plan, so nothing may use
+                                                       * it. */
                         d->extent = room / d->bytes;
         }
         return true;
@@ -151,7 +152,7 @@ static void widen(enum element e, const void *from, unsigned char *to, int64_t c
         }
 }
 
-/* Where every buffer's first element is in this run. */
+/* Finds where every buffer's first element is in this run. */
 static void point(struct interp *interp, const void *const *inputs, void *const *outputs)
 {
         for (int n = 0; n < interp->descriptor_count; n++) {

@@ -11,25 +11,25 @@
 
 struct interp;
 
-/* as_double: every float buffer and operation in double precision: inputs and constants are
- * widened, outputs of float type are written as double, library functions of f32 are replaced by
- * their f64 twins, conversions between float types do nothing, bits of a float are those of the
- * number rounded to its type. NULL after an error (EXIT_BUDGET when the workspace is beyond
- * max_bytes, 0 = no limit). */
+/* Makes an interpreter. as_double: every float buffer and operation is in double precision: inputs
+ * and constants are widened, outputs of float type are written as double, library functions of f32
+ * are replaced by their f64 twins, conversions between float types do nothing, and bits of a float
+ * are those of the number rounded to its type. Returns NULL after an error (EXIT_BUDGET when the
+ * workspace is beyond max_bytes; 0 is no limit). */
 struct interp *interp_new(const struct loop_program *p, bool as_double, uint64_t max_bytes,
                           struct diag *diag);
 struct interp *interp_new_entry(const struct loop_program *p, int entry, bool as_double,
                                 uint64_t max_bytes,
-                                struct diag *diag); /* of a program of several */
+                                struct diag *diag); /* The program has several entries. */
 void interp_free(struct interp *interp);
 
-/* negative: the code of a FAIL. OUT_OF_RANGE: a subscript outside its buffer, a bug of whoever made
- * the program. */
+/* Negative results are the code of a FAIL. OUT_OF_RANGE: a subscript outside its buffer, a bug of
+ * what made the program. */
 enum { INTERP_OK = 0, INTERP_OUT_OF_STEPS = 1, INTERP_OUT_OF_RANGE = 2 };
 
-/* inputs[], outputs[]: the entry's, in the program's buffer order, dense, aligned. max_steps
- * bounds executed instructions (0 = no limit). *steps, if not NULL, receives how many were
- * executed. */
+/* inputs[] and outputs[] are the entry's, in the program's buffer order, dense and aligned.
+ * max_steps bounds executed instructions (0: there is no limit). *steps, if steps is not NULL,
+ * receives how many were executed. */
 int interp_run(struct interp *interp, const void *const *inputs, void *const *outputs,
                uint64_t max_steps, uint64_t *steps);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Flat code: what interp_compile.c makes of a program and interp_run.c runs. Private to the
+/* Flat code is what interp_compile.c makes of a program and interp_run.c runs. It is private to the
  * interpreter.
  *
  * Instructions work on an array of 64-bit slots; a vector or a register tile is consecutive slots.
- * There is no recursion in Loop IR, so every kernel has slots of its own and one to return by,
- * library functions are written out where they are called, and nothing is allocated while running.
- * Every load and store compares its subscript with the extent of the buffer's descriptor; whole
- * reduction loops (NEST) do so once, for their lowest and highest one. */
+ * There is no recursion in Loop IR, so every kernel has slots of its own and one for the place to
+ * return to, library functions are inlined where they are called, and nothing is allocated while
+ * running. Every load and store compares its subscript with the extent of the buffer's descriptor;
+ * whole reduction loops (NEST) do so once, for their lowest and highest subscript. */
 #ifndef IR_INTERP_CODE_H
 #define IR_INTERP_CODE_H
 
@@ -43,13 +43,14 @@ struct instruction {
 
 struct descriptor {
         unsigned char *data;
-        int64_t extent;                 /* elements */
-        uint64_t mask;                  /* subscripts are masked with it: 0 for a splat */
-        int64_t offset;                 /* where in interp->memory the data lies, or -1 */
-        int32_t bytes;                  /* of an element */
+        int64_t extent;                 /* The number of elements. */
+        uint64_t mask;                  /* Subscripts are masked with it: it is 0 for a splat. */
+        int64_t offset;                 /* Where in interp->memory the data lies, or -1. */
+        int32_t bytes;                  /* The bytes of an element. */
 };
 
-/* accumulator = accumulator op f(x, y) for all of a nest of loops, x and y at affine subscripts */
+/* accumulator = accumulator op f(x, y) for all iterations of a nest of loops, with x and y at
+ * affine subscripts. */
 struct nest {
         int accumulator, depth;
         struct nest_loop { int start, end; int64_t step; } loops[NEST_DEPTH_MAX];
@@ -58,12 +59,13 @@ struct nest {
 
 /* A buffer of the program; its descriptor has the same number. */
 struct interp_buffer {
-        enum element element;           /* in the program; the descriptor's may be wider
-                                         * (as_double) */
-        enum loop_space space;          /* of the root, as all below */
-        int root, port;                 /* number of the root buffer; of the input or output */
-        int64_t view;                   /* bytes from the root's begin */
-        const void *data;               /* constants */
+        enum element element;           /* The type in the program; the descriptor's may be wider
+                                         * (as_double). */
+        enum loop_space space;          /* The root's, as are all below. */
+        int root, port;                 /* The number of the root buffer, and of the input or
+                                         * output. */
+        int64_t view;                   /* The bytes from where the root begins. */
+        const void *data;               /* The data of constants. */
 };
 
 struct interp {
@@ -71,39 +73,41 @@ struct interp {
         union slot *slots;
         struct nest *nests;
         struct interp_buffer *buffers;
-        struct descriptor *descriptors; /* of the buffers, then of parameters and stack buffers */
+        struct descriptor *descriptors; /* Those of the buffers come first, then those of parameters
+                                         * and stack buffers. */
         int code_count, slot_count, buffer_count, descriptor_count;
-        unsigned char *memory;          /* converted inputs and constants, then workspace and stack
-                                         * buffers */
-        size_t memory_bytes, garbage_from;        /* from there on it is filled with garbage before
-                                                   * a run */
+        unsigned char *memory;          /* It has converted inputs and constants, then the workspace
+                                         * and stack buffers. */
+        size_t memory_bytes, garbage_from;        /* The bytes of memory, and the first of those
+                                                   * that are filled with garbage before a run. */
         bool as_double;
 };
 
 struct interp_options {
-        int entry;                      /* which is run, of the program's */
+        int entry;                      /* The number of the program's entry that is run. */
         bool as_double;
-        bool plain;                     /* nothing hoisted, shared or fused: for comparison in
-                                         * tests */
-        bool late;                      /* asynchronous copies arrive as late as may be, not at once
-                                         * / */
-        int strip;                      /* iterations per strip; 0: STRIP_LANES */
+        bool plain;                     /* Nothing is hoisted, shared or fused, for comparison in
+                                         * tests. */
+        bool late;                      /* Asynchronous copies arrive as late as they may, not at
+                                         * once. */
+        int strip;                      /* Iterations per strip; 0: STRIP_LANES. */
         uint64_t max_bytes;
 };
 struct interp *interp_new_with(const struct loop_program *p, const struct interp_options *options,
                                struct diag *diag);
 
-/* interp.c: room for count more elements of that size in interp->memory, where. False (and an
- * error) past max_bytes. */
+/* Reserves room for `count` elements of that size in interp->memory; *offset: where (interp.c).
+ * Returns false (and reports an error) past max_bytes. */
 bool interp_reserve(struct interp *interp, int64_t count, int bytes,
                     const struct interp_options *options, int64_t *offset, struct diag *diag);
-/* interp_compile.c: code, slots, nests, and the descriptors after those of the buffers */
+/* Makes code, slots, nests, and the descriptors after those of the buffers (interp_compile.c). */
 bool interp_compile(struct interp *interp, const struct loop_program *p,
                     const struct interp_options *options, struct diag *diag);
-/* interp_run.c */
+/* Runs the code (interp_run.c). */
 int interp_execute(struct interp *interp, uint64_t max_steps, uint64_t *steps);
 
-/* f32, f16 and bf16 are f64 when floats live as double. */
+/* Returns the type in which an element lives: f32, f16 and bf16 are f64 when floats live as
+ * double. */
 static inline enum element interp_element(enum element e, bool as_double)
 {
         return as_double && element_is_float(e) ? E_F64 : e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The interpreter's compiler: statements, kernels and the program. */
+/* The interpreter's compiler compiles statements, kernels and the program. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static void compile_let(struct compiler *c, const struct loop_stmt *s)
                 bool changes = false;
                 for (int t = 0; t < form.count; t++)
                         changes |= form.terms[t].value.changes;
-                if (!changes) { /* each use is summed up where it stands */
+                if (!changes) { /* Each use is summed up where it stands. */
                         bind_variable(c, v, (struct cell){ .slot = -1 }, new_form(c, &form))
                                 ->definition = s->a;
                         return;
@@ -72,8 +72,8 @@ static void compile_set(struct compiler *c, const struct loop_stmt *s)
         compile_expr(c, s->a, slot);
 }
 
-/* by what they mean, on the same slots */
-/* the same slots, as vectors */
+/* These compile statements on hardware tiles by what they mean, on the same slots. */
+/* Returns the same slots as vectors. */
 static struct loop_variable *sums_of(struct compiler *c, const struct loop_variable *tile)
 {
         struct loop_variable *sums =
@@ -129,7 +129,7 @@ static int new_descriptor(struct compiler *c, enum element e, int64_t extent, in
         return interp->descriptor_count++;
 }
 
-/* Memory of its own for the whole run. What lies in it when the block begins is garbage. */
+/* Gives a buffer memory of its own for the whole run. It holds garbage when the block begins. */
 static void compile_alloc(struct compiler *c, const struct loop_stmt *s)
 {
         struct loop_buffer *b = s->buffer;
@@ -255,7 +255,7 @@ static void compile_call(struct compiler *c, const struct loop_stmt *s)
         emit(c, (struct instruction){ .code = I_CALL, .a = k.back, .e = k.label });
 }
 
-/* A loop around the task's body, whose parameters are what the launch names. */
+/* Compiles a loop around the task's body, whose parameters are what the launch names. */
 static void compile_launch(struct compiler *c, const struct loop_stmt *s)
 {
         const struct loop_function *f = s->function;
@@ -315,7 +315,7 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
         case STMT_RETURN:
                 c->returned = compile_expr(c, s->a, c->return_into);
                 if (s->a->op == LOOP_VARIABLE && s->a->variable->kind == VARIABLE_VAR)
-                        c->returned.changes = false; /* nobody sets it any more */
+                        c->returned.changes = false; /* Nothing sets it any more. */
                 break;
         case STMT_ALLOC:
                 compile_alloc(c, s);
@@ -345,7 +345,8 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
         case STMT_AWAIT:
         case STMT_PUSH:
         case STMT_POP:
-        case STMT_LAUNCH_WAIT: case STMT_LAUNCH_DEPENDENTS:       /* launches follow each other */
+        /* Launches follow each other. */
+        case STMT_LAUNCH_WAIT: case STMT_LAUNCH_DEPENDENTS:
         case STMT_TILES: case STMT_PREFETCH: case STMT_KEEP: break;
         }
 }
@@ -364,8 +365,8 @@ void compile_block(struct compiler *c, const struct loop_block *block)
 
 /* ---- programs ---- */
 
-/* main, then the kernels it calls; each a chunk of its own, so that nothing computed in one passes
- * for computed in another */
+/* Compiles main, then the kernels it calls, each as a chunk of its own, so that nothing computed in
+ * one counts as computed in another. */
 static struct list compile_program(struct compiler *c)
 {
         struct chunk all, chunk;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside the interpreter's compiler: cells, code lists, and who emits what.
+/* The inside of the interpreter's compiler: cells, code lists, and the functions that emit code.
  *
  * Code is made in one walk over the statements. Every open loop has two lists: its body, and
  * `before`, the code that runs once before the loop; an operation whose operands do not change in
@@ -13,19 +13,20 @@
 #include "ir/interp/interp_code.h"
 #include "ir/loop/loop_grid.h"
 
-/* where a value is */
+/* A cell is where a value is. */
 struct cell {
         int slot, level, lanes;
-        bool changes;                   /* the slot of a `var` or tile: read it now, or copy */
+        bool changes;                   /* It is the slot of a `var` or tile, which must be read
+                                         * now, or copied. */
 };
 
-/* constant + sum of coefficient * slot: what subscripts mostly are */
+/* constant + sum of coefficient * slot: most subscripts are such sums. */
 enum { TERMS_MAX = 8 };
 struct term { struct cell value; int64_t coefficient; };
 struct form { int64_t constant; int count; struct term terms[TERMS_MAX]; };
 
-struct list { int first, last; int64_t cost; };   /* of nodes; cost: steps charged for running it
-                                                   * once */
+struct list { int first, last; int64_t cost; };   /* A list of nodes; cost: the steps charged for
+                                                   * running it once. */
 
 struct chunk {
         struct chunk *parent;
@@ -35,11 +36,11 @@ struct chunk {
 };
 
 struct node { struct instruction i; int next; };
-struct bound {                          /* a variable */
+struct bound {                          /* A bound is a variable. */
         const struct loop_variable *variable;
         struct cell value;
-        int form;                       /* of a let of a subscript; -1: it has a value */
-        const struct loop_expr *definition;       /* of a let */
+        int form;                       /* The form of a let of a subscript; -1: it has a value. */
+        const struct loop_expr *definition;       /* The definition of a let. */
 };
 struct shared { struct instruction key; int slot, level, chunk, next; };
 struct kernel { const struct loop_function *function; int label, back, descriptor, scalars; };
@@ -54,16 +55,16 @@ struct compiler {
 
         struct node *nodes;
         int node_count, node_room;
-        struct chunk *chunk;            /* innermost open */
+        struct chunk *chunk;            /* The innermost open one. */
         int chunk_count;
         int slot_count, label_count;
 
-        struct bound *bounds;           /* variables in scope, or that were; variable->number is an
-                                         * index */
+        struct bound *bounds;           /* The variables in scope, or that were; variable->number is
+                                         * an index into it. */
         int bound_count, bound_room;
         struct form *forms;
         int form_count, form_room;
-        struct shared *shares;          /* operations computed, hashed */
+        struct shared *shares;          /* The operations that were computed, hashed. */
         int *buckets;
         int share_count, share_room, bucket_count;
         struct constant_slot *constants;
@@ -71,30 +72,32 @@ struct compiler {
         struct kernel *kernels;
         int kernel_count, kernel_room;
         int descriptor_room, nest_count, nest_room;
-        const struct machine *machine;  /* of the stream that is compiled */
-        int parameters;                 /* descriptor of the first buffer parameter of the kernel
-                                         * being compiled */
+        const struct machine *machine;  /* The machine of the stream that is compiled. */
+        int parameters;                 /* The descriptor of the first buffer parameter of the
+                                         * kernel being compiled. */
 
-        const struct loop_copies *late; /* of the kernel being compiled: its copies arrive late */
-        const struct loop_products *late_products;        /* and products of warp groups are done
-                                                           * late */
-        struct warp_variable *warp_variables;     /* in scope, the innermost first */
-        int depth;                      /* of the recursion over expressions, blocks and inlined
-                                         * functions */
-        int calls;                      /* library functions being inlined */
-        struct cell mask;               /* inside a side of a select by mask: lanes that count; slot
-                                         * -1 elsewhere */
-        int strip;                      /* lanes of the strip being compiled, or 0 */
-        struct cell strip_counter;      /* its first lane's loop counter */
+        const struct loop_copies *late; /* The copies of the kernel being compiled, if they arrive
+                                         * late. */
+        const struct loop_products *late_products;        /* Its products of warp groups, if they
+                                                           * are done late. */
+        struct warp_variable *warp_variables;     /* Those in scope, the innermost first. */
+        int depth;                      /* The depth of the recursion over expressions, blocks and
+                                         * inlined functions. */
+        int calls;                      /* The number of library functions being inlined. */
+        struct cell mask;               /* Inside a side of a select by mask: the lanes that count;
+                                         * slot -1 elsewhere. */
+        int strip;                      /* The lanes of the strip being compiled, or 0. */
+        struct cell strip_counter;      /* The loop counter of its first lane. */
         int64_t strip_step;
-        struct cell returned;          /* by the library function just inlined */
+        struct cell returned;          /* What the library function just inlined returned. */
         int return_into;
 };
 
 /* ---- interp_emit.c ---- */
 
-void *compiler_grow(void *array, int count, int *room, size_t size);     /* room for one more */
-/* false; reports the first only */
+/* Makes room for one more. */
+void *compiler_grow(void *array, int count, int *room, size_t size);
+/* Reports the first error only, and returns false. */
 bool compiler_fail(struct compiler *c, enum exit_code code, const char *what);
 
 int new_slots(struct compiler *c, int count);
@@ -106,36 +109,38 @@ void emit_move(struct compiler *c, int to, struct cell from, int lanes);
 struct cell constant_bits(struct compiler *c, uint64_t bits);
 struct cell constant_int(struct compiler *c, int64_t value);
 
-/* The value of an operation without effects: i.b, i.c, i.d are the slots of x, y, z where given.
- * lanes 0: those of the operands, and scalars among them go to every lane. into: the slot that must
- * hold it, or -1 for wherever it is or may be computed. */
+/* Returns the value of an operation without effects: i.b, i.c, i.d become the slots of x, y, z
+ * where these are given. lanes 0: those of the operands; scalars among them go to every lane. into:
+ * the slot that must hold it, or -1 for any slot. */
 struct cell compute(struct compiler *c, struct instruction i, int lanes, int into,
                     const struct cell *x, const struct cell *y, const struct cell *z);
-/* just computed in the innermost block */
+/* Returns the cell of a value that was just computed in the innermost block. */
 struct cell value_here(const struct compiler *c, int slot, int lanes);
 
 void chunk_open(struct compiler *c, struct chunk *chunk, bool loop);
-void chunk_close(struct compiler *c, struct chunk *chunk);        /* its code joins the parent's */
-/* of a loop: code before it, `begin` if code, the body between labels, `end` with cost and the way
- * back */
+/* Its code joins the parent's. */
+void chunk_close(struct compiler *c, struct chunk *chunk);
+/* Closes a loop: the code before it, `begin` if it is an instruction, the body between labels,
+ * `end` with the cost and the jump back. */
 void loop_close(struct compiler *c, struct chunk *chunk, struct instruction begin,
                 struct instruction end);
 
 void list_append(struct compiler *c, struct list *list, struct instruction i);
-bool compiler_finish(struct compiler *c, const struct list *code);       /* into c->interp */
+/* Puts the code into c->interp. */
+bool compiler_finish(struct compiler *c, const struct list *code);
 
 /* ---- interp_expr.c ---- */
 
 enum slot_kind kind_of(const struct compiler *c, enum element e);
 struct cell compile_expr(struct compiler *c, const struct loop_expr *e, int into);
-/* what a call means: the f64 function for the f32 one when as_double */
+/* Returns the function that a call means: the f64 function for the f32 one when as_double. */
 struct loop_function *called_function(const struct compiler *c, const struct loop_expr *e);
 struct cell splat(struct compiler *c, struct cell v, int lanes, int into);
 void compile_jump(struct compiler *c, const struct loop_expr *condition, bool when, int label);
-/* of loop_ops.def */
+/* Compiles an operation of loop_ops.def. */
 struct cell compile_operation(struct compiler *c, const struct loop_expr *e, int into);
-enum { STORE_CODE = 1, VECTOR_CODE = 2, RUN_CODE = 2 };   /* added to the scalar load's; RUN_CODE to
-                                                           * a vector's */
+enum { STORE_CODE = 1, VECTOR_CODE = 2, RUN_CODE = 2 };   /* They are added to the scalar load's
+                                                           * code; RUN_CODE to a vector's. */
 int load_code(const struct compiler *c, enum element e);
 struct bound *bind_variable(struct compiler *c, struct loop_variable *v, struct cell value,
                             int form);
@@ -144,14 +149,15 @@ const struct bound *bound_of(struct compiler *c, const struct loop_variable *v);
 /* ---- interp_index.c ---- */
 
 int descriptor_of(struct compiler *c, const struct loop_buffer *buffer);
-/* The fields of an instruction that loads or stores `lanes` elements, under a mask if not NULL, and
- * what to add to its scalar code: 0, or VECTOR_CODE and perhaps RUN_CODE. In a strip a scalar
- * subscript may differ from lane to lane. */
+/* Fills in the fields of an instruction that loads or stores `lanes` elements, under a mask if that
+ * is not NULL. Returns what to add to its scalar code: 0, or VECTOR_CODE and perhaps RUN_CODE. In a
+ * strip a scalar subscript may differ from lane to lane. */
 int compile_address(struct compiler *c, const struct loop_buffer *buffer,
                     const struct loop_expr *index, int lanes, const struct loop_expr *mask,
                     struct instruction *i);
-int new_form(struct compiler *c, const struct form *form);           /* its number */
-/* false: too many terms, in a nest */
+/* Returns the form's number. */
+int new_form(struct compiler *c, const struct form *form);
+/* Returns false if there are too many terms, or inside a nest. */
 bool form_of(struct compiler *c, const struct loop_expr *e, struct form *form);
 struct cell form_value(struct compiler *c, const struct form *form, int into);
 
@@ -162,23 +168,23 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s);
 
 /* ---- interp_warps.c ---- */
 
-/* a variable that warps have their own of, behind its declaration as one */
+/* Declares a variable of which each warp has its own, behind its declaration as one. */
 void compile_warp_variable(struct compiler *c, const struct loop_stmt *s);
-/* of a loop over warps */
+/* Compiles the body of a loop over warps. */
 void compile_warp_body(struct compiler *c, const struct loop_stmt *loop);
 
 /* ---- interp_nest.c ---- */
 
-/* false: not one, or nothing done */
+/* Returns false if the loop is no nest; nothing is done then. */
 bool compile_nest(struct compiler *c, const struct loop_stmt *s);
 
 /* ---- interp_strip.c ---- */
 
-/* Before a loop over counter, from start to end: as many strips of it as fit, if it is a loop for
- * strips. The counter then holds where to go on: true. False: nothing done. */
+/* Compiles, before a loop over counter from start to end, as many strips of it as fit, if it is a
+ * loop for strips. Returns true if it did: the counter then holds where to go on. */
 bool compile_strips(struct compiler *c, const struct loop_stmt *s, int counter, struct cell start,
                     struct cell end);
-/* Its body can run in a strip: no control flow but select. */
+/* Can its body run in a strip, because it has no control flow but select? */
 bool function_is_straight(const struct compiler *c, const struct loop_function *f);
 
 #endif

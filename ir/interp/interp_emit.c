@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The interpreter's compiler: slots, code lists, and operations shared and moved out of loops. */
+/* The interpreter's compiler has slots, code lists, and operations that are shared and moved out of
+ * loops. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,7 +130,7 @@ void emit_move(struct compiler *c, int to, struct cell from, int lanes)
 
 static bool chunk_is_open(const struct compiler *c, int number)
 {
-        if (!number) /* constants */
+        if (!number) /* These are constants. */
                 return true;
         for (const struct chunk *k = c->chunk; k; k = k->parent)
                 if (k->number == number)
@@ -170,8 +171,8 @@ static void share_link(struct compiler *c, int s)
         *bucket = s;
 }
 
-/* After a fruitless share_find: an entry of the same key belongs to a chunk that is closed for
- * good, and gives way. */
+/* Adds an operation after a fruitless share_find: an entry of the same key belongs to a chunk that
+ * is closed for good, and is replaced. */
 static void share_add(struct compiler *c, const struct instruction *key, int slot, int level,
                       int chunk)
 {
@@ -222,7 +223,8 @@ struct cell value_here(const struct compiler *c, int slot, int lanes)
         return (struct cell){ .slot = slot, .level = c->chunk->level, .lanes = lanes };
 }
 
-/* the open loop whose body is one level deeper, or NULL where that level is the innermost */
+/* Returns the open loop whose body is one level deeper, or NULL where that level is the
+ * innermost. */
 static struct chunk *loop_inside(const struct compiler *c, int level)
 {
         struct chunk *found = NULL;

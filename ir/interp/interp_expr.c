@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The interpreter's compiler: expressions. */
+/* The interpreter's compiler compiles expressions. */
 #include <string.h>
 
 #include "ir/interp/interp_compile.h"
@@ -48,7 +48,8 @@ static const uint16_t loads[ELEMENT_COUNT] = {
         [E_BOOL] = I_LOAD_BOOL, [E_INDEX] = I_LOAD_U64,
 };
 
-/* Conversions between floats and to integers, and what integers of a width wrap with. */
+/* The steps that convert between floats and to integers, and with which integers of a width
+ * wrap. */
 static const uint16_t float_steps[3][ELEMENT_COUNT] = {
         { [E_F64] = I_F32_F64,
           [E_F16] = I_F32_F16,
@@ -80,7 +81,7 @@ static const uint16_t float_steps[3][ELEMENT_COUNT] = {
           [E_BOOL] = I_F64_BOOL },
 };
 static const uint16_t integer_steps[2][ELEMENT_COUNT] = {
-        /* from signed, from unsigned */
+        /* These convert from signed, and from unsigned integers. */
         { [E_F32] = I_SINT_F32, [E_F64] = I_SINT_F64, [E_F16] = I_SINT_F16, [E_BF16] = I_SINT_BF16,
           [E_TF32] = I_SINT_TF32 },
         { [E_F32] = I_UINT_F32, [E_F64] = I_UINT_F64, [E_F16] = I_UINT_F16, [E_BF16] = I_UINT_BF16,
@@ -199,7 +200,7 @@ static struct cell literal(struct compiler *c, const struct loop_expr *e, int in
 static struct cell load(struct compiler *c, const struct loop_expr *e, int into)
 {
         struct instruction i;
-        if (e->group)                   /* by what it means */
+        if (e->group)                   /* It is compiled by what it means. */
                 return compile_expr(c, loop_words_expand(c->p->arena, e), into);
         int vector = compile_address(c, e->buffer, e->args[0], e->type.lanes, e->args[1], &i),
             lanes = i.lanes ? i.lanes : 1;
@@ -217,7 +218,7 @@ struct path {
 };
 static void path_add(struct path *path, int code) { path->codes[path->count++] = (uint16_t)code; }
 
-/* every value of integer type a is one of b, or has the same 64 bits */
+/* Is every value of integer type a one of b, or has it the same 64 bits? */
 static bool same_bits(enum element a, enum element b)
 {
         int width_a = a == E_BOOL ? 0 : element_info[a].bytes,
@@ -251,7 +252,8 @@ static void cast_path(enum element from, enum element to, struct path *path)
                 path_add(path, wraps[to]);
 }
 
-/* as_double: the bits are those of the value rounded to the type it stands for */
+/* Finds the steps of a bitcast. as_double: the bits are those of the value rounded to the type that
+ * it stands for. */
 static void bitcast_path(enum element from, enum element to, bool as_double, struct path *path)
 {
         int bytes = element_info[from].bytes;
@@ -299,7 +301,8 @@ static struct cell convert(struct compiler *c, const struct loop_expr *e, int in
 
 /* ---- choices ---- */
 
-/* operations in e, or more than EAGER_MAX where it must not be evaluated in vain */
+/* Returns the number of operations in e, or more than EAGER_MAX where it must not be evaluated
+ * unless it is needed. */
 static int eager_cost(const struct loop_expr *e)
 {
         if (e->op == LOOP_LOAD || e->op == LOOP_CALL)
@@ -365,12 +368,12 @@ static struct cell choose(struct compiler *c, const struct loop_expr *e, int int
         return value_here(c, to, lanes);
 }
 
-/* a & b: the second half is jumped over when the first decides; what it computed is forgotten after
- * it */
+/* Compiles the jump of a & b: the second half is jumped over when the first decides; what it
+ * computed is forgotten after it. */
 static void jump_both(struct compiler *c, const struct loop_expr *e, bool when, int label)
 {
-        bool skips = when == (e->op == LOOP_AND); /* e.g. to label when a & b: a false goes past
-                                                   * it */
+        bool skips = when == (e->op == LOOP_AND); /* For a jump to label when a & b, for instance, a
+                                                   * false a goes past it. */
         int past = skips ? new_label(c) : label;
         struct chunk chunk;
         compile_jump(c, e->args[0], skips ? !when : when, past);
@@ -445,7 +448,7 @@ static struct cell lane(struct compiler *c, const struct loop_expr *e, int into)
         return value_here(c, into, 1);
 }
 
-/* x * y + z in one instruction, each operation rounded */
+/* Compiles x * y + z as one instruction, in which each operation is rounded. */
 static bool product_sum(struct compiler *c, const struct loop_expr *e, enum slot_kind kind,
                         int into, struct cell *sum)
 {
@@ -463,7 +466,7 @@ static bool product_sum(struct compiler *c, const struct loop_expr *e, enum slot
         return true;
 }
 
-/* never in place */
+/* Compiles an interleaving, never in place. */
 static struct cell interleave(struct compiler *c, const struct loop_expr *e, int into)
 {
         struct cell a = compile_expr(c, e->args[0], -1), b = compile_expr(c, e->args[1], -1);
@@ -526,7 +529,7 @@ static struct cell call_once(struct compiler *c, const struct loop_function *f,
         return v.slot < 0 ? value_here(c, new_slots(c, 1), 1) : v;
 }
 
-/* a function of scalars, all lanes at once as in a strip */
+/* Calls a function of scalars for all lanes at once, as in a strip. */
 static struct cell call_lanes(struct compiler *c, const struct loop_function *f,
                               const struct cell *arguments, int lanes)
 {
@@ -540,7 +543,7 @@ static struct cell call_lanes(struct compiler *c, const struct loop_function *f,
         return v.lanes < lanes ? splat(c, v, lanes, -1) : v;
 }
 
-/* ... and where it has control flow, one after the other */
+/* Calls one that has control flow lane after lane. */
 static struct cell call_each_lane(struct compiler *c, const struct loop_function *f,
                                   const struct cell *arguments, int lanes)
 {
@@ -572,7 +575,7 @@ static struct cell call(struct compiler *c, const struct loop_expr *e, int into)
         if (lanes == 1 || loop_call_lanes(f, e->args[0]) == 1)
                 return call_once(c, f, arguments, into);
         for (int i = 0; i < e->arity; i++)
-                if (arguments[i].changes) { /* inside, it has the lanes of its type */
+                if (arguments[i].changes) { /* Inside the function it has the lanes of its type. */
                         struct cell copy = value_here(c, new_slots(c, lanes), lanes);
                         emit_move(c, copy.slot, arguments[i], lanes);
                         arguments[i] = copy;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The interpreter's compiler: subscripts. They are mostly affine in the loop variables; each is
- * summed from the outermost loop's terms inward, so that the parts that do not change in a loop are
- * computed before it, and shared. */
+/* The interpreter's compiler compiles subscripts. They are mostly affine in the loop variables;
+ * each is summed from the outermost loop's terms inward, so that the parts that do not change in a
+ * loop are computed before it, and shared. */
 #include "ir/interp/interp_compile.h"
 
 static bool add_term(struct compiler *c, struct form *form, struct cell value, int64_t coefficient)
@@ -15,7 +15,7 @@ static bool add_term(struct compiler *c, struct form *form, struct cell value, i
                 }
         if (form->count == TERMS_MAX) {
                 for (int t = 0; t < form->count; t++)
-                        /* of a nest: no slot holds it */
+                        /* It is of a nest, so no slot holds it. */
                         if (form->terms[t].value.level > c->chunk->level)
                                 return false;
                 struct cell sum = form_value(c, form, -1);
@@ -104,8 +104,7 @@ static struct cell scaled_sum(struct compiler *c, const struct cell *sum, const 
         return sum ? compute(c, add, 0, into, sum, &product, NULL) : product;
 }
 
-/* The scalar terms, summed from the outermost loop's inward, so that each loop adds only its
- * own. */
+/* Sums the scalar terms from the outermost loop's inward, so that each loop adds only its own. */
 static struct cell scalar_value(struct compiler *c, const struct form *form, int into)
 {
         struct form f = { .constant = form->constant };
@@ -134,7 +133,7 @@ static struct cell scalar_value(struct compiler *c, const struct form *form, int
         return value_here(c, into, 1);
 }
 
-/* coefficient of the counter of the strip */
+/* Returns the coefficient of the counter of the strip. */
 static int64_t strip_coefficient(const struct compiler *c, const struct form *form)
 {
         for (int t = 0; c->strip && t < form->count; t++)
@@ -168,12 +167,12 @@ struct cell form_value(struct compiler *c, const struct form *form, int into)
         return sum;
 }
 
-/* The mask of a load or store of that many lanes: its own, and that of the select around it. Slot
- * -1: none. */
+/* Returns the mask of a load or store of that many lanes: its own, and that of the select around
+ * it. Slot -1: there is none. */
 static struct cell address_mask(struct compiler *c, const struct loop_expr *own, int lanes)
 {
         struct cell mask = c->mask, mine;
-        if (mask.slot >= 0 && mask.lanes != lanes) { /* does any lane ask for it? */
+        if (mask.slot >= 0 && mask.lanes != lanes) { /* This asks whether any lane needs it. */
                 struct cell copy = value_here(c, new_slots(c, mask.lanes), mask.lanes),
                             any = value_here(c, new_slots(c, 1), 1);
                 emit_move(c, copy.slot, mask, mask.lanes);
@@ -191,7 +190,8 @@ static struct cell address_mask(struct compiler *c, const struct loop_expr *own,
         return compute(c, (struct instruction){ .code = I_AND_I64 }, 0, -1, &mine, &mask, NULL);
 }
 
-/* b + c * e: all but the innermost loop's part of the subscript is computed where it changes. */
+/* Computes b + c * e: all but the innermost loop's part of the subscript is computed where it
+ * changes. */
 static void scalar_address(struct compiler *c, struct form *form, struct instruction *i)
 {
         int inner = -1;

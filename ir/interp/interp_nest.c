@@ -29,7 +29,8 @@ static const struct nest_row rows[] = {
 struct pattern {
         const struct loop_stmt *loops[NEST_DEPTH_MAX], *set;
         int depth;
-        const struct loop_variable *variables[NEST_VARIABLES_MAX]; /* of the loops and lets */
+        /* The variables of the loops and lets. */
+        const struct loop_variable *variables[NEST_VARIABLES_MAX];
         int variable_count;
         const struct loop_expr *loads[2];
         uint16_t code;
@@ -43,7 +44,7 @@ static bool is_own(const struct pattern *p, const struct loop_variable *v)
         return false;
 }
 
-/* no mention of the nest's variables, nor of the accumulator, nor of memory */
+/* Does e mention neither the nest's variables, nor the accumulator, nor memory? */
 static bool is_fixed(const struct pattern *p, const struct loop_expr *e)
 {
         if (e->op == LOOP_LOAD || e->op == LOOP_CALL || e->op == LOOP_TILE_ENTRY)
@@ -72,7 +73,7 @@ static bool is_affine(const struct pattern *p, const struct loop_expr *e)
         }
 }
 
-/* The loops down to the accumulation. */
+/* Finds the loops down to the accumulation. */
 static bool find_loops(struct pattern *p, const struct loop_stmt *s)
 {
         for (;;) {
@@ -99,7 +100,7 @@ static bool find_loops(struct pattern *p, const struct loop_stmt *s)
         }
 }
 
-/* a load, converted to the accumulator's type or of it already */
+/* Returns a load, which is of the accumulator's type or converted to it; NULL: e is none. */
 static const struct loop_expr *loaded(const struct loop_expr *e,
                                       const struct loop_variable *accumulator)
 {
@@ -113,7 +114,7 @@ static bool is_use(const struct loop_expr *e, const struct loop_variable *v)
         return e->op == LOOP_VARIABLE && e->variable == v;
 }
 
-/* sum + x, sum + x * y (sums also the other way round), max(sum, x) */
+/* Finds the operation: sum + x, sum + x * y (sums also the other way round), max(sum, x). */
 static bool find_operation(const struct compiler *c, struct pattern *p)
 {
         const struct loop_variable *v = p->set->variable;
@@ -156,7 +157,8 @@ static bool affine_loads(const struct pattern *p)
         return true;
 }
 
-/* The subscript's part outside the nest in a slot, and the strides of the nest's loops. */
+/* Puts the subscript's part outside the nest into a slot, and finds the strides of the nest's
+ * loops. */
 static bool place_access(struct compiler *c, const struct pattern *p, const struct loop_expr *load,
                          struct nest_access *access)
 {
@@ -198,8 +200,8 @@ bool compile_nest(struct compiler *c, const struct loop_stmt *s)
                 nest.loops[l].end = compile_expr(c, p.loops[l]->b, -1).slot;
                 nest.loops[l].step = p.loops[l]->step;
         }
-        for (int l = 0; l < p.depth; l++) { /* counters that no slot holds: nothing may be computed
-                                             * from them */
+        for (int l = 0; l < p.depth; l++) { /* No slot holds these counters, so nothing may be
+                                             * computed from them. */
                 struct cell counter = { .slot = new_slots(c, 1),
                                         .level = c->chunk->level + 1,
                                         .lanes = 1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The interpreter's loop. Everything that could be undefined in C is defined here: slots are 64
- * bits of unsigned arithmetic, conversions saturate by comparison first, memory is read and written
- * by memcpy after a check. */
+/* This is the interpreter's loop. Everything that could be undefined in C is defined here: slots
+ * are 64 bits of unsigned arithmetic, conversions saturate by comparison first, memory is read and
+ * written by memcpy after a check. */
 #include <float.h>
 #include <string.h>
 
@@ -49,7 +49,8 @@ static uint64_t store_small(enum element e, double value)
         return e == E_TF32 ? storage.word : storage.half;
 }
 
-/* rounded once: what a double cannot hold becomes a sticky last bit */
+/* Converts an integer with one rounding: bits that a double cannot hold become a sticky last
+ * bit. */
 static uint64_t store_integer(enum element e, bool negative, uint64_t magnitude)
 {
         double value = (double)magnitude;
@@ -58,7 +59,7 @@ static uint64_t store_integer(enum element e, bool negative, uint64_t magnitude)
         return store_small(e, negative ? -value : value);
 }
 
-/* toward zero, NaN to 0 */
+/* Rounds toward zero, and NaN to 0. */
 static int64_t saturate_signed(double x, int width)
 {
         int64_t most = (int64_t)(UINT64_MAX >> (65 - width));
@@ -80,8 +81,8 @@ static uint64_t saturate_unsigned(double x, int width)
 
 struct nest_range {
         uint64_t count[NEST_DEPTH_MAX];
-        int64_t step[2][NEST_DEPTH_MAX]; /* bytes from one iteration to the next, per access and
-                                          * loop */
+        int64_t step[2][NEST_DEPTH_MAX]; /* The bytes from one iteration to the next, per access and
+                                          * loop. */
         const unsigned char *first[2];
 };
 
@@ -92,7 +93,8 @@ static bool add_product(int64_t *sum, int64_t a, int64_t b)
                !__builtin_add_overflow(*sum, product, sum);
 }
 
-/* How often each loop runs: INTERP_OK with *total, the product; 0 when any runs not at all. */
+/* Finds how often each loop runs. Returns INTERP_OK with *total, the product, which is 0 when a
+ * loop does not run. */
 static int count_nest(const struct nest *nest, const union slot *r, struct nest_range *range,
                       uint64_t limit, uint64_t *total)
 {
@@ -114,8 +116,8 @@ static int count_nest(const struct nest *nest, const union slot *r, struct nest_
         return INTERP_OK;
 }
 
-/* The first element of access k and the way on from it; false where any subscript is out of range.
- * The lowest and the highest are reached by some iteration each. */
+/* Finds the first element of access k, and the steps from it; returns false where any subscript is
+ * out of range. Some iterations reach the lowest and the highest subscript. */
 static bool place_access(const struct nest *nest, int k, const union slot *r,
                          const struct descriptor *d, struct nest_range *range)
 {
@@ -136,7 +138,7 @@ static bool place_access(const struct nest *nest, int k, const union slot *r,
         }
         if (low < 0 || high >= d->extent)
                 return false;
-        for (int l = 0; l < nest->depth; l++) /* |stride| < extent now */
+        for (int l = 0; l < nest->depth; l++) /* stride| < extent holds here. */
                 range->step[k][l] = d->mask ? range->step[k][l] * d->bytes : 0;
         range->first[k] = d->data + (int64_t)(first & d->mask) * d->bytes;
         return true;
@@ -147,7 +149,7 @@ static bool place_access(const struct nest *nest, int k, const union slot *r,
 #define I8_MEMORY int8_t
 #define U8_MEMORY uint8_t
 
-/* The two innermost loops are run here, those around them by counting up their own counters. */
+/* The two innermost loops are run here, those around them by incrementing their own counters. */
 #define NEST(name, kind, type, field, loads, X, Y, expression)                                                         \
         static type run_##name(type s, const struct nest_range *range, int depth)                                      \
         {                                                                                                              \
@@ -206,8 +208,8 @@ static bool overlap(const struct descriptor *x, const struct descriptor *y)
 
 /* ---- the loop ---- */
 
-/* A jump of its own after every instruction lets the processor learn what follows what: half as
- * much again faster than a switch in a loop. */
+/* A jump of its own after every instruction lets the processor predict which instruction follows
+ * which: that is half as fast again as a switch in a loop. */
 #define CASE(name) label_##name:
 #define NEXT                                                                                                           \
         do {                                                                                                           \

@@ -7,11 +7,11 @@
  *       set %sum = %sum + %v                        FOLD_ADD_F32: lane by lane, in order
  *     }                                             and what remains one by one
  *
- * An operation's cost is mostly that of getting to it, so this is several times faster. The body
- * may let, store, and accumulate. Between iterations there must be nothing but the accumulators: no
- * buffer is stored to twice, none is stored to and loaded from unless at the very same subscript,
- * which moves with the counter. Parameters that may be one buffer are looked at before the loop:
- * where they overlap without being the same, it runs one by one. */
+ * An operation's cost is mostly that of dispatching it, so this is several times faster. The body
+ * may let, store, and accumulate. Iterations may depend on each other through the accumulators
+ * alone: no buffer is stored to twice, and none is stored to and loaded from unless at the very
+ * same subscript, which moves with the counter. Parameters that may be one buffer are compared
+ * before the loop: where they overlap without being the same, iterations run one by one. */
 #include "ir/interp/interp_compile.h"
 
 enum { STORES_MAX = 8, GUARDS_MAX = 8, CHECK_DEPTH_MAX = 200 };
@@ -49,7 +49,7 @@ bool function_is_straight(const struct compiler *c, const struct loop_function *
         return straight_function(&b, f);
 }
 
-/* scalar, and without control flow but select */
+/* Is e scalar, and without control flow but select? */
 static bool straight(struct body *b, const struct loop_expr *e)
 {
         if (e->type.lanes != 1 || e->op == LOOP_TILE_ENTRY ||
@@ -74,7 +74,8 @@ static bool mentions(const struct loop_expr *e, const struct loop_variable *v)
         return false;
 }
 
-/* affine in the loop's counter: how much it moves by; through lets too */
+/* Is e affine in the loop's counter, also through lets? *by: how much it moves with each
+ * iteration. */
 static bool moves_by(const struct body *b, const struct loop_expr *e, int64_t *by)
 {
         int64_t x, y;
@@ -99,7 +100,7 @@ static bool moves_by(const struct body *b, const struct loop_expr *e, int64_t *b
                 for (const struct loop_stmt *s = b->loop->body->first; s; s = s->next)
                         if (s->kind == STMT_LET && s->variable == e->variable)
                                 return moves_by(b, s->a, by);
-                return true; /* from outside the loop */
+                return true; /* It is from outside the loop. */
         default: return e->op == LOOP_LITERAL;
         }
 }
@@ -116,7 +117,7 @@ static const struct loop_expr *accumulated(const struct loop_stmt *s)
         return e->args[first ? 1 : 0];
 }
 
-/* The variable that s sets is nothing but its accumulator. */
+/* Is the variable that s sets nothing but its accumulator? */
 static bool only_accumulates(const struct body *b, const struct loop_stmt *s)
 {
         for (const struct loop_stmt *t = b->loop->body->first; t; t = t->next) {
@@ -209,7 +210,7 @@ static bool fits(struct body *b)
 
 /* ---- is it worth it? ---- */
 
-/* e is at most (least: at least) *value, as far as literals, min, max and lets tell */
+/* Is e at most (least: at least) *value, as far as literals, min, max and lets tell? */
 static bool bound_value(struct compiler *c, const struct loop_expr *e, bool least, int depth,
                         int64_t *value)
 {

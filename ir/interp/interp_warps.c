@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The interpreter's compiler: variables that each warp of a block has its own of. They lie in
- * memory, all warps' side by side, and an iteration of a loop over warps that touches them loads
+/* The interpreter's compiler handles variables of which each warp of a block has its own. They lie
+ * in memory, all warps' side by side, and an iteration of a loop over warps that touches them loads
  * its own and stores them back. */
 #include "ir/interp/interp_compile.h"
 
 struct warp_variable {
-        struct loop_variable *variable, *plain;   /* plain: the same slots, no hardware tile */
+        struct loop_variable *variable, *plain;   /* plain: the same slots, but no hardware tile. */
         struct loop_buffer *memory;
         struct warp_variable *outer;
 };
@@ -58,7 +58,7 @@ void compile_warp_variable(struct compiler *c, const struct loop_stmt *s)
                                            .access = ACCESS_INOUT };
         struct loop_block *block = loop_block_new(arena);
         loop_append(arena, block, STMT_ALLOC)->buffer = w->memory;
-        for (int i = 0; i < v->warps; i++)        /* the variable is zero here */
+        for (int i = 0; i < v->warps; i++)        /* The variable is zero here. */
                 for (int k = 0; k < v->rows * v->columns; k++)
                         entry(c, block, STMT_STORE, w, k, loop_index(arena, i));
         compile_block(c, block);

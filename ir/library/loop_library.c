@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The library of math functions and intrinsics, and formulas over it. */
+/* The library of math functions and intrinsics, and of formulas over these. */
 #include "ir/loop/loop_parser.h"
 
 #include <string.h>
 
 #include "ir/loop/loop_contract.h"
 
-#pragma GCC diagnostic push             /* C99 promises 4095 characters; every compiler has more */
+#pragma GCC diagnostic push             /* C99 guarantees 4095 characters; every compiler has
+                                         * more. */
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 static const char library_text[] =
 #include "library.inc"
@@ -15,7 +16,7 @@ static const char library_text[] =
 
 enum { NAME_LENGTH = 31 };
 
-/* The key of an overload: its name, and the element of the first parameter as one byte. */
+/* Makes the key of an overload: its name, and the element of the first parameter as one byte. */
 static size_t overload_key(char key[NAME_LENGTH + 1], const char *name, size_t length,
                            enum element e)
 {
@@ -60,7 +61,7 @@ struct loop_function *loop_parse_library(struct arena *arena, const char *text, 
         return read_functions(arena, text, length, map_new(arena), diag);
 }
 
-/* behind all others; callees come first among them, too */
+/* Adds the twins of functions behind all others; callees come first among them, too. */
 static void add_twins(struct arena *arena, struct loop_library *library)
 {
         struct loop_function *last = library->first, *end;
@@ -112,7 +113,8 @@ static void mark_call(struct loop_expr *e, void *context)
                 map_set(context, (const char *)&e->function, sizeof e->function, e->function);
 }
 
-/* Functions call earlier ones only: from the last to the first, each marks what it calls. */
+/* Returns the functions that p uses. Functions call earlier ones only: from the last to the first,
+ * each marks those that it calls. */
 struct loop_function **loop_library_used(struct arena *arena, const struct loop_program *p,
                                          int *count)
 {

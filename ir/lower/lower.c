@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lowering, the context of one kernel: open blocks, names, statements, and the elements of values.
+/* Lowering, the context of one kernel: it holds open blocks, names, statements, and the elements of
+ * values.
  *
  *      for i0 { ...            scopes: kernel <- for i0 <- for i1; each has a block that grows
  *        let v = ...           an element that does not depend on i1 is computed here, once
@@ -15,7 +16,7 @@
 
 struct name {
         const char *text;
-        int last;                       /* number tried last for this stem */
+        int last;                       /* The number that was tried last for this stem. */
         struct name *next;
 };
 
@@ -29,7 +30,7 @@ static struct name *find_name(struct emit *e, const char *text, struct name ***b
         return NULL;
 }
 
-/* stem, or a number behind it: but i386 and j0 are C's */
+/* Returns the stem, perhaps with a number behind it; names such as i386 and j0 are C's. */
 const char *emit_name(struct emit *e, const char *stem)
 {
         struct name **bucket, *first = find_name(e, stem, &bucket), *taken = first;
@@ -131,7 +132,7 @@ struct scope *emit_prologue(struct emit *e)
 
 void emit_resume(struct emit *e, struct scope *scope) { e->scope = scope; }
 
-/* depth of the innermost scope whose variables x mentions */
+/* Returns the depth of the innermost scope whose variables x mentions. */
 static int expr_depth(const struct loop_expr *x)
 {
         int depth = x->op == LOOP_VARIABLE ? x->variable->number : 0;
@@ -143,8 +144,8 @@ static int expr_depth(const struct loop_expr *x)
         return depth;
 }
 
-/* Outward from here to the scope of that depth, but only out of loops that run at least once:
- * elsewhere what is written might be out of range. */
+/* Goes outward from here to the scope of that depth, but only out of loops that run at least once:
+ * elsewhere the statements might be out of range. */
 static struct scope *hoist_scope(const struct emit *e, int depth)
 {
         struct scope *s = e->scope;
@@ -188,7 +189,8 @@ struct loop_expr *emit_let_early(struct emit *e, const char *name, struct loop_e
 {
         struct scope *saved = e->scope;
         int depth = expr_depth(value);
-        while (e->scope->depth > depth)         /* conditions, too: index arithmetic is total */
+        while (e->scope->depth > depth)         /* It goes out of conditions, too: index arithmetic
+                                                 * is total. */
                 e->scope = e->scope->parent;
         value = emit_let(e, name, value);
         e->scope = saved;
@@ -207,7 +209,7 @@ struct loop_variable *emit_var(struct emit *e, const char *name, struct loop_typ
 void emit_set(struct emit *e, struct loop_variable *v, struct loop_expr *value)
 {
         if (value && value->op == LOOP_VARIABLE && value->variable == v)
-                return;                 /* nothing was added: a product with 0, of integers */
+                return;                 /* Nothing was added: it is a product of integers with 0. */
         struct loop_stmt *s = append(e->scope->block, new_stmt(e, STMT_SET));
         s->variable = v;
         s->a = value;
@@ -343,7 +345,7 @@ struct loop_expr *emit_choose(struct emit *e, struct loop_expr *condition, emit_
 
 /* ---- elements ---- */
 
-/* Whether what was bound in that scope can be used here. Scopes beside this one may be open, too
+/* Can a variable of that scope be used here? Scopes beside this one may be open, too
  * (emit_outward). */
 bool emit_sees(const struct emit *e, const struct scope *scope)
 {
@@ -381,7 +383,7 @@ static void add_memo(struct emit *e, struct local *local, bool computed,
         local->memos = m;
 }
 
-/* the parameter that v is loaded from; *made: by this call */
+/* Returns the parameter that v is loaded from; *made: this call has made it. */
 static struct loop_buffer *parameter_of(struct emit *e, struct local *local, bool *made)
 {
         const struct value *v = local->value;
@@ -482,8 +484,8 @@ void emit_define(struct emit *e, const struct value *v, struct loop_expr *const 
         add_memo(e, emit_local(e, v), false, index, variable);
 }
 
-/* nodes of x, counted up to room; not those of subscripts: whether a value gets a name decides how
- * sums of products are rounded, and may not depend on where it lies */
+/* Counts the nodes of x, up to room, without those of subscripts: whether a value gets a name
+ * decides how sums of products are rounded, and may not depend on where it lies. */
 static int expr_size(const struct loop_expr *x, int room)
 {
         int size = x->type.element != E_INDEX;
@@ -549,7 +551,7 @@ static struct loop_expr *placed_element(struct emit *e, const struct local *loca
                          emit_at(e, local->place, local->value->type->rank, index));
 }
 
-/* of the value that is kept in rows */
+/* Returns an element of the value that is kept in rows. */
 static struct loop_expr *kept_element(struct emit *e, struct local *local,
                                       struct loop_expr *const *index)
 {
@@ -622,7 +624,7 @@ struct loop_expr *emit_compute(struct emit *e, const struct value *v,
         return element(e, v, index, true);
 }
 
-/* the f32 that x stands for, bits of an element that has a decoder */
+/* Returns the f32 that x stands for, the bits of an element that has a decoder. */
 static struct loop_expr *decoded(struct emit *e, enum element stored, struct loop_expr *x)
 {
         struct loop_function *decode =
@@ -641,7 +643,7 @@ struct loop_expr *emit_as(struct emit *e, enum element to, const struct value *v
         return loop_cast(e->arena, to, emit_compute(e, v, index));
 }
 
-/* how often a formula mentions variable c */
+/* Returns how often a formula mentions variable c. */
 static int mentions(const char *formula, char c)
 {
         int count = 0;
@@ -664,6 +666,6 @@ struct loop_expr *emit_formula(struct emit *e, const char *formula, struct loop_
         x = e->failed ? NULL : loop_formula(e->arena, e->library, formula, named, count, e->diag);
         if (x)
                 return x;
-        e->failed = true;               /* loop_formula has reported it */
+        e->failed = true;               /* loop_formula has reported it. */
         return args[0];
 }

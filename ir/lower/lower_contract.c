@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lowering of contractions: one accumulator per element of the result, summed in row-major order of
- * what is contracted. */
+/* Lowering of contractions: each element of the result has one accumulator, which sums in row-major
+ * order of the contracted dimensions. */
 #include "ir/lower/lower_emit.h"
 #include "ir/tensor/ops.h"
 
@@ -31,8 +31,8 @@ static struct loop_expr *empty_sum(struct emit *e, const struct op *op)
 
 /* ---- dot ---- */
 
-/* index[] of one operand: its batch and contracted dimensions as named, the others take what is
- * left in order */
+/* Fills in index[] of one operand: its batch and contracted dimensions as named; the others take
+ * the free indices in order. */
 static int place_index(const struct op *op, int operand, struct loop_expr *const *batch,
                        struct loop_expr *const *contracted, struct loop_expr *const *free,
                        struct loop_expr **index)
@@ -77,14 +77,14 @@ struct loop_expr *element_dot(struct emit *e, const struct op *op, int result,
                 add_product(e, sum, x, y);
                 return close_sum(e, op, sum, contract);
         }
-        x = emit_op(e, LOOP_MUL, x, y);         /* an outer product */
+        x = emit_op(e, LOOP_MUL, x, y);         /* It is an outer product. */
         return loop_cast(e->arena, op_result(op)->type->element, x);
 }
 
 /* ---- convolve ---- */
 
-/* the products of channel c of the group that begins at `first`; number of loops that are open
- * then */
+/* Adds the products of channel c of the group that begins at `first`. Returns the number of loops
+ * that are open then. */
 static int add_channel(struct emit *e, const struct op *op, struct loop_variable *sum,
                        struct loop_expr *const *index, struct loop_expr *first, struct loop_expr *c)
 {
@@ -111,10 +111,10 @@ struct loop_expr *element_convolve(struct emit *e, const struct op *op, int resu
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
         const struct type *y = op_result(op)->type;
         int64_t groups = op_int(op, "groups"),
-                channels = type_extent(w->type, 1); /* of one group */
+                channels = type_extent(w->type, 1); /* The channels of one group. */
         if (!type_elements(x->type) || !type_elements(w->type))
                 return empty_sum(e, op);
-        struct loop_expr *first = emit_int(e, 0);       /* channel of x of the group */
+        struct loop_expr *first = emit_int(e, 0);       /* The first channel of x in the group. */
         if (groups > 1) {
                 struct loop_expr *group =
                         emit_op_int(e, LOOP_DIV, index[1], type_extent(y, 1) / groups);

@@ -8,18 +8,18 @@
  *      }                                                              call @add(@y + %t * 64, @x + %t * 64, @r)
  *                                                                   }
  *
- * What a loop carries lies where its last value does (%a, %r and here %c): who lies there is
- * overwritten by the next iteration, so the next value is computed there only when nobody reads the
- * one before any more, or reads an element just before it is written (lower_module.c asks the
- * kernel); else it is copied at the iteration's end. Rows are parts of what they are rows of, at an
- * offset that the iteration's number says. */
+ * A carried value lies where its last value does (%a, %r and here %c). The next iteration
+ * overwrites it, so the next value is computed there only when the one before is not read any more,
+ * or when each element is read just before it is written (lower_module.c asks the kernel); else it
+ * is copied at the iteration's end. Rows are parts of their stack or scanned value, at an offset
+ * given by the iteration's number. */
 #include <string.h>
 
 #include "ir/lower/lower_module.h"
 
 struct loop_places {
         struct loop_variable *number;
-        struct place **carried, **rows, *go;      /* rows: of stacks */
+        struct place **carried, **rows, *go;      /* rows: those of stacks. */
 };
 
 /* ---- if ---- */
@@ -52,14 +52,14 @@ bool lower_if(struct lowering *l, struct loop_block *block, struct op *op)
 
 /* ---- who lies where a loop carries a value ---- */
 
-/* its elements are computed by a kernel, and have no other name */
+/* Are v's elements computed by a kernel, and have no other name? */
 static bool is_computed(const struct value *v)
 {
         bool kernel = v->kind == VALUE_RESULT && (!v->op->region_count || v->op->code == OP_fusion);
         return kernel && !(op_info[v->op->code].traits & TRAIT_FREE) && type_elements(v->type);
 }
 
-/* the operation of region that holds op */
+/* Returns the operation of region that holds op. */
 static const struct op *op_in_region(const struct op *op, const struct region *region)
 {
         while (op->region != region)
@@ -67,9 +67,9 @@ static const struct op *op_in_region(const struct op *op, const struct region *r
         return op;
 }
 
-/* Nobody reads what `held` names once `writer` has begun; but writer itself may, for its kernel is
- * asked. Other names come from operations that only move elements. (Those of the region have their
- * numbers.) */
+/* Is no element of what `held` names read once `writer` has begun? Writer itself may read it,
+ * because its kernel is asked. Other names come from operations that only move elements. (The
+ * operations of the region have their numbers.) */
 static bool is_read_before(const struct value *held, const struct op *writer, struct arena *arena)
 {
         const struct value **names = NULL;
@@ -92,8 +92,8 @@ static bool is_read_before(const struct value *held, const struct op *writer, st
         return true;
 }
 
-/* Where the next value of number k may be computed: through operations that are but names for
- * it. */
+/* Finds where the next value of number k may be computed: through operations that are only names
+ * for it. */
 static void place_next(struct lowering *l, const struct op_loop *loop, int k, struct place *place)
 {
         struct value *v = loop->next[k].value;
@@ -113,8 +113,8 @@ static int64_t row_elements(const struct value *stack, const struct op_loop *loo
         return loop->steps ? type_elements(stack->type) / loop->steps : 0;
 }
 
-/* rows of a stack or of what is scanned: the first one, or the last one when it runs backward, and
- * on from there */
+/* Returns the place of the rows of a stack or scanned value: the first one, or the last one when
+ * the loop runs backward, and on from there. */
 static struct place *stack_rows(struct lowering *l, const struct place *whole,
                                 const struct value *v, const struct op_loop *loop,
                                 struct loop_variable *number, bool backward)
@@ -199,7 +199,7 @@ static struct loop_expr *compare(struct lowering *l, enum loop_opcode op, struct
                        NULL);
 }
 
-/* for, where the number of iterations is known before the first */
+/* Opens a for, where the number of iterations is known before the first. */
 static struct loop_stmt *open_for(struct lowering *l, struct loop_block *block,
                                   const struct op_loop *loop, const struct loop_places *places)
 {
@@ -221,7 +221,7 @@ static struct loop_stmt *open_for(struct lowering *l, struct loop_block *block,
         return s;
 }
 
-/* while, where each iteration says whether there is another one */
+/* Opens a while, where each iteration decides whether there is another one. */
 static struct loop_stmt *open_while(struct lowering *l, struct loop_block *block,
                                     const struct op_loop *loop, const struct loop_places *places)
 {
@@ -258,7 +258,7 @@ static void close_while(struct lowering *l, struct loop_block *block, const stru
                         compare(l, LOOP_NE, loop_use(arena, places->number), loop->steps));
 }
 
-/* y[0] = number, where the region asks for it */
+/* Stores y[0] = number, where the region reads it. */
 static void store_number(struct lowering *l, struct loop_block *block, struct value *number,
                          const struct loop_places *places)
 {
@@ -285,7 +285,7 @@ static void store_number(struct lowering *l, struct loop_block *block, struct va
         call->scalars[0] = loop_use(arena, places->number);
 }
 
-/* Rows that are read; a splat has none in memory. */
+/* Places the rows that are read; a splat has none in memory. */
 static bool place_rows(struct lowering *l, struct loop_block *block, const struct op *op,
                        const struct op_loop *loop, const struct loop_places *places)
 {
@@ -302,8 +302,8 @@ static bool place_rows(struct lowering *l, struct loop_block *block, const struc
         return true;
 }
 
-/* The next values where the loop carries them. One that lies where a next value goes, or near it,
- * is put aside before. */
+/* Computes the next values where the loop carries them. A value that lies where a next value goes,
+ * or overlaps it, is copied before. */
 static bool lower_next(struct lowering *l, struct loop_block *block, const struct op_loop *loop,
                        const struct loop_places *places)
 {

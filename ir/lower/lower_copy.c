@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Lowering, finished kernels: a deep copy.
+/* Lowering makes a deep copy of a finished kernel.
  *
  * While a kernel is written, expressions may stand in several places (an index in every load), and
- * values get names before it is known how often they are used. The copy is a forest, and a name
- * that only the next statement uses, once, is gone again (but names of subscripts stay: they say
- * what they are). */
+ * values get names before it is known how often they are used. The copy is a forest, without names
+ * that only the next statement uses, once (names of subscripts stay, because they explain the
+ * subscripts). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,9 +13,10 @@
 struct copy {
         struct arena *arena;
         struct loop_variable **variables;
-        struct loop_buffer **buffers;   /* parameters, then what it allocates */
-        int *uses;                      /* by variable */
-        const struct loop_expr **inlined;         /* by variable: what stands there, or NULL */
+        struct loop_buffer **buffers;   /* The parameters come first, then what it allocates. */
+        int *uses;                      /* Of each variable: its uses. */
+        const struct loop_expr **inlined;         /* Of each variable: the expression that stands
+                                                   * for it, or NULL. */
 };
 
 static void count_use(struct loop_expr *x, void *context)
@@ -42,7 +43,8 @@ static struct loop_expr *copy_expr(const struct copy *c, const struct loop_expr 
         return x;
 }
 
-/* nodes of x once copied, without those of subscripts, counted up to room; *found: it mentions v */
+/* Counts the nodes of x once copied, without those of subscripts, up to room; *found: x mentions
+ * v. */
 static int copied_size(const struct copy *c, const struct loop_expr *x,
                        const struct loop_variable *v, int room, bool *found)
 {
@@ -57,7 +59,7 @@ static int copied_size(const struct copy *c, const struct loop_expr *x,
         return size;
 }
 
-/* a let that only the next statement uses, once, and both are small */
+/* Is s a let that only the next statement uses, once, and are both small? */
 static bool is_passing(const struct copy *c, const struct loop_stmt *s)
 {
         const struct loop_stmt *next = s->next;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Lowering, what a kernel says of itself to the reader: name, nodes of the model, one line on what
- * it computes, and floating operations. */
+/* Lowering, the description of a kernel for the reader: its name, nodes of the model, one line on
+ * what it computes, and floating-point operations. */
 #include <string.h>
 
 #include "ir/lower/lower_emit.h"
 #include "ir/target/schedule.h"
 #include "ir/tensor/winograd_tiles.h"
 
-enum { NAMED_MAX = 6 };                 /* operations a summary lists */
-enum { NAME_ROOM = 28 };                /* characters of a kernel's name */
+enum { NAMED_MAX = 6 };                 /* A summary lists this many operations. */
+enum { NAME_ROOM = 28 };                /* A kernel's name has about this many characters. */
 
 static const struct op *next_op(const struct kernel_request *request, const struct op *op)
 {
@@ -17,7 +17,8 @@ static const struct op *next_op(const struct kernel_request *request, const stru
         return next && next->code != OP_yield ? next : NULL;
 }
 
-/* the operation that gives the kernel its name: its contraction or reduction, else the last one */
+/* Returns the operation that gives the kernel its name: its contraction or reduction, else the last
+ * one. */
 static const struct op *main_op(const struct kernel_request *request)
 {
         const struct op *last = NULL;
@@ -81,7 +82,7 @@ static void add_summary(struct text *out, const struct kernel_request *request,
 
 static double elements(const struct value *v) { return (double)type_elements(v->type); }
 
-/* what counts: without padded channels and outputs */
+/* Returns the flops without padded channels and outputs. */
 static double packed_flops(const struct op *op)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
@@ -93,7 +94,7 @@ static double packed_flops(const struct op *op)
         return flops;
 }
 
-/* transforms and products, as they are computed: whole tiles */
+/* Returns the work of transforms and products as they are computed, in whole tiles. */
 static double winograd_work(const struct op *op)
 {
         const struct winograd *f = winograd_find(op_int(op, "tile"));
@@ -157,7 +158,7 @@ double op_flops(const struct op *op)
 
 /* ---- all of it ---- */
 
-/* the locations of all operations, each once */
+/* Adds the locations of all operations, each once. */
 static void add_location(struct text *out, const struct kernel_request *request)
 {
         const struct op *owner = request->region ? request->region->owner : request->op;
@@ -176,7 +177,8 @@ static void add_location(struct text *out, const struct kernel_request *request)
         }
 }
 
-/* The end of a path says most: as many of its last parts as an identifier has room for. */
+/* Returns the end of a path, which is its most telling part: as many of its last parts as an
+ * identifier has room for. */
 static const char *short_name(struct arena *arena, const char *name, size_t length)
 {
         size_t start = 0;

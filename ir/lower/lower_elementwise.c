@@ -14,8 +14,8 @@ struct loop_expr *element_formula(struct emit *e, const struct op *op, int resul
         return loop_cast(e->arena, op->results[result].type->element, x);
 }
 
-/* Both sides are computed, as they would be by kernels of their own; what has no statements is read
- * only when chosen. */
+/* Computes both sides, as kernels of their own would; a side without statements is read only when
+ * it is chosen. */
 struct loop_expr *element_select(struct emit *e, const struct op *op, int result,
                                  struct loop_expr *const *index)
 {
@@ -32,7 +32,8 @@ struct loop_expr *element_cast(struct emit *e, const struct op *op, int result,
         return emit_as(e, op->results[result].type->element, op_operand(op, 0), index);
 }
 
-/* Whatever was shifted by 32 or more fits into i32, whose bounds are cheaper on small machines. */
+/* A number that was shifted by 32 or more fits into i32, whose bounds are cheaper on small
+ * machines. */
 struct loop_expr *element_requantize(struct emit *e, const struct op *op, int result,
                                      struct loop_expr *const *index)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lowering: index arithmetic. Shapes are dense and row-major; loop_op simplifies what it can on the
- * way. */
+/* Lowering writes index arithmetic. Shapes are dense and row-major; loop_op simplifies what it can
+ * on the way. */
 #include "ir/lower/lower_emit.h"
 
 /* ---- shorthands ---- */
@@ -64,11 +64,11 @@ void emit_flat_index(struct emit *e, const struct type *t, struct loop_expr *pos
                 index[d] = d == last ? position : emit_int(e, 0);
 }
 
-/* position -> index in dims, as quotients and remainders */
+/* Splits a position into an index in dims, as quotients and remainders. */
 static void split_position(struct emit *e, struct loop_expr *position, int rank, const dim_t *dims,
                            struct loop_expr **index)
 {
-        int first = 0;                  /* dimension that takes what the inner ones leave */
+        int first = 0;                  /* The dimension that takes what the inner ones leave. */
         while (first < rank && dim_is(dims[first], 1))
                 first++;
         for (int d = rank - 1; d >= 0; d--) {
@@ -91,8 +91,8 @@ static void split_position(struct emit *e, struct loop_expr *position, int rank,
 void emit_reindex(struct emit *e, int rank, const dim_t *dims, struct loop_expr *const *index,
                   int to_rank, const dim_t *to_dims, struct loop_expr **to_index)
 {
-        /* the shortest pieces of both shapes with equal products stand for each other; extents of 0
-         * never get here */
+        /* The shortest pieces of both shapes with equal products stand for each other; extents of 0
+         * do not get here. */
         for (int i = 0, j = 0; i < rank || j < to_rank;) {
                 int i0 = i, j0 = j;
                 int64_t a = i < rank ? dim_extent(dims[i++]) : 1,
@@ -124,7 +124,7 @@ struct loop_expr *emit_amount(struct emit *e, const char *name, const struct val
         return amount;
 }
 
-/* What constant indices are like; for tuples of them, one entry of each. */
+/* What is found in constant indices; for tuples of them, in one entry of each. */
 enum { SOME_NEGATIVE = 1, SOME_WRONG = 2, SCANNED = 4 };
 
 static int scan_indices(const struct constant *c, int first, int step, int64_t extent)
@@ -145,7 +145,7 @@ static int scan_indices(const struct constant *c, int first, int step, int64_t e
         return found;
 }
 
-/* what indices of this type may hold: all that those of 8 bits hold is inside of 256 elements */
+/* Returns what indices of this type may hold: those of 8 bits are all inside of 256 elements. */
 static int possible_indices(enum element e, int64_t extent)
 {
         bool is_signed = element_info[e].class == CLASS_SINT;
@@ -161,7 +161,7 @@ struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const stru
         enum element compute = element_info[indices->type->element].compute;
         bool is_signed = element_info[compute].class == CLASS_SINT;
         int found = possible_indices(indices->type->element, extent);
-        if (value_is_constant(indices)) {       /* looked at once */
+        if (value_is_constant(indices)) {       /* They are looked at once. */
                 unsigned char *known = *emit_state(e, op);
                 if (!known)
                         *emit_state(e, op) = known = arena_alloc(e->arena, (size_t)width);
@@ -185,7 +185,7 @@ struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const stru
                             emit_op_int(e, LOOP_ADD, j, extent), j);
         int64_t known;
         if (loop_is_int(j, &known) && (known < 0 || known >= extent))
-                j = emit_int(e, 0);     /* has failed above: never read there */
+                j = emit_int(e, 0);     /* It has failed above, and is not read there. */
         j = emit_let(e, "j", loop_cast(e->arena, E_INDEX, j));
         emit_resume(e, saved);
         return j;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lowering, one kernel: loops over the index of the result, the element, a store. */
+/* Lowering writes one kernel: loops over the index of the result, the element, a store. */
 #include <string.h>
 
 #include "ir/loop/loop_vector.h"
@@ -24,8 +24,8 @@ static bool check_type(struct emit *e, const struct value *v)
         return false;
 }
 
-/* A name for the parameter that operand i of op becomes. What is only moved here is named by where
- * it goes. */
+/* Returns a name for the parameter that operand i of op becomes. A value that is only moved here is
+ * named by where it goes. */
 static const char *operand_role(const struct op *op, int i)
 {
         static const char *const letters[] = { "a", "b", "c" };
@@ -100,17 +100,18 @@ static bool take_all(struct emit *e, const struct kernel_request *request)
 
 /* ---- nests ---- */
 
-/* One loop nest that stores values of equal shape, or the part of a concat that one operand is. */
+/* A loop nest that stores values of equal shape, or the part of a concat that one operand is. */
 struct nest {
-        const struct type *shape;       /* what the loops run over */
+        const struct type *shape;       /* The shape that the loops run over. */
         unsigned splits;
         int count;
         struct value *const *values;
         struct output *outputs;
-        int axis;                       /* of a part: where in `whole` it goes */
+        int axis;                       /* Of a part: the dimension and the offset at which it goes
+                                         * into `whole`. */
         int64_t offset;
         const struct type *whole;
-        const struct op *running;       /* one whose running sums it stores; or NULL */
+        const struct op *running;       /* The operation whose running sums it stores, or NULL. */
 };
 
 struct output { struct loop_buffer *buffer; struct loop_expr *position; int nest; bool parts; };
@@ -134,7 +135,7 @@ static int find_groups(const struct nest *nest, struct loop_group *groups)
         return count;
 }
 
-/* [N, C, spatial]: the layout that has names for its dimensions */
+/* Is it [N, C, spatial], the layout that has names for its dimensions? */
 static bool has_channels(const struct op *op)
 {
         if (op->code == OP_convolve)
@@ -146,7 +147,7 @@ static bool has_channels(const struct op *op)
         return window[0] == 1 && window[1] == 1;
 }
 
-/* the operation that gives the kernel's loops their names: NULL when none does */
+/* Returns the operation that gives the kernel's loops their names; NULL: none does. */
 static const struct op *window_op(const struct kernel_request *request)
 {
         const struct op *op = request->region ? request->region->first : request->op;
@@ -173,7 +174,8 @@ static const char *loop_name(struct emit *e, const struct nest *nest, const stru
         return strlen(name) < 16 ? name : "i";
 }
 
-/* The operation whose running sums v's elements are made of, each of one; NULL: none. */
+/* Returns the operation whose running sums v's elements are made of, each of one; NULL: there is
+ * none. */
 static const struct op *running_in(struct emit *e, const struct value *v, int depth)
 {
         enum { DEPTH_MAX = 6 };
@@ -230,7 +232,8 @@ static void write_nest(struct emit *e, const struct nest *nest, const struct op 
                         emit_flat_index(e, type, count ? index[groups[0].last] : emit_int(e, 0),
                                         flat);
                 values[i] = emit_element(e, nest->values[i], same ? index : flat);
-                if (nest->count > 1)    /* all is read first: results may lie on operands */
+                if (nest->count > 1)    /* All is read first, because results may lie on
+                                         * operands. */
                         values[i] = emit_let(e, "v", values[i]);
         }
         const struct type *whole = nest->whole ? nest->whole : nest->shape;
@@ -250,14 +253,14 @@ static void write_nest(struct emit *e, const struct nest *nest, const struct op 
         e->nest++;
 }
 
-/* each nest is a launch, of lanes that load while others wait */
+/* Is each nest a launch, of lanes that load while others wait? */
 static bool is_launched(const struct emit *e)
 {
         return e->options->target && target_engine(e->options->target)->launches;
 }
 
-/* A concat that is stored as it is: a nest for each operand, no choice for each element; but where
- * each nest is a launch. */
+/* Writes a concat that is stored as it is: there is a nest for each operand, without a choice for
+ * each element; but not where each nest is a launch. */
 static void write_parts(struct emit *e, const struct op *op, struct output *output,
                         const struct op *window)
 {
@@ -268,7 +271,7 @@ static void write_parts(struct emit *e, const struct op *op, struct output *outp
                 nest.shape = x->type;
                 nest.values = &x;
                 nest.splits = emit_local(e, x)->splits;
-                int before = nest.axis - 1;     /* what lies before the axis stays apart */
+                int before = nest.axis - 1;     /* The dimensions before the axis stay apart. */
                 while (before >= 0 && dim_is(x->type->dims[before], 1))
                         before--;
                 for (int d = before + 1; before >= 0 && d <= nest.axis; d++)
@@ -279,7 +282,7 @@ static void write_parts(struct emit *e, const struct op *op, struct output *outp
         }
 }
 
-/* The same elements in the same order, in the shape they are computed in: its loops need no
+/* Returns the same elements in the same order, in the shape they are computed in: its loops need no
  * division. */
 static struct value *before_reshapes(struct emit *e, struct value *v)
 {
@@ -312,7 +315,7 @@ static void write_results(struct emit *e, const struct kernel_request *request,
                 struct nest nest = { .shape = v->type, .splits = local->splits, .count = 1,
                                      .values = &request->results[i], .outputs = &outputs[i] };
                 bool flat = !local->splits, same = true;
-                /* neighbours that fit in one nest */
+                /* These are neighbours that fit into one nest. */
                 for (next = i + 1; next < request->result_count; next++) {
                         const struct value *w = request->results[next];
                         unsigned splits = emit_local(e, w)->splits;
@@ -367,11 +370,11 @@ static void mark_load(struct loop_expr *x, void *context)
                 x->buffer->number = 1;
 }
 
-/* x may lie where the result is stored: it is read at the very element that is stored next, and
- * nowhere else */
+/* May x lie where the result is stored? It must be read at the very element that is stored next,
+ * and nowhere else. */
 static bool may_overlap(const struct emit *e, const struct local *x, const struct output *y)
 {
-        if (e->rows.along && is_launched(e))      /* loads of a row are to be under way together */
+        if (e->rows.along && is_launched(e))      /* Loads of a row should be under way together. */
                 return false;
         if (x->parameter->alias_class || x->parameter->extent != y->buffer->extent ||
             element_info[x->parameter->element].bytes != element_info[y->buffer->element].bytes)
@@ -388,7 +391,8 @@ static void finish_parameters(struct emit *e, struct output *outputs, int output
         for (int i = 0; i < e->input_count; i++)
                 e->parameters[i]->number = 0;
         loop_block_walk(kernel->body, mark_stmt, mark_load, kernel);
-        int kept = 0;                   /* what was read only where nothing runs, goes */
+        int kept = 0;                   /* A parameter that was read only where nothing runs is
+                                         * dropped. */
         for (int i = 0; i < e->input_count; i++)
                 if (e->parameters[i]->number) {
                         e->inputs[kept] = e->inputs[i];
@@ -470,8 +474,8 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
                 return NULL;
         finish_parameters(&e, outputs, request->result_count);
         if (scheduler)
-                loop_function_rename(arena, e.kernel);  /* vectors made of scalars keep their
-                                                         * names */
+                loop_function_rename(arena, e.kernel);  /* Vectors made of scalars keep their
+                                                         * names. */
         kernel_describe(arena, e.kernel, request);
         *inputs = e.inputs;
         *input_count = e.input_count;

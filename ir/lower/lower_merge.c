@@ -8,14 +8,14 @@
  *      for %j { set %sum = %sum + .. }           set %best = max(%best, ..)
  *                                                set %sum = %sum + .. }
  *
- * Each adds up what it did in the order in which it did. Loops that store, or may fail, stay
- * alone. */
+ * Each reduction adds up the same elements in the same order as before. Loops that store, or may
+ * fail, stay alone. */
 #include "ir/lower/lower_emit.h"
 
-enum { SETS_MAX = 4 };                  /* in a loop: as many as vectorize takes, and of these kinds
-                                         * alone */
+enum { SETS_MAX = 4 };                  /* A loop has as many sets as vectorize takes, and of these
+                                         * kinds alone. */
 
-/* the variables from outside that loops set */
+/* The variables from outside that loops set. */
 struct sets { const struct loop_variable *variables[SETS_MAX]; int count; bool plain; };
 
 static void add_set(struct loop_stmt *s, void *context)
@@ -48,7 +48,7 @@ static void find_in_expr(struct loop_expr *x, void *context)
                 m->found |= x->variable == m->sets->variables[i];
 }
 
-/* a loop, which sets `own`, reads or sets one of `sets` */
+/* Does a loop, which sets `own`, read or set one of `sets`? */
 static bool needs(const struct loop_stmt *loop, const struct sets *own, const struct sets *sets)
 {
         struct mention m = { .sets = sets };
@@ -88,8 +88,8 @@ static void rename_variable(struct loop_expr *x, void *context)
                 x->variable = r->to;
 }
 
-/* The loop behind `loop` that may share it, with nothing but declarations between that do not need
- * what it sets; *last: of these, or the loop itself. */
+/* Returns the loop behind `loop` that may share it, with only declarations between that do not need
+ * what it sets; *last: the last of these, or the loop itself. */
 static struct loop_stmt *find_partner(struct loop_stmt *loop, struct loop_stmt **last)
 {
         const struct sets sets = find_sets(loop);
@@ -126,7 +126,7 @@ void emit_merge_loops(struct loop_block *block)
                         continue;
                 }
                 merge_into(loop, partner);
-                if (last != loop) {             /* declarations first */
+                if (last != loop) {             /* Declarations come first. */
                         *at = loop->next;
                         last->next = loop;
                 }

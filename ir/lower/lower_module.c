@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lowering of a whole function: which kernels run, in which order. */
+/* Lowering of a whole function decides which kernels run, in which order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static bool check_type(struct lowering *l, const struct type *t, const char *wha
         return false;
 }
 
-/* Everything has a place of known size. (Inside fusions kernel_write looks again.) */
+/* Checks that everything has a place of known size. (Inside fusions kernel_write checks again.) */
 static bool check_region(struct lowering *l, const struct region *region)
 {
         for (const struct op *op = region->first; op; op = op->next) {
@@ -40,8 +40,8 @@ static bool check_region(struct lowering *l, const struct region *region)
 
 /* ---- kernels and calls ---- */
 
-/* A result that was to lie where a loop carries a value lies there only if the kernel lets it:
- * elements that are still read are not overwritten. */
+/* Returns the place of a result. One that should lie where a loop carries a value lies there only
+ * if the kernel allows it: elements that are still read are not overwritten. */
 static const struct place *output_place(struct lowering *l, const struct loop_function *kernel,
                                         struct value *const *inputs, int input_count,
                                         struct value *result)
@@ -74,7 +74,7 @@ static void set_argument(struct lowering *l, struct loop_stmt *call, int i,
                 call->offsets[i] = offset;
 }
 
-/* the kernel of a request: one that is there already, or a new one */
+/* Returns the kernel of a request: an equal one, or a new one. */
 static struct loop_function *shared_kernel(struct lowering *l, const struct loop_function *written)
 {
         char digest[65];
@@ -88,8 +88,8 @@ static struct loop_function *shared_kernel(struct lowering *l, const struct loop
         return kernel;
 }
 
-/* results: of the operation, whose places are written; NULL: the request's only value is copied to
- * `to` */
+/* Calls a kernel. results: those of the operation, whose places are written; NULL: the request's
+ * only value is copied to `to`. */
 static bool call_kernel(struct lowering *l, struct loop_block *block,
                         const struct kernel_request *request, struct value *results,
                         const struct place *to)
@@ -125,7 +125,7 @@ bool copy_value(struct lowering *l, struct loop_block *block, struct value *from
         return !type_elements(from->type) || call_kernel(l, block, &request, NULL, to);
 }
 
-/* the operands of a stacked concat that did not take their place in it */
+/* Copies the operands of a stacked concat that do not lie at their place in it. */
 static bool lower_stack(struct lowering *l, struct loop_block *block, const struct op *op)
 {
         const struct place *whole = place_of(op_result(op));
@@ -154,25 +154,25 @@ static bool any_elements(const struct op *op)
         return false;
 }
 
-/* y is another name for (part of) its operand's elements */
+/* Makes y another name for (part of) its operand's elements. */
 static bool lower_view(struct lowering *l, const struct op *op, int64_t offset)
 {
         struct value *x = op_operand(op, 0), *y = op_result(op);
         const struct place *from = place_for(l, x);
-        if (place_of(y))                /* x took y's place, or y's has to be written */
+        if (place_of(y))                /* Either x took y's place, or y must be written. */
                 return place_is(place_of(y), from, offset);
         set_place(l, y, place_part(l, y, from, offset));
         return true;
 }
 
-/* The operations of a fusion that is too large for one kernel, one by one. */
+/* Lowers the operations of a fusion that is too large for one kernel, one by one. */
 static bool lower_apart(struct lowering *l, struct loop_block *block, struct op *fusion)
 {
         struct place **places = arena_array(l->marks, (size_t)fusion->result_count, sizeof *places);
         for (int i = 0; i < fusion->result_count; i++) {
                 struct value *y = &fusion->results[i];
-                if (place_for(l, y)->carried)   /* what comes later may still read what lies
-                                                 * there */
+                if (place_for(l, y)->carried)   /* Later operations may still read what lies
+                                                 * there. */
                         set_place(l, y, place_new(l, y));
                 places[i] = place_of(y);
         }
@@ -250,7 +250,7 @@ static struct place *port_place(struct lowering *l, const struct port *port, con
 
 static bool lower_function(struct lowering *l, struct function *f)
 {
-        /* parameters of the run function */
+        /* These are parameters of the run function. */
         static const char *const taken[] = { "workspace", "weights" };
         for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
                 names_reserve(l->p->names, taken[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside the lowering of a whole function: lower_places.c says where values lie, lower_module.c
+/* Inside the lowering of a whole function: lower_places.c decides where values lie, lower_module.c
  * writes the calls of kernels, lower_control.c ifs and loops. */
 #ifndef IR_LOWER_MODULE_H
 #define IR_LOWER_MODULE_H
@@ -11,57 +11,60 @@ struct lowering {
         struct loop_program *p;
         const struct lower_options *options;
         struct diag *diag;
-        struct map *kernels;            /* digest -> struct loop_function */
+        struct map *kernels;            /* struct loop_function by digest. */
         struct text scratch;
         struct arena *marks;
-        struct value **placed;          /* values whose scratch is set, to be reset */
+        struct value **placed;          /* The values whose scratch is set, and must be reset. */
         int placed_count;
-        struct map *loops;              /* op -> struct loop_places */
+        struct map *loops;              /* struct loop_places by operation. */
         int loop_count;
-        struct loop_function *number;   /* the kernel that stores the number of an iteration; NULL:
-                                         * not needed so far */
+        struct loop_function *number;   /* The kernel that stores the number of an iteration; NULL:
+                                         * it has not been needed so far. */
 };
 
 /* ---- places (lower_places.c) ---- */
 
 /* What lies before a row of a stack or scanned value: stride elements for each iteration so far
- * (from the end backward: stride < 0), and what the loops around that one add. */
+ * (backward from the end: stride < 0), and what the loops around that one add. */
 struct moving { struct loop_variable *number; int64_t stride; const struct moving *outer; };
 struct place {
         struct loop_buffer *buffer;
-        const struct moving *moving;    /* NULL: the value is all of buffer (which may be a view) */
-        int64_t from;                   /* else it lies behind so many elements, and what moving
-                                         * says */
-        bool carried;                   /* what a loop carries lies here: each iteration writes it
-                                         * anew */
+        const struct moving *moving;    /* NULL: the value is all of buffer (which may be a
+                                         * view). */
+        int64_t from;                   /* Else it lies behind this many elements, and those that
+                                         * `moving` adds. */
+        bool carried;                   /* A carried value lies here: each iteration overwrites
+                                         * it. */
 };
 
-/* NULL: not decided yet */
+/* Returns the place of v; NULL: it is not decided yet. */
 static inline struct place *place_of(const struct value *v) { return v->scratch; }
 void set_place(struct lowering *l, struct value *v, struct place *place);
-/* in a buffer of its own */
+/* Returns a place in a buffer of its own. */
 struct place *place_new(struct lowering *l, const struct value *v);
-/* where v lies, made on first need */
+/* Returns the place of v, and makes it on first need. */
 struct place *place_for(struct lowering *l, struct value *v);
-/* v as part of a place, `offset` elements behind its first one */
+/* Returns the place of v as part of another one, `offset` elements behind its first one. */
 struct place *place_part(struct lowering *l, const struct value *v, const struct place *whole,
                          int64_t offset);
 struct place *place_row(struct lowering *l, const struct place *whole, struct loop_variable *number,
                         int64_t stride, int64_t from);
-/* a is b, `offset` elements behind its first one */
+/* Is a the same as b, `offset` elements behind its first one? */
 bool place_is(const struct place *a, const struct place *b, int64_t offset);
 bool place_overlaps(const struct place *a, int64_t elements, const struct place *b,
                     int64_t other_elements);
-struct loop_expr *place_offset(struct lowering *l, const struct place *p);       /* NULL: 0 */
-/* the one element of v, read in main */
+/* Returns NULL for 0. */
+struct loop_expr *place_offset(struct lowering *l, const struct place *p);
+/* Returns the one element of v, read in main. */
 struct loop_expr *place_scalar(struct lowering *l, struct value *v);
 
-bool is_same_elements(const struct op *op);     /* the operand's elements, all and in order */
-bool is_consecutive(const struct op *op, int64_t *offset);      /* part of the operand's elements,
-                                                                 * in order */
+bool is_same_elements(const struct op *op);     /* Are they the operand's elements, all of them and
+                                                 * in order? */
+/* Are they part of the operand's elements, in order? */
+bool is_consecutive(const struct op *op, int64_t *offset);
 bool can_take_place(const struct value *v, const struct op *user);
 void place_region(struct lowering *l, const struct region *region);
-/* What a region yields is computed where its owner's results lie. */
+/* Lets what a region yields be computed where its owner's results lie. */
 void place_yields(struct lowering *l, const struct region *region, struct place *const *targets);
 
 /* ---- kernels and calls (lower_module.c) ---- */
@@ -69,7 +72,7 @@ void place_yields(struct lowering *l, const struct region *region, struct place 
 bool copy_value(struct lowering *l, struct loop_block *block, struct value *from,
                 const struct place *to);
 bool lower_operations(struct lowering *l, struct loop_block *block, const struct region *region);
-/* The operations of a region; what it yields ends in targets. */
+/* Lowers the operations of a region; what it yields ends up in targets. */
 bool lower_region(struct lowering *l, struct loop_block *block, const struct region *region,
                   struct place *const *targets);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lowering of operations that move elements: the element of the result is an element of an operand
+/* Lowering of operations that move elements: the element of the result is an element of an operand,
  * at another index.
  *
  * Guards are choices, never arithmetic on what was read: an element outside its operand is not
@@ -28,7 +28,7 @@ struct loop_expr *element_reshape(struct emit *e, const struct op *op, int resul
         struct loop_expr *moved[RANK_MAX];
         if (emit_local(e, x)->splits)
                 emit_reindex(e, from->rank, from->dims, index, to->rank, to->dims, moved);
-        else                            /* no quotients needed */
+        else                            /* It needs no quotients. */
                 emit_flat_index(e, to, emit_position(e, from->rank, from->dims, index), moved);
         return emit_element(e, x, moved);
 }
@@ -59,7 +59,7 @@ struct loop_expr *element_broadcast(struct emit *e, const struct op *op, int res
 
 struct bounds { struct loop_expr *start[RANK_MAX], *step[RANK_MAX]; };
 
-/* 0 <= start < extent and 0 <= start + (size - 1) * step < extent, without overflow */
+/* Checks 0 <= start < extent and 0 <= start + (size - 1) * step < extent, without overflow. */
 static void check_bounds(struct emit *e, struct loop_expr *start, struct loop_expr *step,
                          int64_t size, int64_t extent)
 {
@@ -79,8 +79,8 @@ static void check_bounds(struct emit *e, struct loop_expr *start, struct loop_ex
         emit_fail_if(e, wrong, FAIL_INDEX);
 }
 
-/* Slice bounds: known, or read and checked once before all loops. Known ones were checked by the
- * type rule. */
+/* Returns slice bounds: known ones, or ones that are read and checked once before all loops. The
+ * type rule has checked known ones. */
 static const struct bounds *slice_bounds(struct emit *e, const struct op *op)
 {
         void **state = emit_state(e, op);
@@ -95,7 +95,8 @@ static const struct bounds *slice_bounds(struct emit *e, const struct op *op)
                 struct loop_expr *step = emit_amount(e, "step", steps, d);
                 check_bounds(e, start, step, type_extent(op_result(op)->type, d), extent);
                 if (loop_is_int(start, &known) && (known < 0 || known >= extent))
-                        start = emit_number(e, E_I64, 0);       /* has failed above */
+                        /* It has failed above. */
+                        start = emit_number(e, E_I64, 0);
                 b->start[d] = emit_let(e, "start", loop_cast(e->arena, E_INDEX, start));
                 b->step[d] = emit_let(e, "step", loop_cast(e->arena, E_INDEX, step));
         }
@@ -119,11 +120,12 @@ struct loop_expr *element_slice(struct emit *e, const struct op *op, int result,
 
 enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP };
 
-/* Negative amounts crop first; what is padded has `kept` elements then, from `first` on. */
+/* Negative amounts crop first; what is padded then has `kept` elements, from `first` on. */
 struct pad_amount { struct loop_expr *low, *first, *kept; };
 struct pad_amounts { struct pad_amount dim[RANK_MAX]; };
 
-/* Amounts beyond the shapes make no sense, and their sums with an index could overflow. */
+/* Returns the amount in front. Amounts beyond the shapes make no sense, and their sums with an
+ * index could overflow. */
 static struct loop_expr *pad_low(struct emit *e, const struct op *op, int d)
 {
         int64_t extent = type_extent(operand_type(op, 0), d),
@@ -133,7 +135,7 @@ static struct loop_expr *pad_low(struct emit *e, const struct op *op, int d)
                                           emit_op_int(e, LOOP_GT, low, size));
         emit_fail_if(e, wrong, FAIL_EXTENT);
         if (loop_is_int(low, &known) && (known < -extent || known > size))
-                low = emit_number(e, E_I64, 0); /* has failed; keep numbers small */
+                low = emit_number(e, E_I64, 0); /* It has failed; this keeps numbers small. */
         return emit_let(e, "low", loop_cast(e->arena, E_INDEX, low));
 }
 
@@ -163,7 +165,7 @@ static const struct pad_amounts *pad_amounts(struct emit *e, const struct op *op
         return amounts;
 }
 
-/* a modulo n, never negative; `at_least`: a's least value, when all is known */
+/* Returns a modulo n, which is never negative; `at_least`: a's least value, when all is known. */
 static struct loop_expr *modulo(struct emit *e, struct loop_expr *a, struct loop_expr *n,
                                 bool known, int64_t at_least)
 {
@@ -175,7 +177,7 @@ static struct loop_expr *modulo(struct emit *e, struct loop_expr *a, struct loop
         return known ? m : emit_op(e, LOOP_REM, emit_op(e, LOOP_ADD, m, n), n);
 }
 
-/* j, an index of what is kept, brought inside; first, last: of j, when known, beside `extent` */
+/* Brings j, an index of what is kept, inside; first, last: its bounds when known, with `extent`. */
 static struct loop_expr *reflected(struct emit *e, struct loop_expr *j,
                                    const struct pad_amount *amount, bool known, int64_t extent,
                                    int64_t first, int64_t last)
@@ -186,7 +188,8 @@ static struct loop_expr *reflected(struct emit *e, struct loop_expr *j,
         bool above = last >= extent || -first >= extent;
         if (known && !period)
                 return emit_int(e, 0);
-        if (known && first >= -period && last <= period) {      /* one mirror a side */
+        /* There is one mirror on each side. */
+        if (known && first >= -period && last <= period) {
                 j = emit_let_early(e, "p", j);
                 if (first < 0)
                         j = emit_op(e, LOOP_MAX, j, emit_op(e, LOOP_SUB, emit_int(e, 0), j));
@@ -200,7 +203,7 @@ static struct loop_expr *reflected(struct emit *e, struct loop_expr *j,
         return j;
 }
 
-/* j = i - low of one dimension, brought into what is kept of 0 .. extent - 1 */
+/* Brings j = i - low of one dimension into what is kept of 0 .. extent - 1. */
 static struct loop_expr *pad_inside(struct emit *e, enum pad_mode mode, struct loop_expr *j,
                                     int64_t size, const struct pad_amount *amount)
 {
@@ -208,7 +211,8 @@ static struct loop_expr *pad_inside(struct emit *e, enum pad_mode mode, struct l
         bool known = loop_is_int(amount->low, &low) && loop_is_int(amount->kept, &kept) &&
                      loop_is_int(amount->first, &start);
         j = emit_op(e, LOOP_SUB, j, amount->first);
-        int64_t first = -low - start, last = first + size - 1;  /* of j, when known */
+        /* The bounds of j, when known. */
+        int64_t first = -low - start, last = first + size - 1;
         bool below = !known || first < 0, above = !known || last >= kept;
         if (mode == PAD_EDGE && below)
                 j = emit_op_int(e, LOOP_MAX, j, 0);
@@ -264,7 +268,7 @@ struct loop_expr *element_pad(struct emit *e, const struct op *op, int result,
 
 /* ---- concat ---- */
 
-/* Operands first .. last - 1 begin at offsets[]; halving keeps the choices shallow. */
+/* Operands first .. last - 1 begin at offsets[]; halving them keeps the choices shallow. */
 struct concat {
         const struct op *op;
         const int64_t *offsets;
@@ -322,7 +326,7 @@ struct loop_expr *element_concat(struct emit *e, const struct op *op, int result
 
 /* ---- gather ---- */
 
-/* An operand without elements has none to gather: whatever the index, it is out of range. */
+/* Fails if the operand has no elements to gather: any index is out of range then. */
 static bool nothing_to_gather(struct emit *e, const struct op *op)
 {
         if (type_elements(operand_type(op, 0)))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lowering of contractions over blocked tensors: as plain sums, block by block. How they are really
- * computed is a schedule's business (kernels/). */
+/* Lowering of contractions over blocked tensors, as plain sums, block by block. Schedules say how
+ * they are really computed (kernels/). */
 #include "ir/lower/lower_emit.h"
 #include "ir/target/multiply.h"
 #include "ir/tensor/ops.h"
@@ -15,7 +15,7 @@ static struct sum open_sum(struct emit *e, const struct op *op)
         return sum;
 }
 
-/* the loops over the window: *wi its offsets, *xi the positions in x */
+/* Opens the loops over the window: *wi its offsets, *xi the positions in x. */
 static void open_windows(struct emit *e, const struct op *op, int window, struct sum *sum,
                          struct loop_expr *const *index, struct loop_expr **wi,
                          struct loop_expr **xi)
@@ -54,13 +54,13 @@ struct loop_expr *element_convolve_packed(struct emit *e, const struct op *op, i
         int64_t blocks = type_extent(y, 1) / groups, panels = type_extent(w, 0) / groups;
         struct loop_expr *group = emit_op_int(e, LOOP_DIV, index[1], blocks);
         struct loop_expr *wi[RANK_MAX], *xi[RANK_MAX];
-        /* number of the vector in the group, and the lane in it */
+        /* The number of the vector in the group, and the lane in it. */
         struct loop_expr *block = emit_op_int(e, LOOP_REM, index[1], blocks),
                          *l = index[x->rank - 1];
         int64_t all = op_int(op, "block");
         struct loop_expr *vector = emit_op_int(e, LOOP_MUL, block, all / lanes);
         wi[w->rank - 1] = l;
-        if (all != lanes) {             /* a last block of another size is the only one */
+        if (all != lanes) {             /* A last block of another size is the only one. */
                 vector = emit_op(e, LOOP_ADD, all % lanes ? emit_int(e, 0) : vector,
                                  emit_op_int(e, LOOP_DIV, l, lanes));
                 wi[w->rank - 1] = emit_op_int(e, LOOP_REM, l, lanes);
@@ -114,8 +114,8 @@ struct loop_expr *element_convolve_lanes(struct emit *e, const struct op *op, in
 
 /* ---- dot_blocks ---- */
 
-/* The products of a block, added up: of the numbers that lie in one byte after the other. at: the
- * byte in the weights, wi[2] and the last; xi: the row of x. */
+/* Returns the products of a block, added up: of the numbers that lie in one byte, byte after byte.
+ * wi[2] and the last index: the byte in the weights; xi: the row of x. */
 static struct loop_expr *block_products(struct emit *e, const struct op *op,
                                         const struct packed_bits *p, struct loop_expr **xi,
                                         struct loop_expr **wi, struct loop_expr *lane)

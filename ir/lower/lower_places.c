@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lowering of a whole function: where its values lie.
+/* Lowering of a whole function decides where its values lie.
  *
  * A value lies in a buffer of its own or in part of another one (a view). Places are given from the
  * last operation to the first, so that a result's place can become its operand's:
@@ -9,16 +9,15 @@
  *      %3 = concat(%1, %2)         does nothing; lies in the output
  *      yield(%3)
  *
- * Why this is right: every value is computed once in its region, and every element of a buffer
- * belongs to one value and what is merely another name for it. An operand takes its result's place
- * only when both are of the same region (so that the other branch of an if cannot overwrite it),
- * and only when it has no place yet: not as an input, constant, output, or part of another concat.
- * Who reads the operand elsewhere reads the same bytes. A place that spans several values is alive
- * from the first write to the last read of any view of it; the plan pass sees that through the
- * root.
+ * This is right because every value is computed once in its region, and every element of a buffer
+ * belongs to one value, and to other names for it. An operand takes its result's place only when
+ * both are of the same region (so that the other branch of an if cannot overwrite it), and only
+ * when it has no place yet: not as an input, constant, output, or part of another concat. Other
+ * readers of the operand read the same bytes. A place that spans several values is live from the
+ * first write to the last read of any view of it; the plan pass sees that through the root.
  *
- * What a loop carries is the exception: its place is written again by every iteration. Who may lie
- * there is decided in lower_control.c. */
+ * The values that a loop carries are the exception: every iteration writes their places again.
+ * lower_control.c decides which values may lie there. */
 #include <string.h>
 
 #include "ir/lower/lower_module.h"
@@ -51,7 +50,7 @@ struct place *place_new(struct lowering *l, const struct value *v)
         return place_at(l, b);
 }
 
-/* views refer to buffers, never to views */
+/* Returns a part of a place; views refer to buffers, never to views. */
 struct place *place_part(struct lowering *l, const struct value *v, const struct place *whole,
                          int64_t offset)
 {
@@ -163,7 +162,7 @@ struct loop_expr *place_scalar(struct lowering *l, struct value *v)
 
 /* ---- views ---- */
 
-/* the operand's elements, all and in order */
+/* Are the result's elements the operand's, all of them and in order? */
 bool is_same_elements(const struct op *op)
 {
         struct relation r;
@@ -182,7 +181,8 @@ bool is_same_elements(const struct op *op)
         return true;
 }
 
-/* a slice of consecutive elements: one dimension is cut, the result's extents before it are 1 */
+/* Is op a slice of consecutive elements? It takes a part of one dimension, and the result's extents
+ * before that are 1. */
 bool is_consecutive(const struct op *op, int64_t *offset)
 {
         struct relation r;
@@ -207,8 +207,8 @@ bool can_take_place(const struct value *v, const struct op *user)
         return v->kind == VALUE_RESULT && !place_of(v) && v->op->region == user->region;
 }
 
-/* The operands of a stack lie one after the other already, as part of a larger one: so does the
- * stack. */
+/* Places a stack whose operands lie one after the other already, as part of a larger value: so the
+ * stack lies there, too. */
 static bool take_row(struct lowering *l, const struct op *op)
 {
         struct value *y = op_result(op);
@@ -233,8 +233,8 @@ static bool take_row(struct lowering *l, const struct op *op)
         return true;
 }
 
-/* Places of op's operands that follow from its results' places; for a result without a place of its
- * own that is a view of its operand, nothing yet: see lower_op. */
+/* Finds places of op's operands that follow from its results' places. For a result without a place
+ * that is a view of its operand it does nothing yet: see lower_op. */
 static void place_operands(struct lowering *l, struct op *op)
 {
         struct value *y = op->result_count ? op_result(op) : NULL;

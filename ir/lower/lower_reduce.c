@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lowering of reductions along axes: an accumulator per element of the result, loops over the axes
- * in ascending order. */
+/* Lowering of reductions along axes: each element of the result has an accumulator, with loops over
+ * the axes in ascending order. */
 #include <math.h>
 #include <string.h>
 
@@ -34,12 +34,12 @@ struct loop_expr *emit_identity(struct emit *e, enum reducer kind, enum element 
 
 /* ---- reduce ---- */
 
-/* Where the elements of x lie that become the element at `index` of the result: one index, or from
- * .. to - 1. */
+/* Where the elements of x lie that become the element at `index` of the result: at one index, or
+ * from .. to - 1. */
 struct span { struct loop_expr *from[RANK_MAX], *to[RANK_MAX]; };
 
-/* Neighbours that vanish both (but for extents of 1 between them) are one loop over all of their
- * elements, unless x needs their indices apart. */
+/* Joins neighbours that both vanish (but for extents of 1 between them) into one loop over all of
+ * their elements, unless x needs their indices apart. */
 static void join_neighbours(struct emit *e, const struct op *op, const bool *reduced,
                             struct span *span)
 {
@@ -62,7 +62,8 @@ static void join_neighbours(struct emit *e, const struct op *op, const bool *red
         }
 }
 
-/* Axes known: the kept dimensions are the result's, or have its elements in another shape. */
+/* Finds the span for known axes: the kept dimensions are the result's, or have its elements in
+ * another shape. */
 static void span_known(struct emit *e, const struct op *op, const int64_t *axes, int count,
                        struct loop_expr *const *index, struct span *span)
 {
@@ -87,8 +88,8 @@ static void span_known(struct emit *e, const struct op *op, const int64_t *axes,
 
 struct axes { struct loop_expr *reduced[RANK_MAX], *stride[RANK_MAX]; };
 
-/* Axes known at run time only. Once before all loops: a set of bits says which dimensions vanish,
- * and strides say where in the result an index of the others lies. */
+/* Returns axes that are known only at run time. Before all loops, a set of bits is computed for the
+ * dimensions that vanish, and strides for where in the result an index of the others lies. */
 static const struct axes *run_time_axes(struct emit *e, const struct op *op)
 {
         void **state = emit_state(e, op);

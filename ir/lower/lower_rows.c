@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lowering, rows: kernels that compute the elements of a row from reductions over that row. A
- * softmax:
+/* Lowering of rows: these are kernels that compute the elements of a row from reductions over that
+ * row. A softmax:
  *
  *      for i {                                       a row
  *        for k { best = max(best, x[i, k]) }         reductions stand where nothing of their row is known yet, once
@@ -9,9 +9,9 @@
  *        for j { y[i, j] = y[i, j] / sum }
  *      }
  *
- * All of this but what is kept falls out of element functions that are called where their index is
- * known (emit_element); this file puts the loops over the row inside all others, keeps rows of one
- * value where the result will be, and says whether an operand may lie there, too. */
+ * All of this but the kept value follows from element functions that are called where their index
+ * is known (emit_element); this file puts the loops over the row inside all others, keeps rows of
+ * one value where the result will be, and decides whether an operand may lie there, too. */
 #include <string.h>
 
 #include "ir/lower/lower_emit.h"
@@ -36,8 +36,9 @@ bool rows_reduce(const struct op *op, const struct type *shape, unsigned *along)
 
 enum { LOOP_RESULT = 1, LOOP_KEPT = 2, LOOP_FIRST_REDUCE = 4 };
 
-/* From the last operation to the first: which loops over the row need an element of each value. The
- * first costly one that several need is kept; what only that one needs is then needed once. */
+/* Finds, from the last operation to the first, which loops over the row need an element of each
+ * value. The first costly value that several need is kept; a value that only that one needs is then
+ * needed once. */
 static void find_kept(struct emit *e, const struct region *region, const struct value *result)
 {
         unsigned next = LOOP_FIRST_REDUCE, along;
@@ -46,7 +47,8 @@ static void find_kept(struct emit *e, const struct region *region, const struct 
                 const struct value *y = op_result(op);
                 unsigned loops = emit_local(e, y)->loops;
                 bool elementwise = op_info[op->code].traits & TRAIT_ELEMENTWISE;
-                if (y == result)        /* who else needs it reads it where it is stored */
+                if (y == result)        /* Other operations that need it read it where it is
+                                         * stored. */
                         loops = LOOP_RESULT;
                 if (rows_reduce(op, result->type, &along) && along == e->rows.along) {
                         loops = emit_local(e, y)->loops = next;
@@ -101,7 +103,7 @@ static bool is_needed_by(const struct region *region, const struct value *v, con
 bool rows_end_with(struct emit *e, const struct region *region, const struct value *operand,
                    const struct value *result)
 {
-        /* that is stored */
+        /* This is the first value that is stored. */
         const struct value *first = e->rows.kept ? e->rows.kept : result;
         unsigned loops = emit_local(e, operand)->loops, along;
         if (e->rows.kept && loops & LOOP_RESULT)
@@ -145,7 +147,7 @@ void rows_stand_in(struct emit *e, const struct loop_expr *index)
 
 /* ---- keeping ---- */
 
-/* the index without what runs along the row */
+/* Finds the index without the dimensions along the row. */
 static void row_of(struct emit *e, struct loop_expr *const *index, struct loop_expr **row)
 {
         for (int d = 0; d < e->rows.kept->type->rank; d++)
@@ -197,8 +199,8 @@ struct loop_expr *rows_load(struct emit *e, struct loop_expr *const *index)
 
 enum { TERMS_MAX = 8, ACCESSES_MAX = 64 };
 struct term { const struct loop_variable *variable; int64_t factor, extent; };
-/* A position: what stands around the row, and loops along it, joined where they run on: {1, 49}
- * {49, 3} is {1, 147}. */
+/* A position as terms of loops around the row, and of loops along it, which are joined where they
+ * run on: {1, 49} {49, 3} is {1, 147}. */
 struct form { int around_count, count; struct term around[TERMS_MAX], along[TERMS_MAX]; };
 struct row_access {
         const struct loop_expr *at;
@@ -318,7 +320,7 @@ static void search_block(struct search *s, const struct loop_block *block)
         }
 }
 
-/* what is done for one row */
+/* Returns the block that runs for each row. */
 static const struct loop_block *row_block(const struct emit *e)
 {
         const struct loop_block *block = e->kernel->body;

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* Lowering: which dimensions of a kernel's values can share a loop.
+/* Lowering decides which dimensions of a kernel's values can share a loop.
  *
  * Dimensions that nothing in the kernel tells apart share one loop: an element function gets the
  * flat position in the last of them and 0 in the others. That is the same place in memory, and most
- * operations pass it on. Which may not:
+ * operations pass it on. Some may not:
  *
  *      bias     <16>             -> broadcast to <8 x 16 x 28 x 28>, dims=[1]
  *      splits                        d=0|d=1|d=2 d=3    loops over 8, 16 and 784
  *
- * splits, a set of bits for each value: bit d is set when the element function needs the indices of
- * dimension d and of the ones before it apart. Values that are loaded split nothing, so a kernel of
- * equal shapes is one flat loop. */
+ * splits is a set of bits for each value: bit d is set when the element function needs the indices
+ * of dimension d and of the ones before it apart. Values that are loaded split nothing, so a kernel
+ * of equal shapes is one flat loop. */
 #include "ir/lower/lower_emit.h"
 #include "ir/tensor/relation.h"
 
 enum { ALL_SPLIT = ~0 };
 
-/* Where an index of the result goes: to a dimension of an operand as it is, and of others that have
- * the same dimension there (splits: of all of these); elsewhere, or nowhere. */
+/* Where an index of the result goes: unchanged, to a dimension of an operand, and to the same
+ * dimension of other operands (splits: those of all of these); elsewhere; or nowhere. */
 enum goes { NOWHERE, ELSEWHERE, AS_IT_IS };
 struct source { enum goes goes; int operand, dimension; unsigned splits; };
 
-/* Do neighbours a and b of the result (what lies between has extent 1) go to neighbours of an
- * operand? */
+/* Do neighbours a and b of the result (dimensions between them have extent 1) go to neighbours of
+ * an operand? */
 static bool stay_together(const struct op *op, const struct source *a, const struct source *b)
 {
         if (a->goes == NOWHERE && b->goes == NOWHERE)
@@ -66,7 +66,8 @@ static unsigned all_operand_splits(struct emit *e, const struct op *op)
 }
 
 /* Does the element function take a flat position for an index that it passes on? Sums over windows
- * of plain tensors ask whether each of theirs is at a border; what is computed at once has none. */
+ * of plain tensors need each index apart to find borders; a result that is computed all at once has
+ * no index. */
 static bool takes_flat(const struct op *op)
 {
         if (op_info[op->code].traits & TRAIT_CONTRACTION)
@@ -74,7 +75,7 @@ static bool takes_flat(const struct op *op)
         return !(op_info[op->code].traits & TRAIT_WHOLE) && op->code != OP_gather_nd;
 }
 
-/* dimension k of operand i, which the index in dimension `from` of the result goes to */
+/* Adds dimension k of operand i, to which the index in dimension `from` of the result goes. */
 static void add_source(const struct op *op, int i, int k, const struct along *a, unsigned splits,
                        struct source *s)
 {
@@ -89,7 +90,7 @@ static void add_source(const struct op *op, int i, int k, const struct along *a,
                 s->goes = ELSEWHERE;
 }
 
-/* false: nothing is known of them */
+/* Returns false if nothing is known of them. */
 static bool find_sources(struct emit *e, const struct op *op, struct source sources[RANK_MAX])
 {
         struct relation r;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Lowering of operations whose elements only come all together: scatter, argsort. Before everything
- * else the whole result is computed where the kernel's result lies, or, where another operation of
- * the kernel reads it, in memory of the kernel's own. */
+/* Lowering of operations whose elements are computed all together: scatter, argsort. The whole
+ * result is computed before everything else, where the kernel's result lies or, where another
+ * operation of the kernel reads it, in scratch of the kernel. */
 #include "ir/lower/lower_emit.h"
 #include "ir/tensor/ops.h"
 
-/* where the result of op lies from here on */
+/* Returns where the result of op lies from here on. */
 static struct loop_buffer *place_whole(struct emit *e, const struct op *op)
 {
         const struct value *y = op_result(op);
@@ -26,8 +26,8 @@ static struct loop_expr *load_whole(struct emit *e, const struct op *op,
                          emit_at(e, place, op_result(op)->type->rank, index));
 }
 
-/* Opens loops over dimensions first to end - 1: one for all of them where nobody tells them apart.
- * How many. */
+/* Opens loops over dimensions first to end - 1, or one loop for all of them where their indices are
+ * not needed apart. Returns their number. */
 static int open_loops(struct emit *e, const char *name, const dim_t *dims, int first, int end,
                       bool flat, struct loop_expr **index)
 {
@@ -63,7 +63,7 @@ static void copy_whole(struct emit *e, const struct value *x, struct loop_buffer
         close_loops(e, opened);
 }
 
-/* the element of updates at index joins what lies at `at` */
+/* Combines the element of updates at index with the one that lies at `at`. */
 static void store_update(struct emit *e, const struct op *op, struct loop_buffer *y,
                          struct loop_expr *at, struct loop_expr *const *index)
 {
@@ -81,7 +81,8 @@ static void store_update(struct emit *e, const struct op *op, struct loop_buffer
         emit_store(e, y, at, loop_cast(e->arena, y->element, joined));
 }
 
-/* Opens loops over the updates; the index of each, and of what it is for in y. How many. */
+/* Opens loops over the updates, and finds the index of each, and of its element in y. Returns their
+ * number. */
 static int open_updates(struct emit *e, const struct op *op, struct loop_expr **update,
                         struct loop_expr **to)
 {
@@ -134,17 +135,18 @@ struct loop_expr *element_scatter(struct emit *e, const struct op *op, int resul
 /* ---- argsort ---- */
 
 /* A line along the axis is sorted by merging ever longer stretches: its elements stay in `keys`,
- * the two halves of `order` take turns. Where few of it are asked for, `keys` and `order` hold
- * these alone, and whatever goes before the last of them is put in. */
+ * the two halves of `order` take turns. Where few of it are asked for, `keys` and `order` hold only
+ * these, and an element that goes before the last of them is inserted. */
 struct sort {
         struct emit *e;
         const struct op *op;
         int axis;
-        int64_t count, kept;            /* elements of the line; of the result's */
+        int64_t count, kept;            /* count: the elements of the line; kept: those of the
+                                         * result's. */
         struct loop_buffer *keys, *order, *y;
 };
 
-/* x goes before y, whichever is there first */
+/* Does x go before y, whichever of them comes first in the line? */
 static struct loop_expr *goes_before(const struct sort *s, struct loop_expr *x, struct loop_expr *y)
 {
         bool descending = op_int(s->op, "descending"),
@@ -165,7 +167,8 @@ static struct loop_expr *as_order(const struct sort *s, struct loop_expr *i)
 
 /* ---- argsort by merging ---- */
 
-/* Where a stretch has ended, its last element stands in: who asks looks at that first. */
+/* Returns a key; where a stretch has ended, its last element stands in, and the caller checks that
+ * first. */
 static struct loop_expr *key_at(const struct sort *s, struct loop_expr *from, struct loop_expr *at)
 {
         struct arena *arena = s->e->arena;
@@ -175,7 +178,7 @@ static struct loop_expr *key_at(const struct sort *s, struct loop_expr *from, st
                          loop_cast(arena, E_INDEX, loop_load(arena, s->order, within)));
 }
 
-/* One level: of every two stretches of `width` there becomes one. */
+/* Writes one level of merges: every two stretches of `width` become one. */
 static void merge_stretches(const struct sort *s, struct loop_expr *level)
 {
         struct emit *e = s->e;
@@ -220,7 +223,7 @@ static int64_t levels_of(const struct sort *s)
         return levels;
 }
 
-/* where in `order` the result begins */
+/* Writes the merges. Returns where in `order` the result begins. */
 static int64_t merge_line(const struct sort *s, struct loop_expr **index)
 {
         struct emit *e = s->e;
@@ -239,8 +242,8 @@ static int64_t merge_line(const struct sort *s, struct loop_expr **index)
 
 /* ---- argsort by insertion ---- */
 
-/* x, number i of the line, among the `held` elements so far: behind those it does not go before;
- * the last one may drop out */
+/* Inserts x, number i of the line, among the `held` elements so far, behind those that it does not
+ * go before; the last one may drop out. */
 static void insert(const struct sort *s, struct loop_expr *x, struct loop_expr *i,
                    struct loop_expr *held)
 {
@@ -301,8 +304,9 @@ static void sort_line(const struct sort *s, struct loop_expr **index, bool inser
 struct loop_expr *element_argsort(struct emit *e, const struct op *op, int result,
                                   struct loop_expr *const *index)
 {
-        enum { INSERTED_PER_LEVEL = 8 };          /* of so many elements for each level of merges,
-                                                   * insertion is faster at its worst, too */
+        enum { INSERTED_PER_LEVEL = 8 };          /* For up to this many elements for each level of
+                                                   * merges, insertion is faster, even at its
+                                                   * worst. */
         (void)result;
         const struct type *x = op_operand(op, 0)->type;
         int axis = (int)op_int(op, "axis");

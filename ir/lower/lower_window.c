@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lowering of sliding windows: which offsets of a window lie in x, and the reductions over them.
+/* Lowering of sliding windows: it finds which offsets of a window lie in x, and writes the
+ * reductions over them.
  *
  *      x    0 1 2 3 4 5 6 7 8          low = 1, stride 2, window 3, dilation 1
  *      o=0 . . .                       offsets 1 .. 2
@@ -15,7 +16,8 @@
 
 /* ---- one dimension ---- */
 
-/* The first k at which base + k * d reaches a where that is positive, something <= 0 elsewhere. */
+/* Returns the first k at which base + k * d reaches a where that is positive, and some number <= 0
+ * elsewhere. */
 static struct loop_expr *first_step(struct emit *e, int64_t a, struct loop_expr *base, int64_t d)
 {
         return emit_op_int(e, LOOP_DIV, emit_op(e, LOOP_SUB, emit_int(e, a + d - 1), base), d);
@@ -44,7 +46,8 @@ struct tap emit_tap_of(const struct op *op, int d)
 int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct loop_expr *o,
              struct loop_expr **k, struct loop_expr **i)
 {
-        /* x spread out, and the last place reached; a sum beyond int64_t is beyond x, too */
+        /* The extent of x spread out, and the last place reached; a sum beyond int64_t is beyond x,
+         * too. */
         int64_t reach = tap->extent ? (tap->extent - 1) * tap->spread + 1 : 0;
         int64_t last = (tap->positions - 1) * tap->stride;
         if (!int_add(last, (tap->window - 1) * tap->dilation, &last) ||
@@ -79,8 +82,8 @@ int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct l
 
 /* ---- windows over every dimension of x ---- */
 
-/* what one that reaches back to the first element has combined so far, and the element at index of
- * that */
+/* A window that reaches back to the first element: what it has combined so far, and its element at
+ * index. */
 struct running { struct loop_variable *so_far; struct loop_expr *value, *index[RANK_MAX]; };
 
 /* Opens the loops of op's window at index; at[]: the index in x. Returns the number of scopes. */
@@ -89,7 +92,7 @@ static int open_window(struct emit *e, const struct op *op, struct loop_expr *co
 {
         const struct type *x = op_operand(op, 0)->type;
         const int64_t *window = op_ints(op, "window", NULL);
-        int opened = 0, plain = 0;      /* as in N, C: usual layouts begin with windows of 1 */
+        int opened = 0, plain = 0;      /* Usual layouts begin with windows of 1, as in N, C. */
         for (int d = 0; d < x->rank && window[d] == 1; d++)
                 plain++;
         for (int d = 0; d < x->rank; d++) {
@@ -148,7 +151,8 @@ struct loop_expr *element_reduce_window(struct emit *e, const struct op *op, int
 
 /* ---- windows that reach back to the first element ---- */
 
-/* Up to element i for result i, or (one more in front) up to the one before it. */
+/* Goes the window up to element i for result i or, with one more in front, up to the one before
+ * it? */
 static bool is_before(const struct op *op, int d)
 {
         return op_ints(op, "pads", NULL)[d] == op_ints(op, "window", NULL)[d];
@@ -191,7 +195,7 @@ void running_next(struct emit *e, const struct op *op, struct loop_expr *const *
         combine(e, op, running->so_far, index);
 }
 
-/* v replaces best: it is larger, or the first NaN */
+/* Does v replace best, because it is larger, or the first NaN? */
 static struct loop_expr *is_better(struct emit *e, struct loop_expr *v, struct loop_variable *best)
 {
         struct loop_expr *larger = emit_op(e, LOOP_GT, v, loop_use(e->arena, best));

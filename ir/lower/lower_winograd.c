@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lowering of convolve_winograd: tile by tile, before everything else, into memory of the kernel's
- * own. An element of the result is then one of those. */
+/* Lowering of convolve_winograd: it is computed tile by tile, before everything else, into scratch
+ * of the kernel. An element of the result is then one of these. */
 #include "ir/lower/lower_emit.h"
 #include "ir/tensor/ops.h"
 #include "ir/lower/winograd_emit.h"
@@ -9,10 +9,10 @@ struct tiles {
         struct emit *e;
         const struct op *op;
         const struct winograd *f;
-        struct loop_buffer *v, *m, *y;  /* one tile's V [elements][channels] and M [elements]; Y, of
-                                         * all tiles */
-        dim_t y_dims[RANK_MAX];         /* whole tiles */
-        struct loop_expr *image, *row, *column;           /* of the tile */
+        struct loop_buffer *v, *m, *y;  /* V [elements][channels] and M [elements] of one tile, and
+                                         * Y of all tiles. */
+        dim_t y_dims[RANK_MAX];         /* They have whole tiles. */
+        struct loop_expr *image, *row, *column;           /* They are of the tile. */
         struct loop_expr *channel, *block, *lane;
 };
 
@@ -21,7 +21,7 @@ static struct loop_expr *plus(struct tiles *t, struct loop_expr *a, struct loop_
         return emit_op(t->e, LOOP_ADD, a, b);
 }
 
-/* where row, column of the square are in buffer [size * size][count] for number k */
+/* Returns where row, column of the square are in buffer [size * size][count] for number k. */
 static struct loop_expr *place(struct tiles *t, int row, int column, int64_t count,
                                struct loop_expr *k)
 {
@@ -53,7 +53,7 @@ static bool store_input(void *context, int row, int column, struct loop_expr *va
 
 /* ---- products ---- */
 
-/* M of one output: a sum over channels for each element */
+/* Writes M of one output: a sum over channels for each element. */
 static void write_products(struct tiles *t)
 {
         struct emit *e = t->e;

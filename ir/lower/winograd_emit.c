@@ -18,7 +18,7 @@ static struct loop_expr *write_step(struct emit *e, const struct winograd_step *
                      : emit_op(e, LOOP_ADD, a, emit_op(e, LOOP_MUL, k, b));
 }
 
-/* the values, a bit each, that the first results are made of */
+/* Returns the values, a bit each, that the first results are made of. */
 static unsigned needed_for(const struct winograd_line *line, int results)
 {
         unsigned needed = 0;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The transforms of Winograd's algorithm (ir/tensor/winograd_tiles.h) in Loop IR. */
+/* Writes the transforms of Winograd's algorithm (ir/tensor/winograd_tiles.h) in Loop IR. */
 #ifndef IR_WINOGRAD_EMIT_H
 #define IR_WINOGRAD_EMIT_H
 
 #include "ir/lower/lower.h"
 #include "ir/tensor/winograd_tiles.h"
 
-/* A transform of a square of values, scalars or vectors: load(context, row, column) is asked for
- * those that are needed, once each, column by column; store(context, row, column, value) gets the
- * first results of the first rows, row by row, and says whether to go on. fused: multiply and add
- * in one rounding. */
+/* A transform of a square of values, scalars or vectors: load(context, row, column) returns those
+ * that are needed, each once, column by column; store(context, row, column, value) gets the first
+ * results of the first rows, row by row, and returns whether to go on. fused: products are added
+ * with one rounding. */
 struct winograd_values {
-        int rows, columns;              /* results wanted */
+        int rows, columns;              /* The number of results in each direction. */
         struct loop_expr *(*load)(void *context, int row, int column);
         bool (*store)(void *context, int row, int column, struct loop_expr *value);
         void *context;
