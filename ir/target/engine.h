@@ -8,10 +8,10 @@
  *      stream      streams of instructions for a machine beside the processor (ir/target/machine.h)
  *      commands    text of commands for a machine that runs whole networks
  *
- * A target names its engine (ir/target/target.h), or has that of its base. Passes and lowerings
- * ask the row what they may count on, and call its functions; none of them asks which machine it
- * is. Lowerings are the engine's and its bases'; facts and functions are its own, and what a
- * function that is NULL means stands beside it. */
+ * A target names its engine (ir/target/target.h), or has that of its base. Passes and lowerings ask
+ * the row what they may count on, and call its functions; none of them asks which kind of machine
+ * it is. An engine has its bases' lowerings, too; facts and functions are its own, and a comment
+ * says what it means that a function is NULL. */
 #ifndef IR_ENGINE_H
 #define IR_ENGINE_H
 
@@ -31,79 +31,81 @@ struct schedule_machine;
 struct schedule_product;
 struct target;
 
-/* Which layout values of the pass `layout` get. */
+/* The layout that the pass `layout` gives values. */
 enum engine_layout {
-        LAYOUT_OF_LEAST_COST,           /* planes, blocks of channels, or all channels last: what
-                                         * costs least */
-        LAYOUT_IN_BLOCKS,               /* blocks of channels, whatever it costs: the machine has no
-                                         * other */
-        LAYOUT_CHANNELS_LAST            /* all channels last where a value can be so, else blocks */
+        LAYOUT_OF_LEAST_COST,           /* planes, blocks of channels, or all channels last:
+                                         * whichever costs least */
+        LAYOUT_IN_BLOCKS,               /* blocks of channels, whatever that costs: the machine has
+                                         * no other layout */
+        LAYOUT_CHANNELS_LAST            /* all channels last where that is possible, else blocks */
 };
 
-/* A window of a convolution whose few channels take in some of the window
- * (passes/layout/products.c): an image of `inputs` elements, gathered in `copies`, becomes
- * `positions` of sums over `channels` at `taps` places for `outputs`. */
+/* A convolution whose few channels include some of the window (passes/layout/products.c): an image
+ * of `inputs` elements, gathered in `copies`, becomes `positions` of sums over `channels` at `taps`
+ * offsets for `outputs`. */
 struct window_products { int64_t positions, outputs, taps, channels; double inputs; int copies; };
 
 struct engine {
         const char *name, *doc;
-        const struct engine *base;      /* writes what this one has no lowering for; NULL for scalar
-                                         * / */
-        bool (*fits)(const struct target *target);        /* Does the target have what the engine
-                                                           * needs? */
+        const struct engine *base;      /* The engine whose lowerings are used where this one has
+                                         * none; NULL for scalar. */
+        bool (*fits)(const struct target *target);        /* Returns whether the target has what
+                                                           * the engine needs. */
 
-        /* what passes count on */
-        bool vectors;                   /* kernels hold vectors: loops over neighbours in memory are
-                                         * vectorized */
-        bool blocks;                    /* contractions are computed in blocks of channels, weights
-                                         * packed for a multiply */
-        bool float_schedules;           /* contractions of floats follow schedules */
+        /* Passes count on these facts: */
+        bool vectors;                   /* Kernels hold vectors: loops over neighbours in memory are
+                                         * vectorized. */
+        bool blocks;                    /* Contractions are computed in blocks of channels, with
+                                         * weights packed for a multiply. */
+        bool float_schedules;           /* Contractions of floats follow schedules. */
         bool hardware_tiles;            /* Loop IR's statements on tiles (ir/loop/loop_tiles.h) are
-                                         * the target's own */
-        bool launches;                  /* a kernel is a launch of many lanes on a device, and the
-                                         * launch itself takes time */
-        bool reads_borders;             /* a scheduled contraction reads zeros around its operand:
-                                         * no pad is stored for it */
-        bool joins_products;            /* contractions of one operand, side by side, become one */
-        bool canonical_depthwise;       /* depthwise convolutions of floats stay canonical nests */
+                                         * the target's own. */
+        bool launches;                  /* A kernel is a launch of many lanes on a device, and the
+                                         * launch itself takes time. */
+        bool reads_borders;             /* A scheduled contraction reads zeros around its operand,
+                                         * so no pad is stored for it. */
+        bool joins_products;            /* Contractions of one operand, side by side, become one. */
+        bool canonical_depthwise;       /* Depthwise convolutions of floats stay canonical nests. */
         enum engine_layout layout;
 
-        /* lowerings of contractions that follow schedules, best first (kernels/kernels.h), up to
-         * a row that reads nothing; then the base's */
+        /* The lowerings of contractions that follow schedules, best first (kernels/kernels.h), up
+         * to a row that reads nothing; the base's follow. */
         const struct lowering *lowerings;
-        /* The schedule of any operation, in *s; false: it has none. NULL: its lowering's choose. */
+        /* Finds the schedule of any operation, *s. Returns false if it has none. NULL: its
+         * lowerings choose it. */
         bool (*schedule)(const struct op *op, const struct schedule_machine *machine,
                          struct arena *arena, struct schedule *s);
-        /* A kernel around a scheduled contraction. NULL: the kernel states of its lowerings
-         * (kernels/kernel_state.h). */
+        /* Writes a kernel around a scheduled contraction. NULL: the kernel states of its lowerings
+         * do (kernels/kernel_state.h). */
         bool (*kernel)(struct emit *e, const struct kernel_request *request, struct op *contraction,
                        struct loop_buffer *buffer);
-        /* A kernel of two products and rows between them (kernels/attention.h), and the schedule
-         * of its second product; false: there is none. NULL: blocks of rows by the kernel states
-         * of both products. */
+        /* These write a kernel of two products with rows between them (kernels/attention.h), and
+         * find the schedule of its second product; they return false if there is none. NULL: blocks
+         * of rows are computed by the kernel states of both products. */
         bool (*attention)(struct emit *e, const struct kernel_request *request,
                           const struct attention *a, struct loop_buffer *buffer);
         bool (*attention_schedule)(const struct attention *a, const struct target *target,
                                    struct arena *arena, struct schedule *s);
-        /* Can a kernel that makes the contraction's results reduce them over all positions of an
-         * image, too? NULL: no. */
+        /* Can a kernel that makes the contraction's results also reduce them over all positions of
+         * an image? NULL: it cannot. */
         bool (*pools)(const struct op *contraction, const struct op *reduce);
-        /* Should an attention kernel of so many blocks also store `bytes` of keys and values?
-         * NULL: no. */
+        /* Should an attention kernel of this many blocks also store `bytes` of keys and values?
+         * NULL: it should not. */
         bool (*stores_caches)(const struct target *target, int64_t blocks, double bytes);
-        /* Vectors of outputs of a panel of weights for m; 0: what other engines take. NULL: 0. */
+        /* Returns the vectors of outputs in a panel of weights for m; 0: as many as on other
+         * engines. NULL: it is 0. */
         int64_t (*panel)(const struct target *target, const struct multiply *m,
                          const struct schedule_product *product);
-        /* The multiply for a product whose best one in the target's list is m; it has to take at
-         * most `percent` of another one's time. NULL: m. */
+        /* Returns the multiply for a product whose best one in the target's list is m; another one
+         * must take at most `percent` of m's time. NULL: it is m. */
         const struct multiply *(*multiply)(const struct target *target, const struct multiply *m,
                                            const struct schedule_product *product, int64_t percent);
-        /* The predicted time of products over windows whose channels take in some of the window,
-         * in any one unit. NULL: no window is taken in. */
+        /* Returns the predicted time, in any one unit, of products over windows whose channels
+         * include some of the window. NULL: channels never do. */
         double (*window_cost)(const struct target *target, const struct multiply *m,
                               const struct window_products *w);
         /* Do `bytes` of constants come from memory in each run, rather than from a cache? NULL:
-         * no. */
+         * they do not. */
         bool (*cold)(const struct target *target, double bytes);
 };
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Schedules: how an operation is computed, as data.
  *
- * What an operation means is its canonical lowering (ir/lower/lower.h). A schedule says how to
- * reach the same sums fast: register tile, unrolling, the order of loops, what is prefetched, what
+ * An operation's meaning is its canonical lowering (ir/lower/lower.h). A schedule says how to reach
+ * the same sums fast: the register tile, unrolling, the order of loops, what is prefetched, what
  * runs in parallel. schedule.def lists the words of each kind of schedule. Dumps, files of
- * schedules and the heads of kernels have them as text, those alone that are not as they are
- * preset; what stands behind a semicolon says why, for the reader:
+ * schedules and the heads of kernels show as text the words that are not preset; the text behind a
+ * semicolon tells the reader why:
  *
  *      rows=2 columns=7 vectors=2 prefetch=1 row_tasks=2; 1838 kcycles: 88 % products ...
  *
- * Who chooses schedules: schedule/. Who follows them: kernels/. */
+ * schedule/ chooses schedules, and kernels/ follows them. */
 #ifndef IR_SCHEDULE_H
 #define IR_SCHEDULE_H
 
@@ -21,8 +21,8 @@
 
 enum schedule_kind {
         SCHEDULE_registers,             /* tiles of sums in vector registers, or in hardware
-                                         * tiles / */
-        SCHEDULE_circular,              /* inside a kernel, rows in circular buffers */
+                                         * tiles */
+        SCHEDULE_circular,              /* rows in circular buffers, inside a kernel */
         SCHEDULE_grid,                  /* thread blocks */
         SCHEDULE_stream,                /* instructions of an accelerator */
         SCHEDULE_KINDS
@@ -45,7 +45,7 @@ struct schedule_stream {
 #include "ir/target/schedule.def"
 };
 
-/* the words of register tiles */
+/* The words of register tiles. */
 enum schedule_word {
 #define REGISTERS(name, ...) WORD_##name,
 #include "ir/target/schedule.def"
@@ -53,19 +53,19 @@ enum schedule_word {
 };
 
 struct schedule {
-        enum schedule_kind kind;        /* says which member of the union it has */
+        enum schedule_kind kind;        /* It says which member of the union is used. */
         union {
                 struct schedule_registers registers;
                 struct schedule_circular circular;
                 struct schedule_grid grid;
                 struct schedule_stream stream;
         };
-        const char *why;                /* it was chosen: safe text, or NULL */
+        const char *why;                /* The reason why it was chosen, as safe text, or NULL. */
 };
 
-/* all words as they are preset */
+/* Returns a schedule in which all words are preset. */
 struct schedule schedule_preset(enum schedule_kind kind);
-/* Its words; NULL where it is NULL or of another kind. */
+/* These return its words; NULL where it is NULL or of another kind. */
 static inline const struct schedule_registers *schedule_registers(const struct schedule *s)
 {
         return s && s->kind == SCHEDULE_registers ? &s->registers : NULL;
@@ -82,12 +82,12 @@ static inline const struct schedule_stream *schedule_stream(const struct schedul
 {
         return s && s->kind == SCHEDULE_stream ? &s->stream : NULL;
 }
-/* The words of register tiles that it asks for: as they are preset where it is of another kind. */
+/* Returns its words of register tiles, which are preset where it is of another kind. */
 static inline struct schedule_registers schedule_tiles(const struct schedule *s)
 {
         return (s->kind == SCHEDULE_registers ? *s : schedule_preset(SCHEDULE_registers)).registers;
 }
-/* A schedule of such words; why: as in struct schedule. */
+/* These return a schedule of such words; why: as in struct schedule. */
 static inline struct schedule schedule_of_registers(struct schedule_registers words,
                                                     const char *why)
 {
@@ -98,21 +98,21 @@ static inline struct schedule schedule_of_grid(struct schedule_grid words, const
         return (struct schedule){ .kind = SCHEDULE_grid, .grid = words, .why = why };
 }
 
-/* Where the word's value is. */
+/* Returns where the word's value is. */
 int *schedule_word(struct schedule_registers *schedule, enum schedule_word word);
 /* Does the lowering of such operations follow the word? */
 bool schedule_has_word(const char *operation, enum schedule_word word);
-/* The schedule that a text says, in *schedule; schedule->why is part of the text. All words are of
- * one kind, the first one that has them all. False: no kind has what stands at *wrong, up to a
- * blank or the end, beside the words before it. */
+/* Parses a schedule; schedule->why is part of the text. All words are of one kind, the first kind
+ * that has them all. Returns false if no kind has the word at *wrong, up to a blank or the end,
+ * besides the words before it. */
 bool schedule_parse(const char *text, struct schedule *schedule, const char **wrong);
-/* The same kind, and the same values of all words? */
+/* Are they of the same kind, with the same values of all words? */
 bool schedule_equal(const struct schedule *a, const struct schedule *b);
-/* words alone; at least one */
+/* Returns the words alone; there is at least one. */
 const char *schedule_words(struct arena *arena, const struct schedule *schedule);
-/* words; why: what schedule_parse reads */
+/* Prints words; why, the text that schedule_parse reads. */
 void schedule_print(struct text *out, const struct schedule *schedule);
-/* a schedule for an operation: in arena, with words that it keeps */
+/* Returns a schedule for an operation, in arena, with words that it keeps. */
 const struct schedule *schedule_keep(struct arena *arena, struct schedule schedule);
 
 #endif

@@ -7,7 +7,7 @@
 struct field {
         const char *name;
         int preset, least, most;
-        size_t offset;                  /* in the union of struct schedule */
+        size_t offset;                  /* Where it is in the union of struct schedule. */
 };
 #define NUMBERS(kind, name, preset, least, most) \
         { #name, preset, least, most, offsetof(struct schedule_##kind, name) },
@@ -33,7 +33,8 @@ static const struct field stream[] = {
                               offsetof(struct schedule_##name, shown) / sizeof(int) }
 static const struct {
         const struct field *fields;
-        size_t count, shown;            /* shown: the word that stands for a schedule all preset */
+        size_t count, shown;            /* shown: the number of the word that stands for a schedule
+                                         * whose words are all preset. */
 } kinds[SCHEDULE_KINDS] = { KIND(registers, unroll), KIND(circular, patch), KIND(grid, warps),
                             KIND(stream, contexts) };
 
@@ -113,7 +114,7 @@ const struct schedule *schedule_keep(struct arena *arena, struct schedule schedu
         return arena_copy(arena, &schedule, sizeof schedule);
 }
 
-/* "name=value" at p; its length, or 0 */
+/* Parses "name=value" at p. Returns its length, or 0. */
 static size_t parse_word(struct schedule *schedule, const char *p)
 {
         size_t name = strcspn(p, "= "), length = strcspn(p, " ;");
@@ -132,7 +133,7 @@ static size_t parse_word(struct schedule *schedule, const char *p)
         return 0;
 }
 
-/* All words as those of one kind; how far that goes. */
+/* Parses all words as those of one kind. Returns where that ends. */
 static const char *parse_kind(const char *p, enum schedule_kind kind, struct schedule *schedule)
 {
         size_t length;
