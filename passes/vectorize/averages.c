@@ -4,9 +4,9 @@
 #include "base/text.h"
 
 struct finding {
-        struct map *made;               /* by variable: the let that makes it */
-        struct map *sums;               /* by variable: a statement that adds to it */
-        struct map *others;             /* variables that are set otherwise */
+        struct map *made;               /* Of each variable: the let that makes it. */
+        struct map *sums;               /* Of each variable: a statement that adds to it. */
+        struct map *others;             /* The variables that are set in other ways. */
         struct map *found;
 };
 
@@ -27,7 +27,7 @@ static bool is_float(const struct loop_expr *e)
 
 /* ---- sums ---- */
 
-/* what the statement adds to its variable, or NULL */
+/* Returns what the statement adds to its variable, or NULL. */
 static struct loop_expr *added(const struct loop_stmt *s)
 {
         const struct loop_expr *e = s->a;
@@ -50,18 +50,18 @@ static void find_set(struct loop_stmt *s, void *context)
 
 /* ---- what they are made of, and what is made of them ---- */
 
-enum { NODES_MAX = 64 };                /* more of an expression is not looked at */
+enum { NODES_MAX = 64 };                /* Larger expressions are not looked at. */
 
-/* Arithmetic of numbers that the program knows and one other value: of whole numbers, or of a
+/* Arithmetic of numbers that the program knows and one other value, which is of integers, or is a
  * sum. */
 struct arithmetic {
         const struct finding *f;
         const struct loop_variable *sum;
         bool whole;
-        int left;                       /* nodes */
+        int left;                       /* The number of nodes that may still be looked at. */
 };
 
-/* varies: the other value is in it */
+/* Is e such arithmetic? varies: the other value is in it. */
 static bool is_arithmetic(struct arithmetic *a, const struct loop_expr *e, bool *varies)
 {
         if (a->left-- <= 0)
@@ -91,7 +91,7 @@ static bool is_arithmetic(struct arithmetic *a, const struct loop_expr *e, bool 
         }
 }
 
-/* sums of anything else are no such sums */
+/* Excludes sums of anything else. */
 static void check_term(struct loop_stmt *s, void *context)
 {
         struct finding *f = context;

@@ -14,8 +14,8 @@
  *     |r---|        |r---|        |r---|               |r---|        |r---|        |r---|
  *     i, j          i, j+1        i, j+2               i+1, j        ...
  *
- * Everything is in bytes. What has no such form (a subscript that data says, a quotient) is put
- * into r as far as its bounds are known; else there is no proof. */
+ * Everything is in bytes. A term without such a form (a subscript that data gives, a quotient)
+ * becomes part of r if its bounds are known; else there is no proof. */
 #include "passes/vectorize/independence.h"
 
 #include "base/size.h"
@@ -24,13 +24,13 @@ enum { DEPTH_MAX = 60, TERMS_MAX = 6 };
 
 struct form {
         bool known;
-        int64_t steps[INDEPENDENT_LOOPS_MAX];     /* by iteration */
+        int64_t steps[INDEPENDENT_LOOPS_MAX];     /* One for each loop. */
         struct { const struct loop_variable *variable; int64_t factor; } terms[TERMS_MAX];
         int term_count;
         int64_t low, high;
 };
 
-/* memory that is one buffer, or may be */
+/* Memory that is one buffer, or may be. */
 struct written { struct form form; bool accessed; struct written *next; };
 
 struct proof {
@@ -38,10 +38,10 @@ struct proof {
         const struct loop_bounds *bounds;
         struct loop_stmt *const *loops;
         int count;
-        struct map *own;                /* variables and buffers declared in the loop: the LET, or
-                                         * the proof itself */
-        struct map *written;            /* by buffer or alias class: struct written */
-        struct written *first;          /* all of them */
+        struct map *own;                /* The variables and buffers declared in the loop, each with
+                                         * its LET, or with the proof itself. */
+        struct map *written;            /* struct written by buffer or alias class. */
+        struct written *first;          /* The first of the list of all. */
         bool may_fail, failed;
 };
 
@@ -132,7 +132,7 @@ static struct form form_of_product(const struct proof *p, const struct loop_expr
         return form_of_range(loop_bounds_of(p->bounds, e));
 }
 
-/* all lanes of it */
+/* Returns the form of all lanes of a ramp. */
 static struct form form_of_ramp(const struct proof *p, const struct loop_expr *e, int depth)
 {
         int64_t step;
@@ -144,7 +144,8 @@ static struct form form_of_ramp(const struct proof *p, const struct loop_expr *e
 
 static struct form form_of(const struct proof *p, const struct loop_expr *e, int depth)
 {
-        if (e->type.element != E_INDEX || depth++ > DEPTH_MAX)          /* other arithmetic wraps */
+        /* Other arithmetic wraps. */
+        if (e->type.element != E_INDEX || depth++ > DEPTH_MAX)
                 return form_of_range(loop_bounds_of(p->bounds, e));
         switch (e->op) {
         case LOOP_VARIABLE: return form_of_variable(p, e, depth);
@@ -180,8 +181,8 @@ static bool same_but_range(const struct form *a, const struct form *b)
         return same;
 }
 
-/* Lanes up to the last one that a mask lets through, where that says ramp(0, 1) < count, and
- * something else. */
+/* Returns the number of lanes up to the last one that a mask lets through, where the mask is
+ * ramp(0, 1) < count and something else. */
 static int64_t lanes_of(const struct proof *p, const struct loop_expr *mask, int lanes, int depth)
 {
         const struct loop_stmt *let =
@@ -204,7 +205,7 @@ static int64_t lanes_of(const struct proof *p, const struct loop_expr *mask, int
         return r.high > lanes ? lanes : r.high < 1 ? 1 : r.high;
 }
 
-/* `lanes` elements from index on, or at each lane of it */
+/* Adds an access of `lanes` elements from index on, or of one at each lane of index. */
 static void access_memory(struct proof *p, struct loop_buffer *b, const struct loop_expr *index,
                           int lanes, const struct loop_expr *mask)
 {
@@ -297,7 +298,7 @@ static bool lie_apart(const struct proof *p, const struct form *f)
         bool done[INDEPENDENT_LOOPS_MAX] = { false };
         if (!int_sub(f->high, f->low, &width))
                 return false;
-        /* the smallest step that is left */
+        /* This finds the smallest step that is left. */
         for (int round = 0; round < p->count; round++) {
                 int smallest = -1;
                 int64_t step = 0;

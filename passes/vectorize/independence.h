@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which iterations of a loop may run at the same time. */
+/* Proves which iterations of a loop may run at the same time. */
 #ifndef PASSES_VECTORIZE_INDEPENDENCE_H
 #define PASSES_VECTORIZE_INDEPENDENCE_H
 
@@ -7,9 +7,9 @@
 
 enum { INDEPENDENT_LOOPS_MAX = 8 };
 
-/* Whether no iteration of the loops (each one directly in the one before, where there are several
- * from literal to literal) touches memory that another one writes, and none sets what was declared
- * outside, or (unless they may) fails: proved, or false. */
+/* Returns whether it is proved that no iteration of the loops (each one directly inside the one
+ * before, and from literal to literal where there are several) touches memory that another one
+ * writes, sets a variable that was declared outside or, unless it may, fails. */
 bool loops_are_independent(const struct loop_bounds *bounds, struct loop_stmt *const *loops,
                            int count, bool may_fail);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jam, the copies: statements for one iteration become such for several, side by side. */
+/* jam, the copies: statements for one iteration become statements for several, side by side. */
 #include "ir/loop/loop_vector.h"
 #include "passes/vectorize/jam.h"
 
@@ -64,7 +64,7 @@ static struct loop_stmt *append(struct jam_copy *c, const struct loop_stmt *s,
         return copy;
 }
 
-/* a variable of its own in copy number i; what is a constant there needs none */
+/* Declares a variable of its own in copy number i; a value that is constant there needs none. */
 static void declare(struct jam_copy *c, const struct loop_stmt *s, int i, struct loop_block *out)
 {
         struct loop_expr *value = s->a ? jam_expr(c, s->a, i) : NULL;
@@ -80,7 +80,7 @@ static void declare(struct jam_copy *c, const struct loop_stmt *s, int i, struct
         jam_copy_set(c, s->variable, i, loop_use(c->arena, copy->variable));
 }
 
-/* the same in every copy; else NULL */
+/* Returns the expression that is the same in every copy; else NULL. */
 static struct loop_expr *common(struct jam_copy *c, const struct loop_expr *e)
 {
         struct loop_expr *first = jam_expr(c, e, 0);
@@ -108,7 +108,7 @@ static void copy_loop(struct jam_copy *c, const struct loop_stmt *s, struct loop
         jam_range(c, s->body->first, NULL, copy->body);
 }
 
-/* what `alone` stands for, in a loop over all copies */
+/* Writes what `alone` stands for, in a loop over all copies. */
 static void write_alone(struct jam_copy *c, const struct loop_stmt *s, struct loop_block *out)
 {
         struct loop_stmt *each = loop_append(c->arena, out, STMT_FOR);
@@ -126,7 +126,8 @@ static void write_alone(struct jam_copy *c, const struct loop_stmt *s, struct lo
         jam_range(one, s, s->next, each->body);
 }
 
-/* copy number i of what is no loop; what is the same in all is written once */
+/* Writes copy number i of a statement that is no loop; what is the same in all copies is written
+ * once. */
 static void copy_simple(struct jam_copy *c, const struct loop_stmt *s, int i,
                         struct loop_block *out)
 {
@@ -153,7 +154,7 @@ static void copy_simple(struct jam_copy *c, const struct loop_stmt *s, int i,
                 copy->a = jam_expr(c, s->a, i);
                 copy->b = jam_expr(c, s->b, i);
                 break;
-        case STMT_ALLOC: /* of all copies */
+        case STMT_ALLOC: /* It serves all copies. */
                 if (!i)
                         append(c, s, out);
                 break;
@@ -161,8 +162,8 @@ static void copy_simple(struct jam_copy *c, const struct loop_stmt *s, int i,
         }
 }
 
-/* Statements of a kind, one copy of all after the other: neighbours are stored one after the other,
- * as C compilers want them for vectors. */
+/* Copies statements of a kind, all copies of one and then of the next: neighbours are stored one
+ * after the other, as C compilers need them for vectors. */
 void jam_range(struct jam_copy *c, const struct loop_stmt *first, const struct loop_stmt *last,
                struct loop_block *out)
 {

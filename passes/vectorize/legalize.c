@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* legalize: what the target has no vector instruction for becomes what it has.
+/* legalize: operations that the target has no vector instruction for become operations that it has.
  *
- *     max(%v, 0.0)                         ->  max_ordered(0.0, %v): one instruction where a literal is no NaN
- *     select(%v < %a, %a, %v)              ->  max_ordered(%a, %v), which is just that
- *     bool(%v)                             ->  %v != 0
- *     ramp<16>(%i, 2)                      ->  splat<16>(%i) + ramp<16>(0, 2)
- *     %x<16>[ramp<16>(%i, 2)]              ->  %x<16>[index(ramp<16>(i32(%i), 2))]: subscripts of 32 bits
- *     ramp<16>(%i, 1) < splat<16>(%n)      ->  ramp<16>(0, 1) < splat<16>(i32(min(max(%n - %i, -1), 16)))
- *     select(%m, %x<16>[%i], %y<16>[%i])   ->  select(%m, %x<16>[%i, %m], %y<16>[%i, ~%m]): nothing is read in vain that
- *                                              may lie outside the buffer
- *     %a % %b, pow(%a, %b), sum_lanes of what is no vector of the target: lane by lane
- *     (legalize_lanes.c)
+ *   max(%v, 0.0)                         ->  max_ordered(0.0, %v): one instruction where a
+ *                                            literal is no NaN
+ *   select(%v < %a, %a, %v)              ->  max_ordered(%a, %v), which means just that
+ *   bool(%v)                             ->  %v != 0
+ *   ramp<16>(%i, 2)                      ->  splat<16>(%i) + ramp<16>(0, 2)
+ *   %x<16>[ramp<16>(%i, 2)]              ->  %x<16>[index(ramp<16>(i32(%i), 2))]: subscripts of 32
+ *                                            bits
+ *   ramp<16>(%i, 1) < splat<16>(%n)      ->  ramp<16>(0, 1)
+ *                                              < splat<16>(i32(min(max(%n - %i, -1), 16)))
+ *   select(%m, %x<16>[%i], %y<16>[%i])   ->  select(%m, %x<16>[%i, %m], %y<16>[%i, ~%m]), so that
+ *                                            no element is read needlessly that may lie outside
+ *                                            the buffer
+ *   %a % %b, pow(%a, %b), sum_lanes of a vector that the target has not: lane by lane
+ *   (legalize_lanes.c)
  *
- * A prefetch that the target cannot do goes, and hardware tiles that it has none of are written out
- * (legalize_statements.c). All else stays as it is where there are no vectors.
+ * A prefetch that the target cannot do goes, and hardware tiles that it does not have are written
+ * out (legalize_statements.c). Where there are no vectors, all else stays as it is.
  *
- * Exact to the bit. Which rows there are: ir/loop/capability.h. */
+ * Exact to the bit. ir/loop/capability.h says which rows there are. */
 #include "passes/vectorize/legalize.h"
 
 #include <math.h>
@@ -39,7 +43,7 @@ static const struct loop_expr *literal_of(const struct loop_expr *e)
         return e->op == LOOP_LITERAL ? e : NULL;
 }
 
-/* e, or where an operand is another one, a copy with these */
+/* Returns e, or where an operand has changed, a copy with the new operands. */
 static struct loop_expr *with_operands(struct arena *arena, struct loop_expr *e,
                                        struct loop_expr *const *args)
 {
@@ -82,13 +86,13 @@ static struct loop_expr *legalize_extreme(struct arena *arena, struct loop_expr 
                 return e;
         if (second && !isnan(second->literal.f))
                 return loop_node(arena, ordered, e->type, b, a, NULL);
-        /* of 0.0 and -0.0, a */
+        /* Of 0.0 and -0.0 it returns a. */
         if (first && !isnan(first->literal.f) && first->literal.f != 0)
                 return loop_node(arena, ordered, e->type, a, b, NULL);
         return e;
 }
 
-/* of integers and bool the ordered ones are the same */
+/* For integers and bool the ordered operations are the same. */
 static struct loop_expr *legalize_ordered(struct arena *arena, struct loop_expr *e)
 {
         if (element_is_float(element_of(e)))
@@ -113,7 +117,7 @@ static struct loop_expr *legalize_ramp(struct arena *arena, struct loop_expr *e)
         struct loop_expr *start = e->args[0], *zero;
         if (start->op == LOOP_LITERAL || !loop_is_compute(t) || element_info[t].bytes != 4)
                 return e;
-        /* -0.0 + x is x */
+        /* -0.0 + x is x. */
         zero = element_is_float(t) ? loop_float(arena, t, -0.0) : loop_int(arena, t, 0);
         return loop_node(arena, LOOP_ADD, e->type, loop_splat(arena, e->type.lanes, start),
                          loop_ramp(arena, e->type.lanes, zero, e->args[1]), NULL);
@@ -126,7 +130,7 @@ static struct loop_expr *to_i32(struct arena *arena, struct loop_expr *scalar)
         return loop_cast(arena, E_I32, scalar);
 }
 
-/* NULL: not by sums and products */
+/* Returns NULL if e is no sum of products. */
 static struct loop_expr *narrowed(struct arena *arena, struct loop_expr *e)
 {
         struct loop_type type = vector_type(E_I32, e->type.lanes);
@@ -149,8 +153,8 @@ static struct loop_expr *narrowed(struct arena *arena, struct loop_expr *e)
         }
 }
 
-/* What a program reads lies inside the buffer, so that the lower 32 bits of a subscript say
- * where. */
+/* Narrows a subscript: what a program reads lies inside the buffer, so the lower 32 bits of a
+ * subscript are enough. */
 static struct loop_expr *legalize_subscript(struct arena *arena, const struct loop_buffer *b,
                                      struct loop_expr *index)
 {
@@ -219,7 +223,7 @@ static struct loop_expr *through(struct arena *arena, enum element middle, struc
         return loop_cast(arena, element_of(e), loop_cast(arena, middle, e->args[0]));
 }
 
-/* f32 to 8 or 16 bits saturates there */
+/* A conversion of f32 to 8 or 16 bits saturates in the result's range. */
 static struct loop_expr *saturated(struct arena *arena, struct loop_expr *e)
 {
         enum element to = element_of(e);
@@ -259,14 +263,14 @@ static struct loop_expr *legalize_cast(struct arena *arena, struct loop_expr *e)
 
 /* ---- choices: only the chosen side is evaluated, so the others' loads are masked ---- */
 
-/* lanes of `mask` only */
+/* Is e true only in lanes of `mask`? */
 static bool implies(const struct loop_expr *e, const struct loop_expr *mask)
 {
         return loop_expr_same(e, mask) ||
                (e->op == LOOP_AND && (implies(e->args[0], mask) || implies(e->args[1], mask)));
 }
 
-/* every lane of a load without a mask lies in the buffer, as far as is known */
+/* Does every lane of a load without a mask lie in the buffer, as far as is known? */
 static bool is_inside(const struct legalization *l, const struct loop_expr *load)
 {
         if (load->args[1] || load->args[0]->type.lanes > 1)
@@ -300,8 +304,8 @@ static struct loop_expr *negated(struct arena *arena, struct loop_expr *mask)
                                     : loop_node(arena, LOOP_NOT, mask->type, mask, NULL, NULL);
 }
 
-/* of a < b: the smaller is min_ordered(a, b), the other one max_ordered(b, a); NULL: it chooses
- * something else */
+/* Rewrites a choice by a < b: the smaller is min_ordered(a, b), the larger max_ordered(b, a).
+ * Returns NULL if it chooses something else. */
 static struct loop_expr *ordered_choice(struct arena *arena, struct loop_expr *e)
 {
         const struct loop_expr *condition = e->args[0];
@@ -357,12 +361,12 @@ static struct loop_expr *legalize_load(const struct legalization *l, struct loop
                         : loop_load_vector(arena, e->buffer, index, e->type.lanes, e->args[1]);
 }
 
-/* Operands are done. */
+/* Rewrites e, whose operands have been rewritten. */
 static struct loop_expr *rewritten(const struct legalization *l, struct loop_expr *e)
 {
         struct arena *arena = l->arena;
         struct loop_expr *ordered;
-        switch (e->op) {                /* even where there is a row */
+        switch (e->op) {                /* These are rewritten even where there is a row. */
         case LOOP_MIN: case LOOP_MAX:
                 ordered = legalize_truth(arena, legalize_extreme(arena, e));
                 if (ordered != e)
@@ -387,7 +391,7 @@ static struct loop_expr *rewritten(const struct legalization *l, struct loop_exp
         }
 }
 
-/* Rules give ever simpler forms, so that the ways through i32 end. */
+/* Rules give ever simpler forms, so the detours through i32 end. */
 struct loop_expr *legalize_expr(const struct legalization *l, struct loop_expr *e)
 {
         struct loop_expr *args[sizeof e->args / sizeof *e->args];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Subscripts as sums with one constant, last:
+/* Writes subscripts as sums with one constant, which comes last:
  *
  *     ((%h + %i) * 58 + %q + 3) * 16 + %c + 2    ->    %h * 928 + %i * 928 + %q * 16 + %c + 50
  *
  * so that all accesses of an unrolled loop are one register and a distance. gcc gives (%q + 3) * 16
- * and (%q + 4) * 16 a register each, and runs out of them. Arithmetic of subscripts never
+ * and (%q + 4) * 16 a register each, and runs out of registers. Arithmetic of subscripts never
  * overflows: every order gives the same. */
 #include "passes/vectorize/legalize.h"
 

@@ -8,9 +8,9 @@
  *                                                 }
  *                                                 let %v : f32x16 = %lanes<16>[0]
  *
- * Variables of a type that the target has no vectors of live in such arrays all the time. What is
- * written before a statement sees what the statement sees; where a condition guards it, the
- * condition is written out as an if. */
+ * Variables of a type that the target has no vectors of live in such arrays all the time.
+ * Statements that are written before another one see what that one sees; where a condition guards
+ * them, it is written as an if. */
 #include "passes/vectorize/legalize.h"
 
 #include <string.h>
@@ -22,9 +22,9 @@ struct lanes {
         const struct target *target;
         struct diag *diag;
         struct loop_function *f;
-        struct loop_block *out;         /* receives statements */
-        struct map *arrays;             /* struct entry -> struct loop_buffer: variables that live
-                                         * in arrays */
+        struct loop_block *out;         /* It receives statements. */
+        struct map *arrays;             /* A map from struct entry to struct loop_buffer: the
+                                         * variables that live in arrays. */
         int count;
         bool failed;
 };
@@ -40,7 +40,7 @@ static bool is_vector_call(const struct loop_expr *e)
         return e->op == LOOP_CALL && e->type.lanes > 1;
 }
 
-/* the operation itself; its operands aside */
+/* Has the target a row for the operation itself, without its operands? */
 static bool has_row(struct arena *arena, const struct target *t, const struct loop_expr *e)
 {
         bool vector = e->type.lanes > 1;
@@ -50,15 +50,15 @@ static bool has_row(struct arena *arena, const struct target *t, const struct lo
                (is_vector_call(e) && legalize_vectored(arena, t, e->function, e->type.lanes));
 }
 
-/* by a row for known truth values, which has no operands */
+/* Does a row for known truth values, which has no operands, give e? */
 static bool is_known(const struct target *t, const struct loop_expr *e)
 {
         const struct capability *row = e->type.element == E_BOOL ? capability_of(t, e) : NULL;
         return row && row->op == CAN_TRUTHS;
 }
 
-/* what stands for operand i: of a gather, its subscripts without the conversion, which is no
- * operation */
+/* Returns what stands for operand i: for a gather, its subscripts without the conversion, which is
+ * no operation. */
 static const struct loop_expr *operand(const struct loop_expr *e, int i)
 {
         bool gather = e->op == LOOP_LOAD && i == 0 && e->args[0]->type.lanes > 1;
@@ -95,7 +95,7 @@ static bool is_native(const struct lanes *l, const struct loop_expr *e)
 
 /* ---- arrays ---- */
 
-/* subscripts have no memory of their own */
+/* Subscripts have no type in memory. */
 static enum element stored(enum element e) { return e == E_INDEX ? E_I64 : e; }
 
 static struct loop_buffer *new_array(struct lanes *l, struct loop_type type)
@@ -200,7 +200,7 @@ static struct loop_expr *lane_of_interleave(struct lanes *l, const struct loop_e
         return loop_op(l->arena, LOOP_SELECT, odd, sides[0], sides[1]);
 }
 
-/* What must be computed once for all lanes is appended. */
+/* Returns a lane of e. What must be computed once for all lanes is appended. */
 static struct loop_expr *lane_of(struct lanes *l, const struct loop_expr *e,
                                  const struct loop_variable *lane)
 {
@@ -225,7 +225,7 @@ static struct loop_expr *lane_of(struct lanes *l, const struct loop_expr *e,
         return loop_computes_narrow(one) ? loop_narrow_expand(l->arena, one) : one;
 }
 
-/* for %lane = 0 to lanes { }: appended by the caller, after what lane_of appends */
+/* Makes for %lane = 0 to lanes { }, which the caller appends after what lane_of appends. */
 static struct loop_stmt *new_loop(struct lanes *l, int lanes)
 {
         struct loop_block aside = { 0 };
@@ -259,7 +259,7 @@ static void fill(struct lanes *l, struct loop_buffer *array, const struct loop_e
         l->out = outer;
 }
 
-/* an array of its own, never changed */
+/* Returns a new array with the elements of e, which does not change. */
 static struct loop_buffer *materialized(struct lanes *l, const struct loop_expr *e)
 {
         struct loop_buffer *array = new_array(l, e->type);
@@ -269,7 +269,7 @@ static struct loop_buffer *materialized(struct lanes *l, const struct loop_expr 
 
 /* ---- expressions ---- */
 
-/* halves pairwise, as sum_lanes says: ((0 + L/2) + ...) */
+/* Combines halves pairwise, as sum_lanes is defined: ((0 + L/2) + ...). */
 static struct loop_expr *folded(struct lanes *l, struct loop_expr *e)
 {
         enum loop_opcode op = e->op == LOOP_SUM_LANES   ? LOOP_ADD
@@ -289,8 +289,8 @@ static struct loop_expr *folded(struct lanes *l, struct loop_expr *e)
         return parts[0];
 }
 
-/* A side of a choice by a scalar condition may read what must not be read when the other one is
- * chosen. */
+/* Writes a choice by a scalar condition, one side of which may read elements that must not be read
+ * when the other one is chosen. */
 static struct loop_expr *guarded(struct lanes *l, struct loop_expr *e)
 {
         struct loop_block *outer = l->out;
@@ -320,7 +320,7 @@ static struct loop_variable *declare(struct lanes *l, enum loop_stmt_kind kind, 
         return s->variable;
 }
 
-/* One side of a choice only for the lanes that choose it, where there are any:
+/* Computes one side of a choice only for the lanes that choose it, where there are any:
  *
  *     select(%c, near(%x), far(%x))    ->    let %rare : boolx16 = ~%c
  *                                            var %chosen : f32x16 = near(%x)
@@ -357,7 +357,7 @@ static struct loop_expr *rarely(struct lanes *l, struct loop_expr *e, int side)
         return loop_use(l->arena, chosen);
 }
 
-/* e of operations that the target has; what that takes is appended */
+/* Returns e in operations that the target has; the statements that this needs are appended. */
 static struct loop_expr *settled(struct lanes *l, struct loop_expr *e)
 {
         if (l->failed || is_native(l, e))
@@ -418,7 +418,8 @@ static void lane_declaration(struct lanes *l, struct loop_stmt *s)
                 fill(l, declare_array(l, v, i / v->columns, i % v->columns), zero);
 }
 
-/* Lanes may depend on others of the old value: into a new array, then over. */
+/* Sets a variable. Its lanes may depend on other lanes of the old value, so they go into a new
+ * array first, and are then copied. */
 static void lane_set(struct lanes *l, struct loop_stmt *s)
 {
         struct loop_buffer *to = array_of(l, s->variable, s->row, s->column),
@@ -432,7 +433,7 @@ static void lane_set(struct lanes *l, struct loop_stmt *s)
         l->out = outer;
 }
 
-/* Everything is evaluated before anything is stored. */
+/* Stores lane by lane; everything is evaluated before anything is stored. */
 static void lane_store(struct lanes *l, struct loop_stmt *s)
 {
         struct loop_buffer *values = materialized(l, s->b),
@@ -467,7 +468,7 @@ static bool is_native_store(const struct lanes *l, const struct loop_stmt *s)
                (s->a->type.lanes == 1 || is_native(l, subscripts));
 }
 
-/* True when the statement itself stays. */
+/* Returns true when the statement itself stays. */
 static bool lane_stmt(struct lanes *l, struct loop_stmt *s)
 {
         bool declares = s->kind == STMT_LET || s->kind == STMT_VAR;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* legalize: sums in hardware tiles, for a target that has none, are vectors and what is done to
- * them; a prefetch that it cannot do is nothing. */
+/* legalize: for a target without hardware tiles, sums in these become vectors, and their statements
+ * become statements on vectors; a prefetch that the target cannot do is dropped. */
 #include "ir/loop/loop_vector.h"
 #include "passes/vectorize/legalize.h"
 
 struct expansion {
         struct arena *arena;
         const struct target *target;
-        bool tiles;                     /* the target has none */
+        bool tiles;                     /* The target has no hardware tiles, so they are
+                                         * expanded. */
         int count;
 };
 
 static void expand_block(struct expansion *x, struct loop_block *block);
 
-/* what stands for s, at the end of the block */
+/* Appends to the block what stands for s. */
 static void expand(struct expansion *x, struct loop_block *block, struct loop_stmt *s)
 {
         bool sums = x->tiles && s->kind == STMT_VAR && s->variable->type.tile;

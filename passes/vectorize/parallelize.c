@@ -5,8 +5,8 @@
  *       for %j = 0 to 784 { ... }      ->        for %j = 0 to 784 { ... }
  *     }                                        }
  *
- * Each thread takes a contiguous range of the iterations. Where these cannot be shared out evenly,
- * the loop inside is cut into chunks as well; with 2 threads:
+ * Each thread takes a contiguous range of the iterations. Where these cannot be divided evenly, the
+ * loop inside is split into chunks as well; with 2 threads:
  *
  *     for %i = 0 to 3 {                        for %part = 0 to 6 parallel {
  *       for %j = 0 to 784 { ... }      ->        let %i : index = %part / 2
@@ -14,16 +14,16 @@
  *                                              }
  *
  * Exact to the bit for any number of threads: every element is computed as before, by one thread.
- * Only loops whose iterations are proved independent (independence.c), from literal to literal,
- * that hold no `fail`, and whose predicted time is worth sharing (schedule.h); never in a kernel
- * that has a parallel loop already. Without --threads nothing happens. */
+ * It is done for loops from literal to literal that hold no `fail`, whose iterations are proved
+ * independent (independence.c), and whose predicted time is worth sharing (schedule.h), but never
+ * in a kernel that has a parallel loop already. Without --threads nothing happens. */
 #include "cost/code.h"
 #include "cost/threads_cost.h"
 #include "passes/vectorize/independence.h"
 #include "passes/vectorize/vectorize.h"
 
-enum { EVEN_TRIPS = 16 };               /* iterations for each thread: shared out evenly enough as
-                                         * they are */
+enum { EVEN_TRIPS = 16 };               /* This many iterations for each thread are divided evenly
+                                         * enough as they are. */
 
 struct partition { int64_t trip, inner_trip, chunks; struct loop_stmt *inner; };
 
@@ -43,7 +43,7 @@ static double cycles(const struct loop_bounds *bounds, const struct loop_stmt *l
         return cost_of_code(target, bounds, &(struct loop_block){ .first = &alone });
 }
 
-/* the loop that is all of a body but for values it uses */
+/* Returns the loop that is all of a body but for values that it uses, or NULL. */
 static struct loop_stmt *inner_loop(const struct loop_stmt *loop)
 {
         struct loop_stmt *s = loop->body->first;
@@ -52,14 +52,14 @@ static struct loop_stmt *inner_loop(const struct loop_stmt *loop)
         return s && s->kind == STMT_FOR && s->for_kind == FOR_SERIAL && !s->next ? s : NULL;
 }
 
-/* iterations of the inner loop that the busiest thread runs */
+/* Returns how many iterations of the inner loop the busiest thread runs. */
 static int64_t longest(const struct partition *partition, int64_t chunks, int threads)
 {
         return divide_up(partition->trip * chunks, threads) *
                divide_up(partition->inner_trip, chunks);
 }
 
-/* Into how many chunks the inner loop is cut: 1 where that is fine. */
+/* Chooses into how many chunks the inner loop is split; 1 where it need not be. */
 static void choose_chunks(struct partition *partition, const struct loop_stmt *loop, int threads)
 {
         partition->chunks = 1;
@@ -86,7 +86,7 @@ static struct loop_expr *op(struct arena *arena, enum loop_opcode op, struct loo
         return loop_op(arena, op, a, loop_index(arena, b), NULL);
 }
 
-/* the value of the loop's variable in iteration number `index` */
+/* Returns the value of the loop's variable in iteration number `index`. */
 static struct loop_expr *value_at(struct arena *arena, const struct loop_stmt *loop,
                                   struct loop_expr *index)
 {
@@ -95,7 +95,7 @@ static struct loop_expr *value_at(struct arena *arena, const struct loop_stmt *l
         return op(arena, LOOP_ADD, op(arena, LOOP_MUL, index, loop->step), from);
 }
 
-/* the bound of the inner loop `ahead` chunks from here */
+/* Returns the bound of the inner loop `ahead` chunks from here. */
 static struct loop_expr *chunk_bound(struct arena *arena, const struct partition *partition,
                                      struct loop_variable *part, int ahead)
 {

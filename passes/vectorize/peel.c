@@ -9,9 +9,9 @@
  *     yield(%2, %2)                                          %ys = concat(%1 as a row, %rest)
  *   }
  *
- * That is where a product with constant weights, all finite, reads a value that is zero at first:
- * the state of recurrent networks. In a long loop one product of many is not worth the code. Exact:
- * the same operations on the same values. */
+ * It does so where a product with constant weights, all finite, reads a value that is zero at
+ * first: the state of recurrent networks. In a long loop one product of many is not worth the code.
+ * Exact: the same operations on the same values. */
 #include "passes/pass.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static bool is_zero(const struct value *v)
         return value_is_splat(v, &number) && number == 0;
 }
 
-/* zero, where x, its first operand, is */
+/* Is op a product by finite weights, which is zero where x, its first operand, is? */
 static bool is_product(const struct op *op)
 {
         const struct value *w = op->code == OP_dot ? op_operand(op, 1) : NULL;
@@ -61,7 +61,7 @@ static bool is_worth_it(const struct op *op)
         return false;
 }
 
-/* rows from..from + count of x */
+/* Returns rows from..from + count of x. */
 static struct value *slice_rows(struct builder *b, struct value *x, int64_t from, int64_t count)
 {
         int64_t starts[RANK_MAX] = { from }, ones[RANK_MAX];
@@ -73,7 +73,8 @@ static struct value *slice_rows(struct builder *b, struct value *x, int64_t from
         return build_slice(b, x, starts, ones, dims);
 }
 
-/* of the rows that a loop takes one by one: the first, as a row, and all others */
+/* Of the rows that a loop takes one by one, first_row returns the first, as a row, and other_rows
+ * all others. */
 static struct value *first_row(struct builder *b, struct value *x, bool backward,
                                const struct type *row)
 {
@@ -86,8 +87,8 @@ static struct value *other_rows(struct builder *b, struct value *x, bool backwar
         return slice_rows(b, x, backward ? 0 : 1, type_extent(x->type, 0) - 1);
 }
 
-/* a copy of the body before the loop; afterwards the scratch of what it yields is what the first
- * iteration yields */
+/* Copies the body in front of the loop; afterwards the scratch of what the loop yields is what the
+ * first iteration yields. */
 static bool write_first(struct op *op, const struct op_loop *loop, struct builder *b)
 {
         const int64_t *backward = op_ints(op, "scan_backward", NULL);
@@ -124,7 +125,7 @@ static struct value *yielded(const struct use *u)
         return u->value->scratch ? u->value->scratch : u->value;
 }
 
-/* the loop without its first iteration */
+/* Makes the loop begin with its second iteration. */
 static bool shorten(struct op *op, const struct op_loop *loop, struct builder *b)
 {
         const int64_t *backward = op_ints(op, "scan_backward", NULL);
@@ -140,7 +141,7 @@ static bool shorten(struct op *op, const struct op_loop *loop, struct builder *b
         return true;
 }
 
-/* what the loop stacks, with the first iteration's row */
+/* Puts the first iteration's row into what the loop stacks. */
 static bool stack(struct op *op, const struct op_loop *loop, struct builder *b, int i)
 {
         struct value *rest = &loop->stacks[i];

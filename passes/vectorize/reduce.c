@@ -8,11 +8,11 @@
  *                                            set %sums = select(%rest, %sums + %x<16>[96, %rest],
  *                                            %sums) set %sum = %sum + sum_lanes(%sums)
  *
- * Several of them take turns where the loop is long, for an addition takes four cycles; where it is
- * short, as blocks of numbers that share a scale are, iterations of the loop around it do. Loops
- * around that hold nothing else stay around; the partial results live outside of them all. With one
- * lane they are scalars that take turns: partial results, for loops inside one that becomes
- * vectors. */
+ * Several vectors of partial results take turns where the loop is long, because an addition takes
+ * four cycles; where it is short, as blocks of numbers that share a scale are, iterations of the
+ * loop around it take turns. Loops around it that hold nothing else stay around; the partial
+ * results live outside of them all. With one lane, the partial results are scalars that take turns,
+ * for loops inside one that becomes vectors. */
 #include "passes/vectorize/vectorize.h"
 
 #include "cost/code.h"
@@ -22,18 +22,19 @@
 enum { REDUCTIONS_MAX = 4, TURNS_MAX = 4, LIGHT = 6, LONG = 16 };
 
 struct reduction {
-        const struct loop_stmt *set;    /* in the innermost body */
+        const struct loop_stmt *set;    /* It is in the innermost body. */
         enum loop_opcode op;
         struct loop_variable *parts[TURNS_MAX];
 };
 struct reducing {
         const struct vectorizing *v;
-        const struct loop_stmt *loop;   /* the outermost, the innermost */
-        const struct loop_stmt *inner, *around;   /* around: the loop that inner is in, or NULL */
+        const struct loop_stmt *loop;   /* The outermost loop, and the innermost one below. */
+        const struct loop_stmt *inner, *around;   /* around: the loop that inner is in, or NULL. */
         struct reduction reductions[REDUCTIONS_MAX];
         int count, lanes, turns;
-        int copies, turn;               /* iterations of the loop around at a time; the turn that
-                                         * an iteration begins with */
+        int copies, turn;               /* copies: how many iterations of the loop around are
+                                         * written at a time; turn: the partial result that an
+                                         * iteration begins with. */
 };
 
 static enum loop_opcode lanes_op(enum loop_opcode op)
@@ -53,7 +54,7 @@ static bool mentions(const struct loop_expr *e, const struct loop_variable *v)
         return false;
 }
 
-/* set %v = %v op e, or e op %v; e is args[*other] */
+/* Is it set %v = %v op e, or e op %v? e is args[*other]. */
 static bool accumulates(const struct loop_stmt *s, int *other)
 {
         const struct loop_expr *e = s->a;
@@ -68,7 +69,7 @@ static bool accumulates(const struct loop_stmt *s, int *other)
         return false;
 }
 
-/* how often the statements of a body mention the variable */
+/* How often the statements of a body mention the variable. */
 struct count { const struct loop_variable *variable; int uses; };
 static void count_use(struct loop_expr *e, void *context)
 {
@@ -98,7 +99,7 @@ static bool find_reductions(struct reducing *r)
                     !vectorize_accumulates(r->loop, s) || averages_has(r->v->averages, s->variable))
                         return false;
                 enum element e = s->a->type.element;
-                /* lanes of bool are masks */
+                /* Lanes of bool are masks. */
                 if (e == E_BOOL || (r->v->exact && element_is_float(e)))
                         return false;
                 r->reductions[r->count++] = (struct reduction){ .set = s, .op = s->a->op };
@@ -106,7 +107,8 @@ static bool find_reductions(struct reducing *r)
         return r->count > 0;
 }
 
-/* down through loops that hold lets and one loop; *around: the last but one */
+/* Returns the innermost loop, down through loops that hold lets and one loop; *around: the last but
+ * one. */
 static const struct loop_stmt *innermost(const struct loop_stmt *loop,
                                          const struct loop_stmt **around)
 {
@@ -178,7 +180,7 @@ static void join_parts(const struct reducing *r, struct loop_block *out)
         }
 }
 
-/* one vector of iterations, into the partial results whose turn it is */
+/* Writes one vector of iterations, into the partial results whose turn it is. */
 static bool write_turn(const struct reducing *r, int turn, struct loop_expr *base,
                        struct loop_block *out)
 {
@@ -236,7 +238,7 @@ static bool write_inner(const struct reducing *r, struct loop_block *out)
         return true;
 }
 
-/* iteration `number` of several of the loop around the innermost */
+/* Writes iteration `number` of several of the loop around the innermost. */
 static bool write_copy(const struct reducing *r, struct loop_variable *variable, int number,
                        struct loop_block *out)
 {
@@ -281,7 +283,7 @@ static bool write_copies(const struct reducing *r, struct loop_block *out)
         return true;
 }
 
-/* the loops around the innermost, as they are, or several iterations at a time */
+/* Writes the loops around the innermost, as they are, or with several iterations at a time. */
 static bool write_loops(const struct reducing *r, const struct loop_stmt *loop,
                         struct loop_block *out)
 {
@@ -307,8 +309,8 @@ static bool write_loops(const struct reducing *r, const struct loop_stmt *loop,
         return true;
 }
 
-/* how many turns, and where rounds are too few for them, of how many iterations of the loop
- * around */
+/* Chooses how many partial results take turns and, where rounds are too few for that, how many
+ * iterations of the loop around are written at a time. */
 static void choose_turns(struct reducing *r, int64_t rounds)
 {
         const struct vectorizing *v = r->v;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vectorize: where a loop is cut, so that its body asks nothing of the loop's variable in between.
+/* vectorize: finds where a loop is split, so that comparisons of the loop's variable have one
+ * answer in each part.
  *
  *     for %j = 0 to 34 {                                             for %j = 0 to 1 { store %y[%j] = 0.0 }
  *       let %v = select(%j >= 1 & %j < 33, %x[%j - 1], 0.0)    ->    for %j = 1 to 33 { store %y[%j] = %x[%j - 1] }
@@ -13,10 +14,10 @@
 struct search {
         const struct loop_stmt *loop;
         int64_t from, to, *places;
-        int count;                      /* VECTORIZE_BREAKS_MAX + 1: too many */
+        int count;                      /* VECTORIZE_BREAKS_MAX + 1: there are too many. */
 };
 
-/* factor * variable + constant */
+/* A line is factor * variable + constant. */
 struct line { int64_t factor, constant; };
 
 static const struct loop_expr *definition_of(const struct loop_stmt *loop,
@@ -69,10 +70,10 @@ static void add_place(struct search *s, int64_t place)
         s->places[at] = place;
 }
 
-/* the first value where the line is at least `least`, or where it is no longer */
+/* Adds the first value where the line is at least `least`, or where it is no longer. */
 static void add_crossing(struct search *s, struct line line, int64_t least)
 {
-        enum { LARGEST = INT32_MAX };   /* far beyond any extent where it matters */
+        enum { LARGEST = INT32_MAX };   /* It is far beyond any extent where that matters. */
         if (line.constant > LARGEST || line.constant < -LARGEST || line.factor > LARGEST ||
             line.factor < -LARGEST)
                 return;
@@ -83,8 +84,8 @@ static void add_crossing(struct search *s, struct line line, int64_t least)
                 add_place(s, distance / factor + 1);
 }
 
-/* a quotient by a literal changes at its multiples, and so does the rest: where that is seldom, as
- * in what wraps around */
+/* Adds the places where a quotient by a literal changes, which are its multiples, and so does the
+ * remainder; only where these are few, as in subscripts that wrap around. */
 static void look_at_division(struct search *s, const struct loop_expr *e)
 {
         enum { SELDOM = 3 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vectorize: where what is stored side by side is read far apart, and the other way round, along
- * another loop.
+/* vectorize: writes nests in which elements that are stored side by side are read far apart, and
+ * the other way round along another loop.
  *
  *     for %i = 0 to 32 {                       for %i = 0 to 32 step 16 {
  *       for %j = 0 to 48 {                       for %j = 0 to 48 step 16 {
@@ -10,10 +10,10 @@
  *     }                                          }
  *                                              }
  *
- * Here %j is the lane of what is stored, %i that of the rows; either may be the outer loop, and
- * others between them. What is beyond the whole squares is done as anything else is.
+ * Here %j is the lane of what is stored, %i that of the rows; either may be the outer loop, with
+ * others between them. Elements beyond the whole squares are computed as in other loops.
  *
- * And where the elements of a few rows take turns:
+ * It also writes nests in which the elements of a few rows take turns:
  *
  *     for %i = 0 to 224 {                      for %i = 0 to 224 step 16 {
  *       for %c = 0 to 4 {                        rows: %x<16>[%i], %x<16>[224 + %i], ...
@@ -27,15 +27,17 @@ enum { LOADS_MAX = 2, LOOPS_MAX = 8 };
 
 struct square {
         const struct vectorizing *v;
-        const struct loop_stmt *loops[LOOPS_MAX];         /* from the outermost to the innermost */
+        const struct loop_stmt *loops[LOOPS_MAX];         /* They go from the outermost to the
+                                                           * innermost. */
         int depth;
-        int lane, other;                /* of the loops: along what is stored, along the rows */
-        const struct loop_expr *loads[LOADS_MAX];         /* those of the rows */
-        struct loop_variable *loaded[LOADS_MAX];          /* stand for them in `body` */
+        int lane, other;                /* The numbers of the loops along what is stored, and along
+                                         * the rows. */
+        const struct loop_expr *loads[LOADS_MAX];         /* The loads of the rows. */
+        struct loop_variable *loaded[LOADS_MAX];          /* They stand for the loads in `body`. */
         int count;
         struct loop_block *body;
-        struct loop_expr *at[LOOPS_MAX];                  /* where each loop is in the code being
-                                                           * written */
+        struct loop_expr *at[LOOPS_MAX];                  /* The value of each loop's variable in
+                                                           * the code being written. */
 };
 
 static const struct loop_block *body_of(const struct square *s)
@@ -54,7 +56,7 @@ static const struct loop_expr *definition_of(const struct square *s,
         return NULL;
 }
 
-/* how far e moves with the loop; false: not evenly */
+/* Finds how far e moves with the loop. Returns false if it moves unevenly. */
 static bool step_of(const struct square *s, const struct loop_expr *e,
                     const struct loop_variable *loop, int64_t *step)
 {
@@ -91,7 +93,7 @@ static bool may_be_stored(const struct square *s, const struct loop_buffer *b)
         return false;
 }
 
-/* Loads along the rows are taken down, others must be good for vectors along the lane. */
+/* Notes loads along the rows; others must be good for vectors along the lane. */
 static bool find_loads(struct square *s, const struct loop_expr *e)
 {
         int64_t step, across;
@@ -106,7 +108,7 @@ static bool find_loads(struct square *s, const struct loop_expr *e)
                 return false;
         if (step == 0 || step == 1)
                 return true;
-        /* read whether it is asked for or not */
+        /* They are read whether they are needed or not. */
         struct loop_range r = loop_bounds_of(s->v->bounds, e->args[0]);
         if (across != 1 || s->count == LOADS_MAX || may_be_stored(s, e->buffer) || r.low < 0 ||
             r.high >= e->buffer->extent)
@@ -132,7 +134,8 @@ static bool classify(struct square *s, int lane, int other)
         return s->count > 0;
 }
 
-/* loops that hold nothing but the next one; the outermost and the innermost as long as a vector */
+/* Finds loops that hold nothing but the next one, of which the outermost and the innermost are at
+ * least as long as a vector. */
 static bool find_loops(struct square *s, const struct loop_stmt *loop)
 {
         int64_t from;
@@ -151,8 +154,8 @@ static bool find_loops(struct square *s, const struct loop_stmt *loop)
 
 /* ---- code ---- */
 
-/* the body with variables in place of the loads; lets stay theirs, for only twins of them are
- * written */
+/* Returns the body with variables in place of the loads; lets keep their variables, because only
+ * twins of them are written. */
 static struct loop_expr *without_loads(const struct square *s, const struct loop_expr *e)
 {
         if (!e)
@@ -183,7 +186,7 @@ static void make_body(struct square *s)
         }
 }
 
-/* e where the loops are at `at`, that of the lane `further` on */
+/* Returns e where the loops are at `at`, and the lane's is `further` on. */
 static struct loop_expr *placed(const struct square *s, const struct loop_expr *e, int64_t further)
 {
         struct arena *arena = s->v->arena;
@@ -242,9 +245,9 @@ static bool write_square(const struct square *s, struct loop_block *out)
         return true;
 }
 
-struct part { int64_t from, to; };      /* of a loop */
+struct part { int64_t from, to; };      /* A part of a loop. */
 
-/* one loop after the other, from depth d on; whole: squares, else as it was */
+/* Writes one loop after the other, from depth d on; whole: in squares, else as it was. */
 static bool write_loops(struct square *s, int d, const struct part *outer, const struct part *inner,
                         bool whole, struct loop_block *out)
 {
@@ -323,8 +326,8 @@ static bool reads_what_is_stored(const struct square *s, const struct loop_expr 
         return found;
 }
 
-/* Two loops: a few rows inside, a power of two that divides the lanes, whose elements lie side by
- * side where they are stored. */
+/* Finds two loops: the inner one over a few rows, a power of two that divides the lanes, whose
+ * elements lie side by side where they are stored. */
 static bool find_turns(struct square *s, const struct loop_stmt *loop)
 {
         const struct loop_stmt *inner = loop->body->first;
@@ -346,7 +349,7 @@ static bool find_turns(struct square *s, const struct loop_stmt *loop)
         return true;
 }
 
-/* a row for the iterations from `at` on: what would be stored of it */
+/* Returns a row's values for the iterations from `at` on, as they would be stored. */
 static struct loop_expr *write_row(const struct square *s, struct loop_expr *at, int64_t number,
                                    struct loop_block *out)
 {
@@ -390,7 +393,7 @@ static bool write_turns(const struct square *s, struct loop_expr *at, struct loo
         return vectorize_is_native(v, out);
 }
 
-/* iterations from..to of the outer loop: whole vectors to out, others to edges */
+/* Writes iterations from..to of the outer loop: whole vectors to out, others to edges. */
 static bool write_part(const struct square *s, struct part part, struct loop_block *out,
                        struct loop_block *edges)
 {
@@ -419,8 +422,8 @@ struct loop_block *vectorize_turns(const struct vectorizing *v, const struct loo
                 return NULL;
         make_body(&s);
         for (struct loop_stmt *t = s.body->first; t; t = t->next)
-                if (t->kind == STMT_STORE)      /* of a row by itself: the loop's elements lie side
-                                                 * by side */
+                if (t->kind == STMT_STORE)      /* It is the store of a row by itself: the loop's
+                                                 * elements lie side by side. */
                         t->a = loop_use(v->arena,
                                         (struct loop_variable *)(uintptr_t)loop->variable);
         int64_t end = vectorize_trip(loop, &from) + from;

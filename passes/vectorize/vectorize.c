@@ -4,14 +4,15 @@
  *     for %i = 0 to 50 {                              for %i = 0 to 48 step 16 {
  *       store %y[%i] = max(%x[%i], 0.0)      ->         store %y[%i] = max(%x<16>[%i], 0.0)
  *     }                                               }
- *                                                     let %rest : boolx16 = ramp<16>(0:i32, 1) <
- *                                                     splat<16>(2) store %y[48] = max(%x<16>[48,
- *                                                     %rest], 0.0) mask %rest
+ *                                                     let %rest : boolx16 = ramp<16>(0:i32, 1)
+ *                                                                             < splat<16>(2)
+ *                                                     store %y[48] = max(%x<16>[48, %rest], 0.0)
+ *                                                                             mask %rest
  *
- * A loop is done where it stands, with the loops inside it inside the vectors; what remains is a
- * vector under a mask, or scalar where masks are missing or dear. Loops whose body asks where it is
- * are cut (split.c), reductions along the loop get vectors of partial results
- * (reduce.c), transposes are done in squares (transpose.c). In every nest the
+ * A loop is vectorized where it stands, with the loops inside it inside the vectors; the iterations
+ * that remain are a vector under a mask, or scalar where masks are missing or costly. Loops whose
+ * body compares their variable are split (split.c), reductions along the loop get vectors of
+ * partial results (reduce.c), transposes are computed in squares (transpose.c). In every nest the
  * form of least predicted cost wins, the scalar one included.
  *
  * Exact to the bit but for sums of floats and, among equal zeros, their extremes: with --exact
@@ -36,7 +37,7 @@ static void look(struct survey *s, const struct loop_expr *e)
         s->good = legalize_is_native(s->v->scratch, s->v->target, legal);
 }
 
-/* a store of what was converted to a type that there are no vectors of */
+/* Is it a store of a value that was converted to a type without vectors? */
 static bool is_converted(const struct vectorizing *v, const struct loop_stmt *s)
 {
         return s->kind == STMT_STORE && s->b->type.lanes > 1 && s->b->op == LOOP_CAST &&
@@ -48,8 +49,8 @@ static void look_at_stmt(struct loop_stmt *stmt, void *context)
 {
         struct survey *s = context;
         bool vector = stmt->variable && stmt->variable->type.lanes > 1;
-        if (is_converted(s->v, stmt)) {         /* lane by lane, after what is computed as a
-                                                 * vector */
+        if (is_converted(s->v, stmt)) {         /* It is stored lane by lane, after its operand has
+                                                 * been computed as a vector. */
                 look(s, stmt->b->args[0]);
                 return;
         }
@@ -113,7 +114,7 @@ struct loop_stmt *vectorize_loop(const struct vectorizing *v, const struct loop_
         return s;
 }
 
-/* a use of a new mask of the first `count` lanes */
+/* Returns a use of a new mask of the first `count` lanes. */
 static struct loop_expr *vectorize_mask(const struct vectorizing *v, int64_t count,
                                         struct loop_block *out)
 {
@@ -133,7 +134,7 @@ void vectorize_append(struct loop_block *out, const struct loop_block *more)
         out->end = more->end;
 }
 
-/* the cheaper one; NULL is none */
+/* Returns the cheaper one; NULL is none. */
 static struct loop_block *cheaper(const struct vectorizing *v, struct loop_block *a,
                                   struct loop_block *b)
 {
@@ -182,7 +183,7 @@ struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop
 
 /* ---- maps ---- */
 
-/* iterations that do not depend on each other; NULL where they do */
+/* Writes iterations that do not depend on each other; returns NULL where they do. */
 static struct loop_block *map_range(const struct vectorizing *v, const struct loop_stmt *loop,
                                     int64_t from, int64_t trip)
 {
@@ -214,7 +215,7 @@ static struct loop_block *map_loop(const struct vectorizing *v, const struct loo
         return trip > 1 ? map_range(v, loop, from, trip) : NULL;
 }
 
-/* one loop for each range in which what the body asks of the loop's variable has one answer */
+/* Writes one loop for each range in which comparisons of the loop's variable have one answer. */
 static struct loop_block *map_ranges(const struct vectorizing *v, const struct loop_stmt *loop)
 {
         int64_t places[VECTORIZE_BREAKS_MAX], from, trip = vectorize_trip(loop, &from),
@@ -244,7 +245,7 @@ static struct loop_stmt *append_copy(const struct vectorizing *v, const struct l
         return copy;
 }
 
-/* the block with chains for its reductions; *changed: it has some */
+/* Returns the block with partial results for its reductions; *changed: it has some. */
 static struct loop_block *with_partial_results(const struct vectorizing *v,
                                                const struct loop_block *block, bool *changed)
 {
@@ -266,7 +267,7 @@ static struct loop_block *with_partial_results(const struct vectorizing *v,
         return out;
 }
 
-/* as vectors over the loop, or NULL */
+/* Returns the loop as vectors over it, or NULL. */
 static struct loop_block *best_map(const struct vectorizing *v, const struct loop_stmt *loop)
 {
         struct loop_stmt split = *loop;
@@ -278,7 +279,8 @@ static struct loop_block *best_map(const struct vectorizing *v, const struct loo
         return is_split ? cheaper(v, best, map_loop(v, &split)) : best;
 }
 
-/* in vectors of more lanes than there are of f32, as far as that is cheaper than `best` */
+/* Returns the loop in vectors of more lanes than there are of f32, where that is cheaper than
+ * `best`; else returns `best`. */
 static struct loop_block *best_narrow(const struct vectorizing *v, const struct loop_stmt *loop,
                                       struct loop_block *best)
 {
@@ -295,7 +297,7 @@ static struct loop_block *best_narrow(const struct vectorizing *v, const struct 
         return best;
 }
 
-/* Statements are new, expressions that stay are the same. */
+/* Statements are new; expressions that stay are shared. */
 struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop_block *block,
                                   bool *changed)
 {
