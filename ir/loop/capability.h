@@ -25,39 +25,47 @@
 /* What a row is for: an operation of Loop IR (enum loop_opcode), or one of these. Their operands
  * follow, in the order in which a printer has them. */
 enum capability_op {
-        CAN_TYPE = LOOP_CALL + 1,       /* the type of a variable; it has no operands */
-        CAN_ZERO,                       /* zero bits, without operands; where there is no row, SPLAT
-                                         * of 0 */
-        CAN_TRUTHS,                     /* truth values that are known: an integer whose lowest bit
-                                         * is lane 0 */
-        CAN_LOAD_MASKED,                /* address, mask; a lane is 0 where the mask is false, and
-                                         * nothing is read */
-        CAN_LOAD_WORDS,                 /* address; loads words of `level` elements of type `to` */
-        CAN_GATHER,                     /* address of element 0, i32 subscripts */
-        CAN_GATHER_MASKED,              /* as CAN_GATHER, then the mask */
-        CAN_STORE,                      /* address, value */
-        CAN_STORE_MASKED,               /* address, value, mask */
-        CAN_SCATTER,                    /* address of element 0, i32 subscripts, value; the last
-                                         * lane wins */
-        CAN_SCATTER_MASKED,             /* as CAN_SCATTER, then the mask */
-        CAN_FMA_LESS,                   /* a * b - c: FMA whose third operand is a negation */
-        CAN_FMA_FROM,                   /* c - a * b: FMA whose first or second operand is one */
-        CAN_CAST_ROUNDED,               /* CAST whose operand is rounded: it does the work of a call
-                                         * of round itself, and leaves whole numbers as they are */
+        CAN_TYPE = LOOP_CALL + 1,       /* It is the type of a variable, and has no operands. */
+        CAN_ZERO,                       /* It is zero bits, without operands; where there is no row,
+                                         * SPLAT of 0 is. */
+        CAN_TRUTHS,                     /* They are truth values that are known, as an integer whose
+                                         * lowest bit is lane 0. */
+        CAN_LOAD_MASKED,                /* It takes an address and a mask; a lane is 0 where the
+                                         * mask is false, and nothing is read. */
+        CAN_LOAD_WORDS,                 /* It takes an address, and loads words of `level` elements
+                                         * of type `to`. */
+        CAN_GATHER,                     /* It takes the address of element 0, and i32 subscripts. */
+        CAN_GATHER_MASKED,              /* It takes the same, and a mask. */
+        CAN_STORE,                      /* It takes an address and a value. */
+        CAN_STORE_MASKED,               /* It takes an address, a value and a mask. */
+        CAN_SCATTER,                    /* It takes the address of element 0, i32 subscripts and a
+                                         * value; the last lane wins. */
+        CAN_SCATTER_MASKED,             /* It takes the same, and a mask. */
+        CAN_FMA_LESS,                   /* It is a * b - c, an FMA whose third operand is a
+                                         * negation. */
+        CAN_FMA_FROM,                   /* It is c - a * b, an FMA whose first or second operand is
+                                         * one. */
+        CAN_CAST_ROUNDED,               /* It is a CAST whose operand is rounded: it does the work
+                                         * of a call of round itself, and leaves whole numbers as
+                                         * they are. */
         CAN_SHL_LITERAL,
-        CAN_SHR_LITERAL,                /* vector, an i32 literal from 0 to width - 1 */
-        CAN_PREFETCH,                   /* address; `level` is the cache */
-        /* hardware tiles, by number; a table has all of these, of F32 but for the last, or none */
-        CAN_TILES,                      /* address of their shapes (struct tile_shapes); or, where
-                                         * tiles are vector registers, a name and their number */
-        CAN_TILES_END,                  /* it has no operands */
-        CAN_TILE_ZERO,                  /* tile */
-        CAN_TILE_LOAD,                  /* tile, address of its first row, bytes from row to row,
-                                         * bytes of a row, rows */
-        CAN_TILE_STORE,                 /* as CAN_TILE_LOAD */
-        CAN_TILE_MULTIPLY,              /* tile of sums, of positions, of groups of weights; there
-                                         * is a row for each element, and `to` is that of weights */
-        CAN_END /* ends a table */
+        CAN_SHR_LITERAL,                /* These take a vector, and an i32 literal from 0 to width -
+                                         * 1. */
+        CAN_PREFETCH,                   /* It takes an address; `level` is the cache. */
+        /* Hardware tiles are operands by number; a table has all of these rows, of F32 but for the
+         * last, or none. */
+        CAN_TILES,                      /* It takes the address of the tiles' shapes (struct
+                                         * tile_shapes) or, where tiles are vector registers, a name
+                                         * and their number. */
+        CAN_TILES_END,                  /* It has no operands. */
+        CAN_TILE_ZERO,                  /* It takes a tile. */
+        CAN_TILE_LOAD,                  /* It takes a tile, the address of its first row, the bytes
+                                         * from row to row, the bytes of a row, and the rows. */
+        CAN_TILE_STORE,                 /* It takes the same. */
+        CAN_TILE_MULTIPLY,              /* It takes tiles of sums, of positions and of weights;
+                                         * there is a row for each element, and `to` is that of
+                                         * weights. */
+        CAN_END /* It ends a table. */
 };
 
 #define CAPABILITY_FIELDS                                                                         \

@@ -124,33 +124,33 @@ struct loop_buffer {
         /* Of inputs, outputs and workspace: the number of the program's entry that they belong to;
          * constants belong to all. */
         int entry;
-        /* Of inputs and outputs: */
-        const char *port;               /* the model's own name; */
-        const struct type *type;        /* the shape as the caller sees it (it may be NULL
-                                         * elsewhere); */
-        const char *location;           /* the nodes of the model that it is the result of, as safe
-                                         * text, or NULL. */
-        /* Of constants: `extent` elements, or one where it is a splat. */
+        /* These are of inputs and outputs: */
+        const char *port;               /* The model's own name. */
+        const struct type *type;        /* The shape as the caller sees it; it may be NULL
+                                         * elsewhere. */
+        const char *location;           /* The nodes of the model that the buffer is the result of,
+                                         * as safe text, or NULL. */
+        /* Constants have `extent` elements, or one where they are splats. */
         const void *data;
         bool splat;
-        /* Of the workspace: */
-        int region;                     /* 0 is the workspace itself; */
-        int64_t offset;                 /* the bytes in front of it, -1 before planning. */
-        /* Of views: */
+        /* These are of the workspace: */
+        int region;                     /* The number of the region, 0 for the workspace itself. */
+        int64_t offset;                 /* The bytes in front of the buffer, -1 before planning. */
+        /* These are of views: */
         struct loop_buffer *view_of;
-        int64_t view_offset;            /* the elements in front of it. */
-        /* Of memories of machines: */
-        int memory;                     /* which memory (ir/target/machine.h); */
-        int place_count;                /* the places where it begins there, in elements: each
-                                         * execution of its alloc takes the next of them, and the
-                                         * first after the last; 0: they are not chosen yet. */
+        int64_t view_offset;            /* The elements in front of the view. */
+        /* These are of memories of machines: */
+        int memory;                     /* The number of the memory (ir/target/machine.h). */
+        int place_count;                /* The places where the buffer begins there, in elements:
+                                         * each execution of its alloc takes the next of them, and
+                                         * the first after the last; 0: they are not chosen yet. */
         int64_t *places;
-        /* Of parameters: */
+        /* These are of parameters: */
         enum loop_access access;
-        int alias_class;                /* parameters of one class may overlap; 0: it overlaps
+        int alias_class;                /* Parameters of one class may overlap; 0: it overlaps
                                          * nothing (restrict). */
-        int number;                     /* It is free for printers and passes; the position of a
-                                         * parameter. */
+        int number;                     /* It is free for printers and passes; for a parameter it is
+                                         * the position. */
         struct loop_buffer *next;
 };
 
@@ -159,17 +159,18 @@ struct loop_buffer {
 enum loop_opcode {
 #define LOOP_OP(name, ...) LOOP_##name,
 #include "ir/loop/loop_ops.def"
-        LOOP_CAST,                      /* f32(a): a float converted to an integer saturates, and
-                                         * NaN gives 0; integers wrap; to bool it is != 0 */
-        LOOP_BITCAST,                   /* bits_f32(a): the same bits; both have equal size */
+        LOOP_CAST,                      /* f32(a) converts: floats to integers saturate, and NaN
+                                         * gives 0; integers wrap; to bool it is != 0. */
+        LOOP_BITCAST,                   /* bits_f32(a) has the same bits; both types have equal
+                                         * size. */
         LOOP_LITERAL, LOOP_VARIABLE,
-        LOOP_TILE_ENTRY,                /* %acc{2, 1}: an entry of a register tile, literal
-                                         * coordinates */
-        LOOP_LOAD,                      /* %x[i]: lanes > 1 with scalar i: consecutive elements;
-                                         * with vector i: a gather; %x<u32 of 4>[i]: words
-                                         * (loop_words.c) */
-        LOOP_CALL                       /* exp(a): a library function of scalars, also applied lane
-                                         * by lane */
+        LOOP_TILE_ENTRY,                /* %acc{2, 1} is an entry of a register tile, with literal
+                                         * coordinates. */
+        LOOP_LOAD,                      /* %x[i] loads: with lanes > 1, a scalar i loads consecutive
+                                         * elements, and a vector i gathers; %x<u32 of 4>[i] loads
+                                         * words (loop_words.c). */
+        LOOP_CALL                       /* exp(a) calls a library function of scalars, which is also
+                                         * applied lane by lane. */
 };
 enum loop_form { FORM_INFIX, FORM_PREFIX, FORM_CALL };
 enum loop_result { RESULT_SAME, RESULT_BOOL, RESULT_SPECIAL };
@@ -181,14 +182,15 @@ struct loop_op_info {
         enum loop_result result;
         const char *doc;
 };
-extern const struct loop_op_info loop_op_info[LOOP_CAST];          /* the rows of loop_ops.def */
+/* These are the rows of loop_ops.def. */
+extern const struct loop_op_info loop_op_info[LOOP_CAST];
 
 struct loop_variable {
         const char *name;               /* It is unique in its function, and has no %. */
         struct loop_type type;
         int rows, columns;              /* It is a register tile when rows > 0: named variables with
                                          * literal coordinates. */
-        struct tile_range registers;    /* Its hardware tiles. */
+        struct tile_range registers;    /* It has these hardware tiles. */
         int warps;                      /* This many warps have one of their own; 0: there is
                                          * one. */
         struct loop_buffer *base;       /* For a let that is an index: C computes &base[index] in
@@ -215,65 +217,64 @@ struct loop_expr {
 /* ---- statements ---- */
 
 enum loop_stmt_kind {
-        STMT_FOR,                       /* for variable = a to b step `step` { body }; a and b are
-                                         * evaluated once, and b is exclusive */
-        STMT_WHILE,                     /* while a { body } */
-        STMT_IF,                        /* if a { body } else { other } */
+        STMT_FOR,                       /* It runs body for variable from a to b in steps of `step`;
+                                         * a and b are evaluated once, and b is exclusive. */
+        STMT_WHILE,                     /* It runs body while a is true. */
+        STMT_IF,                        /* It runs body if a is true, else other. */
         STMT_LET,
-        STMT_VAR,                       /* variable = a; a NULL: zero */
-        STMT_SET,                       /* variable = a; for tile entries {row, column} = a */
-        STMT_STORE,                     /* buffer[a] = b under mask c, or NULL */
-        STMT_CALL,                      /* function(buffers..., scalars...): a kernel, from main */
-        STMT_LAUNCH,                    /* function(buffers..., scalars..., i): a task, which a
-                                         * kernel launches for each i from a to b in steps of
-                                         * `step` */
-        STMT_FAIL,                      /* leaves the program with `code` */
-        STMT_RETURN,                    /* a is the result; it is the last statement of a library
-                                         * function */
-        STMT_ALLOC,                     /* buffer lives until the end of this block */
-        STMT_PREFETCH,                  /* prefetches `step` elements of buffer from a on; `code` is
-                                         * a hint without meaning: 0 to L1, 1 to L2, 2 non-temporal,
-                                         * and in grid form 3: a warp's lanes load weights of a
-                                         * product into registers */
+        STMT_VAR,                       /* variable begins as a; a NULL: as zero. */
+        STMT_SET,                       /* variable, or its tile entry {row, column}, becomes a. */
+        STMT_STORE,                     /* buffer[a] becomes b under mask c, or NULL. */
+        STMT_CALL,                      /* main calls function(buffers..., scalars...), a kernel. */
+        STMT_LAUNCH,                    /* A kernel launches function(buffers..., scalars..., i), a
+                                         * task, for each i from a to b in steps of `step`. */
+        STMT_FAIL,                      /* It leaves the program with `code`. */
+        STMT_RETURN,                    /* The result is a; it is the last statement of a library
+                                         * function. */
+        STMT_ALLOC,                     /* buffer lives until the end of this block. */
+        STMT_PREFETCH,                  /* It prefetches `step` elements of buffer from a on; `code`
+                                         * is a hint without meaning: 0 to L1, 1 to L2, 2
+                                         * non-temporal, and in grid form 3: a warp's lanes load
+                                         * weights of a product into registers. */
         STMT_KEEP,                      /* variable, a vector or an index, has a register up to
                                          * here, and an index is not looked through: a hint to C
-                                         * compilers, without meaning */
-        STMT_TILES,                     /* from here on, hardware tiles are for sums of this shape;
-                                         * all 0: there are none */
-        STMT_MULTIPLY,                  /* variable += buffer[a..] times weights[b..], by function;
-                                         * buffer NULL: the sums a times weights */
-        STMT_UNLOAD,                    /* buffer[a..] = variable, row by row */
-        STMT_SCALE,                     /* variable = variable times buffer[a..], a factor for each
-                                         * position */
+                                         * compilers, without meaning. */
+        STMT_TILES,                     /* From here on, hardware tiles are for sums of this shape;
+                                         * all 0: there are none. */
+        STMT_MULTIPLY,                  /* variable grows by buffer[a..] times weights[b..], by
+                                         * function; buffer NULL: by the sums a times weights. */
+        STMT_UNLOAD,                    /* buffer[a..] becomes variable, row by row. */
+        STMT_SCALE,                     /* variable is multiplied by buffer[a..], a factor for each
+                                         * position. */
         /* These are in kernels in grid form alone, up to LAUNCH_DEPENDENTS: ir/loop/loop_grid.h. */
         STMT_TAKE,
-        STMT_GIVE,                      /* TAKE: buffer, which is a lane's, = what lane a has of
-                                         * variable; GIVE: the other way round */
-        STMT_COPY,                      /* buffer[a..] = source[b..], `code` elements a lane, or
-                                         * zeros where the mask c (or NULL) is false */
-        STMT_COMMIT,                    /* closes a commit group: what was copied since the last
-                                         * commit */
-        STMT_WAIT,                      /* waits for all but the last `code` commit groups */
-        STMT_SETTLE,                    /* waits until all but the last `code` products of warp
-                                         * groups are done */
-        STMT_LAUNCH_WAIT,               /* waits until the launch before this one has ended and its
-                                         * stores are seen */
-        STMT_LAUNCH_DEPENDENTS,         /* the launch behind this one may begin */
+        STMT_GIVE,                      /* TAKE: buffer, which is a lane's, becomes what lane a has
+                                         * of variable; GIVE goes the other way round. */
+        STMT_COPY,                      /* buffer[a..] becomes source[b..], `code` elements a lane,
+                                         * or zeros where the mask c (or NULL) is false. */
+        STMT_COMMIT,                    /* It closes a commit group, of what was copied since the
+                                         * last commit. */
+        STMT_WAIT,                      /* It waits for all but the last `code` commit groups. */
+        STMT_SETTLE,                    /* It waits until all but the last `code` products of warp
+                                         * groups are done. */
+        STMT_LAUNCH_WAIT,               /* It waits until the launch before this one has ended and
+                                         * its stores are seen. */
+        STMT_LAUNCH_DEPENDENTS,         /* The launch behind this one may begin. */
         /* These are in streams alone: ir/loop/stream.h. */
-        STMT_TRANSFER,                  /* buffer[a..] = source[b..], row by row: `transfer`; one of
-                                         * the two is memory of the machine */
-        STMT_RESET,                     /* buffer[a..] = 0: an element of sums */
-        STMT_PRODUCT,                   /* buffer[a..] += source[b..] times weights[c..]; code 1: =
-                                         * / */
-        STMT_APPLY,                     /* buffer[a..] = buffer[a..] `code` source[b..], or b where
-                                         * source is NULL */
-        STMT_ACTIVATE,                  /* buffer[a..] = the result of `activation` on source[b..],
-                                         * with weights[c..] or NULL */
+        STMT_TRANSFER,                  /* buffer[a..] becomes source[b..], row by row, by
+                                         * `transfer`; one of the two is memory of the machine. */
+        STMT_RESET,                     /* buffer[a..], an element of sums, becomes 0. */
+        STMT_PRODUCT,                   /* buffer[a..] grows by source[b..] times weights[c..]; code
+                                         * 1: it becomes that. */
+        STMT_APPLY,                     /* buffer[a..] becomes buffer[a..] `code` source[b..], or b
+                                         * where source is NULL. */
+        STMT_ACTIVATE,                  /* buffer[a..] becomes the result of `activation` on
+                                         * source[b..], with weights[c..] or NULL. */
         STMT_PUSH,
-        STMT_POP,                       /* a token in `queue`: push stands in the stage that gives
-                                         * it, pop in the one that takes it */
-        STMT_AWAIT                      /* stage queue.to waits until `step` statements of stage
-                                         * queue.from are done */
+        STMT_POP,                       /* A token goes through `queue`: push stands in the stage
+                                         * that gives it, pop in the one that takes it. */
+        STMT_AWAIT                      /* Stage queue.to waits until `step` statements of stage
+                                         * queue.from are done. */
 };
 /* The rest of a transfer. These are index expressions; columns and padding count elements of the
  * memory, step elements of the buffer. */

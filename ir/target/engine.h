@@ -33,11 +33,12 @@ struct target;
 
 /* The layout that the pass `layout` gives values. */
 enum engine_layout {
-        LAYOUT_OF_LEAST_COST,           /* planes, blocks of channels, or all channels last:
-                                         * whichever costs least */
-        LAYOUT_IN_BLOCKS,               /* blocks of channels, whatever that costs: the machine has
-                                         * no other layout */
-        LAYOUT_CHANNELS_LAST            /* all channels last where that is possible, else blocks */
+        LAYOUT_OF_LEAST_COST,           /* Values have planes, blocks of channels, or all channels
+                                         * last, whichever costs least. */
+        LAYOUT_IN_BLOCKS,               /* Values have blocks of channels, whatever that costs: the
+                                         * machine has no other layout. */
+        LAYOUT_CHANNELS_LAST            /* Values have all channels last where that is possible,
+                                         * else blocks. */
 };
 
 /* A convolution whose few channels include some of the window (passes/layout/products.c): an image

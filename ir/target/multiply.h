@@ -28,21 +28,22 @@
 #include "ir/element.h"
 
 enum multiply_source {
-        SOURCE_SCALAR,                  /* one word in a scalar register, for all lanes */
-        SOURCE_BROADCAST,               /* one word in all lanes of a vector */
-        SOURCE_LANE,                    /* one lane of a vector of MULTIPLY_LANES words, which
-                                         * are consecutive channels of one position */
-        SOURCE_LANE_LOADED,             /* MULTIPLY_LANES words in memory, which the instruction
-                                         * loads into each part of its vector, to use one lane */
-        SOURCE_VECTOR,                  /* a word in each lane */
-        SOURCE_TILE,                    /* a hardware tile: as many rows of words as there are
-                                         * positions, or as it is deep */
-        SOURCE_WARP,                    /* a thread block's shared memory, from which a warp loads
-                                         * fragments: rows of words that lie side by side; sums are
-                                         * in fragments, too */
-        SOURCE_WARP_GROUP               /* shared memory that the instruction reads itself, for the
-                                         * four warps of a warp group: swizzle lines of eight words
-                                         * (ir/loop/loop_tiles.h) */
+        SOURCE_SCALAR,                  /* It is one word in a scalar register, for all lanes. */
+        SOURCE_BROADCAST,               /* It is one word in all lanes of a vector. */
+        SOURCE_LANE,                    /* It is one lane of a vector of MULTIPLY_LANES words, which
+                                         * are consecutive channels of one position. */
+        SOURCE_LANE_LOADED,             /* It is one of MULTIPLY_LANES words in memory, which the
+                                         * instruction loads into each part of its vector, to use
+                                         * one lane. */
+        SOURCE_VECTOR,                  /* It is a word in each lane. */
+        SOURCE_TILE,                    /* It is a hardware tile, with as many rows of words as
+                                         * there are positions, or as it is deep. */
+        SOURCE_WARP,                    /* It is a thread block's shared memory, from which a warp
+                                         * loads fragments: rows of words that lie side by side;
+                                         * sums are in fragments, too. */
+        SOURCE_WARP_GROUP               /* It is shared memory that the instruction reads itself,
+                                         * for the four warps of a warp group, as swizzle lines of
+                                         * eight words (ir/loop/loop_tiles.h). */
 };
 /* A warp group has this many warps, each with a quarter of the positions; a swizzle line has this
  * many words; the instruction has at most this many outputs, and takes this many channels at a time
@@ -55,12 +56,12 @@ enum { MULTIPLY_LANES = 4 };
 /* The order in which sums are added up: what comparisons may expect of two ways to compute the
  * same. */
 enum multiply_order {
-        ORDER_EXACT,                    /* integers, which wrap, so that any order gives the same */
-        ORDER_SEQUENCE,                 /* one product after the other, as body computes */
-        ORDER_PARTIAL,                  /* the same, in partial sums, which are rounded to fewer
-                                         * bits than sums */
-        ORDER_APART                     /* the channels of a word apart, over all depths, and then
-                                         * joined */
+        ORDER_EXACT,                    /* Integers wrap, so that any order gives the same sum. */
+        ORDER_SEQUENCE,                 /* One product is added after the other, as body does. */
+        ORDER_PARTIAL,                  /* Products are added in sequence to partial sums, which are
+                                         * rounded to fewer bits than sums. */
+        ORDER_APART                     /* The channels of a word are added up apart, over all
+                                         * depths, and then joined. */
 };
 
 struct multiply_operand {

@@ -179,11 +179,13 @@ struct packing {
         int rank;
         struct axis axes[RANK_MAX];
         int source_rank;
-        int64_t extents[RANK_MAX], strides[RANK_MAX];           /* of the source, in elements */
-        int64_t at[RANK_MAX];           /* where in the source (or the zeros behind it) */
+        /* They are the source's, in elements. */
+        int64_t extents[RANK_MAX], strides[RANK_MAX];
+        int64_t at[RANK_MAX];           /* Where it is in the source, or in the zeros behind it. */
 };
 
-/* the dimensions of the result in its order; neighbours that step as one are one */
+/* Finds the dimensions of the result in its order; neighbours whose steps make them one axis are
+ * one. */
 static struct packing packing_of(const struct constant *c, const dim_t *padded, int rank,
                                  const dim_t *dims, const int64_t *perm)
 {

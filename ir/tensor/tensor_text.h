@@ -32,7 +32,7 @@ enum literal_error literal_parse(const char *token, enum element e, void *data, 
 /* Is name made of letters, digits, _ and . behind a letter or _, and at most NAME_LENGTH long? */
 bool text_is_name(const char *name);
 void quoted_print(struct text *out, const char *bytes);   /* Prints "..." with \xHH. */
-/* what text_safe and lists of it may hold: fit for comments, messages, quotes as it is */
+/* Prints bytes as hexadecimal digits. */
 void hex_print(struct text *out, const void *data, size_t bytes);
 /* Reads 2 * bytes digits. */
 bool hex_parse(const char *hex, size_t bytes, void *data);

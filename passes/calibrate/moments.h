@@ -24,8 +24,8 @@
 struct moments {
         int64_t groups, depth;
         int64_t rows;                   /* The number of rows that were counted, in each group. */
-        /* [groups * depth]: these are sums over rows */
-        const double *sums, *magnitudes, *squares;        /* of x, |x| and x^2, */
+        /* Sums over rows, [groups * depth]: */
+        const double *sums, *magnitudes, *squares;        /* of x, of |x| and of x^2; */
         const float *largest;           /* and the largest |x|. */
         /* [groups][depth][depth]: sums over rows of x[i] * x[j], symmetric. NULL: they were not
          * asked for, or do not fit into --limit moment_bytes. */

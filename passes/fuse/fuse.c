@@ -84,7 +84,7 @@ struct group {
         struct op *root;
         const struct op *home;          /* The root's home. */
         int size;
-        bool anchored;                  /* holds a contraction or reduction */
+        bool anchored;                  /* It holds a contraction or a reduction. */
         const struct type *shape;       /* The shape that it stores or, where rows become one
                                          * element each, the shape that is reduced. */
         bool reduced;                   /* Rows become one element each. */
@@ -146,7 +146,7 @@ static bool is_known_gather(const struct op *op)
 }
 
 /* op reads each index for one element of its result: the kernel that computes the indices can join
- * the kernel of op; op itself joins no kernel before it, for a gather can fail. */
+ * the kernel of op; op itself joins no kernel before it, because a gather can fail. */
 static bool reads_indices(const struct op *op)
 {
         return op->code == OP_gather_elements && type_is_static(op->results[0].type) &&

@@ -143,13 +143,13 @@ static inline bool layer_reads(const struct layer *l, int operand)
 /* Makes site_of valid again, after the sampler has used the scratch of values. */
 void quantize_remember_sites(struct quantizing *q);
 
-/* What an operation does to bytes: */
+/* What an operation does to bytes. */
 enum carrying {
-        CARRY_NONE,                     /* it works on floats; */
-        CARRY_MAP,                      /* it computes element by element; */
-        CARRY_MOVE,                     /* it hands on some of its operands' numbers, and perhaps
-                                         * 0; */
-        CARRY_SUM                       /* it adds them up. */
+        CARRY_NONE,                     /* It works on floats. */
+        CARRY_MAP,                      /* It computes element by element. */
+        CARRY_MOVE,                     /* It hands on some of its operands' numbers, and perhaps
+                                         * 0. */
+        CARRY_SUM                       /* It adds them up. */
 };
 enum carrying quantize_carrying(const struct op *op);
 /* Returns this as far as the kind of operation tells (carrying.def); *when: the further condition,
