@@ -28,8 +28,9 @@ enum pipeline_part {
 };
 
 struct pipeline_options {
-        const char *passes;             /* A comma-separated list; NULL: the default of `level`. */
-        int level;                      /* The level of -O0 .. -O3. */
+        const char *passes;             /* It is a comma-separated list; NULL: the default of
+                                         * `level`. */
+        int level;                      /* It is the level of -O0 .. -O3. */
         const char *print_after, *print_before;         /* The name of a pass, "all", or NULL; the
                                                          * IR is printed on standard error. */
         const char *dump_dir;           /* The folder for numbered files after every pass; NULL:

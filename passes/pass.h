@@ -53,7 +53,7 @@ struct pass_context {
                                          * are not. */
         const char *obstacle;           /* Where max_ram was not reached: what keeps more rows from
                                          * being passed on, a part of a sentence; or NULL. */
-        struct loop_region *regions;    /* The regions beside the workspace. */
+        struct loop_region *regions;    /* These are the regions beside the workspace. */
         int region_count;
         bool exact;                     /* Only rewrites of class E are done. */
         bool direct;                    /* Convolutions stay as they are, without Winograd's

@@ -34,9 +34,9 @@
 struct item { struct loop_stmt *s; int parent; bool needed; };
 
 struct pruning {
-        struct arena *arena;            /* The pass's. */
-        struct item *items;             /* The function's statements, each before those inside
-                                         * it. */
+        struct arena *arena;            /* It is the pass's. */
+        struct item *items;             /* These are the function's statements, each before those
+                                         * inside it. */
         int item_count;
         struct map *entries;            /* The entries of register tiles that are read. */
         int count;

@@ -46,7 +46,7 @@ struct descriptor {
         int64_t extent;                 /* The number of elements. */
         uint64_t mask;                  /* Subscripts are masked with it: it is 0 for a splat. */
         int64_t offset;                 /* Where in interp->memory the data lies, or -1. */
-        int32_t bytes;                  /* The bytes of an element. */
+        int32_t bytes;                  /* An element has this many bytes. */
 };
 
 /* accumulator = accumulator op f(x, y) for all iterations of a nest of loops, with x and y at
@@ -62,10 +62,10 @@ struct interp_buffer {
         enum element element;           /* The type in the program; the descriptor's may be wider
                                          * (as_double). */
         enum loop_space space;          /* The root's, as are all below. */
-        int root, port;                 /* The number of the root buffer, and of the input or
-                                         * output. */
+        int root, port;                 /* root is the number of the root buffer, port that of the
+                                         * input or output. */
         int64_t view;                   /* The bytes from where the root begins. */
-        const void *data;               /* The data of constants. */
+        const void *data;               /* Constants have their data here. */
 };
 
 struct interp {

@@ -40,7 +40,7 @@ struct bound {                          /* A bound is a variable. */
         const struct loop_variable *variable;
         struct cell value;
         int form;                       /* The form of a let of a subscript; -1: it has a value. */
-        const struct loop_expr *definition;       /* The definition of a let. */
+        const struct loop_expr *definition;       /* A let has this definition. */
 };
 struct shared { struct instruction key; int slot, level, chunk, next; };
 struct kernel { const struct loop_function *function; int label, back, descriptor, scalars; };
@@ -55,7 +55,7 @@ struct compiler {
 
         struct node *nodes;
         int node_count, node_room;
-        struct chunk *chunk;            /* The innermost open one. */
+        struct chunk *chunk;            /* It is the innermost open one. */
         int chunk_count;
         int slot_count, label_count;
 
@@ -80,7 +80,8 @@ struct compiler {
                                          * late. */
         const struct loop_products *late_products;        /* Its products of warp groups, if they
                                                            * are done late. */
-        struct warp_variable *warp_variables;     /* Those in scope, the innermost first. */
+        struct warp_variable *warp_variables;     /* They are those in scope, the innermost
+                                                   * first. */
         int depth;                      /* The depth of the recursion over expressions, blocks and
                                          * inlined functions. */
         int calls;                      /* The number of library functions being inlined. */
@@ -89,7 +90,7 @@ struct compiler {
         int strip;                      /* The lanes of the strip being compiled, or 0. */
         struct cell strip_counter;      /* The loop counter of its first lane. */
         int64_t strip_step;
-        struct cell returned;          /* What the library function just inlined returned. */
+        struct cell returned;          /* It is what the library function just inlined returned. */
         int return_into;
 };
 

@@ -81,8 +81,8 @@ static uint64_t saturate_unsigned(double x, int width)
 
 struct nest_range {
         uint64_t count[NEST_DEPTH_MAX];
-        int64_t step[2][NEST_DEPTH_MAX]; /* The bytes from one iteration to the next, per access and
-                                          * loop. */
+        int64_t step[2][NEST_DEPTH_MAX]; /* An access moves this many bytes from one iteration of a
+                                          * loop to the next. */
         const unsigned char *first[2];
 };
 

@@ -5,7 +5,8 @@
 #include "ir/interp/interp_compile.h"
 
 struct warp_variable {
-        struct loop_variable *variable, *plain;   /* plain: the same slots, but no hardware tile. */
+        struct loop_variable *variable, *plain;   /* plain has the same slots, but no hardware
+                                                   * tile. */
         struct loop_buffer *memory;
         struct warp_variable *outer;
 };

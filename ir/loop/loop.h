@@ -93,7 +93,7 @@ static inline bool loop_is_narrow(enum element e)
 /* Expressions and blocks nest no deeper than this (verified), so functions that walk them may
  * recurse. TILE_MAX is the most rows, and columns, of a tile. */
 enum { EXPR_DEPTH_MAX = 1000, BLOCK_DEPTH_MAX = 200, TILE_MAX = 64 };
-enum { LOOP_VERSION = 6 };              /* The newest version of the text form. */
+enum { LOOP_VERSION = 6 };              /* The newest text form has this number. */
 #define EXTENT_MAX (INT64_C(1) << 59)             /* A buffer has at most this many elements, so
                                                    * that its bytes fit int64_t. */
 
@@ -121,7 +121,7 @@ struct loop_buffer {
         enum element element;
         int64_t extent;                 /* The number of elements, an upper bound. */
         enum loop_space space;
-        /* Of inputs, outputs and workspace: the number of the program's entry that they belong to;
+        /* Inputs, outputs and buffers in the workspace belong to the entry with this number;
          * constants belong to all. */
         int entry;
         /* These are of inputs and outputs: */
@@ -134,13 +134,15 @@ struct loop_buffer {
         const void *data;
         bool splat;
         /* These are of the workspace: */
-        int region;                     /* The number of the region, 0 for the workspace itself. */
-        int64_t offset;                 /* The bytes in front of the buffer, -1 before planning. */
+        int region;                     /* It is the number of the region, 0 for the workspace
+                                         * itself. */
+        int64_t offset;                 /* This many bytes lie in front of the buffer, -1 before
+                                         * planning. */
         /* These are of views: */
         struct loop_buffer *view_of;
-        int64_t view_offset;            /* The elements in front of the view. */
+        int64_t view_offset;            /* This many elements lie in front of the view. */
         /* These are of memories of machines: */
-        int memory;                     /* The number of the memory (ir/target/machine.h). */
+        int memory;                     /* It is the number of the memory (ir/target/machine.h). */
         int place_count;                /* The places where the buffer begins there, in elements:
                                          * each execution of its alloc takes the next of them, and
                                          * the first after the last; 0: they are not chosen yet. */
@@ -211,7 +213,7 @@ struct loop_expr {
         struct loop_variable *variable;
         struct loop_buffer *buffer;     /* LOAD: the buffer that is read. */
         int group;                      /* LOAD: the elements of a word; 0: it loads no words. */
-        struct loop_function *function; /* CALL: the function. */
+        struct loop_function *function; /* CALL has this function. */
 };
 
 /* ---- statements ---- */
@@ -310,7 +312,8 @@ enum loop_for_kind {
         FOR_GPU_LANE
 };
 
-/* The barrier behind a GPU_WARP or GPU_LANE loop of a kernel in grid form (ir/loop/loop_grid.h). */
+/* This barrier stands behind a GPU_WARP or GPU_LANE loop of a kernel in grid form
+ * (ir/loop/loop_grid.h). */
 enum loop_barrier {
         BARRIER_WHOLE,                  /* All that ran the loop wait for each other: the block's
                                          * warps, or the warp's lanes. */
@@ -325,26 +328,29 @@ struct loop_stmt {
         struct loop_variable *variable;
         struct loop_buffer *buffer, *weights, *source;    /* weights: MULTIPLY; source: COPY,
                                                            * TRANSFER, PRODUCT, APPLY. */
-        struct loop_tiles tiles;        /* Of TILES, MULTIPLY, UNLOAD, SCALE, TAKE and GIVE. */
-        struct loop_transfer *transfer; /* Of TRANSFER. */
-        struct loop_activation *activation;       /* Of ACTIVATE. */
-        struct loop_queue queue;        /* Of PUSH, POP and AWAIT. */
+        struct loop_tiles tiles;        /* TILES, MULTIPLY, UNLOAD, SCALE, TAKE and GIVE have
+                                         * them. */
+        struct loop_transfer *transfer; /* TRANSFER has it. */
+        struct loop_activation *activation;       /* ACTIVATE has it. */
+        struct loop_queue queue;        /* PUSH, POP and AWAIT have it. */
         struct loop_expr *a, *b, *c;
-        int64_t step;                   /* Of FOR and PREFETCH, where it is > 0, and of AWAIT. */
+        int64_t step;                   /* FOR and PREFETCH have it, and it is > 0; AWAIT has it,
+                                         * too. */
         enum loop_for_kind for_kind;
-        enum loop_barrier barrier;      /* Of FOR over warps or lanes. */
-        int row, column;                /* Of SET of a tile entry. */
+        enum loop_barrier barrier;      /* FOR over warps or lanes has it. */
+        int row, column;                /* SET of a tile entry has them. */
         bool streaming;                 /* STORE: it goes past the caches, a hint without
                                          * meaning. */
         int vector;                     /* STORE of a lane: this statement and the vector - 1 behind
                                          * it are one access; 0: it is by itself. */
-        int code;                       /* Of FAIL, PREFETCH, COPY and WAIT; of APPLY: LOOP_MIN,
-                                         * MAX, ADD, SHR or SHL; of PRODUCT. */
+        int code;                       /* FAIL, PREFETCH, COPY and WAIT have it; APPLY has
+                                         * LOOP_MIN, MAX, ADD, SHR or SHL; PRODUCT has it, too. */
         struct loop_block *body, *other;
-        struct loop_function *function; /* Of CALL and LAUNCH; of MULTIPLY: a library function. */
+        struct loop_function *function; /* CALL and LAUNCH have it; MULTIPLY has a library
+                                         * function. */
         const char *location;           /* CALL: the nodes of the model that it computes, where its
                                          * kernel was written for others; safe text, or NULL. */
-        struct loop_buffer **buffers;   /* CALL, LAUNCH: one for each buffer parameter. */
+        struct loop_buffer **buffers;   /* CALL and LAUNCH have one for each buffer parameter. */
         struct loop_expr **offsets;     /* CALL: how many elements of its buffer lie before each
                                          * argument; NULL, or NULL entries: 0. */
         struct loop_expr **scalars;     /* CALL: one for each scalar parameter; LAUNCH: variables,
@@ -430,7 +436,7 @@ struct loop_program {
         struct arena *arena;
         const char *name;
         char source[65];
-        const char *command;            /* The options that shaped it so far, as safe text, or
+        const char *command;            /* These options shaped it so far; they are safe text, or
                                          * "". */
         const char *within;             /* As its module's: what is done to stay within --max-ram,
                                          * or "". */
@@ -442,7 +448,7 @@ struct loop_program {
         struct loop_entry *entries;     /* There is at least one. */
         int entry_count;
         const struct loop_library *library;
-        struct names *names;            /* The names of buffers and kernels. */
+        struct names *names;            /* It has the names of buffers and kernels. */
         /* Planning fills these in, in bytes. */
         int64_t workspace_align;
         bool planned;

@@ -15,7 +15,7 @@ enum loop_text { TEXT_PROGRAM, TEXT_LIBRARY, TEXT_FORMULA };
 enum loop_token_kind { TOKEN_END, TOKEN_WORD, TOKEN_NUMBER, TOKEN_STRING, TOKEN_MARK };
 struct loop_token {
         enum loop_token_kind kind;
-        const char *start;              /* STRING: the bytes between the quotes, as written. */
+        const char *start;              /* STRING: it begins behind the quote, and is as written. */
         size_t length;
         bool is_float;                  /* NUMBER: it has a point or an exponent. */
 };
@@ -33,7 +33,7 @@ struct loop_parser {
         enum loop_text kind;
         const char *text, *cursor, *end;
         struct loop_token token;
-        int version;                    /* PROGRAM: the version of the format. */
+        int version;                    /* PROGRAM: the format has this version. */
         bool failed;
         bool semicolon_is_mark;         /* It is a mark between the parentheses of a call; else it
                                          * opens a comment. */
@@ -50,7 +50,7 @@ struct loop_parser {
         struct map *names;                        /* struct loop_binding by the name in the
                                                    * function. */
         struct loop_binding *innermost;
-        struct loop_expr *const *args;            /* FORMULA: x, y, z. */
+        struct loop_expr *const *args;            /* FORMULA: these are x, y and z. */
         int arg_count;
         struct loop_type fallback;      /* The type of a literal that has none; lanes 0: index,
                                          * f32. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside the printer of Loop IR: loop_print_expr.c, loop_print.c. */
+/* This is the inside of the printer of Loop IR: loop_print_expr.c, loop_print.c. */
 #ifndef IR_LOOP_PRINTER_H
 #define IR_LOOP_PRINTER_H
 
@@ -7,12 +7,12 @@
 
 struct loop_printer {
         struct text *out;
-        struct arena *numbers;          /* The arena of text_number, made when needed. */
-        struct loop_type fallback;      /* As the reader's. */
+        struct arena *numbers;          /* It is the arena of text_number, made when needed. */
+        struct loop_type fallback;      /* It is the same as the reader's. */
         const struct machine *machine;  /* The machine of the stream that is printed. */
         const struct loop_entry *entry; /* The entry whose main is printed with its name, or
                                          * NULL. */
-        size_t file_offset;             /* The offset of the next constant in the file beside the
+        size_t file_offset;             /* The next constant has this offset in the file beside the
                                          * text. */
 };
 

@@ -17,7 +17,7 @@ struct verify_name {
 };
 
 struct verifier {
-        struct arena *arena;            /* The arena of the check alone. */
+        struct arena *arena;            /* It is the arena of the check alone. */
         struct diag *diag;
         enum exit_code code;
         const struct loop_program *program;       /* NULL: it checks the library. */
@@ -29,7 +29,7 @@ struct verifier {
         struct map *names;              /* struct verify_name, of the last function that declared
                                          * the name. */
         struct verify_name *innermost;
-        int loops;                      /* The number of open loops. */
+        int loops;                      /* This many loops are open. */
         int parallel;                   /* How many of them are parallel, over warps, or over
                                          * lanes. */
         bool warp;                      /* One of them is over warps. */

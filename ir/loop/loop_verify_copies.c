@@ -14,7 +14,7 @@
 #include "ir/loop/loop_verify.h"
 
 enum state { UNTOUCHED, ARRIVED, ARRIVED_IN_PART, ARRIVED_AND_COPIED, COMMITTED, COPIED };
-enum reading { SETTLED, SETTLED_IN_PART, MULTIPLIED };  /* The state of an operand. */
+enum reading { SETTLED, SETTLED_IN_PART, MULTIPLIED };  /* An operand is in one of these states. */
 enum { BUFFERS_MAX = 16, TILES_MAX = 8, TWICE_MAX = 6 };
 
 /* Sums of warps: whether a product of them, or by them, is under way, and how many others have been

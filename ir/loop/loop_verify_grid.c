@@ -14,7 +14,7 @@ struct grid {
         const struct loop_stmt *block;  /* The block's loop that is looked at. */
         const struct loop_stmt *lane;   /* The lanes' loop that is looked at; NULL: a statement is
                                          * the warp's. */
-        int64_t shared;                 /* The bytes of the block's shared memory. */
+        int64_t shared;                 /* The block's shared memory takes this many bytes. */
         int64_t warps;                  /* The number of warps of the block; 0: it is not known
                                          * yet. */
         int code;                       /* The code of its fails; 0: there is none yet. */

@@ -72,7 +72,7 @@
 #include "ir/loop/loop.h"
 #include "ir/target/machine.h"
 
-/* A place: numbers of a buffer from an index on. */
+/* A place is numbers of a buffer from an index on. */
 struct loop_place { struct loop_buffer *buffer; struct loop_expr *at; };
 
 /* ---- building (stream_build.c) ---- */

@@ -18,7 +18,7 @@
 struct kernel_scheduler;                /* It is in lower_emit.h. */
 struct target;
 struct lower_options {
-        const struct target *target;    /* The target of scheduled kernels. */
+        const struct target *target;    /* It is the target of scheduled kernels. */
         const struct kernel_scheduler *scheduler;         /* NULL: there are canonical kernels
                                                            * only. */
         bool unchecked;                 /* There are no run-time index checks. */

@@ -111,10 +111,11 @@ struct loop_expr *element_convolve(struct emit *e, const struct op *op, int resu
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
         const struct type *y = op_result(op)->type;
         int64_t groups = op_int(op, "groups"),
-                channels = type_extent(w->type, 1); /* The channels of one group. */
+                channels = type_extent(w->type, 1); /* One group has this many channels. */
         if (!type_elements(x->type) || !type_elements(w->type))
                 return empty_sum(e, op);
-        struct loop_expr *first = emit_int(e, 0);       /* The first channel of x in the group. */
+        struct loop_expr *first = emit_int(e, 0);       /* This is the first channel of x in the
+                                                         * group. */
         if (groups > 1) {
                 struct loop_expr *group =
                         emit_op_int(e, LOOP_DIV, index[1], type_extent(y, 1) / groups);

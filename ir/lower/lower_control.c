@@ -19,7 +19,7 @@
 
 struct loop_places {
         struct loop_variable *number;
-        struct place **carried, **rows, *go;      /* rows: those of stacks. */
+        struct place **carried, **rows, *go;      /* rows are the places of stacks' rows. */
 };
 
 /* ---- if ---- */

@@ -94,15 +94,15 @@ struct loop_group { int first, last; int64_t extent; };
 struct rows {
         unsigned along;                 /* A bit for each dimension of the result that lies along a
                                          * row; 0: there are no rows. */
-        struct loop_group groups[RANK_MAX];       /* The loops over a row. */
+        struct loop_group groups[RANK_MAX];       /* They are the loops over a row. */
         int group_count;
-        const struct loop_variable *around[RANK_MAX];     /* The variables of the loops around
-                                                           * these. */
+        const struct loop_variable *around[RANK_MAX];     /* They are the variables of the loops
+                                                           * around these. */
         int around_count;
         const struct value *kept;       /* The value that is computed once, and kept where the
                                          * result will be; or NULL. */
-        struct emit_place place;             /* The place of the result. */
-        struct loop_expr *row[RANK_MAX];          /* The row that is kept now, */
+        struct emit_place place;             /* It is the place of the result. */
+        struct loop_expr *row[RANK_MAX];          /* This row is kept now, */
         const struct scope *scope;                /* until this scope closes. */
         struct scope *from;
         int written;                    /* How often code that keeps a row was written. */
@@ -117,16 +117,16 @@ struct emit {
                                          * reported. */
         bool failed;                    /* An error was reported; the kernel is thrown away. */
         const char *described;          /* It is for messages. */
-        struct local **locals;          /* A hash table of values. */
+        struct local **locals;          /* It is a hash table of values. */
         size_t local_room;
         struct loop_function *kernel;
-        struct value **inputs;          /* The values of the parameters, in order. */
+        struct value **inputs;          /* They are the values of the parameters, in order. */
         struct loop_buffer **parameters;
         int input_count;
-        struct loop_buffer **results;   /* Those of the request, in order. */
+        struct loop_buffer **results;   /* They are those of the request, in order. */
         struct loop_buffer *whole;      /* The result of the kernel's only operation, which stores
                                          * it itself (lower_whole.c); or NULL. */
-        struct loop_buffer **scratch;    /* The parameters behind the results. */
+        struct loop_buffer **scratch;    /* They are the parameters behind the results. */
         int scratch_count;
         struct scope *scope, *outermost;
         struct name *names[128];

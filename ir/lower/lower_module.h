@@ -11,12 +11,12 @@ struct lowering {
         struct loop_program *p;
         const struct lower_options *options;
         struct diag *diag;
-        struct map *kernels;            /* struct loop_function by digest. */
+        struct map *kernels;            /* It finds a struct loop_function by its digest. */
         struct text scratch;
         struct arena *marks;
         struct value **placed;          /* The values whose scratch is set, and must be reset. */
         int placed_count;
-        struct map *loops;              /* struct loop_places by operation. */
+        struct map *loops;              /* It finds the struct loop_places of an operation. */
         int loop_count;
         struct loop_function *number;   /* The kernel that stores the number of an iteration; NULL:
                                          * it has not been needed so far. */

@@ -211,7 +211,7 @@ static struct loop_expr *pad_inside(struct emit *e, enum pad_mode mode, struct l
         bool known = loop_is_int(amount->low, &low) && loop_is_int(amount->kept, &kept) &&
                      loop_is_int(amount->first, &start);
         j = emit_op(e, LOOP_SUB, j, amount->first);
-        /* The bounds of j, when known. */
+        /* These bounds of j hold when all is known. */
         int64_t first = -low - start, last = first + size - 1;
         bool below = !known || first < 0, above = !known || last >= kept;
         if (mode == PAD_EDGE && below)

@@ -11,7 +11,7 @@
  * results of the first rows, row by row, and returns whether to go on. fused: products are added
  * with one rounding. */
 struct winograd_values {
-        int rows, columns;              /* The number of results in each direction. */
+        int rows, columns;              /* This many results are needed in each direction. */
         struct loop_expr *(*load)(void *context, int row, int column);
         bool (*store)(void *context, int row, int column, struct loop_expr *value);
         void *context;

@@ -40,11 +40,13 @@ static inline int64_t machine_depth(const struct machine_memory *m)
 struct machine_cycles {
         int beat_bytes;                 /* The bytes that the bus moves in a cycle. */
         int burst_beats;                /* A transfer is split at multiples of this many beats. */
-        int load_latency, load_burst;   /* The cycles to the first beat, and for each burst. */
+        int load_latency, load_burst;   /* These cycles pass before the first beat, and for each
+                                         * burst. */
         int store_latency, store_burst;
-        int fetch_latency;              /* The cycles to the first instruction. */
-        int product_fill, operation_fill;       /* The cycles to fill the pipelines. */
-        int idle;                       /* The cycles of an instruction that does nothing. */
+        int fetch_latency;              /* These cycles pass before the first instruction. */
+        int product_fill, operation_fill;       /* These cycles pass before the pipelines are
+                                                 * full. */
+        int idle;                       /* An instruction that does nothing takes these cycles. */
         /* These are about the processor beside it. */
         double processor;               /* The processor's cycles in one of the machine's; 0: they
                                          * are not known, and the processor does what the machine
@@ -84,7 +86,7 @@ struct machine {
         struct machine_memory memories[MACHINE_MEMORIES];
         int inputs, weights, sums;      /* The memories of what a step multiplies, and of what it
                                          * adds to. */
-        int leaves;                     /* The memory from which transfers leave the machine. */
+        int leaves;                     /* Transfers leave the machine from this memory. */
         int stored;                     /* The memory whose elements are like those that leave: the
                                          * low bits of sums. */
         int lists;                      /* The memory of micro-op lists; -1: an instruction has
@@ -100,7 +102,7 @@ struct machine {
         const char *stages[MACHINE_STAGES];
         int stage_count, compute, store;          /* The stage that multiplies and combines, and the
                                                    * one that stores. */
-        int activate;                   /* The stage that activates. */
+        int activate;                   /* This stage activates. */
         bool awaits;                    /* There are no tokens: any stage waits until another one
                                          * has done a number of statements. */
         int batch, block_in, block_out; /* A step multiplies batch x block_in by block_out x

@@ -20,11 +20,11 @@
 #include "base/text.h"
 
 enum schedule_kind {
-        SCHEDULE_registers,             /* tiles of sums in vector registers, or in hardware
-                                         * tiles */
-        SCHEDULE_circular,              /* rows in circular buffers, inside a kernel */
-        SCHEDULE_grid,                  /* thread blocks */
-        SCHEDULE_stream,                /* instructions of an accelerator */
+        SCHEDULE_registers,             /* There are tiles of sums in vector registers, or in
+                                         * hardware tiles. */
+        SCHEDULE_circular,              /* There are rows in circular buffers, inside a kernel. */
+        SCHEDULE_grid,                  /* There are thread blocks. */
+        SCHEDULE_stream,                /* There are instructions of an accelerator. */
         SCHEDULE_KINDS
 };
 
@@ -45,7 +45,7 @@ struct schedule_stream {
 #include "ir/target/schedule.def"
 };
 
-/* The words of register tiles. */
+/* These are the words of register tiles. */
 enum schedule_word {
 #define REGISTERS(name, ...) WORD_##name,
 #include "ir/target/schedule.def"

@@ -17,12 +17,13 @@ struct machine;
 struct overlay;
 struct printer;                         /* It is in codegen/printer.h. */
 struct rates;                           /* It is in ir/target/rates.h. */
-struct capability;                      /* An operation on vectors (ir/loop/capability.h). */
+struct capability;                      /* It is an operation on vectors (ir/loop/capability.h). */
 
-/* A kind of processor as /proc/cpuinfo describes it: on x86 by vendor, family and (displayed)
+/* A kind of processor is described as in /proc/cpuinfo: on x86 by vendor, family and (displayed)
  * model, on ARM by implementer, architecture and part. */
 struct processor {
-        const char *vendor;             /* "GenuineIntel", "AuthenticAMD"; "0x41" (Arm) */
+        const char *vendor;             /* It is "GenuineIntel" or "AuthenticAMD", for instance;
+                                         * "0x41" is Arm. */
         int family, first, last;        /* The models, or parts, from first to last. */
 };
 
@@ -31,7 +32,7 @@ struct processor {
 enum { TILE_SHAPES_MAX = 256 };
 struct tile_shapes {
         int bytes;                      /* The number of all bytes, at most TILE_SHAPES_MAX. */
-        unsigned char first;            /* The first of them. */
+        unsigned char first;            /* This is the first of them. */
         int row_bytes_at, rows_at;      /* Where tile 0's are: the bytes of a row, the lower eight
                                          * bits first, and the rows in one byte. Those of the next
                                          * tiles follow. */
@@ -43,15 +44,14 @@ struct float_control {
         const char *name, *bits;        /* bits: those that make them count as 0; both are for
                                          * comments and for C. */
         const char *type;               /* The type of a variable `control` that holds it. */
-        const char *read, *write;       /* The statements that fill the variable, and that put it
-                                         * back. */
+        const char *read, *write;       /* These statements fill the variable, and put it back. */
 };
 
 /* The GPU description says what schedules and costs count on of a GPU, which runs kernels in grid
  * form. */
 struct gpu {
         int multiprocessors;            /* Those of the most common model of this capability. */
-        double clock;                   /* The cycles a second. */
+        double clock;                   /* It has this many cycles a second. */
         int warps;                      /* How many warps a multiprocessor holds at a time. */
         int registers;                  /* How many registers of 32 bits a multiprocessor has, for
                                          * all its warps. */
@@ -87,7 +87,7 @@ struct target {
         const struct engine *engine;    /* The engine that computes; NULL: the base's. */
         const struct printer *printer;  /* The printer that writes the code; NULL: the base's. */
         bool big_endian;                /* Constants are written as numbers, not as bytes. */
-        int64_t workspace_align;        /* In bytes; 0: the base's. */
+        int64_t workspace_align;        /* It is in bytes; 0: the base's. */
         const struct gpu *gpu;          /* The GPU that runs kernels in grid form; NULL: the
                                          * base's. */
         int64_t stack_bytes;            /* The bytes of the largest array that a kernel may put on
@@ -116,7 +116,7 @@ struct target {
                                          * zeros, and returns zeros for them. */
         int64_t l1_bytes, l2_bytes;     /* The bytes of the data caches of one core that a schedule
                                          * may count on. */
-        int line_bytes;                 /* The bytes of a line of them. */
+        int line_bytes;                 /* A line of them has this many bytes. */
         const struct rates *rates;      /* What it costs to compute and to move (ir/target/rates.h),
                                          * as far as that is known better than for the base. */
         const char *attribute;          /* The attribute of functions that hold vectors:
@@ -132,17 +132,17 @@ struct target {
         const struct machine *accelerator; /* The machine that streams are for
                                             * (ir/target/machine.h); NULL: it hands no work to
                                             * any. */
-        const char *machine;            /* The condition of the preprocessor for a compiler for such
-                                         * a processor. */
-        const char *compilers;          /* The same in words, for users of another compiler: "gcc or
-                                         * clang for 64-bit x86"; or NULL. */
+        const char *machine;            /* This condition of the preprocessor holds for a compiler
+                                         * for such a processor. */
+        const char *compilers;          /* It is the same in words, for users of another compiler:
+                                         * "gcc or clang for 64-bit x86"; or NULL. */
         const char *keep;               /* The asm constraint of a vector register, where gcc needs
                                          * it (engines/vector/keep.c). */
         const char *gcc_optimize;       /* What gcc must not do to kernels with register tiles, in
                                          * the form of #pragma GCC optimize; or NULL. */
         const struct float_control *control; /* The register that says how denormal numbers are
                                               * treated; NULL: there is none. */
-        const char *include;            /* The header of the intrinsics, "<immintrin.h>". */
+        const char *include;            /* It is the header of the intrinsics, "<immintrin.h>". */
         const struct capability
                 *capabilities; /* What it can do with vectors: its own rows, which end with CAN_END;
                                 * other rows are the base's. */

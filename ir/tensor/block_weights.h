@@ -27,7 +27,7 @@ struct block_weights {
         int64_t outputs, inner;
         int64_t block, blocks;          /* block: the numbers of a block; blocks: the blocks of an
                                          * output, the last of which may be padded. */
-        int64_t bytes;                  /* The bytes of a block. */
+        int64_t bytes;                  /* A block has this many bytes. */
         int bits;                       /* It is 2, 4 or 8. */
         struct value *numbers;          /* <outputs x blocks x bytes x u8>; a byte's lowest bits
                                          * come first. */

@@ -72,7 +72,7 @@ void dims_of(dim_t *dims, int rank, const int64_t *extents);
 
 /* A term is never negative: SUB is 0 where b > a, DIV rounds down, and DIV by 0 is 0. */
 enum dim_kind { DIM_SYMBOL, DIM_ADD, DIM_SUB, DIM_MUL, DIM_DIV, DIM_MAX, DIM_MIN };
-/* size: the number of symbols and literals. */
+/* size is the number of symbols and literals. */
 struct dim_expr { enum dim_kind kind; int symbol; dim_t a, b; int64_t bound; int size; };
 struct symbol { const char *name; int64_t bound; };       /* The extent lies in [0, bound]. */
 
@@ -90,11 +90,11 @@ char *dim_text(struct arena *arena, const struct module *m, dim_t d);
 enum type_kind { TYPE_TENSOR, TYPE_SEQUENCE, TYPE_OPTIONAL };
 struct type {
         enum type_kind kind;
-        enum element element;           /* The element type of a tensor. */
+        enum element element;           /* A tensor has this element type. */
         int rank;
         const dim_t *dims;              /* [rank], the outermost first; elements are dense, in
                                          * row-major order. */
-        const struct type *of;          /* The type inside a sequence or optional. */
+        const struct type *of;          /* A sequence or optional has this type inside. */
 };
 
 /* Returns NULL where rank > RANK_MAX. */
@@ -164,10 +164,10 @@ struct attr_info {
         enum attr_kind kind;
         int64_t preset;                 /* The default of an INT, ENUM or ELEMENT, and of every
                                          * entry of INTS; it is not printed. */
-        const char *const *names;       /* The names of an ENUM, NULL-terminated. */
+        const char *const *names;       /* An ENUM has these names, NULL-terminated. */
 };
 struct attr {
-        int64_t i;                      /* The value of an INT, ENUM or ELEMENT. */
+        int64_t i;                      /* It is the value of an INT, ENUM or ELEMENT. */
         int count;                      /* The length of INTS; 0: all are preset, and the type rule
                                          * fills them in. */
         int64_t *ints;
@@ -192,7 +192,7 @@ struct emit;
 struct relation;
 struct loop_expr;
 struct op_info {
-        const char *name, *doc, *formula;       /* formula: that of an element-wise operation, in
+        const char *name, *doc, *formula;       /* formula is that of an element-wise operation, in
                                                  * Loop IR syntax over x, y, z. */
         unsigned traits;
         enum domain domain;
@@ -222,11 +222,11 @@ enum value_kind { VALUE_RESULT, VALUE_ARGUMENT, VALUE_CONSTANT };
 struct value {
         enum value_kind kind;
         const struct type *type;
-        struct op *op;                  /* The operation of a result. */
-        int index;                      /* The number of the result or argument. */
-        struct region *region;          /* The region of an argument. */
-        struct constant *constant;      /* The constant. */
-        struct use *uses;               /* The uses, in no order, doubly linked. */
+        struct op *op;                  /* A result has this operation. */
+        int index;                      /* It is the number of the result or argument. */
+        struct region *region;          /* An argument has this region. */
+        struct constant *constant;      /* A constant has its data here. */
+        struct use *uses;               /* These are the uses, in no order, doubly linked. */
         const char *name;               /* The name in the text without %, or NULL; arguments and
                                          * kept values have one. */
         int number;                     /* It is free for printers and passes. */
@@ -236,7 +236,7 @@ struct value {
 struct use {
         struct value *value;
         struct op *user;
-        int index;                      /* The number of the operand in user. */
+        int index;                      /* The operand has this number in user. */
         struct use *next, **previous;
 };
 
@@ -275,10 +275,10 @@ struct function {
         struct region body;             /* Its arguments are the inputs; their own names are in
                                          * input_ports. */
         struct port *input_ports, *output_ports;
-        int output_count;               /* The number of the yield's operands. */
+        int output_count;               /* The yield has this many operands. */
         struct function *next;
         struct module *module;
-        struct names *names;            /* The names of arguments. */
+        struct names *names;            /* These are the names of arguments. */
 };
 
 enum constant_kind { CONSTANT_DENSE, CONSTANT_SPLAT };    /* Encoded kinds (palette, packed) will
@@ -296,11 +296,12 @@ struct constant {
 
 struct module {
         struct arena *arena;
-        struct store *store;            /* The memory of large constants' data (constant_room). */
+        struct store *store;            /* It is the memory of large constants' data
+                                         * (constant_room). */
         const char *name;               /* The name of the model's file or graph, text_safe. */
         char source[65];                /* The SHA-256 of the model and its external data in hex, or
                                          * "". */
-        const char *command;            /* The options that shaped it so far, as safe text; "" at
+        const char *command;            /* These options shaped it so far; they are safe text, "" at
                                          * first. */
         const char *within;             /* What is done to it to stay within --max-ram
                                          * (compiler/budget.c), or "". */
@@ -535,11 +536,11 @@ struct op_loop {
         struct value *trip, *go;        /* NULL: the loop has none. */
         int64_t steps;
         int carried, scanned, stacked;
-        struct use *first, *scans;      /* The operands: the first values of carried ones, and
+        struct use *first, *scans;      /* These are operands: the first values of carried ones, and
                                          * scanned ones. */
-        struct value *number, *held, *rows;               /* The arguments: the iteration's number,
-                                                           * carried values, rows. */
-        struct value *last, *stacks;    /* The results. */
+        struct value *number, *held, *rows;               /* These are arguments: the iteration's
+                                                           * number, carried values, rows. */
+        struct value *last, *stacks;    /* These are results. */
         struct op *yield;
         struct use *next_go, *next, *stacked_rows;        /* The yield's operands; next_go: NULL
                                                            * without go. */

@@ -110,7 +110,7 @@ struct written {
         const struct type **types;
         const char *location;
         const struct schedule *schedule;
-        struct argument *arguments;     /* The arguments of the first region. */
+        struct argument *arguments;     /* The first region has these arguments. */
         int argument_count;
 };
 

@@ -21,7 +21,7 @@ struct reader {
         struct map *constants;          /* struct value by the text's name. */
         struct map *functions;          /* struct function by name. */
         struct map *values;             /* struct name_entry of the function at hand. */
-        const char *file;               /* The constants' bytes, or NULL. */
+        const char *file;               /* These are the constants' bytes, or NULL. */
         size_t file_bytes, file_used;
         blob_reader read_blob;
         void *blob_context;

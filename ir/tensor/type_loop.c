@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The type rule of loop. */
+/* This is the type rule of loop. */
 #include "ir/tensor/type_rules.h"
 
 /* Returns the type of a row of a stack of type t, or NULL. */

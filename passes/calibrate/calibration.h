@@ -30,8 +30,8 @@
  * 2^exponent). */
 enum { RANGE_BINS = 2048, RANGE_EXPONENT_LEAST = -100, RANGE_EXPONENT_MOST = 128 };
 
-struct extent { float least, most; };                     /* least > most: the extent of no number
-                                                           * at all. */
+struct extent { float least, most; };                     /* least > most: it is the extent of no
+                                                           * number at all. */
 extern const struct extent extent_none;
 struct extent extent_join(struct extent a, struct extent b);
 static inline bool extent_is_none(struct extent e) { return !(e.least <= e.most); }
@@ -42,8 +42,8 @@ struct range {
         struct extent all;              /* The extent of all finite numbers; 0 is never -0. */
         uint64_t count, infinite;       /* The numbers of finite numbers and of others. A tensor
                                          * that has any of these should stay as it is. */
-        struct exact_sum sum, squares;  /* The sums of blocks of RANGE_BLOCK numbers, each added up
-                                         * in double. */
+        struct exact_sum sum, squares;  /* These are sums over blocks of RANGE_BLOCK numbers, each
+                                         * added up in double. */
         int exponent;
         uint64_t *bins;                 /* It has RANGE_BINS elements. */
         struct extent *samples;         /* The extents of samples, [sample_count], in the file's

@@ -25,7 +25,7 @@ enum { ROWS = 64, PANEL = 8, TILE = 4, ROWS_LEAST = 1024 };
 /* A view says where the rows of a layer lie in the value that it reads. */
 struct view {
         const struct type *x;
-        int64_t groups, depth, places;  /* places: the number of rows of one sample. */
+        int64_t groups, depth, places;  /* places is the number of rows of one sample. */
         /* Of a product: the number of elements behind the dimension that is summed over. */
         int64_t inner;
         /* These are of a convolution; else spatial is -1. */
@@ -112,12 +112,12 @@ struct item {
         const char *location;
         double times;                   /* How often it runs for a sample, as far as that is
                                          * known. */
-        int value;                      /* The number of the program's value that it reads. */
+        int value;                      /* It reads the program's value with this number. */
         int same;                       /* The number of an earlier item that sees the same rows;
                                          * -1: there is none. */
         bool products;                  /* Its products are computed. */
         uint64_t below;                 /* Rows whose hash is below this one count. */
-        uint64_t seen;                  /* The number of rows so far, of one group. */
+        uint64_t seen;                  /* There have been this many rows so far, of one group. */
         struct moments m;
 };
 
@@ -128,11 +128,11 @@ struct moments_run {
         struct item *items;
         int count;
         int first, end;                 /* The items that are in memory. */
-        struct arena *memory;           /* The memory of these items. */
+        struct arena *memory;           /* These items have their memory here. */
         float *whole;                   /* A value, as it comes. */
         float *row, *block;             /* row has `depth` elements; block is [depth /
                                          * PANEL][ROWS][PANEL]. */
-        int64_t fill;                   /* The number of rows in the block. */
+        int64_t fill;                   /* The block has this many rows. */
 };
 
 /* Computes one tile: 4 features of panel a by all of panel b. */

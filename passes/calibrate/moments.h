@@ -24,9 +24,9 @@
 struct moments {
         int64_t groups, depth;
         int64_t rows;                   /* The number of rows that were counted, in each group. */
-        /* Sums over rows, [groups * depth]: */
-        const double *sums, *magnitudes, *squares;        /* of x, of |x| and of x^2; */
-        const float *largest;           /* and the largest |x|. */
+        /* These are sums over rows, [groups * depth]. */
+        const double *sums, *magnitudes, *squares;        /* They are sums of x, |x| and x^2. */
+        const float *largest;           /* It is the largest |x|. */
         /* [groups][depth][depth]: sums over rows of x[i] * x[j], symmetric. NULL: they were not
          * asked for, or do not fit into --limit moment_bytes. */
         const float *products;

@@ -19,10 +19,10 @@
 
 enum { BINS = RANGE_BINS / 2 };
 
-/* Sums over the first k bins, for k from 0 to N. */
+/* It has sums over the first k bins, for k from 0 to N. */
 struct sums {
-        double numbers[BINS + 1];       /* Their numbers. */
-        double entropy[BINS + 1];       /* Their h log h. */
+        double numbers[BINS + 1];       /* This is the sum of their numbers. */
+        double entropy[BINS + 1];       /* This is the sum of their h log h. */
         int filled[BINS + 1];           /* How many of them are not empty. */
 };
 

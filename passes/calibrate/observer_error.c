@@ -34,7 +34,7 @@ double affine_error(const struct range *r, struct affine a, const struct scheme 
         int32_t lowest, highest;
         scheme_limits(g, &lowest, &highest);
         double low = (double)lowest - a.zero, high = (double)highest - a.zero, sum = 0;
-        /* The width of a bin, in steps. */
+        /* A bin is this wide, in steps. */
         double bin = ldexp(1, r->exponent - 10) / (double)a.scale;
         for (int k = 0; k < RANGE_BINS; k++) {
                 double from = (k - RANGE_BINS / 2) * bin, to = from + bin;

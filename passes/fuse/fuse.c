@@ -77,12 +77,12 @@ struct member {                         /* A member is what the pass knows of an
         bool per_row;                   /* It is needed once for a row. */
         bool along_row;                 /* Its element i is needed where the root's is stored, and
                                          * in loops over the root's row. */
-        unsigned loops;                 /* These loops, a bit for each. */
+        unsigned loops;                 /* These loops have a bit each. */
 };
 
 struct group {
         struct op *root;
-        const struct op *home;          /* The root's home. */
+        const struct op *home;          /* It is the root's home. */
         int size;
         bool anchored;                  /* It holds a contraction or a reduction. */
         const struct type *shape;       /* The shape that it stores or, where rows become one
@@ -96,8 +96,8 @@ struct group {
 };
 
 struct fusing {
-        struct member *members;         /* All operations of the region, by number. */
-        int limit;                      /* The largest number of operations of a group. */
+        struct member *members;         /* It has all operations of the region, by their numbers. */
+        int limit;                      /* A group has at most this many operations. */
         bool vectors;                   /* The target has vectors, or is a machine whose layouts
                                          * have blocks. */
         bool borders;                   /* The engine multiplies in blocks of warps, which put zeros

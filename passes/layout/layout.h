@@ -23,10 +23,10 @@ struct form {
         bool blocked[LAYOUT_KIND_COUNT], logical[LAYOUT_KIND_COUNT];
         bool stays;                     /* The convolution that makes the value is computed in its
                                          * own shape. */
-        struct value *blocks;           /* <N x C x S..> in blocks, as <N x C/16 x S.. x 16> for
-                                         * instance. */
-        struct value *rows;             /* The rows of a dot's result: <B.. x M.. x N..> as <1 x B x
-                                         * M x N>. */
+        struct value *blocks;           /* It is <N x C x S..> in blocks, as <N x C/16 x S.. x 16>
+                                         * for instance. */
+        struct value *rows;             /* It is the rows of a dot's result: <B.. x M.. x N..> as <1
+                                         * x B x M x N>. */
         int batch, free;                /* The number of dimensions in B, and in M. */
 };
 

@@ -371,8 +371,8 @@ struct arranging {
         struct step_graph g;
         struct loop_stmt **statements;  /* In the order that they had at first. */
         int *order, *best;              /* The order that is looked at, and the best so far. */
-        int64_t size, peak;             /* The planned size and the peak of the best order, in
-                                         * bytes. */
+        int64_t size, peak;             /* These are the planned size and the peak of the best
+                                         * order, in bytes. */
 };
 
 static void put_in_order(const struct arranging *a, const int *order)

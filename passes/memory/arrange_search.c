@@ -36,7 +36,7 @@ static void set_add(uint64_t *set, int i) { set[i / 64] |= UINT64_C(1) << (i % 6
 struct stretch {
         const struct step_graph *g;
         int from, to, words;
-        int64_t live;                   /* The bytes in use before it. */
+        int64_t live;                   /* This many bytes are in use before it. */
         int64_t floor;                  /* A peak that no order is below, or that is low enough. */
         int64_t work, most_work;        /* The work that is done, and the work after which states
                                          * have run out. */

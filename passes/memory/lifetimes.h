@@ -30,7 +30,7 @@ struct touch {
         int64_t start, end;
         bool read, written, fills;      /* fills: all of these bytes are written, and not read
                                          * before. */
-        int time;                       /* The number of the statement. */
+        int time;                       /* It is the number of the statement. */
         struct block_scope *scope;
 };
 /* Visits every touch in main, in order of time; what a statement reads comes before what it writes.

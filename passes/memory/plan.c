@@ -33,7 +33,7 @@ struct plan {
         int count, peak;
         int64_t live_peak, size;        /* The most bytes in use at once, and the bytes that the
                                          * workspace takes. */
-        int *region;                    /* The region of each storage. */
+        int *region;                    /* Each storage has its region here. */
         bool proved;
 };
 

@@ -18,7 +18,7 @@ struct plan_facts {
                                          * with this sharing. */
         int64_t best, best_found;       /* BEST: no order needs fewer bytes than `best`;
                                          * `best_found` is what the best known order needs. */
-        int64_t size;                   /* PLAN: the bytes of all regions. */
+        int64_t size;                   /* PLAN: all regions have this many bytes. */
         bool proved;                    /* No placing takes fewer bytes (in one region). */
         const char *where;              /* The nodes of the model that are computed when most bytes
                                          * are in use, or NULL. */

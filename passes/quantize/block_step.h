@@ -17,7 +17,8 @@ struct block {
         int least, most;                /* The least and the largest number that are used. */
         const float *w;
         int64_t count;
-        float low, high;                /* The least and the largest of the weights and 0. */
+        float low, high;                /* They are the least and the largest of the weights and
+                                         * 0. */
         float *numbers;                 /* It has `count` elements. */
 };
 

@@ -95,7 +95,7 @@ struct search {
         double *a, *w;                  /* [count]: the largest |x| and the largest |w| of each
                                          * channel. */
         bool negative;                  /* Some element of x is negative. */
-        double levels;                  /* The number of levels of weights on either side of 0. */
+        double levels;                  /* Weights have this many levels on either side of 0. */
 };
 
 /* Gives channels of zeros the geometric mean of the others. */

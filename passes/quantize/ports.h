@@ -17,7 +17,7 @@ struct port_choice {
         const char *name;               /* The name of the port; * stands for any characters. */
         enum port_steps steps;
         enum element to;
-        struct affine affine;           /* The steps of PORT_NUMBERS. */
+        struct affine affine;           /* PORT_NUMBERS has these steps. */
         bool used;
 };
 

@@ -177,7 +177,7 @@ static int64_t row_count(const struct op *op)
 static bool is_by_cache(const struct op *op, const struct multiply *m)
 {
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
-        enum { FEW = 4 };               /* The number of w's columns for each row of x. */
+        enum { FEW = 4 };               /* There are this many columns of w for each row of x. */
         return op->code == OP_dot && !value_is_constant(w) && !is_stored(w) &&
                row_count(op) < m->positions &&
                FEW * type_elements(x->type) < type_elements(w->type);

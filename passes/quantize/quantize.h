@@ -29,12 +29,12 @@ struct quantize_policy {
         int64_t block;                  /* How many numbers of an output share a step; 0: all. */
         bool one_step;                  /* All weights of a layer share one step. */
         enum observer observer;
-        struct scheme scheme;               /* The scheme of activations. */
+        struct scheme scheme;               /* Activations have this scheme. */
         bool steps[STEP_COUNT];
         bool first, last;               /* The first layer, or the last one, stays in floats. */
         const char *const *keep_float;  /* The names of nodes or values. */
         int keep_float_count;
-        struct quantized_ports *ports;  /* --quantize-port, or NULL. */
+        struct quantized_ports *ports;  /* It is --quantize-port, or NULL. */
         /* It is called for each layer that stays in floats; it may be NULL. */
         void (*kept)(void *runner, const struct op *op, const char *why);
         void *runner;
@@ -65,7 +65,7 @@ struct layer {
         struct op *op;                  /* A convolve or dot of floats. */
         const char *obstacle;           /* Why it is not quantized, part of a sentence; NULL: it is
                                          * quantized. */
-        struct site *x;                 /* The site of operand 0. */
+        struct site *x;                 /* It is the site of operand 0. */
         bool both;                      /* It is a product of two activations. */
 };
 
@@ -86,7 +86,7 @@ struct site {
         int members;                    /* How many other sites it stands for. */
         struct extent extent;           /* The extent of all that have its step, in the site that
                                          * stands for them. */
-        struct affine affine;           /* Their step, in the same site. */
+        struct affine affine;           /* It is their step, in the same site. */
         bool keep;                      /* --keep-float: its operation works on floats. */
         bool unfit;                     /* Some of its numbers are not finite. */
         bool unseen;                    /* It is in a loop or branch that no sample ran. */
@@ -120,7 +120,7 @@ struct quantizing {
         struct value **scaled;          /* The products that scale channels, on floats
                                          * (equalize.h). */
         int scaled_count;
-        int byte_count;                 /* The number of values in bytes. */
+        int byte_count;                 /* This many values are in bytes. */
 };
 
 static inline struct site *site_of(const struct value *v) { return v ? v->scratch : NULL; }

@@ -71,7 +71,7 @@ static struct op *constant_behind(struct quantizing *q, struct builder *b, struc
 
 struct weights {
         struct weight_places places;    /* along -1: all weights have one step. */
-        int largest;                    /* The largest number. */
+        int largest;                    /* This is the largest number. */
         int64_t outputs, count;
         float *numbers;                 /* Its shape is [count]. */
         float *scales, *biases;         /* [outputs]; biases NULL: there are none, or none that can

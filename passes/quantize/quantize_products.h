@@ -13,14 +13,14 @@
  * is a convolution by such weights, where k counts what a window sees; or a table that is gathered
  * from, whose rows are the outputs. */
 struct product {
-        struct op *op;                  /* The dot, convolve or gather. */
+        struct op *op;                  /* It is the dot, convolve or gather. */
         const char *name;               /* Its name in the calibration; NULL: it depends on no
                                          * input. */
         const char *obstacle;           /* Why it is not quantized, part of a sentence; or NULL. */
         int64_t outputs, inner;
         int moments;                    /* Its number among the moments that are computed; -1: it
                                          * has none. */
-        const struct product *same;     /* An earlier product of the same table, or NULL. */
+        const struct product *same;     /* It is an earlier product of the same table, or NULL. */
         struct value *bytes, *steps, *zeros;    /* The constants of a table that has been
                                                  * written. */
 };

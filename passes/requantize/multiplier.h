@@ -33,7 +33,7 @@ int formula_at(const struct formula *f, int64_t s);
 enum { THRESHOLDS_MAX = 255 };
 struct thresholds {
         bool falls;
-        int bottom, top;                /* The least and the largest byte. */
+        int bottom, top;                /* They are the least and the largest byte. */
         int first, count;
         int64_t low, high, least[THRESHOLDS_MAX];
         double slope;                   /* The approximate slope of the formula between its bounds;

@@ -35,7 +35,7 @@ struct whole_range requantize_range(const struct value *v);
 
 /* A constant that is the same in all places, or has one number for each index of a dimension
  * (requantize.c). */
-/* The stride from number to number. */
+/* stride is the distance from number to number. */
 struct spread { const struct constant *constant; int64_t stride; };
 /* Finds the constant that v is spread from. *along: the dimension that its numbers lie along, which
  * must be the same as before; -1: there was none. Returns false if v is no such constant. */

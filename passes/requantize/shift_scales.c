@@ -31,14 +31,14 @@
 
 enum { FACTOR_MOST = 127, SHIFT_MOST = 15, SHIFT_OF_SUMS = 7 };
 
-/* The errors of the whole function. */
+/* It has the errors of the whole function. */
 struct figure {
         int layers;
-        double signal, error, worst;    /* worst: the largest error / signal of a layer. */
+        double signal, error, worst;    /* worst is the largest error / signal of a layer. */
         const char *name;               /* The name of that layer. */
 };
 
-/* The line factor * s + added of a layer's sums s, perhaps between bounds. */
+/* It is the line factor * s + added of a layer's sums s, perhaps between bounds. */
 struct layer {
         struct op *product;             /* It is a convolve or a dot. */
         int along;                      /* The dimension of its outputs; in the weights it is

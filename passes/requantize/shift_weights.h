@@ -15,11 +15,13 @@ struct shifted_weights {
                                          * numbers are searched. */
         int8_t *numbers;                /* They are from -127 to 127, in the order of the
                                          * weights. */
-        int32_t *shifts;                /* One for each block of outputs. */
-        double *magnitudes;             /* The magnitudes of the numbers of an output, added up. */
+        int32_t *shifts;                /* There is one for each block of outputs. */
+        double *magnitudes;             /* They are the magnitudes of the numbers of an output,
+                                         * added up. */
         double *lost;                   /* The mean error of a result that rounding makes, with
                                          * operands at their averages. */
-        double signal, error;           /* Sums of squares: of weight * factor, and of errors. */
+        double signal, error;           /* They are sums of squares: of weight * factor, and of
+                                         * errors. */
 };
 
 /* Finds numbers for op, a convolve or dot by constant, static whole numbers; factors: one for each

@@ -20,7 +20,7 @@ enum { SHIFT_MOST = 48, SHIFT_LEAST = 1, NEAR = 5, WIDE = 61 };
 
 struct whole_terms {
         int shift;
-        double sizes[TERMS_SOURCES]; /* The largest magnitude of each source. */
+        double sizes[TERMS_SOURCES]; /* Each source has this largest magnitude. */
         int64_t *of[TERMS_SOURCES], *one; /* These have a number for each place. */
 };
 

@@ -13,7 +13,7 @@
 enum { BETWEEN_MAX = 24 };
 
 struct between {
-        struct value *v, *moved;        /* moved: the same value before the transposes. */
+        struct value *v, *moved;        /* moved is the same value before the transposes. */
         int reads;                      /* The number of its readers between the transposes. */
         bool outer;                     /* It is a broadcast of a value from outside the transposes,
                                          * which others may read, too. */
@@ -21,7 +21,7 @@ struct between {
 
 struct around {
         struct builder *b;
-        const struct type *type;        /* The type that the last transpose reads. */
+        const struct type *type;        /* The last transpose reads this type. */
         int64_t at[RANK_MAX];           /* The dimension that dimension d is before the
                                          * transposes. */
         struct between seen[BETWEEN_MAX];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The algebra of bytes between quantizations: polynomials of one or two bytes (formula.h). */
+/* The algebra of bytes between quantizations is about polynomials of one or two bytes
+ * (formula.h). */
 #include "passes/simplify/formula.h"
 
 #include <math.h>

@@ -31,8 +31,8 @@ struct formula {
         struct value *root;             /* The value that is rounded, moved by `zero`, and cast. */
         double zero;
         bool shared;                    /* It may contain values that others read, too. */
-        unsigned char want[BYTES][BYTES];       /* The byte for each x and y, counted from the least
-                                                 * of the type. */
+        unsigned char want[BYTES][BYTES];       /* It has the byte for each x and y, counted from
+                                                 * the least of the type. */
 };
 
 /* Finds the formula that ends in op, a cast to bytes; it has p, but not yet `want`. shared: values

@@ -24,7 +24,7 @@ enum { DEPTH_MAX = 60, TERMS_MAX = 6 };
 
 struct form {
         bool known;
-        int64_t steps[INDEPENDENT_LOOPS_MAX];     /* One for each loop. */
+        int64_t steps[INDEPENDENT_LOOPS_MAX];     /* There is one for each loop. */
         struct { const struct loop_variable *variable; int64_t factor; } terms[TERMS_MAX];
         int term_count;
         int64_t low, high;
@@ -40,8 +40,8 @@ struct proof {
         int count;
         struct map *own;                /* The variables and buffers declared in the loop, each with
                                          * its LET, or with the proof itself. */
-        struct map *written;            /* struct written by buffer or alias class. */
-        struct written *first;          /* The first of the list of all. */
+        struct map *written;            /* It finds a struct written by buffer or alias class. */
+        struct written *first;          /* It is the first of the list of all. */
         bool may_fail, failed;
 };
 

@@ -16,7 +16,7 @@ enum { JAM_DEPTH_MAX = 12, JAM_STEPS_MAX = 8 };
 struct jam_nest {
         struct loop_stmt *loops[JAM_DEPTH_MAX];
         int depth;
-        struct loop_block *leaf; /* The body of the innermost loop. */
+        struct loop_block *leaf; /* It is the body of the innermost loop. */
         struct loop_stmt *store; /* Its last statement. */
         struct loop_stmt *sum; /* The variable of the only sum; NULL: there are several sums. */
         struct map *lets; /* Of each variable: its definition, an expression. */

@@ -28,7 +28,8 @@ struct reduction {
 };
 struct reducing {
         const struct vectorizing *v;
-        const struct loop_stmt *loop;   /* The outermost loop, and the innermost one below. */
+        const struct loop_stmt *loop;   /* These are the outermost loop, and the innermost one
+                                         * below. */
         const struct loop_stmt *inner, *around;   /* around: the loop that inner is in, or NULL. */
         struct reduction reductions[REDUCTIONS_MAX];
         int count, lanes, turns;
@@ -69,7 +70,7 @@ static bool accumulates(const struct loop_stmt *s, int *other)
         return false;
 }
 
-/* How often the statements of a body mention the variable. */
+/* It counts how often the statements of a body mention the variable. */
 struct count { const struct loop_variable *variable; int uses; };
 static void count_use(struct loop_expr *e, void *context)
 {

@@ -32,7 +32,7 @@ struct square {
         int depth;
         int lane, other;                /* The numbers of the loops along what is stored, and along
                                          * the rows. */
-        const struct loop_expr *loads[LOADS_MAX];         /* The loads of the rows. */
+        const struct loop_expr *loads[LOADS_MAX];         /* These are the loads of the rows. */
         struct loop_variable *loaded[LOADS_MAX];          /* They stand for the loads in `body`. */
         int count;
         struct loop_block *body;
@@ -245,7 +245,7 @@ static bool write_square(const struct square *s, struct loop_block *out)
         return true;
 }
 
-struct part { int64_t from, to; };      /* A part of a loop. */
+struct part { int64_t from, to; };      /* It is a part of a loop. */
 
 /* Writes one loop after the other, from depth d on; whole: in squares, else as it was. */
 static bool write_loops(struct square *s, int d, const struct part *outer, const struct part *inner,

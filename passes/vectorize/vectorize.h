@@ -8,13 +8,14 @@
 #include "passes/pass.h"
 
 struct vectorizing {
-        struct arena *arena;            /* The program's. */
-        struct arena *scratch;          /* It is for code that is only compared. */
+        struct arena *arena;            /* Code of the program lives here. */
+        struct arena *scratch;          /* Code that is only compared lives here. */
         const struct target *target;
-        struct loop_bounds *bounds;     /* The kernel's bounds. */
-        const struct map *averages;     /* The kernel's averages (passes/vectorize/averages.h). */
-        int lanes;                      /* The lanes of a vector of f32; of loops that
-                                         * narrow_loop made, more. */
+        struct loop_bounds *bounds;     /* The bounds hold for the whole kernel. */
+        const struct map *averages;     /* passes/vectorize/averages.h finds them in the
+                                         * kernel. */
+        int lanes;                      /* A vector has this many lanes: those of f32, or
+                                         * more in loops that narrow_loop made. */
         bool exact;
 };
 
