@@ -6,8 +6,8 @@
 
 #include "passes/pass.h"
 
-/* Where a compilation stands: at the tensor level program is NULL. Each of the two lives in the
- * arena it came with. */
+/* This is where a compilation stands: at the tensor level program is NULL. Each of the two lives in
+ * the arena it came with. */
 struct pipeline_state {
         struct module *module;
         struct loop_program *program;
@@ -74,8 +74,8 @@ bool pipeline_run(struct pipeline_state *state, const struct pipeline_options *o
 /* Has the state been through no pass that COMMON ends before? */
 bool pipeline_is_common(const struct pipeline_state *state);
 
-/* What a module or program has been through, and so which passes may follow (order.c; the rules are
- * in passes.def). */
+/* A history says what a module or program has been through, and so which passes may follow
+ * (order.c; the rules are in passes.def). */
 struct history { enum pass_level level; uint64_t passed; };
 struct history history_of(const struct pipeline_state *state);
 void history_add(struct history *h, const struct pass *pass);

@@ -51,8 +51,9 @@ struct pass_context {
         int64_t max_ram;                /* Rows are passed from kernel to kernel until the workspace
                                          * and all regions take no more bytes than this; -1: they
                                          * are not. */
-        const char *obstacle;           /* Where max_ram was not reached: what keeps more rows from
-                                         * being passed on, a part of a sentence; or NULL. */
+        const char *obstacle;           /* Where max_ram was not reached, it says what keeps more
+                                         * rows from being passed on, as a part of a sentence; else
+                                         * it is NULL. */
         struct loop_region *regions;    /* These are the regions beside the workspace. */
         int region_count;
         bool exact;                     /* Only rewrites of class E are done. */

@@ -45,7 +45,8 @@ struct descriptor {
         unsigned char *data;
         int64_t extent;                 /* The number of elements. */
         uint64_t mask;                  /* Subscripts are masked with it: it is 0 for a splat. */
-        int64_t offset;                 /* Where in interp->memory the data lies, or -1. */
+        int64_t offset;                 /* The data lies here in interp->memory; -1: it does not lie
+                                         * there. */
         int32_t bytes;                  /* An element has this many bytes. */
 };
 

@@ -22,7 +22,7 @@
 #include "ir/loop/loop.h"
 #include "ir/target/target.h"
 
-/* What a row is for: an operation of Loop IR (enum loop_opcode), or one of these. Their operands
+/* A row is for an operation of Loop IR (enum loop_opcode), or for one of these. Their operands
  * follow, in the order in which a printer has them. */
 enum capability_op {
         CAN_TYPE = LOOP_CALL + 1,       /* It is the type of a variable, and has no operands. */

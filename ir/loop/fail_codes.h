@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the generated run function returns: fail_codes.def as names and as texts. */
+/* The generated run function returns these codes: fail_codes.def as names and as texts. */
 #ifndef IR_FAIL_CODES_H
 #define IR_FAIL_CODES_H
 

@@ -195,9 +195,10 @@ struct loop_variable {
         struct tile_range registers;    /* It has these hardware tiles. */
         int warps;                      /* This many warps have one of their own; 0: there is
                                          * one. */
-        struct loop_buffer *base;       /* For a let that is an index: C computes &base[index] in
-                                         * its place, because it is used as a subscript of base
-                                         * alone; NULL: it is an index like any other. */
+        struct loop_buffer *base;       /* A let that is an index may have a base: C computes
+                                         * &base[index] in its place, because it is used as a
+                                         * subscript of base alone; NULL: it is an index like any
+                                         * other. */
         enum { VARIABLE_LOOP, VARIABLE_LET, VARIABLE_VAR, VARIABLE_PARAMETER } kind;
         int number;                     /* It is free for passes. */
 };
@@ -378,21 +379,21 @@ struct loop_function {
                                          * first parameter's element. */
         const char *location;           /* The nodes of the model that it computes, as safe text, or
                                          * NULL. */
-        const char *summary;            /* Of kernels: the operation and its shapes, in one safe
-                                         * line for the reader. */
+        const char *summary;            /* A kernel names its operation and shapes, in one safe line
+                                         * for the reader. */
         int buffer_count, scalar_count;
         struct loop_buffer **buffers;
         struct loop_variable **scalars;
-        struct loop_type result;        /* Of library functions. */
-        const char *error;              /* Of library functions: the stated error bound, "exact" or
+        struct loop_type result;        /* A library function has it. */
+        const char *error;              /* A library function states its error bound, "exact" or
                                          * like "1.5 ulp". */
-        const char *spelling;           /* Of intrinsics: the name in target tables; else NULL. */
+        const char *spelling;           /* An intrinsic has this name in target tables; else it is
+                                         * NULL. */
         struct loop_block *body;
         bool can_fail;                  /* It holds a FAIL. */
-        double flops;                   /* Of kernels: floating-point operations per call, for
-                                         * comments and reports. */
-        double again;                   /* Of kernels: how many of these are computed more than
-                                         * once. */
+        double flops;                   /* A kernel has this many floating-point operations per
+                                         * call, for comments and reports. */
+        double again;                   /* A kernel computes this many of them more than once. */
         struct loop_function *next;
         int number;                     /* It is free for passes. */
 };
@@ -438,8 +439,8 @@ struct loop_program {
         char source[65];
         const char *command;            /* These options shaped it so far; they are safe text, or
                                          * "". */
-        const char *within;             /* As its module's: what is done to stay within --max-ram,
-                                         * or "". */
+        const char *within;             /* This is done to stay within --max-ram, as in its module;
+                                         * or it is "". */
         const char *passes_done;        /* The comma-separated list of the passes that it and its
                                          * module went through, or "". */
         struct loop_buffer *buffers, **buffers_end;

@@ -75,8 +75,8 @@ static bool says_type(const struct loop_expr *e)
 
 /* ---- expressions ---- */
 
-/* What the reader knows where an expression stands: its type, or not. SILENT: it does not, and no
- * part of the expression tells its type (so that says_type looks at every node only once). */
+/* The reader knows the type of an expression where it stands, or does not. SILENT: it does not, and
+ * no part of the expression tells its type (so that says_type looks at every node only once). */
 enum known { UNKNOWN, SILENT, KNOWN };
 
 /* least: the precedence below which e needs parentheses. */

@@ -69,13 +69,13 @@ struct loop_tiles {
         bool transposed;                /* A word of w has outputs of one channel. */
         int64_t step, jump;             /* UNLOAD has a step: the elements from a position to the
                                          * next; 0: they lie side by side. */
-        int swizzle;                    /* How many words a swizzle line has, one of which each
+        int swizzle;                    /* A swizzle line has this many words, one of which each
                                          * position of x, and each output, has; 0: there are no such
                                          * lines. */
         bool warp_group;                /* All warps of the block multiply, as warp groups. */
         bool prefetched;                /* MULTIPLY: w is in registers, by the PREFETCH in front of
                                          * it. */
-        struct tile_range sums, x, w;   /* Of TILES; x and w also of MULTIPLY. */
+        struct tile_range sums, x, w;   /* TILES has them; MULTIPLY has x and w, too. */
 };
 
 struct loop_stmt;

@@ -30,7 +30,7 @@ struct verifier {
                                          * the name. */
         struct verify_name *innermost;
         int loops;                      /* This many loops are open. */
-        int parallel;                   /* How many of them are parallel, over warps, or over
+        int parallel;                   /* This many of them are parallel, over warps, or over
                                          * lanes. */
         bool warp;                      /* One of them is over warps. */
         const struct loop_variable *subscript;    /* The variable that is looked at, where it is an

@@ -5,7 +5,7 @@
 #include "ir/loop/loop_place.h"
 #include "ir/loop/loop_verify.h"
 
-/* What is known of the kernel so far. */
+/* This is known of the kernel so far. */
 struct grid {
         struct verifier *v;
         struct loop_bounds *bounds;     /* NULL: they have not been needed yet. */

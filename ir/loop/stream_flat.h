@@ -56,8 +56,8 @@ static inline int64_t flat_operand_elements(const struct loop_stmt *s, int k)
  * false if it is not flat. */
 bool flat_memories(const struct loop_function *f, struct loop_buffer *memories[MACHINE_MEMORIES]);
 
-/* What a step touches: elements of a memory of the machine, or (memory -1) numbers of a buffer
- * outside of it. */
+/* A visitor is told what a step touches: elements of a memory of the machine, or (memory -1)
+ * numbers of a buffer outside of it. */
 struct flat_visitor {
         void (*visit)(void *context, const struct loop_buffer *b, int64_t first, int64_t count,
                       bool writes);

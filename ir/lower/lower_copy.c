@@ -14,8 +14,8 @@ struct copy {
         struct arena *arena;
         struct loop_variable **variables;
         struct loop_buffer **buffers;   /* The parameters come first, then what it allocates. */
-        int *uses;                      /* Of each variable: its uses. */
-        const struct loop_expr **inlined;         /* Of each variable: the expression that stands
+        int *uses;                      /* Each variable has its number of uses here. */
+        const struct loop_expr **inlined;         /* Each variable has the expression that stands
                                                    * for it, or NULL. */
 };
 

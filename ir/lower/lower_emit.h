@@ -48,7 +48,7 @@ struct memo {
         struct memo *next;
 };
 
-/* Where the elements of a value lie: at start + index[d] * stride[d] + ... */
+/* The elements of a value lie at start + index[d] * stride[d] + ... */
 struct emit_place {
         struct loop_buffer *buffer;
         struct loop_expr *start;
@@ -64,7 +64,7 @@ struct emit_circular {
         struct loop_expr *from;
 };
 
-/* What is known of a value in this kernel. */
+/* This is known of a value in the kernel. */
 struct local {
         const struct value *value;
         bool inside;                    /* It is computed here, not loaded. */
@@ -105,7 +105,7 @@ struct rows {
         struct loop_expr *row[RANK_MAX];          /* This row is kept now, */
         const struct scope *scope;                /* until this scope closes. */
         struct scope *from;
-        int written;                    /* How often code that keeps a row was written. */
+        int written;                    /* Code that keeps a row was written this often. */
 };
 
 struct emit {

@@ -124,7 +124,7 @@ struct loop_expr *emit_amount(struct emit *e, const char *name, const struct val
         return amount;
 }
 
-/* What is found in constant indices; for tuples of them, in one entry of each. */
+/* These are found in constant indices; for tuples of them, in one entry of each. */
 enum { SOME_NEGATIVE = 1, SOME_WRONG = 2, SCANNED = 4 };
 
 static int scan_indices(const struct constant *c, int first, int step, int64_t extent)

@@ -107,8 +107,8 @@ struct nest {
         int count;
         struct value *const *values;
         struct output *outputs;
-        int axis;                       /* Of a part: the dimension and the offset at which it goes
-                                         * into `whole`. */
+        int axis;                       /* A part goes into `whole` along this dimension, and at
+                                         * this offset. */
         int64_t offset;
         const struct type *whole;
         const struct op *running;       /* The operation whose running sums it stores, or NULL. */

@@ -24,8 +24,8 @@ struct lowering {
 
 /* ---- places (lower_places.c) ---- */
 
-/* What lies before a row of a stack or scanned value: stride elements for each iteration so far
- * (backward from the end: stride < 0), and what the loops around that one add. */
+/* In front of a row of a stack or scanned value lie stride elements for each iteration so far
+ * (backward from the end: stride < 0), and those that the loops around that one add. */
 struct moving { struct loop_variable *number; int64_t stride; const struct moving *outer; };
 struct place {
         struct loop_buffer *buffer;

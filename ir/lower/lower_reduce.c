@@ -34,8 +34,8 @@ struct loop_expr *emit_identity(struct emit *e, enum reducer kind, enum element 
 
 /* ---- reduce ---- */
 
-/* Where the elements of x lie that become the element at `index` of the result: at one index, or
- * from .. to - 1. */
+/* The elements of x that become the element at `index` of the result lie at one index, or from ..
+ * to - 1. */
 struct span { struct loop_expr *from[RANK_MAX], *to[RANK_MAX]; };
 
 /* Joins neighbours that both vanish (but for extents of 1 between them) into one loop over all of

@@ -16,8 +16,8 @@
 
 enum { ALL_SPLIT = ~0 };
 
-/* Where an index of the result goes: unchanged, to a dimension of an operand, and to the same
- * dimension of other operands (splits: those of all of these); elsewhere; or nowhere. */
+/* An index of the result goes unchanged to a dimension of an operand, and to the same dimension of
+ * other operands (splits: those of all of these); or it goes elsewhere, or nowhere. */
 enum goes { NOWHERE, ELSEWHERE, AS_IT_IS };
 struct source { enum goes goes; int operand, dimension; unsigned splits; };
 

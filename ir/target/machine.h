@@ -64,19 +64,19 @@ struct machine_cycles {
 
 /* The limits of its instructions. */
 struct machine_limits {
-        int counters;                   /* How many loops an instruction has around a micro-op
+        int counters;                   /* An instruction has this many loops around a micro-op
                                          * list. */
-        int64_t count;                  /* How often each of them runs at most. */
-        int64_t list;                   /* How many places a micro-op list should have at most, so
-                                         * that all are resident together. */
+        int64_t count;                  /* Each of them runs at most this often. */
+        int64_t list;                   /* A micro-op list should have at most this many places, so
+                                         * that all lists are resident together. */
         int apart;                      /* The least distance, in steps, from one that writes an
                                          * element of sums to the next that reads or writes it. */
         int64_t rows, pad;              /* rows: the most rows of a transfer, elements of a row, and
                                          * elements from one row to the next; pad: the most rows, or
                                          * elements, of padding. */
-        int immediate_bits, shift;      /* Of an operation: the bits of its signed number, and the
-                                         * most that it shifts by. */
-        int tokens;                     /* How many tokens a queue holds. */
+        int immediate_bits, shift;      /* The number of an operation is signed and has this many
+                                         * bits, and it shifts by at most this many. */
+        int tokens;                     /* A queue holds this many tokens. */
 };
 
 enum { MACHINE_MEMORIES = 5, MACHINE_STAGES = 4 };

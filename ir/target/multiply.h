@@ -89,14 +89,14 @@ struct multiply {
                                          * zeros, and function(sum, partial) adds that to a sum. */
         int partial;                    /* A partial sum has at most this many words. */
         bool flushes;                   /* Subnormal operands and sums count as zeros. */
-        int instructions;               /* How many instructions it takes. */
-        int registers;                  /* How many hardware tiles there are, or vector registers
+        int instructions;               /* It takes this many instructions. */
+        int registers;                  /* There are this many hardware tiles, or vector registers
                                          * that each hold a small tile, or fragments of a warp; 0
                                          * where sums are in vectors. */
-        int spare;                      /* How many vector registers its instructions take besides
+        int spare;                      /* Its instructions take this many vector registers besides
                                          * sums and operands. */
-        int lane_registers;             /* How many vector registers may hold the lanes of x; 0: any
-                                         * may. */
+        int lane_registers;             /* This many vector registers may hold the lanes of x; 0:
+                                         * any may. */
         int least;                      /* It is faster than the next row from this many products of
                                          * a sum on; 0: always. */
         bool streams;                   /* The target's machine does it, in memories of its own. */

@@ -27,13 +27,13 @@ struct processor {
         int family, first, last;        /* The models, or parts, from first to last. */
 };
 
-/* How a processor gets the shapes of its hardware tiles: as bytes in memory, whose address
- * CAN_TILES (ir/loop/capability.h) has. */
+/* A processor gets the shapes of its hardware tiles as bytes in memory, whose address CAN_TILES
+ * (ir/loop/capability.h) has. */
 enum { TILE_SHAPES_MAX = 256 };
 struct tile_shapes {
         int bytes;                      /* The number of all bytes, at most TILE_SHAPES_MAX. */
         unsigned char first;            /* This is the first of them. */
-        int row_bytes_at, rows_at;      /* Where tile 0's are: the bytes of a row, the lower eight
+        int row_bytes_at, rows_at;      /* Tile 0's are here: the bytes of a row, the lower eight
                                          * bits first, and the rows in one byte. Those of the next
                                          * tiles follow. */
         int rows, row_bytes;            /* The most that a tile has. */
@@ -50,10 +50,11 @@ struct float_control {
 /* The GPU description says what schedules and costs count on of a GPU, which runs kernels in grid
  * form. */
 struct gpu {
-        int multiprocessors;            /* Those of the most common model of this capability. */
+        int multiprocessors;            /* The most common model of this capability has this
+                                         * many. */
         double clock;                   /* It has this many cycles a second. */
-        int warps;                      /* How many warps a multiprocessor holds at a time. */
-        int registers;                  /* How many registers of 32 bits a multiprocessor has, for
+        int warps;                      /* A multiprocessor holds this many warps at a time. */
+        int registers;                  /* A multiprocessor has this many registers of 32 bits, for
                                          * all its warps. */
         int64_t shared_bytes;           /* The bytes of shared memory that a block may have at
                                          * most. */
@@ -61,10 +62,10 @@ struct gpu {
                                          * share. */
         double l2_rate, memory_rate;    /* The bytes a second that all multiprocessors read from it,
                                          * and from memory. */
-        int cluster;                    /* How many blocks a cluster has at most; 0: it has no
+        int cluster;                    /* A cluster has at most this many blocks; 0: there are no
                                          * clusters. */
-        int clustered;                  /* On how many multiprocessors clusters of more than two
-                                         * blocks find room. */
+        int clustered;                  /* Clusters of more than two blocks find room on this many
+                                         * multiprocessors. */
         double cluster_rate;            /* The bytes a second that all blocks read from others'
                                          * shared memory. */
         double launch;                  /* The seconds that a launch in a graph takes. */
@@ -95,9 +96,9 @@ struct target {
 
         /* These are about vectors; 0, false and NULL: the base's. */
         int vector_bytes;               /* The bytes of a register; generic has none. */
-        const char *length;             /* In C, in functions with the attribute: how many bytes the
-                                         * processor's registers have, where they may be fewer than
-                                         * vector_bytes; NULL: there are as many. */
+        const char *length;             /* In C, in functions with the attribute, it is how many
+                                         * bytes the processor's registers have, where they may be
+                                         * fewer than vector_bytes; NULL: there are as many. */
         int vector_registers;
         uint32_t narrow;                /* The element types of fewer than four bytes that vectors
                                          * compute with as they are, a lane for each element:
@@ -117,8 +118,9 @@ struct target {
         int64_t l1_bytes, l2_bytes;     /* The bytes of the data caches of one core that a schedule
                                          * may count on. */
         int line_bytes;                 /* A line of them has this many bytes. */
-        const struct rates *rates;      /* What it costs to compute and to move (ir/target/rates.h),
-                                         * as far as that is known better than for the base. */
+        const struct rates *rates;      /* They say what it costs to compute and to move
+                                         * (ir/target/rates.h), as far as that is known better than
+                                         * for the base. */
         const char *attribute;          /* The attribute of functions that hold vectors:
                                          * target("attribute"). */
         const char *gcc_attribute;      /* The same in gcc's words, where clang has others, for the
@@ -138,14 +140,14 @@ struct target {
                                          * "gcc or clang for 64-bit x86"; or NULL. */
         const char *keep;               /* The asm constraint of a vector register, where gcc needs
                                          * it (engines/vector/keep.c). */
-        const char *gcc_optimize;       /* What gcc must not do to kernels with register tiles, in
-                                         * the form of #pragma GCC optimize; or NULL. */
+        const char *gcc_optimize;       /* gcc must not do this to kernels with register tiles; it
+                                         * has the form of #pragma GCC optimize, or is NULL. */
         const struct float_control *control; /* The register that says how denormal numbers are
                                               * treated; NULL: there is none. */
         const char *include;            /* It is the header of the intrinsics, "<immintrin.h>". */
         const struct capability
-                *capabilities; /* What it can do with vectors: its own rows, which end with CAN_END;
-                                * other rows are the base's. */
+                *capabilities; /* They say what it can do with vectors: these are its own rows,
+                                * which end with CAN_END; other rows are the base's. */
         size_t capability_bytes;        /* The bytes from a row to the next: the rows of a printer
                                          * have text behind them. */
 };

@@ -181,7 +181,8 @@ struct packing {
         int source_rank;
         /* They are the source's, in elements. */
         int64_t extents[RANK_MAX], strides[RANK_MAX];
-        int64_t at[RANK_MAX];           /* Where it is in the source, or in the zeros behind it. */
+        int64_t at[RANK_MAX];           /* It is the index in the source, or in the zeros behind
+                                         * it. */
 };
 
 /* Finds the dimensions of the result in its order; neighbours whose steps make them one axis are

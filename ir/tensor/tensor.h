@@ -254,8 +254,8 @@ struct op {
         struct region **regions;
         const char *location;           /* The nodes of the model that it came from, text_safe,
                                          * separated by ", "; or NULL. */
-        const struct schedule *schedule; /* How it is computed (ir/target/schedule.h); NULL: as it
-                                          * stands. */
+        const struct schedule *schedule; /* It says how the operation is computed
+                                          * (ir/target/schedule.h); NULL: as it stands. */
         int number;                     /* It is free for passes. */
         bool dead;                      /* It has been erased; its memory stays in the arena. */
 };
@@ -303,8 +303,8 @@ struct module {
                                          * "". */
         const char *command;            /* These options shaped it so far; they are safe text, "" at
                                          * first. */
-        const char *within;             /* What is done to it to stay within --max-ram
-                                         * (compiler/budget.c), or "". */
+        const char *within;             /* This is done to stay within --max-ram
+                                         * (compiler/budget.c), or it is "". */
         const char *passes_done;        /* The comma-separated list of the passes it went through;
                                          * "" at first. */
         struct function *functions, **functions_end;      /* Each function is an entry: what a
@@ -605,8 +605,8 @@ bool module_bind(struct module *m, const int64_t *extents, struct diag *diag);
 
 /* ---- text and checks (tensor_print.c, tensor_parse.c, tensor_verify.c) ---- */
 
-/* Where large constants go: beside the text (blob: the text names file_name and offsets, and bytes
- * are appended to *blob), inside it as hex (blob NULL), or nowhere, for reading (elide). */
+/* Large constants go beside the text (blob: the text names file_name and offsets, and bytes are
+ * appended to *blob), inside it as hex (blob NULL), or nowhere, for reading (elide). */
 struct tensor_print { struct text *blob; const char *file_name; bool elide; };
 void tensor_print(struct text *out, struct module *m, const struct tensor_print *options);
 /* Reads text back. read_blob(context, name, &bytes, &length) opens the constants' file; NULL: no

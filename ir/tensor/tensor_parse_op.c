@@ -103,7 +103,7 @@ struct written {
         int result_count, operand_count, type_count, capture_count;
         char **results;
         struct value **operands, **captures;
-        const char **bare;              /* For each operand: where a bare literal stands, or
+        const char **bare;              /* Each operand has the place of its bare literal here, or
                                          * NULL. */
         struct attr *attrs;
         bool attr_given[ATTR_MAX];

@@ -12,8 +12,8 @@ struct verifier {
         struct diag *diag;
         struct arena *arena;
         struct value **values;          /* They are found by their numbers. */
-        bool *visible;                  /* By the number of the value: it is defined before, in a
-                                         * region that is still open. */
+        bool *visible;                  /* The value of a number is defined before, in a region that
+                                         * is still open. */
         int count;
         int64_t operands;               /* The number of operands seen in operations; use lists must
                                          * hold as many. */

@@ -82,7 +82,7 @@ bool observer_from_text(const char *name, enum observer *observer);
 const char *observer_name(enum observer o);
 void observer_help(void);               /* Prints the name and doc of each on standard output. */
 
-/* What is asked for: whole numbers of type E_U8, E_I8, E_U16, E_I16, E_U4 or E_I4. Symmetric: the
+/* A scheme asks for whole numbers of type E_U8, E_I8, E_U16, E_I16, E_U4 or E_I4. Symmetric: the
  * zero point is in the middle (0, or 128 of u8), and the lowest number is not used. */
 struct scheme { enum element to; bool symmetric, power_of_two; };
 /* The number q stands for (q - zero) * scale. 0 is always represented exactly; scale is a positive

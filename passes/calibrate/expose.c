@@ -9,8 +9,8 @@ struct group {
         struct value *ran;              /* u8 [times]: whether the region was run each time; NULL:
                                          * it always was. */
         int64_t times;
-        const char *overrun;            /* Where the group has no values: `ran` are its flags, and
-                                         * this is the loop's name. */
+        const char *overrun;            /* A group with this loop's name has no values: `ran` are
+                                         * its flags. */
 };
 
 struct exposing {
@@ -22,9 +22,9 @@ struct exposing {
         int64_t most_steps;
         struct group **groups;
         int group_count;
-        struct value **at;              /* Of each value: the value that stands for it where it has
-                                         * got to. */
-        struct group **group_of;        /* Of each value: its group; NULL: it is of the function's
+        struct value **at;              /* Each value has here the value that stands for it so
+                                         * far. */
+        struct group **group_of;        /* Each value has its group; NULL: it is of the function's
                                          * body. */
         int count;
 };

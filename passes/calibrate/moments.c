@@ -26,7 +26,7 @@ enum { ROWS = 64, PANEL = 8, TILE = 4, ROWS_LEAST = 1024 };
 struct view {
         const struct type *x;
         int64_t groups, depth, places;  /* places is the number of rows of one sample. */
-        /* Of a product: the number of elements behind the dimension that is summed over. */
+        /* A product has this many elements behind the dimension that is summed over. */
         int64_t inner;
         /* These are of a convolution; else spatial is -1. */
         int spatial;
@@ -110,7 +110,7 @@ static void gather(const struct view *v, const float *x, int64_t place, int64_t 
 struct item {
         struct view view;
         const char *location;
-        double times;                   /* How often it runs for a sample, as far as that is
+        double times;                   /* It runs this often for a sample, as far as that is
                                          * known. */
         int value;                      /* It reads the program's value with this number. */
         int same;                       /* The number of an earlier item that sees the same rows;

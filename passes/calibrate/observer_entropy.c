@@ -23,7 +23,7 @@ enum { BINS = RANGE_BINS / 2 };
 struct sums {
         double numbers[BINS + 1];       /* This is the sum of their numbers. */
         double entropy[BINS + 1];       /* This is the sum of their h log h. */
-        int filled[BINS + 1];           /* How many of them are not empty. */
+        int filled[BINS + 1];           /* This many of them are not empty. */
 };
 
 static double x_log_x(double x) { return x > 0 ? x * log(x) : 0; }

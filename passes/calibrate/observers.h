@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the observers share; calibration.h has what other files need of them. */
+/* The observers share this; calibration.h has what other files need of them. */
 #ifndef PASSES_CALIBRATE_OBSERVERS_H
 #define PASSES_CALIBRATE_OBSERVERS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the fuse pass share. */
+/* The files of the fuse pass share this. */
 #ifndef PASSES_FUSE_FUSE_H
 #define PASSES_FUSE_FUSE_H
 

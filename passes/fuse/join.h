@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What passes that make one kernel of several share. */
+/* Passes that make one kernel of several share this. */
 #ifndef PASSES_FUSE_JOIN_H
 #define PASSES_FUSE_JOIN_H
 

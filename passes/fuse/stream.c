@@ -44,15 +44,15 @@ struct streaming {
         struct arena *arena;
         struct op **ops;
         int count;
-        int64_t *entering, *made;       /* Of each operation: the bytes that exist before it and are
+        int64_t *entering, *made;       /* Each operation has the bytes that exist before it and are
                                          * needed later, and the bytes of its results. */
-        int *last;                      /* Of each operation: the number of the last reader of its
+        int *last;                      /* Each operation has the number of the last reader of its
                                          * results; INT_MAX: the function returns them. */
-        const struct op **obstacle;     /* Of each operation: the one that keeps a longer range from
+        const struct op **obstacle;     /* Each operation has the one that keeps a longer range from
                                          * beginning there, or NULL. */
         struct range (*ranges)[RANGE_MAX];        /* ranges[p][q - p] is the range p..q; a range of
                                                    * one operation has no buffers. */
-        int64_t *least;                 /* Of each operation: the fewest bytes with which it and all
+        int64_t *least;                 /* Each operation has the fewest bytes with which it and all
                                          * behind it can run. */
         struct way *ways;
         int64_t enough;                 /* The bytes that may be in use. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the layout pass share. */
+/* The files of the layout pass share this. */
 #ifndef PASSES_LAYOUT_LAYOUT_H
 #define PASSES_LAYOUT_LAYOUT_H
 

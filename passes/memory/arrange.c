@@ -45,8 +45,8 @@ struct building {
         struct step_graph *g;
         struct root *roots;
         int root_count;
-        int *step_of;                   /* Of each statement: the number of its step. */
-        int *seen;                      /* Of each step: 1 + the number of the last step that has it
+        int *step_of;                   /* Each statement has the number of its step. */
+        int *seen;                      /* Each step has 1 + the number of the last step that has it
                                          * before itself. */
 };
 
@@ -334,9 +334,9 @@ void arrange_by_need(const struct step_graph *g, struct arena *arena, int *order
 {
         struct need **needs = find_needs(g, arena);
         int *stack = arena_array(arena, (size_t)g->count + 1, sizeof *stack);
-        /* Of each step: the position of the need that is looked at next. */
+        /* Each step has the position of the need that is looked at next. */
         int *next = arena_array(arena, (size_t)g->count + 1, sizeof *next);
-        /* Of each step: 1, it is on the stack; 2, it is in the order. */
+        /* Each step has 1 when it is on the stack, and 2 when it is in the order. */
         char *state = arena_array(arena, (size_t)g->count + 1, 1);
         char *needed = arena_array(arena, (size_t)g->count + 1, 1);
         int count = 0;
@@ -369,7 +369,7 @@ struct arranging {
         struct loop_program *p;
         struct pass_context *context;
         struct step_graph g;
-        struct loop_stmt **statements;  /* In the order that they had at first. */
+        struct loop_stmt **statements;  /* They are in the order that they had at first. */
         int *order, *best;              /* The order that is looked at, and the best so far. */
         int64_t size, peak;             /* These are the planned size and the peak of the best
                                          * order, in bytes. */

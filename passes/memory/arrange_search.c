@@ -40,8 +40,9 @@ struct stretch {
         int64_t floor;                  /* A peak that no order is below, or that is low enough. */
         int64_t work, most_work;        /* The work that is done, and the work after which states
                                          * have run out. */
-        const int *last;                /* Where a whole order is walked: for each resident, the
-                                         * position of the last step that touches it. Else NULL. */
+        const int *last;                /* Where a whole order is walked, each resident has the
+                                         * position of the last step that touches it. Else it is
+                                         * NULL. */
         int at;                         /* The position that this walk has reached. */
 };
 
@@ -459,7 +460,7 @@ static void search_beam(struct stretch *s, int *order)
 static bool *find_cuts(struct arena *arena, const struct step_graph *g)
 {
         bool *cuts = arena_array(arena, (size_t)g->count + 1, sizeof *cuts);
-        /* Of each step: the last step that needs it directly. */
+        /* Each step has the last step that needs it directly. */
         int *reach = arena_array(arena, (size_t)g->count + 1, sizeof *reach);
         int last_source = 0, farthest = -1;
         for (int i = 0; i < g->count; i++) {

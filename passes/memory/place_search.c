@@ -34,7 +34,7 @@ struct search {
         const struct item *items;
         struct piece pieces[ITEMS_MAX];
         int count, sections;
-        int64_t *floor, *left;          /* Of each section: its skyline, and the bytes still to
+        int64_t *floor, *left;          /* Each section has its skyline, and the bytes still to
                                          * come. */
         int64_t offsets[ITEMS_MAX], found[ITEMS_MAX];
         int64_t bound, best;            /* The search stops at `bound`, and looks for less than

@@ -26,7 +26,8 @@ struct quantize_policy {
         bool dynamic;                   /* Products by constant weights multiply bytes. */
         const struct weights_type *weights;     /* The type of weights; NULL: s8. Weights of layers
                                                  * have no zero points, nor blocks. */
-        int64_t block;                  /* How many numbers of an output share a step; 0: all. */
+        int64_t block;                  /* This many numbers of an output share a step; 0: all
+                                         * do. */
         bool one_step;                  /* All weights of a layer share one step. */
         enum observer observer;
         struct scheme scheme;               /* Activations have this scheme. */
@@ -63,8 +64,8 @@ const bool *keep_float_find(struct arena *arena, const struct quantize_policy *p
 struct site;
 struct layer {
         struct op *op;                  /* A convolve or dot of floats. */
-        const char *obstacle;           /* Why it is not quantized, part of a sentence; NULL: it is
-                                         * quantized. */
+        const char *obstacle;           /* It says why the layer is not quantized, as a part of a
+                                         * sentence; NULL: it is quantized. */
         struct site *x;                 /* It is the site of operand 0. */
         bool both;                      /* It is a product of two activations. */
 };
@@ -83,7 +84,7 @@ struct site {
                                          * stored, or NULL. */
         struct site *same;              /* A site with the same step, towards the one that stands
                                          * for all of these; NULL: this one does. */
-        int members;                    /* How many other sites it stands for. */
+        int members;                    /* It stands for this many other sites. */
         struct extent extent;           /* The extent of all that have its step, in the site that
                                          * stands for them. */
         struct affine affine;           /* It is their step, in the same site. */
@@ -143,7 +144,7 @@ static inline bool layer_reads(const struct layer *l, int operand)
 /* Makes site_of valid again, after the sampler has used the scratch of values. */
 void quantize_remember_sites(struct quantizing *q);
 
-/* What an operation does to bytes. */
+/* An operation may do this to bytes. */
 enum carrying {
         CARRY_NONE,                     /* It works on floats. */
         CARRY_MAP,                      /* It computes element by element. */

@@ -16,7 +16,8 @@ struct product {
         struct op *op;                  /* It is the dot, convolve or gather. */
         const char *name;               /* Its name in the calibration; NULL: it depends on no
                                          * input. */
-        const char *obstacle;           /* Why it is not quantized, part of a sentence; or NULL. */
+        const char *obstacle;           /* It says why the product is not quantized, as a part of a
+                                         * sentence; or it is NULL. */
         int64_t outputs, inner;
         int moments;                    /* Its number among the moments that are computed; -1: it
                                          * has none. */

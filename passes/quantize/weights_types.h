@@ -12,8 +12,8 @@ struct weights_type {
         enum element element;
         int bits;
         bool zeros;                     /* The type has zero points; else it is symmetric. */
-        int64_t block;                  /* How many numbers of an output share a step, unless the
-                                         * option says more; 0: all of them. */
+        int64_t block;                  /* This many numbers of an output share a step, unless the
+                                         * option says more; 0: all do. */
         const char *doc;
 };
 extern const struct weights_type weights_types[];

@@ -13,7 +13,7 @@
 
 enum { TERMS_SOURCES = 4 };
 
-/* What is added, with the zero point, and the factor of each source, at one place of the
+/* A line is what is added, with the zero point, and the factor of each source, at one place of the
  * dimension. */
 struct line {
         double one, of[TERMS_SOURCES];

@@ -4,8 +4,8 @@
 #include "base/text.h"
 
 struct finding {
-        struct map *made;               /* Of each variable: the let that makes it. */
-        struct map *sums;               /* Of each variable: a statement that adds to it. */
+        struct map *made;               /* Each variable has the let that makes it. */
+        struct map *sums;               /* Each variable has a statement that adds to it. */
         struct map *others;             /* The variables that are set in other ways. */
         struct map *found;
 };

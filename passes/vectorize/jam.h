@@ -19,7 +19,7 @@ struct jam_nest {
         struct loop_block *leaf; /* It is the body of the innermost loop. */
         struct loop_stmt *store; /* Its last statement. */
         struct loop_stmt *sum; /* The variable of the only sum; NULL: there are several sums. */
-        struct map *lets; /* Of each variable: its definition, an expression. */
+        struct map *lets; /* Each variable has its definition, an expression. */
 };
 
 /* `rows` iterations of loop `row` run at a time, and strips of `columns` iterations of loop
@@ -31,9 +31,9 @@ struct jam {
         int64_t first, taken, strips;   /* The first column of strips, how many columns are in them,
                                          * and how many strips there are; the last strip may begin
                                          * before the end of the one before it. */
-        int64_t iterations;             /* How often the innermost loop of the sums iterates; 0: it
+        int64_t iterations;             /* The innermost loop of the sums iterates this often; 0: it
                                          * depends. */
-        int steps;                      /* How many of these iterations are written at a time. */
+        int steps;                      /* This many of these iterations are written at a time. */
         bool narrow;                    /* Its products are of 16 bits. */
 };
 
@@ -93,7 +93,7 @@ bool jam_write_columns(struct arena *arena, const struct jam_nest *nest, const s
 struct jam_copy {
         struct arena *arena;
         int times;
-        struct map *values; /* Of each variable: what it is in each copy, as expressions. */
+        struct map *values; /* Each variable has here what it is in each copy, as expressions. */
         bool all; /* It makes one new copy of everything. */
         /* Loops over what a single iteration would do, which another loop around each does for all
          * copies; or NULL. */
