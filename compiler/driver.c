@@ -56,16 +56,13 @@ static void warn_idle(struct run *run)
 {
         const struct options *o = &run->options;
         const struct target *t = run->context.target;
-        bool silent = !target_engine(t)->float_schedules || o->exact;
+        bool vectors = target_engine(t)->float_schedules, silent = !vectors || o->exact;
         if (run->context.book && schedule_book_is_idle(run->context.book))
-                diag_warning(
-                        &run->diag, "--schedule=%s: %s", text_argument(run->arena, o->schedule),
-                        !silent    ? "none of its lines is for an operation of this model"
-                        : o->exact ? "with --exact no schedules are followed"
-                                   : arena_printf(
-                                             run->arena,
-                                             "code for %s follows no schedules: it has no vectors",
-                                             t->name));
+                diag_warning(&run->diag, "--schedule=%s: %s",
+                             text_argument(run->arena, o->schedule),
+                             o->exact && vectors
+                                     ? "with --exact no schedules are followed"
+                                     : "none of its lines is for an operation of this model");
         const enum element e = o->precision;
         if (e == E_TF32 && !silent && !multiply_for(t, e, e, true))
                 diag_warning(&run->diag,

@@ -470,10 +470,15 @@ bool tune(struct run *run)
         struct tuning t = { .run = run,
                             .arena = run->arena,
                             .machine = { .target = run->context.target,
-                                         .threads = run->context.threads } };
-        if (!target_engine(run->context.target)->vectors) {
+                                         .threads = run->context.threads,
+                                         .lower = &run->context.lower,
+                                         .library = run->context.library } };
+        const struct engine *engine = target_engine(run->context.target);
+        if (engine->launches || engine->schedule) {
                 diag_error(&run->diag, EXIT_USAGE,
-                           "--tune wants a target with vectors: nothing is scheduled");
+                           "--tune wants a target whose kernels run on the processor, as generic "
+                           "or x86-64: those for %s do not",
+                           run->context.target->name);
                 return false;
         }
         if (run->context.limits.tune_seconds && !harness_runs(run, "--tune"))

@@ -39,7 +39,8 @@ static const char *const loop_attributes[] = {
         "inout",    "parallel",  "gpu_cluster", "gpu_block", "gpu_warp", "gpu_lane",  "nowait",
         "syncwarp", "streaming", "mask",        "step",      "stack",    "live",      "flops",
         "again",    "error",     "by",          "depth",     "group",    "positions", "vectors",
-        "rows",     "lanes",     "word",        "jump",      "shared",   "thread",    NULL
+        "rows",     "lanes",     "word",        "jump",      "shared",    "thread",    "schedule",
+        NULL
 };
 static const char *const literals[] = { "none", "true", "false", "inf", "nan", NULL };
 

@@ -168,6 +168,7 @@ static const struct { const char *form, *doc; } statement_forms[] = {
         { "while e { .. }, if e { .. } else { .. }", "control flow" },
         { "let %v : f32 = e", "a name for the value of an expression" },
         { "let %i : index of %x = e", "an index that is used as a subscript of x alone, which C has as a pointer" },
+        { "var %v : f32 schedule \"sums=4\" = e", "the sum of a contraction, and how the pass jam is to compute the nest around it (dnncc-schedule(5))" },
         { "var %v : f32x8[r][c] = e warps n, set %v{i, j} = e", "a variable, or a register tile, and an assignment to it; warps: each of so many has its own" },
         { "store %y[i] = e mask m streaming vector n", "store one element or consecutive lanes, those that the mask says; streaming: past the caches; vector: this store of a lane in grid form and the n - 1 behind it are one access" },
         { "alloc %a : f32[n] SPACE at n", "memory until the end of the statement's block: stack; shared (by a thread block), cluster, lanes; in a memory of a stream's machine" },

@@ -144,6 +144,9 @@ void print_man_schedule(void)
         puts(".SS Accelerators that take instructions");
 #define STREAM(name, preset, least, most, doc) schedule_word_entry(#name, preset, least, most, NULL, doc);
 #include "ir/target/schedule.def"
+        puts(".SS Sums of scalars");
+#define SCALAR(name, preset, least, most, doc) schedule_word_entry(#name, preset, least, most, NULL, doc);
+#include "ir/target/schedule.def"
         puts(".SH EXAMPLE");
         lines("dnncc-schedule 1\n"
               "; x86-64-v4, --threads=1\n"

@@ -52,10 +52,14 @@ struct op *kernels_contraction(const struct region *region, struct op *op,
         return NULL;
 }
 
-/* Has op a lowering of its own, or, for a dot, a schedule that the pass for attention gave it? */
+/* Is op written by a lowering rather than by its canonical nest: by a lowering of its own or, for a
+ * dot, by a schedule that the pass for attention gave it? */
 static bool is_scheduled(const struct op *op, const struct target *target)
 {
-        return kernels_lowering(op, target) || (op->code == OP_dot && op->schedule);
+        const struct lowering *lowering = kernels_lowering(op, target);
+        return lowering && lowering->kind != SCHEDULE_scalar
+                       ? true
+                       : op->code == OP_dot && op->schedule && !schedule_scalar(op->schedule);
 }
 
 /* Does another scheduled contraction follow in the same region? */

@@ -32,12 +32,22 @@ struct lowering {
                                          * each. */
         /* Can the lowering write op? NULL: it can write all such operations. */
         bool (*serves)(const struct op *op, const struct target *target);
-        state_prepare prepare;          /* NULL: the engine's `kernel` writes such operations */
+        state_prepare prepare;          /* NULL: the engine's `kernel` writes such operations, or,
+                                         * of kind SCHEDULE_scalar, the canonical lowering and then
+                                         * the pass jam. */
         schedule_choice choose;         /* NULL: the engine's `schedule` chooses */
+        /* Sets *s to schedule number n, from 0, of those that --tune tries; false where there are
+         * fewer. NULL: --tune makes moves of words (schedule/tune_moves.c). */
+        bool (*candidate)(const struct op *op, const struct schedule_machine *machine, int n,
+                          struct schedule *s);
+        /* Can the lowering follow s for op? NULL: that is seen when the kernel is written. */
+        bool (*follows)(const struct op *op, const struct schedule_machine *machine,
+                        const struct schedule *s);
         enum schedule_kind kind;        /* The kind of schedules that it follows; schedules of
                                          * registers by default. */
 };
 #define READS(element) (1u << E_##element)
+#define READS_ALL (~0u)
 /* The elements that contractions of packed operands (convolve_packed) read. */
 #define CONTRACT_READS (READS(F32) | READS(BF16) | READS(F16) | READS(TF32) | READS(I8) | READS(U8) | READS(I16))
 

@@ -12,12 +12,30 @@
 #include "schedule/book.h"
 #include "schedule/schedule_choice.h"
 
-/* Can op follow a schedule: by a lowering of the engine, or because the engine chooses schedules
- * for all of its operations? */
-static bool can_follow(const struct op *op, const struct target *target)
+#include <string.h>
+
+/* Returns the schedule that the user's file has for op, or NULL where it has none that can be
+ * followed. */
+static const struct schedule *find_given(const struct op *op, const struct module *m,
+                                         const struct lowering *lowering,
+                                         const struct schedule_machine *machine,
+                                         struct pass_context *context)
 {
-        const struct engine *engine = target_engine(target);
-        return engine->launches ? kernels_lowering(op, target) != NULL : engine->blocks;
+        const struct schedule *given =
+                context->book ? schedule_book_find(context->book, m, op) : NULL;
+        if (!given || given->kind != lowering->kind)
+                return NULL;                    /* It was written for another engine. */
+        const char *where = op->location ? op->location : op_info[op->code].name;
+        if (lowering->follows && !lowering->follows(op, machine, given)) {
+                diag_warning(context->diag,
+                             "--schedule: '%s' cannot be followed by node '" DIAG_NODE("%s") "', "
+                             "which gets the schedule of least predicted time; try one that "
+                             "--tune lists",
+                             schedule_words(m->arena, given),
+                             text_safe(m->arena, where, strlen(where)));
+                return NULL;
+        }
+        return given;
 }
 
 static enum remark_reason choose(struct op *op, const struct module *m,
@@ -26,18 +44,13 @@ static enum remark_reason choose(struct op *op, const struct module *m,
 {
         if (op->schedule)
                 return REMARK_schedule_kept;
-        if (!can_follow(op, context->target))
-                return REMARK_schedule_no_vectors;
-        if (context->exact)
-                return REMARK_schedule_in_order;
         const struct lowering *lowering = kernels_lowering(op, context->target);
+        if (context->exact && !(lowering && lowering->kind == SCHEDULE_scalar))
+                return REMARK_schedule_in_order;
         if (!lowering)
                 return kernels_code(op->code, context->target) ? REMARK_schedule_elements
                                                                : REMARK_schedule_own_layout;
-        const struct schedule *given =
-                context->book ? schedule_book_find(context->book, m, op) : NULL;
-        if (given && given->kind != lowering->kind)
-                given = NULL;                   /* It was written for another engine. */
+        const struct schedule *given = find_given(op, m, lowering, machine, context);
         op->schedule = given ? given : schedule_for(op, machine, m->arena);
         return given ? REMARK_schedule_given : REMARK_schedule_chosen;
 }
@@ -55,6 +68,8 @@ int pass_schedule(struct function *f, struct pass_context *context)
 {
         const struct schedule_machine machine = { .target = context->target,
                                                   .threads = context->lower.threads,
+                                                  .lower = &context->lower,
+                                                  .library = context->library,
                                                   .memo = &context->memo,
                                                   .cold = schedule_is_cold(f, context->target) };
         int count = 0;

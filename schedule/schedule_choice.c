@@ -26,8 +26,10 @@ const struct schedule *schedule_for(const struct op *op, const struct schedule_m
 {
         struct schedule s;
         const struct engine *engine = target_engine(machine->target);
-        if (engine->schedule)
-                return engine->schedule(op, machine, arena, &s) ? schedule_keep(arena, s) : NULL;
         const struct lowering *lowering = kernels_lowering(op, machine->target);
-        return lowering ? schedule_keep(arena, lowering->choose(op, machine, arena)) : NULL;
+        if (lowering && lowering->choose)
+                return schedule_keep(arena, lowering->choose(op, machine, arena));
+        return engine->schedule && engine->schedule(op, machine, arena, &s)
+                       ? schedule_keep(arena, s)
+                       : NULL;
 }

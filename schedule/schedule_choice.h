@@ -12,6 +12,10 @@
 struct schedule_machine {
         const struct target *target;
         int threads;
+        const struct lower_options *lower;      /* Options of kernels that are written to look at
+                                                 * their nests. */
+        const struct loop_library *library;     /* The functions that such kernels call; NULL: no
+                                                 * nest is looked at. */
         bool cold;                      /* Constants come from memory in every run
                                          * (schedule_is_cold). */
         /* The memo of an accelerator's tiles (engines/stream/stream_memo.h); NULL: none is kept. */

@@ -64,6 +64,9 @@ bool schedule_move(const struct op *op, const struct schedule_machine *machine, 
 {
         const struct move *m = &moves[move];
         struct schedule_registers *s = &schedule->registers, before = *s;
+        const struct lowering *lowering = kernels_lowering(op, machine->target);
+        if (lowering && lowering->candidate)
+                return lowering->candidate(op, machine, move, schedule);
         if (schedule->kind != SCHEDULE_registers)
                 return false;
         if (m->how == SWAP) {

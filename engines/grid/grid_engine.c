@@ -80,7 +80,6 @@ static bool fits(const struct target *target)
 const struct engine engine_grid = {
         .name = "grid",
         .doc = "launches of blocks of warps",
-        .base = &engine_scalar,
         .fits = fits,
         .blocks = true,
         .float_schedules = true,

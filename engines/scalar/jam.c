@@ -250,11 +250,20 @@ static void write_loop(struct jamming *j, int d, struct loop_block *out)
 
 /* ---- the pass ---- */
 
+/* of the nest's sums; NULL: none has one */
+static const struct schedule *schedule_of(const struct jam_nest *nest)
+{
+        const struct loop_stmt *s = nest->leaf->first;
+        while (s && !(s->kind == STMT_VAR && s->variable->schedule))
+                s = s->next;
+        return s ? s->variable->schedule : NULL;
+}
+
 static bool jam_found(struct jamming *j, struct jam_nest *nest, const struct target *target,
                       const struct loop_bounds *bounds, struct loop_block *out)
 {
         struct jam jam;
-        if (!jam_choose(nest, target, bounds, &jam))
+        if (!jam_choose(nest, target, bounds, schedule_scalar(schedule_of(nest)), &jam))
                 return false;
         j->nest = nest;
         j->jam = &jam;
@@ -265,6 +274,34 @@ static bool jam_found(struct jamming *j, struct jam_nest *nest, const struct tar
         return !j->failed;
 }
 
+/* a nest, whose loops over neighbours are one */
+static bool find_merged(struct arena *arena, struct loop_bounds *bounds, struct jam_nest *nest,
+                        struct loop_stmt *s, struct arena *scratch)
+{
+        bool good = find_nest(nest, s, scratch);
+        while (good && jam_merge(arena, bounds, nest))
+                good = find_nest(nest, s, scratch);
+        return good;
+}
+
+static bool find_in(struct arena *arena, struct loop_bounds *bounds, struct loop_block *block,
+                    const struct schedule *schedule, struct jam_nest *nest)
+{
+        for (struct loop_stmt *s = block ? block->first : NULL; s; s = s->next)
+                if ((s->kind == STMT_FOR && find_merged(arena, bounds, nest, s, arena) &&
+                     schedule_of(nest) == schedule) ||
+                    find_in(arena, bounds, s->body, schedule, nest) ||
+                    find_in(arena, bounds, s->other, schedule, nest))
+                        return true;
+        return false;
+}
+
+bool jam_find(struct arena *arena, struct loop_bounds *bounds, struct loop_function *f,
+              const struct schedule *schedule, struct jam_nest *nest)
+{
+        return find_in(arena, bounds, f->body, schedule, nest);
+}
+
 static struct loop_block *jam_nest(struct loop_program *p, struct loop_bounds *bounds,
                                    const struct target *target, struct loop_stmt *s)
 {
@@ -272,10 +309,8 @@ static struct loop_block *jam_nest(struct loop_program *p, struct loop_bounds *b
         struct loop_block *out = loop_block_new(p->arena);
         struct jamming j = { .arena = p->arena };
         struct jam_nest nest;
-        bool good = find_nest(&nest, s, scratch);
-        while (good && jam_merge(p->arena, bounds, &nest))
-                good = find_nest(&nest, s, scratch);
-        good = good && jam_found(&j, &nest, target, bounds, out);
+        bool good = find_merged(p->arena, bounds, &nest, s, scratch) &&
+                    jam_found(&j, &nest, target, bounds, out);
         arena_free(scratch);
         return good ? out : NULL;
 }
@@ -306,6 +341,14 @@ static struct loop_block *jam_nests(struct loop_program *p, struct loop_bounds *
         return out;
 }
 
+/* what was said of a sum is done */
+static void forget_schedule(struct loop_stmt *s, void *context)
+{
+        (void)context;
+        if (s->kind == STMT_VAR)
+                s->variable->schedule = NULL;
+}
+
 int pass_jam(struct loop_program *p, struct pass_context *context)
 {
         int count = 0;
@@ -318,6 +361,7 @@ int pass_jam(struct loop_program *p, struct pass_context *context)
                 int before = count;
                 f->body = jam_nests(p, loop_bounds_new(scratch, f), context->target, f->body,
                                     &count);
+                loop_block_walk(f->body, forget_schedule, NULL, NULL);
                 if (count > before)
                         loop_function_rename(p->arena, f);
                 arena_free(scratch);

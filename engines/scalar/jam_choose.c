@@ -7,12 +7,14 @@
 #include "passes/vectorize/independence.h"
 #include "passes/vectorize/vectorize.h"
 
+#include <string.h>
+
 #define WORTH .8 /* of the time as it is */
 /* of integers more do not fit into registers, and each product is a lot of code */
-enum { ROWS_MOST = 5, WHOLE_ROWS_MOST = 4, WHOLE_STEPS_MOST = 2, STEPS_MOST = 4 };
+enum { ROWS_MOST = 5, WHOLE_ROWS_MOST = 4, ROWS_WIDEST = 8, WHOLE_TERMS_MOST = 2, TERMS_MOST = 4 };
 enum { LOADS_MOST = 16, UNKNOWN_TRIP = 8 };
 /* less than two vectors of floats are not worth a loop */
-enum { STRIP_LEAST = 8, STRIP_MOST = 256 };
+enum { ROW_LEAST = 8, ROW_MOST = 256 };
 
 static int64_t trip_of(const struct loop_stmt *loop)
 {
@@ -252,39 +254,21 @@ static double cycles(const struct survey *s, const struct jam *jam)
         return left > 0 ? cost * scalars_edge_factor(s->target) : cost;
 }
 
-/* ---- the search ---- */
+/* ---- what words ask for ---- */
+
+/* The columns that accumulator rows may have: `count` from `first` on, in multiples of `unit`;
+ * `most` sums fit on the stack, and an innermost loop of the sums iterates `iterations` times.
+ * repeat: a column may be computed twice. */
+struct middle { int64_t first, count, unit, most, iterations; bool any, repeat; };
 
 struct search {
-        const struct survey *survey;
-        struct jam best;
-        double cost;
+        struct survey survey;
+        bool may[JAM_DEPTH_MAX];        /* is a loop's trip computed side by side? */
+        struct middle middle;
+        bool wide;                      /* also what is hardly ever better, for --tune to time */
+        struct jam_choice *list;        /* the best ones, best first */
+        int count;
 };
-
-static void try(struct search *search, struct jam jam)
-{
-        double cost = cycles(search->survey, &jam);
-        if (cost >= search->cost)
-                return;
-        search->cost = cost;
-        search->best = jam;
-}
-
-/* as many rows as divide all; where none do, there are rows left */
-static void try_rows(struct search *search, struct jam jam, bool good[])
-{
-        int most = search->survey->floats ? ROWS_MOST : WHOLE_ROWS_MOST;
-        for (jam.row = 0; jam.row < search->survey->nest->depth; jam.row++) {
-                int64_t trip = trip_of(search->survey->nest->loops[jam.row]);
-                bool divides = false;
-                for (int rows = 2; rows <= most; rows++)
-                        divides |= trip % rows == 0;
-                for (jam.rows = 2; jam.rows <= most && good[jam.row]; jam.rows++)
-                        if (trip % jam.rows == 0 || (!divides && jam.rows < trip))
-                                try(search, jam);
-        }
-}
-
-/* ---- strips ---- */
 
 /* What is read lies side by side, or is the same for all columns. */
 static bool are_neighbours(const struct survey *s, const struct loop_variable *v)
@@ -330,75 +314,197 @@ static bool may_repeat(const struct jam_nest *nest)
         return !r.found;
 }
 
-/* of so many columns at most */
-struct middle { int64_t count, unit, most; bool repeat; };
-
-static void try_width(struct search *search, struct jam jam, const struct middle *m,
-                      int64_t columns)
+static struct middle find_middle(const struct survey *s)
 {
-        jam.taken = jam.strips * columns < m->count ? jam.strips * columns : m->count;
-        jam.columns = (int)columns;
-        if (columns < STRIP_LEAST || columns > m->most || columns > m->count)
-                return;
-        int steps = !search->survey->floats ? WHOLE_STEPS_MOST
-                    : jam.rows == 1         ? JAM_STEPS_MAX
-                                            : STEPS_MOST;
-        for (jam.steps = 1; jam.steps <= steps; jam.steps++)
-                if (jam.steps == 1 || (jam.iterations && jam.iterations % jam.steps == 0))
-                        try(search, jam);
-}
-
-/* Strips that leave some columns, and strips that take all, the last of which begins earlier. */
-static void try_widths(struct search *search, struct jam jam, struct middle m)
-{
-        m.most /= jam.rows;
-        if (m.most > STRIP_MOST)
-                m.most = STRIP_MOST;
-        for (jam.strips = 1; jam.strips <= m.count / STRIP_LEAST + 1; jam.strips++) {
-                int64_t units = m.count / jam.strips / m.unit;
-                try_width(search, jam, &m, units * m.unit);
-                if (m.repeat && jam.strips > 1)
-                        try_width(search, jam, &m, (units + 1) * m.unit);
-        }
-}
-
-static void try_strips(struct search *search, struct jam jam, bool good[])
-{
-        const struct survey *s = search->survey;
         const struct jam_nest *nest = s->nest;
-        jam.column = nest->depth - 1;
-        struct loop_stmt *column = nest->loops[jam.column];
-        struct middle m;
+        struct loop_stmt *column = nest->loops[nest->depth - 1];
+        struct middle m = { .unit = 1 };
         if (!jam_innermost(nest) || !are_neighbours(s, column->variable) ||
-            !is_independent(s, column) || !jam_middle(nest, column, &jam.first, &m.count))
-                return;
+            !is_independent(s, column) || !jam_middle(nest, column, &m.first, &m.count))
+                return m;
+        m.any = true;
         m.unit = unit_of(s, column->variable);
         m.repeat = may_repeat(nest);
         m.most = target_stack_bytes(s->target) /
                  element_info[nest->sum->variable->type.element].bytes;
-        jam.iterations = jam_iterations(nest, column->variable, jam.first);
-        jam.narrow = s->narrow;
-        try_widths(search, jam, m);
-        for (jam.row = 0; jam.row < jam.column; jam.row++)
-                for (jam.rows = 2; jam.rows <= ROWS_MOST && good[jam.row]; jam.rows++)
-                        if (trip_of(nest->loops[jam.row]) % jam.rows == 0)
-                                try_widths(search, jam, m);
+        m.iterations = jam_iterations(nest, column->variable, m.first);
+        return m;
+}
+
+/* Accumulator rows of so many columns. */
+static bool take_row(const struct search *s, const struct schedule_scalar *w, struct jam *jam)
+{
+        const struct middle *m = &s->middle;
+        const struct jam_nest *nest = s->survey.nest;
+        const int64_t columns = w->accumulators, rest = m->count % columns;
+        jam->column = nest->depth - 1;
+        if (!m->any || columns > m->count || columns > m->most / jam->rows ||
+            jam->row == jam->column ||
+            (jam->row >= 0 && trip_of(nest->loops[jam->row]) % jam->rows))
+                return false;
+        if (w->overlap && (!m->repeat || !rest))
+                return false;
+        if (w->terms > 1 && (!m->iterations || m->iterations % w->terms))
+                return false;
+        jam->columns = (int)columns;
+        jam->first = m->first;
+        jam->strips = m->count / columns + w->overlap;
+        jam->taken = w->overlap ? m->count : m->count - rest;
+        jam->iterations = m->iterations;
+        jam->steps = w->terms;
+        jam->narrow = s->survey.narrow;
+        return true;
+}
+
+/* What words ask for, in *jam; false: the nest cannot be computed so. */
+static bool take_words(const struct search *s, const struct schedule_scalar *w, struct jam *jam)
+{
+        const struct jam_nest *nest = s->survey.nest;
+        *jam = (struct jam){ .row = -1, .column = -1, .rows = w->sums, .columns = 1, .steps = 1 };
+        if (w->sums > 1) {
+                jam->row = w->along;
+                if (w->along >= nest->depth || !s->may[w->along] ||
+                    w->sums > trip_of(nest->loops[w->along]))
+                        return false;
+        }
+        return w->accumulators ? take_row(s, w, jam) : !w->overlap && w->terms == 1;
+}
+
+static bool search_begin(struct search *s, const struct jam_nest *nest,
+                         const struct target *target, const struct loop_bounds *bounds)
+{
+        *s = (struct search){ .count = 0 };
+        if (!survey_nest(&s->survey, target, bounds, nest))
+                return false;
+        for (int d = 0; d < nest->depth; d++)
+                s->may[d] = may_jam(&s->survey, nest->loops[d]);
+        s->middle = find_middle(&s->survey);
+        return true;
+}
+
+/* ---- the search ---- */
+
+static bool are_same(const struct schedule_scalar *a, const struct schedule_scalar *b)
+{
+        return !memcmp(a, b, sizeof *a);
+}
+
+/* Into the list, behind those that are no worse. The nest as it is counts for less than it takes:
+ * what is hardly better is not worth its code. */
+static void try(struct search *s, struct schedule_scalar words)
+{
+        struct jam jam;
+        if (!take_words(s, &words, &jam))
+                return;
+        const bool plain = jam.row < 0 && jam.column < 0;
+        const double time = cycles(&s->survey, &jam), rank = plain ? WORTH * time : time;
+        int at = s->count;
+        for (int i = 0; i < s->count; i++)
+                if (are_same(&s->list[i].words, &words))
+                        return;
+        while (at && s->list[at - 1].rank > rank)
+                at--;
+        if (at == JAM_CHOICES)
+                return;
+        s->count += s->count < JAM_CHOICES;
+        memmove(&s->list[at + 1], &s->list[at], (size_t)(s->count - at - 1) * sizeof *s->list);
+        s->list[at] = (struct jam_choice){ words, time * s->survey.steps, rank };
+}
+
+/* as many rows as divide all; where none do, there are rows left */
+static void try_rows(struct search *s, struct schedule_scalar words)
+{
+        const struct jam_nest *nest = s->survey.nest;
+        int most = s->wide            ? ROWS_WIDEST
+                   : s->survey.floats ? ROWS_MOST
+                                      : WHOLE_ROWS_MOST;
+        for (words.along = 0; words.along < nest->depth; words.along++) {
+                int64_t trip = trip_of(nest->loops[words.along]);
+                bool divides = false;
+                for (int rows = 2; rows <= most; rows++)
+                        divides |= trip % rows == 0;
+                for (words.sums = 2; words.sums <= most; words.sums++)
+                        if (s->wide || !divides || trip % words.sums == 0)
+                                try(s, words);
+        }
+}
+
+static void try_width(struct search *s, struct schedule_scalar words, int64_t columns)
+{
+        int64_t most = s->middle.most / words.sums;
+        if (columns < ROW_LEAST || columns > most || columns > ROW_MOST)
+                return;
+        int terms = !s->survey.floats ? WHOLE_TERMS_MOST
+                    : words.sums == 1 ? JAM_STEPS_MAX
+                                      : TERMS_MOST;
+        words.accumulators = (int)columns;
+        for (words.terms = 1; words.terms <= terms; words.terms++)
+                try(s, words);
+}
+
+/* Rows that leave some columns, and rows that take all, the last of which begins earlier. */
+static void try_widths(struct search *s, struct schedule_scalar words)
+{
+        const struct middle *m = &s->middle;
+        for (int64_t rows = 1; rows <= m->count / ROW_LEAST + 1; rows++) {
+                int64_t units = m->count / rows / m->unit;
+                words.overlap = 0;
+                try_width(s, words, units * m->unit);
+                words.overlap = 1;
+                if (rows > 1)
+                        try_width(s, words, (units + 1) * m->unit);
+        }
+}
+
+static void try_accumulators(struct search *s, struct schedule_scalar words)
+{
+        if (!s->middle.any)
+                return;
+        try_widths(s, words);
+        for (words.along = 0; words.along < s->survey.nest->depth - 1; words.along++)
+                for (words.sums = 2; words.sums <= ROWS_MOST; words.sums++)
+                        try_widths(s, words);
+}
+
+static void search_all(struct search *s, struct jam_choice list[JAM_CHOICES])
+{
+        const struct schedule_scalar plain = schedule_preset(SCHEDULE_scalar).scalar;
+        s->list = list;
+        try(s, plain);
+        try_rows(s, plain);
+        try_accumulators(s, plain);
+}
+
+int jam_choices(const struct jam_nest *nest, const struct target *target,
+                const struct loop_bounds *bounds, bool wide, struct jam_choice list[JAM_CHOICES])
+{
+        struct search search;
+        if (!search_begin(&search, nest, target, bounds))
+                return 0;
+        search.wide = wide;
+        search_all(&search, list);
+        return search.count;
+}
+
+bool jam_can(const struct jam_nest *nest, const struct target *target,
+             const struct loop_bounds *bounds, const struct schedule_scalar *words)
+{
+        struct search search;
+        struct jam jam;
+        return search_begin(&search, nest, target, bounds) && take_words(&search, words, &jam);
 }
 
 bool jam_choose(const struct jam_nest *nest, const struct target *target,
-                const struct loop_bounds *bounds, struct jam *jam)
+                const struct loop_bounds *bounds, const struct schedule_scalar *words,
+                struct jam *jam)
 {
-        struct survey survey;
-        struct jam none = { .row = -1, .column = -1, .rows = 1, .columns = 1, .steps = 1 };
-        if (!survey_nest(&survey, target, bounds, nest))
+        struct search search;
+        struct jam_choice list[JAM_CHOICES];
+        if (!search_begin(&search, nest, target, bounds))
                 return false;
-        struct search search = { .survey = &survey, .best = none };
-        bool may[JAM_DEPTH_MAX];
-        for (int d = 0; d < nest->depth; d++)
-                may[d] = may_jam(&survey, nest->loops[d]);
-        search.cost = WORTH * cycles(&survey, &none);
-        try_rows(&search, none, may);
-        try_strips(&search, none, may);
-        *jam = search.best;
+        if (!words || !take_words(&search, words, jam)) {
+                search_all(&search, list);
+                take_words(&search, &list[0].words, jam);
+        }
         return jam->rows > 1 || jam->columns > 1;
 }

@@ -40,7 +40,6 @@ static bool fits(const struct target *target)
 const struct engine engine_vector = {
         .name = "vector",
         .doc = "vectors of elements, and register tiles of them",
-        .base = &engine_scalar,
         .fits = fits,
         .vectors = true,
         .blocks = true,

@@ -187,6 +187,7 @@ struct loop_op_info {
 /* These are the rows of loop_ops.def. */
 extern const struct loop_op_info loop_op_info[LOOP_CAST];
 
+struct schedule;                        /* ir/target/schedule.h */
 struct loop_variable {
         const char *name;               /* It is unique in its function, and has no %. */
         struct loop_type type;
@@ -195,6 +196,9 @@ struct loop_variable {
         struct tile_range registers;    /* It has these hardware tiles. */
         int warps;                      /* This many warps have one of their own; 0: there is
                                          * one. */
+        const struct schedule *schedule;        /* A contraction's sum may have the schedule by which
+                                                 * the pass jam computes its nest; NULL: jam
+                                                 * chooses. */
         struct loop_buffer *base;       /* A let that is an index may have a base: C computes
                                          * &base[index] in its place, because it is used as a
                                          * subscript of base alone; NULL: it is an index like any

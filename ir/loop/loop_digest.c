@@ -4,6 +4,7 @@
  * allocates behind these. */
 #include "base/sha256.h"
 #include "ir/loop/stream.h"
+#include "ir/target/schedule.h"
 
 struct numbering { int variables, buffers; };
 
@@ -111,6 +112,8 @@ static void digest_block(struct text *out, const struct loop_block *block)
                         add_small(out, v->rows, v->columns, s->row, s->column);
                         add_small(out, v->warps, v->base ? v->base->number : -1, 0, 0);
                         add_registers(out, v->registers);
+                        if (v->schedule)
+                                schedule_print_words(out, v->schedule);
                 }
                 add_number(out, s->buffer ? s->buffer->number : -1);
                 add_number(out, s->weights ? s->weights->number : -1);

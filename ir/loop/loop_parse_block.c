@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ir/loop/loop_grid.h"
+#include "ir/target/schedule.h"
 
 enum { IN_KERNEL = 1, IN_LIBRARY = 2, IN_MAIN = 4, IN_STREAM = 8, ANYWHERE = 15 };
 
@@ -131,8 +132,24 @@ static bool parse_let(struct loop_parser *p, struct loop_stmt *s)
         return loop_declare(p, name, s->variable, NULL);
 }
 
+static bool parse_schedule(struct loop_parser *p, const struct schedule **read)
+{
+        struct schedule schedule;
+        const char *wrong, *text = loop_lex_string(p, "a schedule");
+        if (!text)
+                return false;
+        if (!schedule_parse(text, &schedule, &wrong))
+                return loop_lex_error(p, "a schedule cannot say '%.*s'", (int)strcspn(wrong, " "),
+                                      wrong);
+        if (!schedule_scalar(&schedule) || schedule.why || !*text)
+                return loop_lex_error(p, "the schedule of a sum has words of scalars alone");
+        *read = schedule_keep(p->arena, schedule);
+        return true;
+}
+
 static bool parse_var(struct loop_parser *p, struct loop_stmt *s)
 {
+        const struct schedule *schedule = NULL;
         struct loop_type type;
         struct tile_range registers = { 0 };
         int64_t rows = 0, columns = 0, warps = 0;
@@ -146,7 +163,8 @@ static bool parse_var(struct loop_parser *p, struct loop_stmt *s)
              !loop_lex_expect(p, "]")))
                 return false;
         if (!loop_parse_registers(p, "in", &registers) ||
-            (loop_lex_accept(p, "warps") && !loop_lex_int(p, "warps", 1, GRID_WARPS_MAX, &warps)))
+            (loop_lex_accept(p, "warps") && !loop_lex_int(p, "warps", 1, GRID_WARPS_MAX, &warps)) ||
+            (loop_lex_accept(p, "schedule") && !parse_schedule(p, &schedule)))
                 return false;
         if (loop_lex_accept(p, "=") && !(s->a = loop_parse_expr(p, type)))
                 return false;
@@ -155,6 +173,7 @@ static bool parse_var(struct loop_parser *p, struct loop_stmt *s)
         s->variable->columns = (int)columns;
         s->variable->registers = registers;
         s->variable->warps = (int)warps;
+        s->variable->schedule = schedule;
         return loop_declare(p, name, s->variable, NULL);
 }
 

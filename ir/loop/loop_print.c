@@ -8,6 +8,7 @@
 #include "base/sha256.h"
 #include "ir/loop/loop_grid.h"
 #include "ir/loop/stream.h"
+#include "ir/target/schedule.h"
 #include "ir/tensor/tensor_text.h"
 
 enum { LIST_ELEMENTS = 16, FILE_ALIGN = 16 };
@@ -56,6 +57,11 @@ static void print_typed_name(struct loop_printer *p, const char *word,
         if (v->base)
                 text_add(p->out, " of %%%s", v->base->name);
         print_registers(p, "in", v->registers);
+        if (v->schedule) {
+                text_add(p->out, " schedule \"");
+                schedule_print_words(p->out, v->schedule);
+                text_add(p->out, "\"");
+        }
 }
 
 static void print_range(struct loop_printer *p, const struct loop_stmt *s)

@@ -2,6 +2,7 @@
 /* Lowering of contractions: each element of the result has one accumulator, which sums in row-major
  * order of the contracted dimensions. */
 #include "ir/lower/lower_emit.h"
+#include "ir/target/schedule.h"
 #include "ir/tensor/ops.h"
 
 static void add_product(struct emit *e, struct loop_variable *sum, struct loop_expr *a,
@@ -13,7 +14,10 @@ static void add_product(struct emit *e, struct loop_variable *sum, struct loop_e
 static struct loop_variable *open_sum(struct emit *e, const struct op *op)
 {
         enum element accumulator = op_accumulator(op);
-        return emit_var(e, "sum", LOOP_TYPE(accumulator), emit_number(e, accumulator, 0));
+        struct loop_variable *sum =
+                emit_var(e, "sum", LOOP_TYPE(accumulator), emit_number(e, accumulator, 0));
+        sum->schedule = schedule_scalar(op->schedule) ? op->schedule : NULL;
+        return sum;
 }
 
 static struct loop_expr *close_sum(struct emit *e, const struct op *op, struct loop_variable *sum,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ir/lower/lower_emit.h"
+#include "ir/target/schedule.h"
 
 struct copy {
         struct arena *arena;
@@ -106,6 +107,9 @@ static struct loop_block *copy_block(const struct copy *c, const struct loop_blo
                         t->variable->rows = s->variable->rows;
                         t->variable->columns = s->variable->columns;
                         t->variable->warps = s->variable->warps;
+                        if (s->variable->schedule)
+                                t->variable->schedule =
+                                        schedule_keep(c->arena, *s->variable->schedule);
                         c->variables[s->variable->number] = t->variable;
                 } else if (s->variable) {
                         t->variable = c->variables[s->variable->number];

@@ -71,10 +71,8 @@ static void add_summary(struct text *out, const struct kernel_request *request,
         text_add(out, " -> ");
         add_dims(out, request->results[0]->type);
         if (main && main->schedule) {
-                struct schedule words = *main->schedule;
-                words.why = NULL;
                 text_add(out, "; ");
-                schedule_print(out, &words);
+                schedule_print_words(out, main->schedule);
         }
 }
 

@@ -49,7 +49,7 @@ struct window_products { int64_t positions, outputs, taps, channels; double inpu
 struct engine {
         const char *name, *doc;
         const struct engine *base;      /* The engine whose lowerings are used where this one has
-                                         * none; NULL for scalar. */
+                                         * none; NULL: canonical nests and loop passes are. */
         bool (*fits)(const struct target *target);        /* Returns whether the target has what
                                                            * the engine needs. */
 

@@ -25,6 +25,7 @@ enum schedule_kind {
         SCHEDULE_circular,              /* There are rows in circular buffers, inside a kernel. */
         SCHEDULE_grid,                  /* There are thread blocks. */
         SCHEDULE_stream,                /* There are instructions of an accelerator. */
+        SCHEDULE_scalar,                /* There are sums of scalars, side by side. */
         SCHEDULE_KINDS
 };
 
@@ -44,6 +45,10 @@ struct schedule_stream {
 #define STREAM(name, ...) int name;
 #include "ir/target/schedule.def"
 };
+struct schedule_scalar {
+#define SCALAR(name, ...) int name;
+#include "ir/target/schedule.def"
+};
 
 /* These are the words of register tiles. */
 enum schedule_word {
@@ -59,6 +64,7 @@ struct schedule {
                 struct schedule_circular circular;
                 struct schedule_grid grid;
                 struct schedule_stream stream;
+                struct schedule_scalar scalar;
         };
         const char *why;                /* The reason why it was chosen, as safe text, or NULL. */
 };
@@ -82,6 +88,10 @@ static inline const struct schedule_stream *schedule_stream(const struct schedul
 {
         return s && s->kind == SCHEDULE_stream ? &s->stream : NULL;
 }
+static inline const struct schedule_scalar *schedule_scalar(const struct schedule *s)
+{
+        return s && s->kind == SCHEDULE_scalar ? &s->scalar : NULL;
+}
 /* Returns its words of register tiles, which are preset where it is of another kind. */
 static inline struct schedule_registers schedule_tiles(const struct schedule *s)
 {
@@ -98,6 +108,11 @@ static inline struct schedule schedule_of_grid(struct schedule_grid words, const
         return (struct schedule){ .kind = SCHEDULE_grid, .grid = words, .why = why };
 }
 
+static inline struct schedule schedule_of_scalar(struct schedule_scalar words, const char *why)
+{
+        return (struct schedule){ .kind = SCHEDULE_scalar, .scalar = words, .why = why };
+}
+
 /* Returns where the word's value is. */
 int *schedule_word(struct schedule_registers *schedule, enum schedule_word word);
 /* Does the lowering of such operations follow the word? */
@@ -108,7 +123,8 @@ bool schedule_has_word(const char *operation, enum schedule_word word);
 bool schedule_parse(const char *text, struct schedule *schedule, const char **wrong);
 /* Are they of the same kind, with the same values of all words? */
 bool schedule_equal(const struct schedule *a, const struct schedule *b);
-/* Returns the words alone; there is at least one. */
+/* These print and return the words alone; there is at least one. */
+void schedule_print_words(struct text *out, const struct schedule *schedule);
 const char *schedule_words(struct arena *arena, const struct schedule *schedule);
 /* Prints words; why, the text that schedule_parse reads. */
 void schedule_print(struct text *out, const struct schedule *schedule);

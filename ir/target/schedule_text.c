@@ -27,6 +27,10 @@ static const struct field stream[] = {
 #define STREAM(name, preset, least, most, doc) NUMBERS(stream, name, preset, least, most)
 #include "ir/target/schedule.def"
 };
+static const struct field scalar[] = {
+#define SCALAR(name, preset, least, most, doc) NUMBERS(scalar, name, preset, least, most)
+#include "ir/target/schedule.def"
+};
 
 #define KIND(name, shown) \
         [SCHEDULE_##name] = { name, sizeof name / sizeof *name, \
@@ -36,7 +40,7 @@ static const struct {
         size_t count, shown;            /* shown: the number of the word that stands for a schedule
                                          * whose words are all preset. */
 } kinds[SCHEDULE_KINDS] = { KIND(registers, unroll), KIND(circular, patch), KIND(grid, warps),
-                            KIND(stream, contexts) };
+                            KIND(stream, contexts), KIND(scalar, sums) };
 
 static const char *const operations[WORD_COUNT] = {
 #define REGISTERS(name, preset, least, most, operations, doc) operations,
@@ -76,7 +80,7 @@ bool schedule_equal(const struct schedule *a, const struct schedule *b)
                !memcmp(&a->registers, &b->registers, kinds[a->kind].count * sizeof(int));
 }
 
-static void print_words(struct text *out, const struct schedule *schedule)
+void schedule_print_words(struct text *out, const struct schedule *schedule)
 {
         struct schedule copy = *schedule;
         const struct field *fields = kinds[schedule->kind].fields;
@@ -95,7 +99,7 @@ static void print_words(struct text *out, const struct schedule *schedule)
 
 void schedule_print(struct text *out, const struct schedule *schedule)
 {
-        print_words(out, schedule);
+        schedule_print_words(out, schedule);
         if (schedule->why)
                 text_add(out, "; %s", schedule->why);
 }
@@ -103,7 +107,7 @@ void schedule_print(struct text *out, const struct schedule *schedule)
 const char *schedule_words(struct arena *arena, const struct schedule *schedule)
 {
         struct text text = { 0 };
-        print_words(&text, schedule);
+        schedule_print_words(&text, schedule);
         const char *words = arena_string(arena, text.data);
         text_free(&text);
         return words;

@@ -7,9 +7,10 @@
 #include "base/text.h"
 #include "ir/loop/loop.h"
 #include "ir/loop/loop_bounds.h"
+#include "ir/target/schedule.h"
 #include "ir/target/target.h"
 
-enum { JAM_DEPTH_MAX = 12, JAM_STEPS_MAX = 8 };
+enum { JAM_DEPTH_MAX = 12, JAM_STEPS_MAX = 8, JAM_CHOICES = 32 };
 
 /* Loops directly inside each other, with only values between them, around sums and a store of what
  * becomes of these. */
@@ -39,6 +40,10 @@ struct jam {
 
 /* ---- jam.c ---- */
 
+/* Finds the nest of f whose sum has that schedule; what it is made of is in arena. Returns false if
+ * there is none. */
+bool jam_find(struct arena *arena, struct loop_bounds *bounds, struct loop_function *f,
+              const struct schedule *schedule, struct jam_nest *nest);
 /* Appends an empty loop. */
 struct loop_stmt *jam_append_loop(struct arena *arena, struct loop_variable *v, int64_t from,
                                   int64_t to, int64_t step, struct loop_block *out);
@@ -47,9 +52,21 @@ struct loop_expr *jam_plus(struct arena *arena, struct loop_variable *v, int64_t
 
 /* ---- jam_choose.c ---- */
 
-/* Chooses the best jam of a nest. Returns false if the nest stays as it is. */
+/* A way to compute a nest, its predicted cycles of one result, and the number by which ways are
+ * compared. */
+struct jam_choice { struct schedule_scalar words; double cycles, rank; };
+/* Lists the ways of least predicted time, best first, and returns how many they are; 0: the nest is
+ * not of sums of products. wide: ways count that leave a rest or may take too many registers. */
+int jam_choices(const struct jam_nest *nest, const struct target *target,
+                const struct loop_bounds *bounds, bool wide, struct jam_choice list[JAM_CHOICES]);
+/* Can the nest be computed by these words? */
+bool jam_can(const struct jam_nest *nest, const struct target *target,
+             const struct loop_bounds *bounds, const struct schedule_scalar *words);
+/* Finds the jam that words ask for or, where these are NULL or the nest cannot be computed by them,
+ * the best one. Returns false if the nest stays as it is. */
 bool jam_choose(const struct jam_nest *nest, const struct target *target,
-                const struct loop_bounds *bounds, struct jam *jam);
+                const struct loop_bounds *bounds, const struct schedule_scalar *words,
+                struct jam *jam);
 /* Adds the definition of one more value. */
 void jam_define(const struct jam_nest *nest, const struct loop_stmt *let);
 /* Returns a value's expression, or NULL. */

@@ -28,7 +28,7 @@ import zoo
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TIMER = pathlib.Path(__file__).with_name("schedules.c")
 RECORD = pathlib.Path(__file__).with_name("schedules.txt")
-WORDS = re.findall(r"^(?:REGISTERS|CIRCULAR|GRID|STREAM)\((\w+)", (ROOT / "ir" / "target" / "schedule.def").read_text(), re.M)
+WORDS = re.findall(r"^(?:REGISTERS|CIRCULAR|GRID|STREAM|SCALAR)\((\w+)", (ROOT / "ir" / "target" / "schedule.def").read_text(), re.M)
 TYPE, BETTER, KINDS = re.compile(r"<[^>]*>"), 0.97, ("hot", "chain")
 
 

@@ -75,7 +75,7 @@ def report_words():
 
 # what, its words, where they are defined
 TABLES = {
-    "schedules": (lambda: rows("ir/target/schedule.def", "(?:REGISTERS|CIRCULAR|GRID|STREAM)"), ["docs/dnncc-schedule.5"]),
+    "schedules": (lambda: rows("ir/target/schedule.def", "(?:REGISTERS|CIRCULAR|GRID|STREAM|SCALAR)"), ["docs/dnncc-schedule.5"]),
     "operations": (lambda: rows("ir/tensor/ops.def", "(?:OP|EW|CMP)"), ["docs/ir.md"]),
     "attributes": (lambda: attributes("ir/tensor/ops.def"), ["docs/ir.md"]),
     "expressions": (lambda: re.findall(r'^LOOP_OP\(\w+, +"([a-z_]\w*)"', text("ir/loop/loop_ops.def"), re.M), ["docs/ir.md"]),

@@ -58,6 +58,7 @@ def folder(tmp_path_factory):
     (top / "open.dnn").write_text('dnn 1\nmodule "m"\nsymbol N <= 64\nfunc @main(%x "x": <N x 3 x f32>) -> ("y") {\n'
                                   '  %0 = max(%x, 0.0) : <N x 3 x f32>\n  yield(%0)\n}\n')
     (top / "bad.schedule").write_text("dnncc-schedule 1\n; of nothing\nconvolve_packed: colums=2\n")
+    (top / "sums.schedule").write_text("dnncc-schedule 1\nconvolve <1 x 16 x 11 x 11 x f32> <16 x 16 x 3 x 3 x f32> pads=1,1,1,1: sums=7 along=5\n")
     (top / "other.schedule").write_text("dnncc-schedule 1\nconvolve_packed <1 x 1 x 1 x 1 x 16 x f32>: columns=2\n")
     return top
 

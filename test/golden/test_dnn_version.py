@@ -29,7 +29,7 @@ def words():
     for m in re.finditer(r"^\s*(?:OP|EW|CMP)\((\w+)|\b(?:INT|INTS|ENUM|TYPE)\((\w+),", table, re.M):
         operation = m[1] or operation
         found.add(m[1] or f"{operation} {m[2]}")
-    fields = re.findall(r"^(?:REGISTERS|CIRCULAR|GRID|STREAM)\((\w+),", (dnncc.ROOT / "ir" / "target" / "schedule.def").read_text(), re.M)
+    fields = re.findall(r"^(?:REGISTERS|CIRCULAR|GRID|STREAM|SCALAR)\((\w+),", (dnncc.ROOT / "ir" / "target" / "schedule.def").read_text(), re.M)
     return found | {f"schedule {name}" for name in fields}
 
 

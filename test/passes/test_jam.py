@@ -106,6 +106,136 @@ def test_one_sum(tmp_path, rows, depth, one):
     assert bool(re.search(r"b\[\w+ \* 128 \+ k\]", text)) == one, text
 
 
+def book(model, folder, *lines):
+    """a file of schedules: of --tune without time, which lists what it would try; or each contraction with those words"""
+    path = folder / "book"
+    done = dnncc.run([dnncc.DNNCC, model, "--tune", f"--schedule={path}", "--limit", "tune_seconds=0"])
+    assert done.returncode == 0, done.stderr
+    listed = path.read_text()
+    if lines:
+        keys = [line.split(": ")[0] for line in listed.splitlines()[1:] if line[0] != ";"]
+        path.write_text("dnncc-schedule 1\n" + "".join(f"{key}: {words}\n" for key in keys for words in lines))
+    return listed, f"--schedule={path}"
+
+
+def scheduled(model, folder, arrays, words):
+    """the words, followed: what they are in a dump, and in the code, whose bits stay"""
+    _, option = book(model, folder, words)
+    done = dnncc.run([dnncc.DNNCC, model, option, "--emit=ir", "-o", "-"])
+    assert done.returncode == 0 and not done.stderr and f'schedule="{words}"' in done.stdout, done.stdout + done.stderr
+    return outputs(model, folder / words.replace(" ", "_"), arrays, option)
+
+
+def code(path):
+    """without what says of which file it was made"""
+    return path.read_text().split("/* Every operation is rounded as written")[1]
+
+
+def plain_convolution(folder, c=6, m=9, h=5, w=14, k=3, groups=1):
+    rng = np.random.default_rng(w)
+    weights = {"w": rng.standard_normal((m, c // groups, k, k)).astype(np.float32), "b": rng.standard_normal(m).astype(np.float32)}
+    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], name="conv", pads=[k // 2] * 4, group=groups),
+             helper.make_node("Relu", ["c"], ["y"])]
+    save(folder / "m.onnx", nodes, [("x", TensorProto.FLOAT, [1, c, h, w])], [("y", TensorProto.FLOAT, [1, m, h, w])], weights)
+    return folder / "m.onnx", [rng.standard_normal((1, c, h, w)).astype(np.float32)]
+
+
+@pytest.mark.parametrize("words", [
+    "sums=1", "sums=4", "sums=7", "sums=9", "accumulators=12", "accumulators=5", "accumulators=5 overlap=1", "accumulators=8 overlap=1 terms=3",
+    "sums=3 accumulators=12 terms=3", "sums=3 accumulators=7 overlap=1", "sums=9 accumulators=4 terms=3"])
+def test_words_are_followed(tmp_path, words):
+    model, arrays = plain_convolution(tmp_path)
+    _, wanted = outputs(model, tmp_path / "without", arrays, WITHOUT)
+    text, got = scheduled(model, tmp_path, arrays, words)
+    assert got[0].tobytes() == wanted[0].tobytes() and f"; {words.split()[0]}" in text
+    named = dict(word.split("=") for word in words.split())
+    sums = int(named.get("sums", 1)) * int(named.get("accumulators", 0))
+    assert (f"float sum[{sums}]" in text) == bool(sums), text
+    if not sums and words != "sums=1":
+        assert f"sum{named['sums']} = " in text or f"float sum{named['sums']}" in text, text
+
+
+@pytest.mark.parametrize("words", ["sums=10", "sums=2 along=3", "sums=2 along=9", "accumulators=13", "sums=2 accumulators=12",
+                                   "accumulators=12 overlap=1", "accumulators=12 terms=2", "terms=2", "overlap=1"])
+def test_words_that_cannot_be_followed(tmp_path, words):
+    """more results than there are, loops that are none or whose windows differ, columns beyond the middle, what does not divide"""
+    model, arrays = plain_convolution(tmp_path)
+    _, option = book(model, tmp_path, words)
+    wanted, _ = outputs(model, tmp_path / "without", arrays)
+    done = dnncc.run([dnncc.DNNCC, model, option, "-o", tmp_path / "model.c"])
+    assert done.returncode == 0 and f"'{words}' cannot be followed by node 'conv'" in done.stderr
+    assert (tmp_path / "model.c").read_text() == wanted
+
+
+def test_words_of_other_machines_are_left_aside(tmp_path):
+    model, arrays = plain_convolution(tmp_path)
+    _, option = book(model, tmp_path, "columns=4 vectors=2")
+    wanted, _ = outputs(model, tmp_path / "without", arrays)
+    assert outputs(model, tmp_path / "with", arrays, option)[0] == wanted
+
+
+def test_candidates_of_tuning(tmp_path):
+    """all that --tune tries is followed, and computes the same bits"""
+    model, arrays = plain_convolution(tmp_path, w=40)
+    _, wanted = outputs(model, tmp_path / "without", arrays, WITHOUT)
+    listed, _ = book(model, tmp_path)
+    tried = [line[len(";   or "):] for line in listed.splitlines() if line.startswith(";   or ")]
+    assert len(tried) > 8 and len(set(tried)) == len(tried) and "kcycles; next: " in listed
+    for words in tried[::4]:
+        assert scheduled(model, tmp_path, arrays, words)[1][0].tobytes() == wanted[0].tobytes()
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.sample(3)
+def test_random_words(tmp_path, seed):
+    """any words, of any contraction: followed or not, the same bits, and what dumps say is read again"""
+    r = np.random.default_rng(seed)
+    if seed % 3:
+        c = int(r.choice([2, 6]))
+        model, arrays = plain_convolution(tmp_path, c, c * int(r.choice([1, 2, 3])), int(r.integers(2, 9)), int(r.integers(3, 40)),
+                                          int(r.choice([1, 3, 5])), groups=c if seed % 3 == 2 else 1)
+    else:
+        rows, depth, columns = (int(n) for n in r.integers(1, 40, 3))
+        model, weights = tmp_path / "m.onnx", {"w": r.standard_normal((depth, columns)).astype(np.float32)}
+        save(model, [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", TensorProto.FLOAT, [rows, depth])],
+             [("y", TensorProto.FLOAT, [rows, columns])], weights)
+        arrays = [r.standard_normal((rows, depth)).astype(np.float32)]
+    _, wanted = outputs(model, tmp_path / "without", arrays, WITHOUT)
+    for k in range(4):
+        words = (f"sums={r.integers(1, 9)} along={r.integers(0, 3)} accumulators={r.choice([0, 3, 8, 11, 16])} "
+                 f"overlap={r.integers(0, 2)} terms={r.choice([1, 1, 2, 3])}")
+        _, option = book(model, tmp_path, words)
+        text, got = outputs(model, tmp_path / f"with{k}", arrays, option)
+        assert got[0].tobytes() == wanted[0].tobytes(), words
+        dumps, again = tmp_path / f"dumps{k}", tmp_path / "again" / "model.c"
+        again.parent.mkdir(exist_ok=True)
+        assert dnncc.run([dnncc.DNNCC, model, option, f"--dump-dir={dumps}", "-o", tmp_path / "model.c"]).returncode == 0
+        for dump in (*dumps.glob("*-schedule.dnn"), *dumps.glob("*-lower.loops")):
+            done = dnncc.run([dnncc.DNNCC, dump, "-o", again])
+            assert done.returncode == 0 and code(again) == code(tmp_path / "model.c"), done.stderr
+
+
+@pytest.mark.slow
+def test_tuning_times_scalars(tmp_path):
+    model, _ = plain_convolution(tmp_path, c=16, m=16, h=28, w=28)
+    path = tmp_path / "tuned"
+    done = dnncc.run([dnncc.DNNCC, model, "--tune", f"--schedule={path}", "--limit", "tune_seconds=5"], timeout=120)
+    assert done.returncode == 0 and "tune: " in done.stderr, done.stderr
+    assert dnncc.run([dnncc.DNNCC, model, f"--schedule={path}", "-o", tmp_path / "model.c"]).returncode == 0
+
+
+def test_rows_at_a_time_are_chosen_anew(tmp_path):
+    """a kernel of circular buffers computes one row of the nest that the schedule was chosen for"""
+    rng = np.random.default_rng(2)
+    weights = {n: rng.standard_normal((8, 8, 3, 3)).astype(np.float32) for n in "vw"}
+    nodes = [helper.make_node("Conv", ["x", "v"], ["t"], pads=[1] * 4), helper.make_node("Relu", ["t"], ["r"]),
+             helper.make_node("Conv", ["r", "w"], ["y"], pads=[1] * 4)]
+    ports = [("x", TensorProto.FLOAT, [1, 8, 40, 40])], [("y", TensorProto.FLOAT, [1, 8, 40, 40])]
+    save(tmp_path / "m.onnx", nodes, *ports, weights)
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--max-ram=16K", "--emit=ir", "-o", "-"])
+    assert done.returncode == 0 and "circular=1" in done.stdout and "sums=" not in done.stdout, done.stdout + done.stderr
+
+
 def test_threads(tmp_path):
     """each has strips of its own"""
     rng = np.random.default_rng(0)

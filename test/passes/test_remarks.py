@@ -101,7 +101,6 @@ SCHEDULE = {
     "chosen": WIDE,
     "given": (*WIDE, "--schedule=book"),
     "kept": ("<1 x 1 x 8 x 8 x 16 x f32>", PACKED.format('schedule="columns=2" ')),
-    "no_vectors": (*WIDE, "--target=generic"),
     "in_order": (*WIDE, "--exact"),
     "own_layout": LAYOUT["multiply"],
     "elements": ("<1 x 16 x 8 x 8 x i8>", '%0 = reduce_window(%x) window=[1, 1, 2, 2] strides=[1, 1, 2, 2] : <1 x 16 x 4 x 4 x i8>    ; "a"'),

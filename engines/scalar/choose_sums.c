@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* The choice of schedules for sums of scalars: the kernel is written as the canonical lowering
+ * writes it, and of its nest the pass jam knows all ways to compute it, with what they are
+ * predicted to take (jam_choose.c). */
+#include "engines/scalar/scalar_engine.h"
+
+#include "ir/lower/lower_emit.h"
+#include "passes/vectorize/jam.h"
+#include "schedule/schedule_choice.h"
+
+/* The nest of op's sums in its kernel, in arena. The schedule `mark`, of op while the kernel is
+ * written, tells it from others. */
+static bool find_nest(const struct op *op, const struct schedule_machine *machine,
+                      struct arena *arena, const struct schedule *mark,
+                      struct loop_bounds **bounds, struct jam_nest *nest)
+{
+        struct op *marked = (struct op *)(uintptr_t)op, *owner = op->region->owner;
+        const struct schedule *before = op->schedule;
+        struct value **inputs, *results[] = { op_result(op) };
+        struct kernel_request request = { .op = op, .results = results, .result_count = 1 };
+        bool too_large = false;
+        int count;
+        if (!machine->library)
+                return false;
+        struct lower_options canonical = *machine->lower;
+        canonical.scheduler = NULL;
+        if (owner && owner->code == OP_fusion)
+                kernel_request_fusion(arena, &request, owner);
+        request.too_large = &too_large;
+        marked->schedule = mark;
+        struct loop_function *kernel = kernel_write(arena, machine->library, &request, &canonical,
+                                                    &inputs, &count, &(struct diag){ 0 });
+        marked->schedule = before;
+        if (!kernel)
+                return false;
+        *bounds = loop_bounds_new(arena, kernel);
+        return jam_find(arena, *bounds, kernel, mark, nest);
+}
+
+/* The best ways to compute op, best first, their cycles those of all of its results; how many. */
+static int find_choices(const struct op *op, const struct schedule_machine *machine, bool wide,
+                        struct jam_choice list[JAM_CHOICES])
+{
+        struct arena *arena = arena_new();
+        const struct schedule mark = schedule_preset(SCHEDULE_scalar);
+        struct loop_bounds *bounds;
+        struct jam_nest nest;
+        int count = find_nest(op, machine, arena, &mark, &bounds, &nest)
+                            ? jam_choices(&nest, machine->target, bounds, wide, list)
+                            : 0;
+        for (int i = 0; i < count; i++)
+                list[i].cycles *= (double)type_elements(op_result(op)->type);
+        arena_free(arena);
+        return count;
+}
+
+struct schedule sums_choose(const struct op *op, const struct schedule_machine *machine,
+                            struct arena *arena)
+{
+        struct jam_choice list[JAM_CHOICES];
+        const int count = find_choices(op, machine, false, list);
+        if (!count)
+                return schedule_preset(SCHEDULE_scalar);
+        const char *why = arena_printf(arena, "%.4g kcycles", list[0].cycles / 1000);
+        if (count > 1) {
+                const struct schedule next = schedule_of_scalar(list[1].words, NULL);
+                why = arena_printf(arena, "%s; next: %.4g for %s", why, list[1].cycles / 1000,
+                                   schedule_words(arena, &next));
+        }
+        return schedule_of_scalar(list[0].words, why);
+}
+
+bool sums_candidate(const struct op *op, const struct schedule_machine *machine, int n,
+                    struct schedule *s)
+{
+        struct jam_choice list[JAM_CHOICES];
+        const bool found = n < find_choices(op, machine, true, list);
+        if (found)
+                *s = schedule_of_scalar(list[n].words, NULL);
+        return found;
+}
+
+bool sums_follow(const struct op *op, const struct schedule_machine *machine,
+                 const struct schedule *s)
+{
+        struct arena *arena = arena_new();
+        struct loop_bounds *bounds;
+        struct jam_nest nest;
+        const bool can = find_nest(op, machine, arena, s, &bounds, &nest) &&
+                         jam_can(&nest, machine->target, bounds, &s->scalar);
+        arena_free(arena);
+        return can;
+}
