@@ -40,25 +40,25 @@ bool scalars_reduce(int64_t products, const struct target *t)
 double scalars_reduction_cost(int loads, const struct target *t)
 {
         double lanes = (double)scalars_vector_bytes(t) / element_info[E_I32].bytes,
-               vector = 2 * rate_strip_narrow(t) + loads * rate_strip_load(t);
+               vector = 2 * rate_accumulator_narrow(t) + loads * rate_accumulator_load(t);
         return vector / lanes / rate_scalar_issue(t);
 }
 
-int scalars_vector_bytes(const struct target *t) { return (int)rate_strip_vector(t); }
+int scalars_vector_bytes(const struct target *t) { return (int)rate_accumulator_vector(t); }
 
-double scalars_strip_cost(const struct scalar_strip *strip, const struct target *t)
+double scalars_row_cost(const struct scalar_row *row, const struct target *t)
 {
-        double factor = strip->floats   ? 1
-                        : strip->narrow ? rate_strip_narrow(t)
-                                        : rate_strip_whole(t),
-               products = 2 * factor * strip->rows * strip->steps,
-               loads = strip->steps * strip->loads * rate_strip_load(t),
-               held = strip->held * strip->steps + strip->loads + 1;
-        double vector = products + loads + 2 * strip->rows + spilled(held, t) +
+        double factor = row->floats   ? 1
+                        : row->narrow ? rate_accumulator_narrow(t)
+                                        : rate_accumulator_whole(t),
+               products = 2 * factor * row->results * row->terms,
+               loads = row->terms * row->loads * rate_accumulator_load(t),
+               held = row->held * row->terms + row->loads + 1;
+        double vector = products + loads + 2 * row->results + spilled(held, t) +
                         rate_scalar_iteration(t),
-               begin = rate_strip_begin(t) + strip->held * strip->steps;
+               begin = rate_accumulator_begin(t) + row->held * row->terms;
         double lanes = (double)scalars_vector_bytes(t) / element_info[E_F32].bytes;
-        return (vector / lanes + begin / strip->columns) / strip->steps / rate_scalar_issue(t);
+        return (vector / lanes + begin / row->columns) / row->terms / rate_scalar_issue(t);
 }
 
-double scalars_edge_factor(const struct target *t) { return rate_strip_edge(t); }
+double scalars_edge_factor(const struct target *t) { return rate_accumulator_edge(t); }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The choice of schedules for sums of scalars: the kernel is written as the canonical lowering
- * writes it, and of its nest the pass jam knows all ways to compute it, with what they are
- * predicted to take (jam_choose.c). */
+/* The choice of schedules for sums of scalars: a kernel is written by the canonical lowering, and
+ * jam_choose.c lists the ways to compute its nest, with the time that each is predicted to take. */
 #include "engines/scalar/scalar_engine.h"
 
 #include "ir/lower/lower_emit.h"
 #include "passes/vectorize/jam.h"
 #include "schedule/schedule_choice.h"
 
-/* The nest of op's sums in its kernel, in arena. The schedule `mark`, of op while the kernel is
- * written, tells it from others. */
+/* Finds the nest of op's sum in its kernel, which is written in arena. Op has the schedule `mark`
+ * while its kernel is written, and its sum then carries it, which tells the nest from others. */
 static bool find_nest(const struct op *op, const struct schedule_machine *machine,
                       struct arena *arena, const struct schedule *mark,
                       struct loop_bounds **bounds, struct jam_nest *nest)
@@ -37,7 +36,8 @@ static bool find_nest(const struct op *op, const struct schedule_machine *machin
         return jam_find(arena, *bounds, kernel, mark, nest);
 }
 
-/* The best ways to compute op, best first, their cycles those of all of its results; how many. */
+/* Lists the best ways to compute op, best first, and returns how many they are; their cycles are
+ * those of all results. */
 static int find_choices(const struct op *op, const struct schedule_machine *machine, bool wide,
                         struct jam_choice list[JAM_CHOICES])
 {

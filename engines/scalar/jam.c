@@ -17,9 +17,13 @@
  *                                                         ... 3 more
  *
  * While one sum waits for its products, others are added up, and what several read is loaded once.
- * Where columns (here: %i) are neighbours in memory, and enough of them, strips of them are
- * computed by loops that C compilers make vectors of (jam_strip.c). Each sum is added up as it was,
- * so every bit stays.
+ * Where columns (here: %i) are neighbours in memory, and enough of them, accumulator rows of them
+ * are computed by loops that C compilers make vectors of (accumulator_rows.c). Each sum is added up
+ * as it was, so every bit stays.
+ *
+ * The schedule of a contraction's sum (SCALAR in ir/target/schedule.def) says how many sums there
+ * are, along which loop, and how wide accumulator rows are; a nest without a schedule gets the one
+ * of least predicted time (jam_choose.c).
  *
  * Nothing is copied or padded: the workspace stays as it is. */
 #include "ir/loop/loop_vector.h"
@@ -164,7 +168,7 @@ struct jamming {
         struct arena *arena;
         const struct jam_nest *nest;
         const struct jam *jam;
-        struct loop_variable *line; /* the number of a row of the tile; NULL: there is one */
+        struct loop_variable *line; /* It counts the results side by side; NULL: there is one. */
         const struct loop_variable *alone[2]; /* of loops over what becomes of sums */
         bool failed;
 };
@@ -211,9 +215,9 @@ static void write_loop(struct jamming *j, int d, struct loop_block *out)
                 return;
         }
         struct loop_block *body = loop_block_new(j->arena);
-        int rows = d == jam->row ? jam->rows : 1;
-        int64_t whole = from + (to - from) / rows * rows;
-        bool inside = (jam->column > jam->row ? jam->column : jam->row) > d;
+        int sums = d == jam->along ? jam->sums : 1;
+        int64_t whole = from + (to - from) / sums * sums;
+        bool inside = (jam->column > jam->along ? jam->column : jam->along) > d;
         for (const struct loop_stmt *s = loop->body->first; s; s = s->next) {
                 if (inside && s->kind == STMT_FOR) {
                         write_loop(j, d + 1, body);
@@ -224,16 +228,16 @@ static void write_loop(struct jamming *j, int d, struct loop_block *out)
                         body->end = &copy->next;
                 }
         }
-        struct loop_stmt *main = jam_append_loop(j->arena, loop->variable, from, whole, rows, out);
-        if (d != jam->row) {
+        struct loop_stmt *main = jam_append_loop(j->arena, loop->variable, from, whole, sums, out);
+        if (d != jam->along) {
                 main->body = body;
                 return;
         }
-        struct jam_copy *c = jam_copy_new(j->arena, rows);
+        struct jam_copy *c = jam_copy_new(j->arena, sums);
         memcpy(c->alone, j->alone, sizeof c->alone);
         c->variable = loop->variable;
         c->line = j->line;
-        for (int i = 0; i < rows; i++) {
+        for (int i = 0; i < sums; i++) {
                 jam_copy_set(c, loop->variable, i, jam_plus(j->arena, loop->variable, i));
                 if (j->line)
                         jam_copy_set(c, j->line, i, loop_index(j->arena, i));
@@ -250,7 +254,7 @@ static void write_loop(struct jamming *j, int d, struct loop_block *out)
 
 /* ---- the pass ---- */
 
-/* of the nest's sums; NULL: none has one */
+/* Returns the schedule that a sum of the nest has, or NULL. */
 static const struct schedule *schedule_of(const struct jam_nest *nest)
 {
         const struct loop_stmt *s = nest->leaf->first;
@@ -267,14 +271,14 @@ static bool jam_found(struct jamming *j, struct jam_nest *nest, const struct tar
                 return false;
         j->nest = nest;
         j->jam = &jam;
-        if (jam.row >= 0 && jam.column >= 0)
+        if (jam.along >= 0 && jam.column >= 0)
                 j->line = loop_variable_new(j->arena, "line", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
         name_operands(j->arena, nest->leaf, nest);
         write_loop(j, 0, out);
         return !j->failed;
 }
 
-/* a nest, whose loops over neighbours are one */
+/* Finds the nest that begins with s, and makes one of its loops over neighbours. */
 static bool find_merged(struct arena *arena, struct loop_bounds *bounds, struct jam_nest *nest,
                         struct loop_stmt *s, struct arena *scratch)
 {
@@ -341,7 +345,7 @@ static struct loop_block *jam_nests(struct loop_program *p, struct loop_bounds *
         return out;
 }
 
-/* what was said of a sum is done */
+/* A schedule that was followed is gone: it says nothing of the nest that was written. */
 static void forget_schedule(struct loop_stmt *s, void *context)
 {
         (void)context;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* jam, the choice: which loops, how many iterations at a time, and which columns in strips.
- * Times are cost/scalars.c's. */
+/* jam, the choice: what the words of a schedule ask for in a nest, and which words take the least
+ * time, as cost/scalars.c predicts it. */
 #include "passes/vectorize/jam.h"
 
 #include "cost/scalars.h"
@@ -9,11 +9,11 @@
 
 #include <string.h>
 
-#define WORTH .8 /* of the time as it is */
-/* of integers more do not fit into registers, and each product is a lot of code */
-enum { ROWS_MOST = 5, WHOLE_ROWS_MOST = 4, ROWS_WIDEST = 8, WHOLE_TERMS_MOST = 2, TERMS_MOST = 4 };
+#define WORTH .8 /* A nest is computed otherwise only in this part of its time as it is. */
+/* More sums of integers do not fit into registers, and each product is a lot of code. */
+enum { SUMS_MOST = 5, WHOLE_SUMS_MOST = 4, SUMS_WIDEST = 8, WHOLE_TERMS_MOST = 2, TERMS_MOST = 4 };
 enum { LOADS_MOST = 16, UNKNOWN_TRIP = 8 };
-/* less than two vectors of floats are not worth a loop */
+/* Less than two vectors of floats are not worth a loop. */
 enum { ROW_LEAST = 8, ROW_MOST = 256 };
 
 static int64_t trip_of(const struct loop_stmt *loop)
@@ -183,17 +183,18 @@ static bool may_jam(const struct survey *survey, struct loop_stmt *loop)
 
 /* ---- times ---- */
 
-/* loads of one iteration that differ from row to row count once for each */
+/* Counts the loads of one iteration; those that differ between results side by side count once for
+ * each of these. */
 static double loads_of(const struct survey *s, const struct jam *jam, bool by_column)
 {
         double loads = 0;
         for (int i = 0; i < s->load_count; i++) {
-                bool by_row = jam->row >= 0 &&
-                              depends(s, s->loads[i], s->nest->loops[jam->row]->variable),
+                bool by_sum = jam->along >= 0 &&
+                              depends(s, s->loads[i], s->nest->loops[jam->along]->variable),
                      moves = jam->column >= 0 &&
                              depends(s, s->loads[i], s->nest->loops[jam->column]->variable);
                 if (moves == by_column)
-                        loads += by_row ? jam->rows : 1;
+                        loads += by_sum ? jam->sums : 1;
         }
         return loads;
 }
@@ -203,70 +204,70 @@ static double loads_of(const struct survey *s, const struct jam *jam, bool by_co
 static bool is_reduction(const struct survey *s, const struct jam *jam)
 {
         int64_t step;
-        bool all = jam->rows == 1 && s->products == 1 && !s->floats && s->narrow &&
+        bool all = jam->sums == 1 && s->products == 1 && !s->floats && s->narrow &&
                    scalars_reduce(trip_of(s->innermost), s->target);
         for (int i = 0; i < s->load_count && all; i++)
                 all = step_of(s, s->loads[i]->args[0], s->innermost->variable, &step) && step == 1;
         return all;
 }
 
-/* cycles of one iteration of the sums of some rows, in one column */
+/* Returns the cycles of one iteration of the sums side by side, in one column. */
 static double iteration_cycles(const struct survey *s, const struct jam *jam)
 {
         if (is_reduction(s, jam))
                 return scalars_reduction_cost(s->load_count, s->target);
-        struct scalar_step step = { .sums = (double)(jam->rows * s->products),
+        struct scalar_step step = { .sums = (double)(jam->sums * s->products),
                                     .floats = s->floats,
                                     .loads = loads_of(s, jam, false) + loads_of(s, jam, true) };
         step.held = step.sums + 1 + s->load_count;
         return scalars_step_cost(&step, s->target);
 }
 
-/* the same in a column of a strip */
-static double strip_cycles(const struct survey *s, const struct jam *jam)
+/* Returns the same in a column of accumulator rows. */
+static double row_cycles(const struct survey *s, const struct jam *jam)
 {
-        struct scalar_strip strip = { .rows = jam->rows,
-                                      .columns = jam->columns,
-                                      .steps = jam->steps,
-                                      .loads = loads_of(s, jam, true),
-                                      .held = loads_of(s, jam, false),
-                                      .floats = s->floats,
-                                      .narrow = jam->narrow };
-        return scalars_strip_cost(&strip, s->target);
+        struct scalar_row row = { .results = jam->sums,
+                                  .columns = jam->columns,
+                                  .terms = jam->terms,
+                                  .loads = loads_of(s, jam, true),
+                                  .held = loads_of(s, jam, false),
+                                  .floats = s->floats,
+                                  .narrow = jam->narrow };
+        return scalars_row_cost(&row, s->target);
 }
 
-/* cycles of an iteration of a sum, on average */
+/* Returns the cycles of an iteration of a sum, on average. */
 static double cycles(const struct survey *s, const struct jam *jam)
 {
         const struct jam_nest *nest = s->nest;
         struct jam one = *jam;
-        one.rows = 1;
-        int64_t all = jam->row < 0 ? 1 : trip_of(nest->loops[jam->row]), rest = all % jam->rows;
-        double edge = (iteration_cycles(s, jam) * (double)(all / jam->rows) +
+        one.sums = 1;
+        int64_t all = jam->along < 0 ? 1 : trip_of(nest->loops[jam->along]), rest = all % jam->sums;
+        double edge = (iteration_cycles(s, jam) * (double)(all / jam->sums) +
                        iteration_cycles(s, &one) * (double)rest) /
                       (double)all;
         if (jam->column < 0)
                 return edge;
         double columns = (double)trip_of(nest->loops[jam->column]),
-               computed = (double)(jam->strips * jam->columns),
+               computed = (double)(jam->row_count * jam->columns),
                left = columns - (double)jam->taken;
-        double cost = (computed * strip_cycles(s, jam) / jam->rows + left * edge) / columns;
+        double cost = (computed * row_cycles(s, jam) / jam->sums + left * edge) / columns;
         return left > 0 ? cost * scalars_edge_factor(s->target) : cost;
 }
 
 /* ---- what words ask for ---- */
 
-/* The columns that accumulator rows may have: `count` from `first` on, in multiples of `unit`;
- * `most` sums fit on the stack, and an innermost loop of the sums iterates `iterations` times.
- * repeat: a column may be computed twice. */
+/* The columns that accumulator rows may take: `count` columns from `first` on. The best rows are
+ * multiples of `unit`; `most` sums fit on the stack, and the innermost loop of the sums iterates
+ * `iterations` times. any: there are such columns; repeat: a column may be computed twice. */
 struct middle { int64_t first, count, unit, most, iterations; bool any, repeat; };
 
 struct search {
         struct survey survey;
-        bool may[JAM_DEPTH_MAX];        /* is a loop's trip computed side by side? */
+        bool may[JAM_DEPTH_MAX];        /* Iterations of this loop may be computed side by side. */
         struct middle middle;
-        bool wide;                      /* also what is hardly ever better, for --tune to time */
-        struct jam_choice *list;        /* the best ones, best first */
+        bool wide;                      /* What is hardly ever better counts, too, for --tune. */
+        struct jam_choice *list;        /* The best ways, best first. */
         int count;
 };
 
@@ -283,7 +284,8 @@ static bool are_neighbours(const struct survey *s, const struct loop_variable *v
         return some && step_of(s, s->nest->store->a, v, &step) && step == 1;
 }
 
-/* columns of a strip are a multiple of that: what a vector holds of the smallest that is read */
+/* Returns how many of the smallest numbers that are read a vector holds: rows are multiples of
+ * that. */
 static int64_t unit_of(const struct survey *s, const struct loop_variable *v)
 {
         int64_t step, bytes = element_info[s->nest->sum->variable->type.element].bytes;
@@ -306,7 +308,8 @@ static void look_at_load(struct loop_expr *e, void *context)
                      (r->result->alias_class && e->buffer->alias_class == r->result->alias_class));
 }
 
-/* nothing that is read may lie where the result is: what is computed twice comes out the same */
+/* Does nothing that is read lie where the result is, so that what is computed twice comes out the
+ * same? */
 static bool may_repeat(const struct jam_nest *nest)
 {
         struct reading r = { nest->store->buffer, false };
@@ -331,16 +334,16 @@ static struct middle find_middle(const struct survey *s)
         return m;
 }
 
-/* Accumulator rows of so many columns. */
+/* Takes accumulator rows into *jam; false: the nest cannot be computed by these. */
 static bool take_row(const struct search *s, const struct schedule_scalar *w, struct jam *jam)
 {
         const struct middle *m = &s->middle;
         const struct jam_nest *nest = s->survey.nest;
         const int64_t columns = w->accumulators, rest = m->count % columns;
         jam->column = nest->depth - 1;
-        if (!m->any || columns > m->count || columns > m->most / jam->rows ||
-            jam->row == jam->column ||
-            (jam->row >= 0 && trip_of(nest->loops[jam->row]) % jam->rows))
+        if (!m->any || columns > m->count || columns > m->most / jam->sums ||
+            jam->along == jam->column ||
+            (jam->along >= 0 && trip_of(nest->loops[jam->along]) % jam->sums))
                 return false;
         if (w->overlap && (!m->repeat || !rest))
                 return false;
@@ -348,21 +351,21 @@ static bool take_row(const struct search *s, const struct schedule_scalar *w, st
                 return false;
         jam->columns = (int)columns;
         jam->first = m->first;
-        jam->strips = m->count / columns + w->overlap;
+        jam->row_count = m->count / columns + w->overlap;
         jam->taken = w->overlap ? m->count : m->count - rest;
         jam->iterations = m->iterations;
-        jam->steps = w->terms;
+        jam->terms = w->terms;
         jam->narrow = s->survey.narrow;
         return true;
 }
 
-/* What words ask for, in *jam; false: the nest cannot be computed so. */
+/* Finds what words ask for, *jam; false: the nest cannot be computed by them. */
 static bool take_words(const struct search *s, const struct schedule_scalar *w, struct jam *jam)
 {
         const struct jam_nest *nest = s->survey.nest;
-        *jam = (struct jam){ .row = -1, .column = -1, .rows = w->sums, .columns = 1, .steps = 1 };
+        *jam = (struct jam){ .along = -1, .column = -1, .sums = w->sums, .columns = 1, .terms = 1 };
         if (w->sums > 1) {
-                jam->row = w->along;
+                jam->along = w->along;
                 if (w->along >= nest->depth || !s->may[w->along] ||
                     w->sums > trip_of(nest->loops[w->along]))
                         return false;
@@ -389,14 +392,14 @@ static bool are_same(const struct schedule_scalar *a, const struct schedule_scal
         return !memcmp(a, b, sizeof *a);
 }
 
-/* Into the list, behind those that are no worse. The nest as it is counts for less than it takes:
- * what is hardly better is not worth its code. */
+/* Adds words to the list, behind those that are no worse. The nest as it is ranks as if it took
+ * less: what is hardly better is not worth its code. */
 static void try(struct search *s, struct schedule_scalar words)
 {
         struct jam jam;
         if (!take_words(s, &words, &jam))
                 return;
-        const bool plain = jam.row < 0 && jam.column < 0;
+        const bool plain = jam.along < 0 && jam.column < 0;
         const double time = cycles(&s->survey, &jam), rank = plain ? WORTH * time : time;
         int at = s->count;
         for (int i = 0; i < s->count; i++)
@@ -411,18 +414,18 @@ static void try(struct search *s, struct schedule_scalar words)
         s->list[at] = (struct jam_choice){ words, time * s->survey.steps, rank };
 }
 
-/* as many rows as divide all; where none do, there are rows left */
-static void try_rows(struct search *s, struct schedule_scalar words)
+/* Tries numbers of sums that divide a loop's iterations; where none does, some are left. */
+static void try_sums(struct search *s, struct schedule_scalar words)
 {
         const struct jam_nest *nest = s->survey.nest;
-        int most = s->wide            ? ROWS_WIDEST
-                   : s->survey.floats ? ROWS_MOST
-                                      : WHOLE_ROWS_MOST;
+        int most = s->wide            ? SUMS_WIDEST
+                   : s->survey.floats ? SUMS_MOST
+                                      : WHOLE_SUMS_MOST;
         for (words.along = 0; words.along < nest->depth; words.along++) {
                 int64_t trip = trip_of(nest->loops[words.along]);
                 bool divides = false;
-                for (int rows = 2; rows <= most; rows++)
-                        divides |= trip % rows == 0;
+                for (int sums = 2; sums <= most; sums++)
+                        divides |= trip % sums == 0;
                 for (words.sums = 2; words.sums <= most; words.sums++)
                         if (s->wide || !divides || trip % words.sums == 0)
                                 try(s, words);
@@ -435,14 +438,14 @@ static void try_width(struct search *s, struct schedule_scalar words, int64_t co
         if (columns < ROW_LEAST || columns > most || columns > ROW_MOST)
                 return;
         int terms = !s->survey.floats ? WHOLE_TERMS_MOST
-                    : words.sums == 1 ? JAM_STEPS_MAX
+                    : words.sums == 1 ? JAM_TERMS_MAX
                                       : TERMS_MOST;
         words.accumulators = (int)columns;
         for (words.terms = 1; words.terms <= terms; words.terms++)
                 try(s, words);
 }
 
-/* Rows that leave some columns, and rows that take all, the last of which begins earlier. */
+/* Tries rows that leave some columns, and rows that take all, the last of which begins earlier. */
 static void try_widths(struct search *s, struct schedule_scalar words)
 {
         const struct middle *m = &s->middle;
@@ -462,7 +465,7 @@ static void try_accumulators(struct search *s, struct schedule_scalar words)
                 return;
         try_widths(s, words);
         for (words.along = 0; words.along < s->survey.nest->depth - 1; words.along++)
-                for (words.sums = 2; words.sums <= ROWS_MOST; words.sums++)
+                for (words.sums = 2; words.sums <= SUMS_MOST; words.sums++)
                         try_widths(s, words);
 }
 
@@ -471,7 +474,7 @@ static void search_all(struct search *s, struct jam_choice list[JAM_CHOICES])
         const struct schedule_scalar plain = schedule_preset(SCHEDULE_scalar).scalar;
         s->list = list;
         try(s, plain);
-        try_rows(s, plain);
+        try_sums(s, plain);
         try_accumulators(s, plain);
 }
 
@@ -506,5 +509,5 @@ bool jam_choose(const struct jam_nest *nest, const struct target *target,
                 search_all(&search, list);
                 take_words(&search, &list[0].words, jam);
         }
-        return jam->rows > 1 || jam->columns > 1;
+        return jam->sums > 1 || jam->columns > 1;
 }

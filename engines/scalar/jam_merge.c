@@ -9,8 +9,8 @@
  *       }
  *     }
  *
- * A strip takes columns of all rows then. That is where one loop follows on the other in every
- * subscript, and nothing else asks for either. */
+ * An accumulator row takes columns of all rows then. That is where one loop follows on the other in
+ * every subscript, and nothing else asks for either. */
 #include "passes/vectorize/jam.h"
 
 struct pair {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside the scalar engine: the choice of schedules of its row (choose_sums.c); as in struct
- * lowering (kernels/kernels.h). */
+/* Inside the scalar engine: the functions of its lowerings (struct lowering of kernels/kernels.h),
+ * which stand in choose_sums.c. */
 #ifndef ENGINES_SCALAR_SCALAR_ENGINE_H
 #define ENGINES_SCALAR_SCALAR_ENGINE_H
 

@@ -196,9 +196,9 @@ struct loop_variable {
         struct tile_range registers;    /* It has these hardware tiles. */
         int warps;                      /* This many warps have one of their own; 0: there is
                                          * one. */
-        const struct schedule *schedule;        /* A contraction's sum may have the schedule by which
-                                                 * the pass jam computes its nest; NULL: jam
-                                                 * chooses. */
+        const struct schedule *schedule;        /* The sum of a contraction may have the schedule by
+                                                 * which the pass jam computes its nest; NULL: jam
+                                                 * chooses one. */
         struct loop_buffer *base;       /* A let that is an index may have a base: C computes
                                          * &base[index] in its place, because it is used as a
                                          * subscript of base alone; NULL: it is an index like any

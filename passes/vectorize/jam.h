@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Inside jam: jam.c finds nests and rewrites them, jam_copy.c copies statements several at a time,
- * jam_choose.c chooses how many, jam_strip.c writes strips of columns. */
+ * jam_choose.c chooses how many, accumulator_rows.c writes accumulator rows. */
 #ifndef PASSES_VECTORIZE_JAM_H
 #define PASSES_VECTORIZE_JAM_H
 
@@ -10,7 +10,7 @@
 #include "ir/target/schedule.h"
 #include "ir/target/target.h"
 
-enum { JAM_DEPTH_MAX = 12, JAM_STEPS_MAX = 8, JAM_CHOICES = 32 };
+enum { JAM_DEPTH_MAX = 12, JAM_TERMS_MAX = 8, JAM_CHOICES = 32 };
 
 /* Loops directly inside each other, with only values between them, around sums and a store of what
  * becomes of these. */
@@ -23,18 +23,20 @@ struct jam_nest {
         struct map *lets; /* Each variable has its definition, an expression. */
 };
 
-/* `rows` iterations of loop `row` run at a time, and strips of `columns` iterations of loop
- * `column` inside it; -1: there is no such loop. */
+/* What the words of a schedule (SCALAR in ir/target/schedule.def) come to in a nest: `sums`
+ * iterations of loop `along` are computed side by side, and accumulator rows take `columns`
+ * iterations of loop `column` inside it; -1: there is no such loop. */
 struct jam {
-        int row, rows;
-        int column, columns;            /* column is the innermost loop; columns is the width of a
-                                         * strip. */
-        int64_t first, taken, strips;   /* The first column of strips, how many columns are in them,
-                                         * and how many strips there are; the last strip may begin
-                                         * before the end of the one before it. */
+        int along, sums;
+        int column, columns;            /* column is the innermost loop; columns is the width of an
+                                         * accumulator row. */
+        int64_t first, taken, row_count;        /* The first column of accumulator rows, how many
+                                                 * columns are in them, and how many rows there are;
+                                                 * the last row may begin before the end of the one
+                                                 * before it. */
         int64_t iterations;             /* The innermost loop of the sums iterates this often; 0: it
                                          * depends. */
-        int steps;                      /* This many of these iterations are written at a time. */
+        int terms;                      /* This many of these iterations are written at a time. */
         bool narrow;                    /* Its products are of 16 bits. */
 };
 
@@ -85,7 +87,7 @@ bool jam_step(const struct jam_nest *nest, const struct loop_expr *e,
  * must be found again then. */
 bool jam_merge(struct arena *arena, struct loop_bounds *bounds, const struct jam_nest *nest);
 
-/* ---- jam_strip.c ---- */
+/* ---- accumulator_rows.c ---- */
 
 /* Returns the loop that a sum is added up in, where loops of the sum lie directly inside each
  * other, with only values between them; or NULL. */
@@ -98,9 +100,9 @@ bool jam_middle(const struct jam_nest *nest, const struct loop_stmt *column, int
 int64_t jam_iterations(const struct jam_nest *nest, const struct loop_variable *v, int64_t column);
 /* Is it a product of integers of 8 bits, or of differences of these, that 16 bits hold? */
 bool jam_is_narrow(const struct loop_expr *product);
-/* Writes what stands for the loop over columns: strips, and the columns that they leave. Sums of
- * rows lie one behind the other: this is row `line`. alone: variables of the loops over what
- * becomes of sums. */
+/* Writes what stands for the loop over columns: accumulator rows, and the columns that they leave.
+ * The rows of results side by side lie one behind the other: this is number `line`. alone:
+ * variables of the loops over what becomes of sums. */
 bool jam_write_columns(struct arena *arena, const struct jam_nest *nest, const struct jam *jam,
                        struct loop_expr *line, struct loop_block *out,
                        const struct loop_variable *alone[2]);

@@ -36,6 +36,7 @@ REMOVED = {
     "line": (r"\bMULTIPLY_LINE\b|tiles\.line\b|\bjump \S+ line \d", None),
     "turn": (r"\b(?:packed|code|scalar)_turn\b|\bgrid_turns\b|\bwarps_turn\b|\bTURN_|\bjam_turns\b|\b(?:work|tile)(?:->|\.)turns\b", None),
     "group": (r"\bmultiply(?:->|\.)group\b", None),
+    "strip": (r"\bjam_strip\b|\bscalars?_strip|\brate_strip_|\bstrip_(?:vector|begin|load|edge|narrow|whole)\b", None),
 }
 OWN = {"docs/glossary.md", "test/driver/test_glossary.py", "CHANGELOG.md"}      # which speak of them
 

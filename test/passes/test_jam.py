@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Sums side by side and in strips, on the target without vectors: the same bits as of the canonical nests. Widths around those of
-strips, borders, strides, groups, sums of integers of 8 bits, results in the place of operands, threads, and --check through every pass."""
+"""Sums side by side and in accumulator rows, on the target without vectors: the same bits as of the canonical nests. Widths around those of
+rows, borders, strides, groups, sums of integers of 8 bits, results in the place of operands, threads, and --check through every pass."""
 import pathlib
 import re
 import sys
@@ -31,18 +31,18 @@ def outputs(model, folder, arrays, *options):
     return (folder / "model.c").read_text(), dnncc.run_host(dnncc.build_host(folder, flags), arrays)
 
 
-def compare(model, tmp_path, arrays, strips):
-    """the same bits with the pass and without; says whether it has made strips"""
+def compare(model, tmp_path, arrays, accumulators):
+    """the same bits with the pass and without; says whether it has made accumulator rows"""
     _, wanted = outputs(model, tmp_path / "without", arrays, WITHOUT)
     text, got = outputs(model, tmp_path / "with", arrays)
     for a, b in zip(got, wanted):
         assert a.tobytes() == b.tobytes()
-    assert bool(re.search(r"\bsum\w*\[\w+( \* \d+)?( \+ \w+)*\] =", text)) == strips, text
+    assert bool(re.search(r"\bsum\w*\[\w+( \* \d+)?( \+ \w+)*\] =", text)) == accumulators, text
     done = dnncc.run([dnncc.DNNCC, model, "--target=generic", "--check", "-o", tmp_path / "checked.c"])
     assert done.returncode == 0 and "jam: equal" in done.stdout + done.stderr, done.stdout + done.stderr
 
 
-CONVOLUTIONS = [        # channels, outputs, window, rows, columns, pad, stride, groups, has strips
+CONVOLUTIONS = [        # channels, outputs, window, rows, columns, pad, stride, groups, has accumulator rows
     (5, 8, 3, 6, 7, 1, 1, 1, False), (4, 8, 3, 5, 14, 1, 1, 1, True), (3, 6, 3, 4, 31, 1, 1, 1, True), (4, 7, 3, 4, 56, 1, 1, 1, True),
     (2, 5, 7, 9, 40, 3, 1, 1, True), (2, 4, 5, 5, 20, 0, 1, 1, True), (8, 12, 1, 7, 7, 0, 1, 1, True), (6, 8, 1, 14, 14, 0, 1, 1, True),
     (6, 9, 1, 3, 300, 0, 1, 1, True), (8, 8, 3, 6, 30, 1, 1, 8, True), (8, 8, 3, 9, 40, 1, 2, 1, False), (1, 1, 3, 1, 600, 1, 1, 1, True)]
@@ -52,7 +52,7 @@ CONVOLUTIONS = [        # channels, outputs, window, rows, columns, pad, stride,
 @pytest.mark.parametrize("add", [False, True], ids=["alone", "residual"])
 @pytest.mark.sample(2)
 def test_convolutions(tmp_path, case, add):
-    c, m, k, h, w, pad, stride, groups, strips = case
+    c, m, k, h, w, pad, stride, groups, accumulators = case
     rng = np.random.default_rng(sum(case))
     weights = {"w": rng.standard_normal((m, c // groups, k, k)).astype(np.float32), "b": rng.standard_normal(m).astype(np.float32)}
     y = [1, m, (h + 2 * pad - k) // stride + 1, (w + 2 * pad - k) // stride + 1]
@@ -64,7 +64,7 @@ def test_convolutions(tmp_path, case, add):
     save(model, nodes, [("x", TensorProto.FLOAT, [1, c, h, w]), ("z", TensorProto.FLOAT, y)], [("y", TensorProto.FLOAT, y)], weights)
     arrays = [rng.standard_normal((1, c, h, w)).astype(np.float32), rng.standard_normal(y).astype(np.float32)]
     arrays[0][0, 0, 0, :3] = np.inf, -0.0, np.nan
-    compare(model, tmp_path, arrays, strips)
+    compare(model, tmp_path, arrays, accumulators)
 
 
 @pytest.mark.parametrize("rows, depth, columns", [(1, 64, 32), (1, 30, 500), (6, 17, 48), (7, 8, 13), (3, 24, 9), (2, 9, 7)])
@@ -77,9 +77,9 @@ def test_products(tmp_path, rows, depth, columns):
 
 
 @pytest.mark.parametrize("unsigned", [False, True], ids=["i8", "u8"])
-@pytest.mark.parametrize("k, h, w, strips", [(1, 25, 5, True), (3, 6, 34, True), (3, 5, 48, True), (3, 5, 11, False)])
+@pytest.mark.parametrize("k, h, w, accumulators", [(1, 25, 5, True), (3, 6, 34, True), (3, 5, 48, True), (3, 5, 11, False)])
 @pytest.mark.sample(2)
-def test_integers(tmp_path, unsigned, k, h, w, strips):
+def test_integers(tmp_path, unsigned, k, h, w, accumulators):
     """the largest numbers there are: products of 255 and -128 fit into 16 bits, sums need 32"""
     c, m, rng = 6, 8, np.random.default_rng(k * w)
     kind, low, high = (np.uint8, 0, 256) if unsigned else (np.int8, -128, 128)
@@ -90,7 +90,7 @@ def test_integers(tmp_path, unsigned, k, h, w, strips):
     save(tmp_path / "m.onnx", [node], [("x", element, [1, c, h, w])], [("y", element, [1, m, h, w])], weights)
     x = rng.integers(low, high, (1, c, h, w)).astype(kind)
     x[0, :, :2] = high - 1
-    compare(tmp_path / "m.onnx", tmp_path, [x], strips)
+    compare(tmp_path / "m.onnx", tmp_path, [x], accumulators)
 
 
 @pytest.mark.parametrize("rows, depth, one", [(1, 128, True), (1, 40, False), (3, 128, False)])
@@ -237,7 +237,7 @@ def test_rows_at_a_time_are_chosen_anew(tmp_path):
 
 
 def test_threads(tmp_path):
-    """each has strips of its own"""
+    """each has rows of its own"""
     rng = np.random.default_rng(0)
     weights = {"w": rng.standard_normal((32, 24, 3, 3)).astype(np.float32)}
     node = helper.make_node("Conv", ["x", "w"], ["y"], pads=[1] * 4)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* jam, strips: the sums of many columns lie in an array, and the innermost loop goes over columns.
+/* jam, accumulator rows: the sums of many columns lie in an array, and the innermost loop goes over
+ * columns.
  *
  *     for %i = 0 to 197 {                             for %i = 0 to 196 step 98 {
  *       var %sum : f32 = 0.0                            alloc %sum : f32[98]
@@ -21,11 +22,11 @@
  *                                                     }
  *                                                     for %e = 0 to 1 { column 196, as it was }
  *
- * C compilers make vectors of such loops from -O2 on, and of those a machine has: their numbers of
- * iterations are known and even. Columns at edges, where windows reach over the border, and what
- * no strip takes are computed as before. A product of 8 bits by 8 or 9 says that 16 bits hold
- * it: of these a vector has twice as many. Several rows are jam.c's matter: %line is the row's
- * number. */
+ * C compilers make vectors of such loops from -O2 on, of whatever vectors a machine has: their
+ * numbers of iterations are known and even. Columns at edges, where windows reach over the border,
+ * and those that no row takes are computed as before. A product of 8 bits by 8 or 9 says that 16
+ * bits hold it: a vector has twice as many of these. Results side by side have a row each, which
+ * jam.c numbers by %line. */
 #include "ir/loop/loop_vector.h"
 #include "passes/vectorize/jam.h"
 
@@ -162,39 +163,39 @@ bool jam_is_narrow(const struct loop_expr *product)
                interval_of(product->args[1], &b) && magnitude(a) * magnitude(b) <= INT16_MAX;
 }
 
-/* ---- the strip ---- */
+/* ---- the row ---- */
 
-struct strip {
+struct accumulators {
         struct arena *arena;
         const struct jam_nest *nest;
         const struct jam *jam;
         struct loop_variable *column;
         struct loop_buffer *sums;
         struct loop_expr *line;
-        int64_t wide; /* sums of a row */
+        int64_t wide; /* It is the number of sums of a row. */
         const struct loop_variable **alone;
         int alone_count;
-        struct loop_block *moved;       /* values in front of inner loops that differ from column to
-                                         * column */
+        struct loop_block *moved;       /* Values in front of inner loops that differ from column
+                                         * to column. */
         bool failed;
 };
 
 /* for t = 0 to columns */
-static struct loop_stmt *append_columns(struct strip *s, struct loop_block *out)
+static struct loop_stmt *append_columns(struct accumulators *s, struct loop_block *out)
 {
         struct loop_variable *t =
                 loop_variable_new(s->arena, "t", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
         return jam_append_loop(s->arena, t, 0, s->jam->columns, 1, out);
 }
 
-static struct loop_expr *sum_at(struct strip *s, const struct loop_stmt *each)
+static struct loop_expr *sum_at(struct accumulators *s, const struct loop_stmt *each)
 {
         struct loop_expr *line = loop_op(s->arena, LOOP_MUL, loop_expr_copy(s->arena, s->line),
                                          loop_index(s->arena, s->wide), NULL);
         return loop_op(s->arena, LOOP_ADD, line, loop_use(s->arena, each->variable), NULL);
 }
 
-static void store_sum(struct strip *s, struct loop_stmt *each, struct loop_expr *value)
+static void store_sum(struct accumulators *s, struct loop_stmt *each, struct loop_expr *value)
 {
         struct loop_stmt *store = loop_append(s->arena, each->body, STMT_STORE);
         store->buffer = s->sums;
@@ -203,14 +204,14 @@ static void store_sum(struct strip *s, struct loop_stmt *each, struct loop_expr 
 }
 
 /* the column of an iteration of `each` */
-static struct loop_expr *column_of(struct strip *s, const struct loop_stmt *each)
+static struct loop_expr *column_of(struct accumulators *s, const struct loop_stmt *each)
 {
-        struct loop_expr *first = s->jam->strips > 1 ? loop_use(s->arena, s->column)
+        struct loop_expr *first = s->jam->row_count > 1 ? loop_use(s->arena, s->column)
                                                      : loop_index(s->arena, s->jam->first);
         return loop_op(s->arena, LOOP_ADD, first, loop_use(s->arena, each->variable), NULL);
 }
 
-static void write_zeros(struct strip *s, struct loop_block *out)
+static void write_zeros(struct accumulators *s, struct loop_block *out)
 {
         struct loop_stmt *each = append_columns(s, out);
         const struct loop_stmt *sum = s->nest->sum;
@@ -221,7 +222,7 @@ static void write_zeros(struct strip *s, struct loop_block *out)
 }
 
 /* a copy of a value, at the end */
-static void append_let(struct strip *s, const struct loop_stmt *let, struct loop_block *out)
+static void append_let(struct accumulators *s, const struct loop_stmt *let, struct loop_block *out)
 {
         struct loop_stmt *copy = loop_append(s->arena, out, STMT_LET);
         copy->variable = let->variable;
@@ -229,7 +230,7 @@ static void append_let(struct strip *s, const struct loop_stmt *let, struct loop
 }
 
 /* where a loop of the sum begins or ends, in the middle */
-static struct loop_expr *end_of(struct strip *s, struct loop_expr *e)
+static struct loop_expr *end_of(struct accumulators *s, struct loop_expr *e)
 {
         int64_t value;
         if (!jam_depends(s->nest, e, s->column))
@@ -240,23 +241,24 @@ static struct loop_expr *end_of(struct strip *s, struct loop_expr *e)
 
 /* Iterations of the innermost loop: values that are the same for all columns, then a loop over
  * columns. */
-static void write_iterations(struct strip *s, const struct loop_stmt *loop, struct loop_block *out)
+static void write_iterations(struct accumulators *s, const struct loop_stmt *loop,
+                             struct loop_block *out)
 {
-        int steps = s->jam->steps;
+        int terms = s->jam->terms;
         const struct loop_stmt *set = loop->body->first;
         struct loop_block *lets = loop_block_new(s->arena);
-        struct jam_copy *iterations = jam_copy_new(s->arena, steps);
-        struct loop_expr *products[JAM_STEPS_MAX];
+        struct jam_copy *iterations = jam_copy_new(s->arena, terms);
+        struct loop_expr *products[JAM_TERMS_MAX];
         int64_t first;
-        bool all = s->jam->iterations == steps && loop_is_int(end_of(s, loop->a), &first);
-        for (int i = 0; i < steps; i++)
+        bool all = s->jam->iterations == terms && loop_is_int(end_of(s, loop->a), &first);
+        for (int i = 0; i < terms; i++)
                 jam_copy_set(iterations, loop->variable, i,
                              all ? loop_index(s->arena, first + i)
                                  : jam_plus(s->arena, loop->variable, i));
         while (set->kind != STMT_SET)
                 set = set->next;
         jam_range(iterations, loop->body->first, set, lets);
-        for (int i = 0; i < steps; i++) {
+        for (int i = 0; i < terms; i++) {
                 products[i] = jam_expr(iterations, set->a->args[1], i);
                 if (s->jam->narrow)
                         products[i] = loop_cast(s->arena, E_I32,
@@ -271,14 +273,14 @@ static void write_iterations(struct strip *s, const struct loop_stmt *loop, stru
         jam_copy_set(columns, s->column, 0, column_of(s, each));
         jam_range(columns, s->moved->first, NULL, each->body);
         struct loop_expr *sum = loop_load(s->arena, s->sums, sum_at(s, each));
-        for (int i = 0; i < steps; i++)
+        for (int i = 0; i < terms; i++)
                 sum = loop_op(s->arena, LOOP_ADD, sum, jam_expr(columns, products[i], 0), NULL);
         store_sum(s, each, sum);
         s->failed |= iterations->failed || columns->failed;
 }
 
 /* the loops of the sum, inside a block */
-static void write_sums(struct strip *s, struct loop_block *block, struct loop_block *out)
+static void write_sums(struct accumulators *s, struct loop_block *block, struct loop_block *out)
 {
         const struct loop_stmt *innermost = jam_innermost(s->nest);
         for (struct loop_stmt *stmt = block->first; stmt; stmt = stmt->next) {
@@ -286,7 +288,7 @@ static void write_sums(struct strip *s, struct loop_block *block, struct loop_bl
                         append_let(s, stmt,
                                    jam_depends(s->nest, stmt->a, s->column) ? s->moved : out);
                 } else if (stmt->kind == STMT_FOR) {
-                        if (stmt == innermost && s->jam->iterations == s->jam->steps) {
+                        if (stmt == innermost && s->jam->iterations == s->jam->terms) {
                                 write_iterations(s, stmt, out);
                                 return;
                         }
@@ -294,7 +296,7 @@ static void write_sums(struct strip *s, struct loop_block *block, struct loop_bl
                         loop->variable = stmt->variable;
                         loop->a = end_of(s, stmt->a);
                         loop->b = end_of(s, stmt->b);
-                        loop->step = stmt == innermost ? s->jam->steps : 1;
+                        loop->step = stmt == innermost ? s->jam->terms : 1;
                         if (stmt == innermost)
                                 write_iterations(s, stmt, loop->body);
                         else
@@ -320,7 +322,7 @@ static bool block_uses(struct loop_block *block, const struct loop_variable *v)
 }
 
 /* Values of stmt.. that a block uses, and what these use, in front of it. */
-static void with_values(struct strip *s, struct loop_stmt *stmt, struct loop_block *body)
+static void with_values(struct accumulators *s, struct loop_stmt *stmt, struct loop_block *body)
 {
         enum { MOST = 64 };
         const struct loop_stmt *lets[MOST];
@@ -340,13 +342,13 @@ static void with_values(struct strip *s, struct loop_stmt *stmt, struct loop_blo
 }
 
 /* what becomes of the sums of one row, in columns of `each`; marks that loop */
-static void write_results(struct strip *s, struct loop_stmt *each, struct loop_expr *column)
+static void write_results(struct accumulators *s, struct loop_stmt *each, struct loop_expr *column)
 {
         const struct jam_nest *nest = s->nest;
         struct loop_block *values = loop_block_new(s->arena);
         struct loop_stmt *store = loop_append(s->arena, values, STMT_STORE);
         *store = *nest->store;
-        int from = s->jam->row < 0 ? s->jam->column : s->jam->row;
+        int from = s->jam->along < 0 ? s->jam->column : s->jam->along;
         for (int d = nest->depth - 1; d >= from; d--)
                 with_values(s, nest->loops[d]->body->first, values);
         struct jam_copy *c = jam_copy_new(s->arena, 1);
@@ -358,13 +360,14 @@ static void write_results(struct strip *s, struct loop_stmt *each, struct loop_e
         s->alone[s->alone_count++] = each->variable;
 }
 
-static struct loop_buffer *append_sums(struct strip *s, int64_t columns, struct loop_block *out)
+static struct loop_buffer *append_sums(struct accumulators *s, int64_t columns,
+                                       struct loop_block *out)
 {
         struct loop_stmt *alloc = loop_append(s->arena, out, STMT_ALLOC);
         struct loop_buffer *b = ARENA_NEW(s->arena, struct loop_buffer);
         b->name = s->nest->sum->variable->name;
         b->element = s->nest->sum->variable->type.element;
-        b->extent = columns * s->jam->rows;
+        b->extent = columns * s->jam->sums;
         b->space = SPACE_STACK;
         b->offset = -1;
         b->access = ACCESS_INOUT;
@@ -372,7 +375,7 @@ static struct loop_buffer *append_sums(struct strip *s, int64_t columns, struct 
         return s->sums = alloc->buffer = b;
 }
 
-static void write_strip(struct strip *s, struct loop_block *out)
+static void write_row(struct accumulators *s, struct loop_block *out)
 {
         append_sums(s, s->jam->columns, out);
         write_zeros(s, out);
@@ -383,8 +386,8 @@ static void write_strip(struct strip *s, struct loop_block *out)
 
 /* ---- the edges ---- */
 
-/* let column = e, and from e = first on, as many more as strips take */
-static struct loop_expr *edge_of(struct strip *s, struct loop_stmt *each, int64_t before)
+/* Writes let column = e; from e = first on, as many more are added as rows take. */
+static struct loop_expr *edge_of(struct accumulators *s, struct loop_stmt *each, int64_t before)
 {
         int64_t taken = s->jam->taken;
         struct loop_variable *e = each->variable;
@@ -401,15 +404,15 @@ static struct loop_expr *edge_of(struct strip *s, struct loop_stmt *each, int64_
         return loop_use(s->arena, let->variable);
 }
 
-static struct loop_stmt *append_edges(struct strip *s, int64_t count, struct loop_block *out)
+static struct loop_stmt *append_edges(struct accumulators *s, int64_t count, struct loop_block *out)
 {
         struct loop_variable *e =
                 loop_variable_new(s->arena, "e", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
         return jam_append_loop(s->arena, e, 0, count, 1, out);
 }
 
-/* Columns that no strip takes: those behind strips follow those before them. */
-static void write_edges(struct strip *s, struct loop_block *out)
+/* Writes the columns that no row takes: those behind the rows follow those before them. */
+static void write_edges(struct accumulators *s, struct loop_block *out)
 {
         const struct jam_nest *nest = s->nest;
         const struct loop_stmt *loop = nest->loops[s->jam->column];
@@ -434,12 +437,12 @@ static void write_edges(struct strip *s, struct loop_block *out)
 
 /* ---- all columns ---- */
 
-/* the loop over strips, if there are several; the last of which may begin earlier */
-static struct loop_block *append_strips(struct strip *s, struct loop_block *out)
+/* Appends the loop over rows, if there are several; the last of them may begin earlier. */
+static struct loop_block *append_rows(struct accumulators *s, struct loop_block *out)
 {
         const struct jam *jam = s->jam;
-        int64_t all = jam->strips * jam->columns, end = jam->first + jam->taken;
-        if (jam->strips == 1)
+        int64_t all = jam->row_count * jam->columns, end = jam->first + jam->taken;
+        if (jam->row_count == 1)
                 return out;
         bool over = all > jam->taken;
         struct loop_variable *v = over ? loop_variable_new(s->arena, "o", LOOP_TYPE(E_INDEX),
@@ -461,10 +464,12 @@ bool jam_write_columns(struct arena *arena, const struct jam_nest *nest, const s
                        struct loop_expr *line, struct loop_block *out,
                        const struct loop_variable *alone[2])
 {
-        struct strip s = { .arena = arena, .nest = nest, .jam = jam, .line = line, .alone = alone };
+        struct accumulators s = {
+                .arena = arena, .nest = nest, .jam = jam, .line = line, .alone = alone
+        };
         s.column = nest->loops[jam->column]->variable;
         s.moved = loop_block_new(arena);
-        write_strip(&s, append_strips(&s, out));
+        write_row(&s, append_rows(&s, out));
         write_edges(&s, out);
         return !s.failed;
 }
