@@ -2,8 +2,9 @@
 /* Predicts what code of vectors and of scalars costs: cycles of one core, summed over operations,
  * to choose between forms of the same loops.
  *
- *      operations      each by its kind; loads and stores by how their lanes lie in memory; the
- *                      arithmetic of subscripts is hidden in addressing
+ *      operations      each by its kind, unless the target's row for it says what it takes; loads
+ *                      and stores by how their lanes lie in memory; the arithmetic of subscripts is
+ *                      hidden in addressing
  *      calls           the function's body
  *      loops           what begins them, and their iterations: as many as bounds say, or
  *                      UNKNOWN_TRIP
@@ -29,8 +30,13 @@ static double cost_of_mask(const struct target *t)
         return t && !target_has_masks(t) ? rate_code_unmasked(t) : rate_code_masked(t);
 }
 
-/* Returns the cost of the operation itself, without its operands. */
-static double cost_of_op(const struct code *c, const struct loop_expr *e, int depth)
+static double cost_by_row(const struct capability *row, double usual)
+{
+        return row && row->cycles > 0 ? (double)row->cycles : usual;
+}
+
+/* Returns what operations of its kind cost, without operands. */
+static double cost_of_kind(const struct code *c, const struct loop_expr *e, int depth)
 {
         const struct target *t = c->target;
         bool vector = e->type.lanes > 1;
@@ -48,6 +54,14 @@ static double cost_of_op(const struct code *c, const struct loop_expr *e, int de
         case LOOP_SUM_LANES: case LOOP_MAX_LANES: case LOOP_MIN_LANES: return rate_code_join(t);
         default: return rate_code_operation(t);
         }
+}
+
+/* Returns the cost of the operation itself, without its operands. */
+static double cost_of_op(const struct code *c, const struct loop_expr *e, int depth)
+{
+        double usual = cost_of_kind(c, e, depth);
+        bool vector = c->target && e->arity && (e->type.lanes > 1 || e->args[0]->type.lanes > 1);
+        return vector ? cost_by_row(capability_of(c->target, e), usual) : usual;
 }
 
 static double cost_of_expr(const struct code *c, const struct loop_expr *e, int depth)
@@ -88,14 +102,20 @@ static double cost_of_launch(const struct code *c, const struct loop_stmt *s, in
         return cost;
 }
 
-static double cost_of_store(const struct code *c, const struct loop_stmt *s)
+static double cost_of_store_kind(const struct target *t, const struct loop_stmt *s)
 {
-        const struct target *t = c->target;
         if (s->a->type.lanes > 1)
                 return rate_code_scatter(t) * s->b->type.lanes;
         if (t && s->b->type.lanes > 1 && !capability_of_type(t, s->b->type))
                 return rate_code_lanes(t) + rate_code_lane(t) * s->b->type.lanes;
         return s->c ? 2 * cost_of_mask(t) : rate_code_store(t);
+}
+
+static double cost_of_store(const struct target *t, const struct loop_stmt *s)
+{
+        double usual = cost_of_store_kind(t, s);
+        bool vector = t && s->b->type.lanes > 1;
+        return vector ? cost_by_row(capability_of_store(t, s), usual) : usual;
 }
 
 static double cost_of_stmt(const struct code *c, const struct loop_stmt *s, int depth)
@@ -110,7 +130,7 @@ static double cost_of_stmt(const struct code *c, const struct loop_stmt *s, int 
         case STMT_IF:
                 return cost + begin + cost_of_block(c, s->body, depth) +
                        (s->other ? cost_of_block(c, s->other, depth) : 0);
-        case STMT_STORE: return cost + cost_of_store(c, s);
+        case STMT_STORE: return cost + cost_of_store(c->target, s);
         default: return cost;
         }
 }

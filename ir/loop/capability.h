@@ -87,6 +87,8 @@ enum capability_op {
                                          * have, and its address stands for it. */                \
         bool scalar;                    /* FMA, CALL: operand 0, or 1, is a scalar in all lanes,  \
                                          * which stands for it. */                                \
+        float cycles;                   /* The operation takes so long; 0: what the rate of its   \
+                                         * kind says (rates.def, code_...). */                    \
         const char *function;           /* CALL: the function of the library. */
 /* It may stand for the row of a printer, which begins with the same fields. */
 struct __attribute__((may_alias)) capability { CAPABILITY_FIELDS };

@@ -82,12 +82,16 @@ static inline bool loop_type_same(struct loop_type a, struct loop_type b)
         return a.element == b.element && a.lanes == b.lanes && a.tile == b.tile;
 }
 static inline bool loop_is_compute(enum element e) { return element_info[e].compute == e; }
-/* numbers that vectors alone compute in: as if they were converted, and the result converted back
- * (loop_narrow_expand) */
+/* Is it a type of numbers that vectors alone compute in? They do as if they converted the operands,
+ * and the result back (loop_narrow_expand). */
 static inline bool loop_is_narrow(enum element e)
 {
         return element_info[e].bytes < 4 && !loop_is_compute(e) &&
                (element_is_float(e) || element_is_integer(e));
+}
+static inline bool loop_is_narrow_integer(enum element e)
+{
+        return loop_is_narrow(e) && element_is_integer(e);
 }
 
 /* Expressions and blocks nest no deeper than this (verified), so functions that walk them may
@@ -536,9 +540,10 @@ struct loop_expr *loop_load_words(struct arena *arena, struct loop_buffer *b,
                                   int lanes);
 /* Returns what that means, in loads of elements. */
 struct loop_expr *loop_words_expand(struct arena *arena, const struct loop_expr *e);
-/* is it arithmetic, or a comparison, of an element that is narrow? And what that means, in that of
- * its compute type (loop_words.c) */
+/* Is e arithmetic or a comparison of narrow elements, or a conversion from one integer type of them
+ * to another? */
 bool loop_computes_narrow(const struct loop_expr *e);
+/* Returns what such an operation means, by way of compute types (loop_words.c). */
 struct loop_expr *loop_narrow_expand(struct arena *arena, const struct loop_expr *e);
 static inline int loop_word_group(const struct loop_expr *load)
 {

@@ -454,8 +454,11 @@ struct loop_expr *loop_cast(struct arena *arena, enum element to, struct loop_ex
         struct loop_type type = LOOP_VECTOR(to, a->type.lanes);
         if (is_literal(a) && convert_literal(from, to, a->literal, &value))
                 return loop_literal(arena, type, value);
-        /* A conversion from f16 to bf16 goes through f32. */
-        if (!loop_is_compute(from) && !loop_is_compute(to))
+        /* A conversion from f16 to bf16 goes through f32, and one of scalars from i8 to
+         * i16 through i32. */
+        bool direct = a->type.lanes > 1 && loop_is_narrow_integer(from) &&
+                      loop_is_narrow_integer(to);
+        if (!direct && !loop_is_compute(from) && !loop_is_compute(to))
                 return loop_cast(arena, to, loop_cast(arena, element_info[from].compute, a));
         return loop_node(arena, LOOP_CAST, type, a, NULL, NULL);
 }

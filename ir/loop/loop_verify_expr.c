@@ -214,7 +214,8 @@ static bool check_conversion(struct verifier *v, const struct loop_expr *e)
         enum element a = from.element, b = e->type.element;
         bool good = from.lanes == e->type.lanes && !from.tile;
         if (e->op == LOOP_CAST)
-                good = good && (loop_is_compute(a) || loop_is_compute(b));
+                good = good && (loop_is_compute(a) || loop_is_compute(b) ||
+                                (from.lanes > 1 && loop_computes_narrow(e)));
         else
                 good = good && element_info[a].bytes == element_info[b].bytes && b != E_BOOL &&
                        a != E_INDEX && b != E_INDEX;

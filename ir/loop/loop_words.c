@@ -57,7 +57,9 @@ struct loop_expr *loop_words_expand(struct arena *arena, const struct loop_expr 
 
 bool loop_computes_narrow(const struct loop_expr *e)
 {
-        return e->op <= LOOP_MAX_ORDERED && loop_is_narrow(e->args[0]->type.element);
+        return (e->op <= LOOP_MAX_ORDERED && loop_is_narrow(e->args[0]->type.element)) ||
+               (e->op == LOOP_CAST && loop_is_narrow_integer(e->args[0]->type.element) &&
+                loop_is_narrow_integer(e->type.element));
 }
 
 struct loop_expr *loop_narrow_expand(struct arena *arena, const struct loop_expr *e)
@@ -66,5 +68,7 @@ struct loop_expr *loop_narrow_expand(struct arena *arena, const struct loop_expr
         for (int i = 0; i < e->arity; i++)
                 args[i] = loop_cast(arena, element_info[e->args[i]->type.element].compute,
                                     e->args[i]);
+        if (e->op == LOOP_CAST)
+                return loop_cast(arena, e->type.element, args[0]);
         return loop_cast(arena, e->type.element, loop_op(arena, e->op, args[0], args[1], args[2]));
 }

@@ -22,13 +22,18 @@
 
 #include "base/text.h"
 
-struct twin { struct loop_variable *variable; };          /* of a narrow type; NULL: it has none */
+/* The variable of a narrow type that stands for another one; NULL: none does. */
+struct twin { struct loop_variable *variable; };
 
 struct narrowing {
         struct arena *arena;
         const struct target *target;
-        struct map *twins;              /* struct twin by variable */
-        enum element tried;             /* what twins may become */
+        enum element elements[ELEMENT_COUNT];     /* The target's narrow ones, shortest first. */
+        int element_count;
+        struct map *twins;              /* These are struct twin, by variable. */
+        struct map *rebuilt;            /* They are what `rebuilt` returned, by expression, as
+                                         * long as twins stay. */
+        enum element tried;             /* Variables may become of this element. */
         bool changed;
 };
 
@@ -43,7 +48,7 @@ static struct loop_expr *rebuilt(struct narrowing *n, const struct loop_expr *e)
 
 /* ---- expressions in a narrow type ---- */
 
-/* every value of t is one of the compute type `wide` */
+/* Is every value of t one of the compute type `wide`? */
 static bool is_preserved(enum element t, enum element wide)
 {
         if (element_is_float(t))
@@ -63,7 +68,8 @@ static struct loop_expr *literal_as(struct narrowing *n, const struct loop_expr 
 typedef struct loop_expr *narrow_form(struct narrowing *n, const struct loop_expr *e,
                                       enum element t);
 
-/* e on operands that have this form from number `first` on, and are rebuilt before; or NULL */
+/* Returns e on operands that have this form from number `first` on, and are rebuilt before it;
+ * NULL: one has no such form. */
 static struct loop_expr *of_operands(struct narrowing *n, const struct loop_expr *e, enum element t,
                                      int first, narrow_form *form)
 {
@@ -74,7 +80,20 @@ static struct loop_expr *of_operands(struct narrowing *n, const struct loop_expr
         return loop_node(n->arena, e->op, LOOP_TYPE(t), args[0], args[1], args[2]);
 }
 
-/* of the same value; NULL: not known to be */
+/* Returns e, or its conversion to an integer type of more bits that has all its values; NULL: t is
+ * none. */
+static struct loop_expr *extended(struct narrowing *n, struct loop_expr *e, enum element t)
+{
+        enum element from = element_of(e);
+        bool fits = loop_is_narrow_integer(from) && loop_is_narrow_integer(t) &&
+                    element_info[from].bytes < element_info[t].bytes &&
+                    (element_info[from].class == CLASS_UINT || element_info[t].class == CLASS_SINT);
+        return from == t ? e
+               : fits    ? loop_node(n->arena, LOOP_CAST, LOOP_TYPE(t), e, NULL, NULL)
+                         : NULL;
+}
+
+/* Returns an expression of type t that has the same value as e; NULL: none is known. */
 static struct loop_expr *same(struct narrowing *n, const struct loop_expr *e, enum element t)
 {
         if (!is_preserved(t, element_of(e)) || e->type.lanes > 1)
@@ -83,11 +102,11 @@ static struct loop_expr *same(struct narrowing *n, const struct loop_expr *e, en
         case LOOP_LITERAL: return literal_as(n, e, t);
         case LOOP_VARIABLE: {
                 const struct twin *twin = twin_of(n, e->variable);
-                return twin && twin->variable && twin->variable->type.element == t
-                               ? loop_use(n->arena, twin->variable)
+                return twin && twin->variable
+                               ? extended(n, loop_use(n->arena, twin->variable), t)
                                : NULL;
         }
-        case LOOP_CAST: return element_of(e->args[0]) == t ? rebuilt(n, e->args[0]) : NULL;
+        case LOOP_CAST: return extended(n, rebuilt(n, e->args[0]), t);
         case LOOP_SELECT: return of_operands(n, e, t, 1, same);
         case LOOP_MIN: case LOOP_MAX: case LOOP_MIN_ORDERED: case LOOP_MAX_ORDERED:
         case LOOP_AND: case LOOP_OR: case LOOP_XOR:
@@ -97,9 +116,10 @@ static struct loop_expr *same(struct narrowing *n, const struct loop_expr *e, en
         }
 }
 
-/* another integer, modulo 2 to the width of t; NULL: not by narrow operations */
+/* Returns e, converted to t, by narrow operations; NULL: they do not give it. */
 static struct loop_expr *converted(struct narrowing *n, const struct loop_expr *e, enum element t);
 
+/* Returns an integer that was converted from another one, modulo 2 to the width of t. */
 static struct loop_expr *reinterpreted(struct narrowing *n, const struct loop_expr *e,
                                        enum element t)
 {
@@ -111,7 +131,6 @@ static struct loop_expr *reinterpreted(struct narrowing *n, const struct loop_ex
                        : NULL;
 }
 
-/* e, converted to t */
 static struct loop_expr *converted(struct narrowing *n, const struct loop_expr *e, enum element t)
 {
         struct loop_expr *exact = same(n, e, t);
@@ -135,15 +154,25 @@ static struct loop_expr *converted(struct narrowing *n, const struct loop_expr *
         }
 }
 
+/* Returns e, converted to t by way of an integer type of twice as many bits; or NULL. */
+static struct loop_expr *halved(struct narrowing *n, const struct loop_expr *e, enum element t)
+{
+        struct loop_expr *wide = NULL;
+        for (int i = 0; i < n->element_count && !wide; i++)
+                if (loop_is_narrow_integer(t) && loop_is_narrow_integer(n->elements[i]) &&
+                    element_info[n->elements[i]].bytes > element_info[t].bytes)
+                        wide = converted(n, e, n->elements[i]);
+        return wide ? loop_node(n->arena, LOOP_CAST, LOOP_TYPE(t), wide, NULL, NULL) : NULL;
+}
+
 /* ---- all expressions ---- */
 
-/* a comparison of values of a narrow type, or of one with 0, which a conversion to bool is */
+/* Returns a comparison of values of a narrow type, or with 0 for a conversion to bool; or NULL. */
 static struct loop_expr *compared(struct narrowing *n, const struct loop_expr *e)
 {
         bool truth = e->op == LOOP_CAST;
-        for (enum element t = 0; t < ELEMENT_COUNT; t++) {
-                if (!target_is_narrow(n->target, t))
-                        continue;
+        for (int i = 0; i < n->element_count; i++) {
+                enum element t = n->elements[i];
                 const struct loop_expr *x = e->args[0];
                 struct loop_expr *a = truth && element_of(x) == t ? rebuilt(n, x) : same(n, x, t);
                 struct loop_expr *b = truth ? loop_literal(n->arena, LOOP_TYPE(t),
@@ -155,16 +184,17 @@ static struct loop_expr *compared(struct narrowing *n, const struct loop_expr *e
         return NULL;
 }
 
-static struct loop_expr *rebuilt(struct narrowing *n, const struct loop_expr *e)
+static struct loop_expr *rebuilt_once(struct narrowing *n, const struct loop_expr *e)
 {
         struct loop_expr *narrow = NULL;
-        if (!e)
-                return NULL;
-        if (e->op == LOOP_CAST && target_is_narrow(n->target, element_of(e)) && e->type.lanes == 1)
+        if (e->op == LOOP_CAST && target_is_narrow(n->target, element_of(e)) &&
+            e->type.lanes == 1) {
                 narrow = converted(n, e->args[0], element_of(e));
-        else if ((e->op >= LOOP_LT && e->op <= LOOP_NE) ||
-                 (e->op == LOOP_CAST && element_of(e) == E_BOOL))
+                narrow = narrow ? narrow : halved(n, e->args[0], element_of(e));
+        } else if ((e->op >= LOOP_LT && e->op <= LOOP_NE) ||
+                   (e->op == LOOP_CAST && element_of(e) == E_BOOL)) {
                 narrow = compared(n, e);
+        }
         if (narrow)
                 return narrow;
         const struct twin *twin = e->op == LOOP_VARIABLE ? twin_of(n, e->variable) : NULL;
@@ -174,6 +204,16 @@ static struct loop_expr *rebuilt(struct narrowing *n, const struct loop_expr *e)
         for (int i = 0; i < e->arity; i++)
                 copy->args[i] = rebuilt(n, e->args[i]);
         return copy;
+}
+
+static struct loop_expr *rebuilt(struct narrowing *n, const struct loop_expr *e)
+{
+        struct loop_expr *done = e ? map_get(n->rebuilt, (const char *)&e, sizeof e) : NULL;
+        if (!e || done)
+                return done;
+        done = rebuilt_once(n, e);
+        map_set(n->rebuilt, (const char *)&e, sizeof e, done);
+        return done;
 }
 
 /* ---- variables ---- */
@@ -199,7 +239,7 @@ static void try_twin(struct loop_stmt *s, void *context)
                                            s->variable->kind);
 }
 
-/* the narrow variable that the statement sets, or NULL */
+/* Returns the twin of the variable that the statement sets; NULL: it has none. */
 static struct twin *set_twin(const struct narrowing *n, const struct loop_stmt *s)
 {
         bool sets = s->kind == STMT_LET || s->kind == STMT_VAR || s->kind == STMT_SET;
@@ -214,19 +254,20 @@ static void check_twin(struct loop_stmt *s, void *context)
         if (!twin || twin->variable->type.element != n->tried || !s->a || same(n, s->a, n->tried))
                 return;
         twin->variable = NULL;
+        n->rebuilt = map_new(n->arena);
         n->changed = true;
 }
 
-/* For each type: all variables that may be of it, less those that get other values, until none is
- * left that does. */
+/* Finds for each type the variables of which all values have it: the search begins with all, and
+ * takes those away that get another value, until none does. */
 static void find_twins(struct narrowing *n, struct loop_block *body)
 {
-        for (n->tried = 0; n->tried < ELEMENT_COUNT; n->tried++) {
-                if (!target_is_narrow(n->target, n->tried))
-                        continue;
+        for (int i = 0; i < n->element_count; i++) {
+                n->tried = n->elements[i];
                 loop_block_walk(body, try_twin, NULL, n);
                 do {
                         n->changed = false;
+                        n->rebuilt = map_new(n->arena);
                         loop_block_walk(body, check_twin, NULL, n);
                 } while (n->changed);
         }
@@ -259,7 +300,12 @@ struct loop_stmt *narrow_loop(const struct vectorizing *v, const struct loop_stm
 {
         struct narrowing n = { .arena = v->arena, .target = v->target, .twins = map_new(v->arena) };
         struct loop_stmt *copy = arena_copy(v->arena, loop, sizeof *loop);
+        for (int bytes = 1; bytes <= 2; bytes++)
+                for (enum element e = 0; e < ELEMENT_COUNT; e++)
+                        if (target_is_narrow(v->target, e) && element_info[e].bytes == bytes)
+                                n.elements[n.element_count++] = e;
         find_twins(&n, loop->body);
+        n.rebuilt = map_new(v->arena);
         copy->body = rebuilt_block(&n, loop->body);
         return copy;
 }

@@ -147,7 +147,7 @@ static struct loop_block *cheaper(const struct vectorizing *v, struct loop_block
 static struct loop_block *map_range(const struct vectorizing *v, const struct loop_stmt *loop,
                                     int64_t from, int64_t trip);
 
-/* in shorter vectors, where there are any and it fills one; or NULL */
+/* Returns the rest in shorter vectors; NULL: there are none, or it does not fill one. */
 static struct loop_block *shorter_rest(const struct vectorizing *v, const struct loop_stmt *loop,
                                        int64_t from, int64_t count)
 {

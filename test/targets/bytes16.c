@@ -21,8 +21,9 @@ extern const struct target target_generic, target_bytes16;
         IN(n, LT, e, "(" mask ")(" cast "($0) < " cast "($1))"), IN(n, LE, e, "(" mask ")(" cast "($0) <= " cast "($1))"), \
         IN(n, GT, e, "(" mask ")(" cast "($0) > " cast "($1))"), IN(n, GE, e, "(" mask ")(" cast "($0) >= " cast "($1))"), \
         IN(n, EQ, e, "(" mask ")(" cast "($0) == " cast "($1))"), IN(n, NE, e, "(" mask ")(" cast "($0) != " cast "($1))")
-#define CHOSEN(n, e, type, mask) \
-        IN(n, SELECT, e, "select_" type "($0, $1, $2)", \
+#define CHOSEN(n, e, type, mask) CHOSEN_BY(n, e, type, mask, "$0")
+#define CHOSEN_BY(n, e, type, mask, truths) \
+        IN(n, SELECT, e, "select_" type "(" truths ", $1, $2)", \
            type " select_" type "(" mask " m, " type " a, " type " b)\n{\n        return (" type ")((m & (" mask ")a) | (~m & (" mask ")b));\n}")
 #define EXTREME(n, operation, name, e, type, mask, cast, compare) \
         IN(n, operation, e, name "_" type "($0, $1)", \
@@ -78,7 +79,10 @@ static const struct c_spelling spellings[] = {
               "8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31"),
         INTEGER(8, I16, "i16x8", "int16_t", "u16x8", "i16x8"), INTEGER(8, U16, "u16x8", "uint16_t", "u16x8", "i16x8"), SAME(8, I16, U16, "u16x8"), SAME(8, U16, I16, "i16x8"),
         TRUTHS(8, "i16x8"), STORED_TRUTHS(8, "i16x8", "i8x8"), FROM(8, CAST, BOOL, I16, "(-($0))"), FROM(8, CAST, BOOL, U16, "(u16x8)-($0)"),
-        MOVED(8, I8, "i8x8", "int8_t"), MOVED(8, U8, "u8x8", "uint8_t"), CONVERTED(8, I8, I16, "i16x8"),
+        MOVED(8, I8, "i8x8", "int8_t"), MOVED(8, U8, "u8x8", "uint8_t"),
+        CONVERTED(8, I8, I16, "i16x8"), CONVERTED(8, U8, I16, "i16x8"), CONVERTED(8, U8, U16, "u16x8"), CONVERTED(8, I16, I8, "i8x8"),
+        CHOSEN_BY(8, I8, "i8x8", "i8x8", "__builtin_convertvector($0, i8x8)"), CHOSEN_BY(8, U8, "u8x8", "i8x8", "__builtin_convertvector($0, i8x8)"),
+        CONVERTED(8, I16, U8, "u8x8"), CONVERTED(8, U16, U8, "u8x8"), CONVERTED(8, U16, I8, "i8x8"),
         MOVED(8, F16, "u16x8", "uint16_t"), COMPARED(8, F16, "i16x8", "(h16x8)"), CHOSEN(8, F16, "u16x8", "i16x8"),
         HALVES(ADD, "+"), HALVES(SUB, "-"), HALVES(MUL, "*"), HALVES(DIV, "/"), IN(8, NEG, F16, "(($0) ^ 0x8000)"),
         EXTREME(8, MIN_ORDERED, "min_halves", F16, "u16x8", "i16x8", "(h16x8)", "<"),
