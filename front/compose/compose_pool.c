@@ -2,6 +2,8 @@
 /* Pools over a sliding window: the largest element, the mean, the p-norm. */
 #include "front/compose/compose_window.h"
 
+#include <float.h>
+
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
 
@@ -212,4 +214,72 @@ struct value *compose_cumulate(struct compose *c, struct value *x, enum reducer 
                 x = compose_reverse(c, x, axis);
         struct value *y = x ? value_build(c->b, OP_reduce_window, &x, 1, attrs, NULL) : NULL;
         return reverse ? compose_reverse(c, y, axis) : y;
+}
+
+/* ---- under a mask ---- */
+
+/* Returns every step-th element of x along its last axis, from `start` on, `count` of them. */
+static struct value *strided(struct compose *c, struct value *x, int64_t start, int64_t step,
+                             int64_t count)
+{
+        const int axis = value_rank(x) - 1;
+        const struct compose_slice s = { .count = 1,
+                                         .axes = { axis },
+                                         .starts = { start },
+                                         .ends = { start + (count - 1) * step + 1 },
+                                         .steps = { step } };
+        return compose_slice(c, x, &s);
+}
+
+/* Returns x with `low` copies of a number in front of its last axis, and others behind it, or with
+ * elements cut off there, so that it has this extent. */
+static struct value *widened(struct compose *c, struct value *x, int64_t low, int64_t extent,
+                             double number)
+{
+        const int rank = value_rank(x);
+        int64_t lows[RANK_MAX] = { 0 };
+        dim_t dims[RANK_MAX];
+
+        for (int d = 0; d < rank; d++)
+                dims[d] = x->type->dims[d];
+        dims[rank - 1] = dim_of(extent);
+        lows[rank - 1] = low;
+        const struct type *t = compose_type(c, value_element(x), rank, dims);
+        struct value *value = constant_number(
+                c->m, type_tensor(c->m, value_element(x), 0, NULL), number);
+        return t ? compose_pad(c, x, value, constant_ints(c->m, lows, rank), PAD_CONSTANT, t)
+                 : NULL;
+}
+
+struct value *compose_max_pool_masked(struct compose *c, struct value *x, struct value *mask,
+                                      struct compose_pool *pool)
+{
+        struct compose_window *w = &pool->window;
+        struct value *most = NULL, *alive = NULL;
+        const int last = w->rank - 1;
+
+        if (!mask || !compose_window_place(c, w, x->type->dims + 2, false))
+                return NULL;
+        const int64_t taps = w->kernel[last], step = w->strides[last], count = w->out[last];
+        const int64_t low = w->pads[last], extent = (count - 1) * step + taps;
+        if (taps > c->limits->unrolled_steps) {
+                compose_unsupported(c, "a window of %lld elements under a mask", (long long)taps);
+                return NULL;
+        }
+        if (count < 1)
+                return compose_max_pool(c, x, pool, NULL);
+        x = widened(c, x, low, extent, -FLT_MAX);
+        mask = widened(c, mask, low, extent, 1);
+        for (int64_t i = 0; x && mask && i < taps; i++) {
+                struct value *here = strided(c, mask, i, step, count);
+                alive = alive ? compose_binary(c, OP_and, alive, here) : here;
+                struct value *number = strided(c, x, i, step, count);
+                struct value *least = number ? build_like(c->b, number, -FLT_MAX) : NULL;
+                number = compose_select(c, alive, number, least);
+                most = most ? compose_binary(c, OP_max, most, number) : number;
+        }
+        w->kernel[last] = w->strides[last] = 1;
+        w->pads[last] = w->pads[w->rank + last] = 0;
+        w->auto_pad = PAD_NOTSET;
+        return !most || w->rank == 1 ? most : compose_max_pool(c, most, pool, NULL);
 }

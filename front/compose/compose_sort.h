@@ -12,6 +12,26 @@ struct value *compose_argsort(struct compose *c, struct value *x, int axis, int6
  * another number of them at run time fails, by a slice that begins at -1. */
 struct value *compose_positions(struct compose *c, struct value *flags, int64_t count);
 
+/* Rows in order, equal ones (NaN equals NaN) side by side as they were. */
+struct compose_groups {
+        struct value *order;            /* <rows x i64>: their numbers in x */
+        struct value *first;            /* <rows x bool>: the row is the first of equal ones */
+};
+/* Sorts the rows of x [rows, columns], of both at least one, by their first column, then by the
+ * next ones. False after an error. */
+bool compose_group_rows(struct compose *c, struct value *x, struct compose_groups *groups);
+
+/* Rows that differ, `count` of them. */
+struct compose_unique {
+        struct value *rows;             /* <count x i64>: the number of the first row of each group */
+        struct value *group;            /* <rows x i64>: the group that a row belongs to */
+        struct value *counts;           /* <count x i64>: how many rows a group has */
+};
+/* Lists the groups, sorted, or in the order of their first rows. Code that finds another number of
+ * groups at run time fails, as compose_positions says. */
+bool compose_list_groups(struct compose *c, const struct compose_groups *groups, int64_t count,
+                         bool sorted, struct compose_unique *unique);
+
 /* Boxes of a class in the order of their scores, without those that overlap a better one (non-max
  * suppression). */
 struct compose_suppression {

@@ -99,6 +99,10 @@ struct compose_pool {
 /* *at, unless NULL: the position of each maximum in x, counted row by row */
 struct value *compose_max_pool(struct compose *c, struct value *x, struct compose_pool *pool,
                                struct value **at);
+/* The same in f32, but along the last dimension a window ends at the first element that the mask,
+ * [1, 1, spatial] of bool, leaves out; the largest of nothing is the least number. */
+struct value *compose_max_pool_masked(struct compose *c, struct value *x, struct value *mask,
+                                      struct compose_pool *pool);
 struct value *compose_average_pool(struct compose *c, struct value *x, struct compose_pool *pool);
 /* The p-norm of the window's elements. */
 struct value *compose_lp_pool(struct compose *c, struct value *x, struct compose_pool *pool,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* com.microsoft operators on numbers of words: MurmurHash3, NGramRepeatBlock. */
+/* com.microsoft operators on numbers of words and of letters: MurmurHash3, NGramRepeatBlock,
+ * NGramHashMapping, WordConvEmbedding. */
 #include <math.h>
 
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
+#include "front/compose/compose_window.h"
 
 /* x op number, of u32 */
 static struct value *with(struct onnx_import *im, enum opcode code, struct value *x,
@@ -118,4 +120,225 @@ bool onnx_import_ngram_repeat_block(struct onnx_import *im, struct onnx_node *n)
                      : never;
         return onnx_output(n, 0,
                            compose_scatter(im->c, scores, words, most, 1, 1 + REDUCE_min));
+}
+
+/* ---- NGramHashMapping ---- */
+
+/* A hash of the last n words of each position, for n from 2 to `size`, is
+ *
+ *     (word(t) * multiplier(0) ^ ... ^ word(t - n + 1) * multiplier(n - 1)) mod vocabulary + offset
+ *
+ * for each head of that n, which has a vocabulary size and an offset of its own. */
+struct ngram_hash {
+        int64_t size, heads;
+        struct value *ids;              /* [batch, length]: the words */
+        struct value *multipliers, *vocabularies;
+        struct value *past;             /* [batch, size - 1]: the words before; NULL: `missing` */
+        struct value *offsets;          /* NULL: 0 */
+        struct value *ends;             /* a scalar, the word behind which history begins anew;
+                                         * NULL: none does */
+        struct value *segments;         /* [batch, length]: history begins anew where the number
+                                         * changes; NULL: it does not */
+        struct value *missing;          /* a scalar, the word in place of those that are not seen */
+};
+
+/* Operand i, of the words' type and with `count` elements, or at least as many. */
+static bool hash_numbers(struct onnx_import *im, struct onnx_node *n, int i, int64_t count,
+                         bool at_least)
+{
+        const struct value *v = onnx_input(n, i);
+        if (!v)
+                return true;
+        const int64_t there = type_elements(v->type);
+        return onnx_want_element(im, n, i, value_element(n->inputs[0])) &&
+               onnx_want_rank(im, n, i, 1, 1) &&
+               (there == count || (at_least && there > count) ||
+                onnx_invalid(im, n, "operand %d has %lld numbers, want %lld", i, (long long)there,
+                             (long long)count));
+}
+
+static bool hash_read(struct onnx_import *im, struct onnx_node *n, struct ngram_hash *h)
+{
+        int64_t pad, reset;
+
+        *h = (struct ngram_hash){ .ids = n->inputs[0],
+                                  .multipliers = n->inputs[1],
+                                  .vocabularies = n->inputs[2],
+                                  .past = onnx_input(n, 3),
+                                  .offsets = onnx_input(n, 4),
+                                  .segments = onnx_input(n, 6) };
+        const enum element e = value_element(h->ids);
+        if (!onnx_int_required(im, n, "max_ngram_size", &h->size) ||
+            !onnx_int_range(im, n, "max_ngram_size", 2, 2, im->c->limits->unrolled_steps,
+                            &h->size) ||
+            !onnx_int_required(im, n, "n_head_per_ngram", &h->heads) ||
+            !onnx_int_range(im, n, "n_head_per_ngram", 1, 1, NUMBER_MAX, &h->heads) ||
+            !onnx_int_required(im, n, "pad_id", &pad) ||
+            !onnx_int_range(im, n, "reset_on_eos", 0, 0, NUMBER_MAX, &reset) ||
+            !onnx_want_rank(im, n, 0, 2, 2) || !onnx_want_rank(im, n, 3, 2, 2) ||
+            !onnx_want_rank(im, n, 6, 2, 2) || !hash_numbers(im, n, 1, h->size, true) ||
+            !hash_numbers(im, n, 2, (h->size - 1) * h->heads, false) ||
+            !hash_numbers(im, n, 4, (h->size - 1) * h->heads, false))
+                return false;
+        if (e != E_I32 && e != E_I64)
+                return onnx_invalid(im, n, "words of %s, want i32 or i64", element_info[e].text);
+        if (h->past && (value_element(h->past) != e ||
+                        value_extent(h->past, 0) != value_extent(h->ids, 0) ||
+                        value_extent(h->past, 1) != h->size - 1))
+                return onnx_invalid(im, n, "earlier words are %s for words %s",
+                                    compose_text(im->c, h->past->type),
+                                    compose_text(im->c, h->ids->type));
+        if (h->segments && (value_element(h->segments) != E_I32 ||
+                            value_extent(h->segments, 0) != value_extent(h->ids, 0) ||
+                            value_extent(h->segments, 1) != value_extent(h->ids, 1)))
+                return onnx_invalid(im, n, "numbers of segments are %s for words %s",
+                                    compose_text(im->c, h->segments->type),
+                                    compose_text(im->c, h->ids->type));
+        h->missing = onnx_input(n, 5) ? onnx_scalar(im, n, 5) : compose_integer(im->c, e, pad);
+        h->ends = reset && onnx_input(n, 5) ? h->missing : NULL;
+        return h->missing != NULL;
+}
+
+/* Returns rows [batch, length], and `extent` copies of the scalar in front of each. */
+static struct value *led_by(struct onnx_import *im, struct value *scalar, struct value *rows,
+                            int64_t extent)
+{
+        dim_t dims[2] = { rows->type->dims[0], dim_of(extent) };
+        const struct type *t = compose_type(im->c, value_element(rows), 2, dims);
+        struct value *parts[2] = { t ? compose_spread(im->c, scalar, t, NULL) : NULL, rows };
+        return parts[0] ? compose_concat(im->c, parts, 2, 1) : NULL;
+}
+
+/* Whether a segment begins at a position, with size - 1 times false in front. */
+static struct value *segment_begins(struct onnx_import *im, const struct ngram_hash *h)
+{
+        const int64_t length = value_extent(h->ids, 1);
+        struct value *no = compose_integer(im->c, E_BOOL, 0);
+        dim_t dims[2] = { h->ids->type->dims[0], dim_of(1) };
+
+        if (length < 2) {
+                struct value *never = constant_number(
+                        im->m, type_with_element(im->m, h->ids->type, E_BOOL), 0);
+                return led_by(im, no, never, h->size - 1);
+        }
+        struct value *left = compose_part(im->c, h->segments, 1, 0, length - 1);
+        struct value *right = compose_part(im->c, h->segments, 1, 1, length - 1);
+        struct value *parts[2] = {
+                constant_number(im->m, compose_type(im->c, E_BOOL, 2, dims), 0),
+                compose_binary(im->c, OP_ne, left, right)
+        };
+        return parts[1] ? led_by(im, no, compose_concat(im->c, parts, 2, 1), h->size - 1) : NULL;
+}
+
+/* x op y, with y [numbers] along a last dimension that x [batch, length] gets. */
+static struct value *of_heads(struct onnx_import *im, enum opcode code, struct value *x,
+                              struct value *y)
+{
+        dim_t dims[3] = { x->type->dims[0], x->type->dims[1],
+                          value_rank(x) == 3 ? x->type->dims[2] : dim_of(1) };
+        x = compose_reshape(im->c, x, 3, dims);
+        return compose_binary(im->c, code, x, y);
+}
+
+bool onnx_import_ngram_hash_mapping(struct onnx_import *im, struct onnx_node *n)
+{
+        struct ngram_hash h;
+        struct value *mixed = NULL, *cut = NULL, *begins = NULL;
+
+        if (!hash_read(im, n, &h))
+                return false;
+        const int64_t before = h.size - 1, length = value_extent(h.ids, 1);
+        struct value *both[2] = { h.past, h.ids };
+        struct value *all = h.past ? compose_concat(im->c, both, 2, 1)
+                                   : led_by(im, h.missing, h.ids, before);
+        struct value **hashes = arena_array(im->arena, (size_t)before, sizeof *hashes);
+        if (!all || (h.segments && !(begins = segment_begins(im, &h))))
+                return false;
+        for (int64_t j = 0; j < h.size; j++) {
+                struct value *words = compose_part(im->c, all, 1, before - j, length);
+                struct value *end = j && h.ends ? compose_binary(im->c, OP_eq, words, h.ends)
+                                                : NULL;
+                struct value *begin =
+                        j && begins ? compose_part(im->c, begins, 1, before - j + 1, length) : NULL;
+                cut = cut && end ? compose_binary(im->c, OP_or, cut, end) : cut ? cut : end;
+                cut = cut && begin ? compose_binary(im->c, OP_or, cut, begin) : cut ? cut : begin;
+                struct value *seen = cut ? compose_select(im->c, cut, h.missing, words) : words;
+                struct value *factor = compose_pick(im->c, h.multipliers, 0, j);
+                struct value *term = mul(im->c, seen, factor);
+                mixed = mixed ? compose_binary(im->c, OP_xor, mixed, term) : term;
+                if (!mixed)
+                        return false;
+                if (!j)
+                        continue;
+                struct value *sizes =
+                        compose_part(im->c, h.vocabularies, 0, (j - 1) * h.heads, h.heads);
+                hashes[j - 1] = of_heads(im, OP_mod, mixed, sizes);
+        }
+        struct value *y = compose_concat(im->c, hashes, (int)before, 2);
+        y = y && h.offsets ? of_heads(im, OP_add, y, h.offsets) : y;
+        return onnx_output(n, 0, y) &&
+               (!onnx_wants(n, 1) ||
+                onnx_output(n, 1, compose_part(im->c, all, 1, length, before)));
+}
+
+/* ---- WordConvEmbedding ---- */
+
+/* Words [count, letters] of numbers of letters, 0 for none, become the largest values that filters
+ * [filters, 1, window, size] find in the letters' rows [letters, size], behind tanh. A word is as
+ * long as it has letters, at least the window; one that begins with none becomes zeros. */
+bool onnx_import_word_conv_embedding(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *words = n->inputs[0], *filters = n->inputs[1], *rows = n->inputs[3];
+        const int64_t last = 1;
+        int64_t size, window, count;
+
+        if (!onnx_want_element(im, n, 0, E_I32) || !onnx_want_rank(im, n, 0, 2, 2) ||
+            !onnx_want_rank(im, n, 1, 4, 4) || !onnx_want_rank(im, n, 2, 1, 1) ||
+            !onnx_want_rank(im, n, 3, 2, 2) || !onnx_same_element(im, n, n->inputs + 1, 3) ||
+            !onnx_want_element(im, n, 1, E_F32) ||
+            !onnx_int(im, n, "char_embedding_size", value_extent(rows, 1), &size) ||
+            !onnx_int(im, n, "conv_window_size", value_extent(filters, 2), &window) ||
+            !onnx_int(im, n, "embedding_size", value_extent(filters, 0), &count))
+                return false;
+        const int64_t letters = value_extent(words, 1);
+        if (value_extent(filters, 1) != 1 || value_extent(filters, 3) != size ||
+            value_extent(rows, 1) != size || value_extent(filters, 2) != window ||
+            value_extent(filters, 0) != count || window < 1 || letters < window)
+                return onnx_invalid(im, n, "filters %s for words %s and letters %s",
+                                    compose_text(im->c, filters->type),
+                                    compose_text(im->c, words->type),
+                                    compose_text(im->c, rows->type));
+        const dim_t number = words->type->dims[0];
+        const int64_t places = letters - window + 1;
+        struct value *x = build_gather(&im->b, rows, words, 0);
+        x = compose_reshape(im->c, x, 4,
+                            (const dim_t[]){ number, dim_of(1), dim_of(letters), dim_of(size) });
+        struct compose_window w = { .rank = 2,
+                                    .kernel = { window, size },
+                                    .strides = { 1, 1 },
+                                    .dilations = { 1, 1 } };
+        struct value *y = x ? compose_conv(im->c, x, filters, n->inputs[2], &w, 1) : NULL;
+        y = compose_reshape(im->c, y, 3,
+                            (const dim_t[]){ number, dim_of(count), dim_of(places) });
+        struct value *is_letter = compose_cast(im->c, compose_with(im->c, OP_gt, words, 0), E_I32);
+        struct value *length =
+                compose_reduce(im->c, REDUCE_sum, is_letter, &last, 1, E_COMPUTE);
+        length = compose_with(im->c, OP_max, length, (double)window);
+        if (!y || !length)
+                return false;
+        const struct type *t = type_with_element(im->m, y->type, E_I32);
+        struct value *end = plus(im->c, build_iota(&im->b, t, 2), (double)window);
+        struct value *inside = compose_binary(
+                im->c, OP_le, end, compose_spread(im->c, length, t, (const int64_t[]){ 0 }));
+        struct value *never = constant_number(im->m, type_tensor(im->m, E_F32, 0, NULL),
+                                              -INFINITY);
+        struct value *most = compose_reduce(im->c, REDUCE_max,
+                                            compose_select(im->c, inside, y, never),
+                                            (const int64_t[]){ 2 }, 1, E_COMPUTE);
+        struct value *first = compose_part(im->c, words, 1, 0, 1);
+        struct value *empty = compose_with(im->c, OP_eq, first, 0);
+        struct value *zero = constant_number(im->m, type_tensor(im->m, E_F32, 0, NULL), 0);
+        return onnx_output(n, 0,
+                           compose_select(im->c, empty, zero,
+                                          compose_unary(im->c, OP_tanh, most)));
 }

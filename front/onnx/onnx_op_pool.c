@@ -31,6 +31,37 @@ bool onnx_import_max_pool(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, y) && (!at || onnx_output(n, 1, at));
 }
 
+/* MaxpoolWithMask, as onnxruntime computes it: of images of two dimensions and more the first element
+ * counts whatever the mask says. It takes a mask of several channels at other places than those of
+ * its channels, so there is one here. */
+bool onnx_import_max_pool_masked(struct onnx_import *im, struct onnx_node *n)
+{
+        struct compose_pool pool = { 0 };
+        struct value *x = n->inputs[0], *mask = n->inputs[1];
+        int64_t column;
+
+        if (!onnx_want_element(im, n, 0, E_F32) || !onnx_want_element(im, n, 1, E_I32) ||
+            !pool_read(im, n, false, false, &pool) ||
+            !onnx_int_range(im, n, "storage_order", 0, 0, 1, &column) ||
+            !onnx_want_rank(im, n, 1, value_rank(x), value_rank(x)))
+                return false;
+        for (int d = 2; d < value_rank(x); d++)
+                if (value_extent(mask, d) != value_extent(x, d))
+                        return onnx_invalid(im, n, "a mask %s for %s",
+                                            compose_text(im->c, mask->type),
+                                            compose_text(im->c, x->type));
+        if (value_extent(mask, 0) != 1 || value_extent(mask, 1) != 1)
+                return onnx_unsupported(im, n, "a mask of several channels");
+        mask = compose_with(im->c, OP_ne, mask, 0);
+        if (mask && value_rank(x) > 3) {
+                struct value *place = compose_iota(im->c, E_I64, type_elements(mask->type));
+                struct value *first = compose_reshape(im->c, compose_with(im->c, OP_eq, place, 0),
+                                                      value_rank(x), mask->type->dims);
+                mask = compose_binary(im->c, OP_or, mask, first);
+        }
+        return onnx_output(n, 0, compose_max_pool_masked(im->c, x, mask, &pool));
+}
+
 struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x)
 {
         struct compose_pool pool = { 0 };

@@ -116,6 +116,78 @@ bool onnx_import_compress(struct onnx_import *im, struct onnx_node *n)
                            build_gather(&im->b, x, compose_positions(im->c, flags, count), axis));
 }
 
+/* ---- Unique ---- */
+
+/* Returns x as a matrix that has a row for each slice along the axis. */
+static struct value *rows_of(struct onnx_import *im, struct value *x, int axis)
+{
+        int64_t perm[RANK_MAX] = { axis };
+        const int64_t rows = value_extent(x, axis);
+
+        for (int d = 0, k = 1; d < value_rank(x); d++)
+                if (d != axis)
+                        perm[k++] = d;
+        x = compose_transpose(im->c, x, perm);
+        return compose_reshape(
+                im->c, x, 2,
+                (const dim_t[]){ dim_of(rows), dim_of(type_elements(x->type) / rows) });
+}
+
+/* Finds the slices of x along the axis that differ, and their number: that of a constant x by
+ * counting, else as the model declares output 0. */
+static bool unique_slices(struct onnx_import *im, struct onnx_node *n, struct value *x, int axis,
+                          bool sorted, struct compose_unique *unique)
+{
+        struct compose_groups groups;
+        int64_t count;
+
+        if (!type_elements(x->type))
+                return onnx_unsupported(im, n, "no element to be found");
+        return compose_group_rows(im->c, rows_of(im, x, axis), &groups) &&
+               how_many(im, n, groups.first, value_element(x), value_rank(x), axis, &count) &&
+               (count || onnx_invalid(im, n, "no slice, want at least one")) &&
+               compose_list_groups(im->c, &groups, count, sorted, unique);
+}
+
+static struct value *flat(struct onnx_import *im, struct value *x)
+{
+        return compose_reshape(im->c, x, 1, (const dim_t[]){ dim_of(type_elements(x->type)) });
+}
+
+/* Outputs: the slices of x along the axis that differ, or the elements of all of x; where each comes
+ * first, which of them a slice of x is, how often it comes. */
+bool onnx_import_unique(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0];
+        struct compose_unique unique;
+        int64_t stated, sorted;
+        int axis = 0;
+
+        if (!onnx_int(im, n, "axis", 0, &stated) ||
+            (onnx_has(n, "axis") && !onnx_axis(im, n, stated, value_rank(x), &axis)) ||
+            !onnx_int_range(im, n, "sorted", 1, 0, 1, &sorted))
+                return false;
+        x = onnx_has(n, "axis") ? x : flat(im, x);
+        return unique_slices(im, n, x, axis, sorted, &unique) &&
+               onnx_output(n, 0, build_gather(&im->b, x, unique.rows, axis)) &&
+               (!onnx_wants(n, 1) || onnx_output(n, 1, unique.rows)) &&
+               (!onnx_wants(n, 2) || onnx_output(n, 2, unique.group)) &&
+               (!onnx_wants(n, 3) || onnx_output(n, 3, unique.counts));
+}
+
+/* Outputs of com.microsoft's: numbers that differ, in the order in which they come; which of them an
+ * element is, how often it comes. */
+bool onnx_import_unique_numbers(struct onnx_import *im, struct onnx_node *n)
+{
+        struct compose_unique unique;
+
+        return onnx_want_rank(im, n, 0, 1, 1) &&
+               unique_slices(im, n, n->inputs[0], 0, false, &unique) &&
+               onnx_output(n, 0, build_gather(&im->b, n->inputs[0], unique.rows, 0)) &&
+               (!onnx_wants(n, 1) || onnx_output(n, 1, unique.group)) &&
+               (!onnx_wants(n, 2) || onnx_output(n, 2, unique.counts));
+}
+
 /* ---- NonMaxSuppression ---- */
 
 /* Operands boxes [batch, boxes, 4], scores [batch, classes, boxes], and optional numbers: how many

@@ -6,9 +6,13 @@ import random
 import sys
 
 import numpy as np
+import onnx
 import pytest
+from onnx import helper, numpy_helper
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import dnncc  # noqa: E402
 from cases import check, collection, group_name  # noqa: E402
 from test_opsets import F32, F64, I8, I32, I64, U8, x  # noqa: E402
 
@@ -148,10 +152,69 @@ def transposed(r):
     put("ConvTransposeWithDynamicPads", small(r, 1, channels, *[r.randint(3, 5) for _ in kernel]), small(r, channels, outputs, *kernel), pads, *bias, constants=[2], **more)
 
 
-for place, draw in enumerate((fused_gemm, expand_dims, pad, count, distances, unfold, nhwc_max_pool, branchwise, pre_mix, post_mix, engram, inverse, murmur, repeats, crops, transposed)):
+def unique(r):
+    put("Unique", x(r.randint(1, 20), low=-3, high=3, key=r.randrange(1 << 30)).round(), outputs=3)        # of other types onnxruntime has no kernel
+
+
+def hashed_ngrams(r):
+    t, size, heads, batch, length = r.choice([I32, I64, I64]), r.randint(2, 4), r.randint(1, 3), r.randint(1, 3), r.randint(1, 9)
+    key = lambda: r.randrange(1 << 30)  # noqa: E731
+    wide = np.iinfo(t).max // 3
+    past = x(batch, size - 1, dtype=t, low=0, high=6, key=key()) if r.random() < 0.5 else None
+    offsets = x((size - 1) * heads, dtype=t, low=0, high=100, key=key()) if r.random() < 0.5 else None
+    end = np.array(3, t) if r.random() < 0.6 else None
+    segments = np.sort(x(batch, length, dtype=I32, low=0, high=2, key=key())) if r.random() < 0.4 else None
+    more = [past, offsets, end, segments]
+    while more and more[-1] is None:
+        more.pop()
+    put("NGramHashMapping", x(batch, length, dtype=t, low=0, high=6, key=key()), x(size + r.randint(0, 1), dtype=t, low=-wide, high=wide, key=key()),
+        x((size - 1) * heads, dtype=t, low=1, high=97, key=key()), *more, outputs=2, max_ngram_size=size, n_head_per_ngram=heads, pad_id=r.choice([0, 5]), reset_on_eos=r.randint(0, 1))
+
+
+def letters(r):
+    count, longest, size, number = r.randint(1, 4), r.randint(2, 7), r.randint(1, 4), r.randint(1, 5)
+    window = r.randint(1, min(longest, 3))
+    words = x(count, longest, dtype=I32, low=0, high=5, key=r.randrange(1 << 30))
+    words[:, 0] = np.maximum(words[:, 0], 1)            # of a word that begins with none onnxruntime leaves results as they lie in memory
+    more = dict(embedding_size=number, conv_window_size=window, char_embedding_size=size) if r.random() < 0.5 else {}
+    put("WordConvEmbedding", words, small(r, number, 1, window, size), small(r, number), small(r, 6, size), **more)
+
+
+def masked_pool(r):
+    dims = r.choice([1, 2, 2, 3])
+    shape = [r.randint(3, 6) for _ in range(dims)]
+    kernel = [r.randint(1, 3) for _ in range(dims)]
+    more = dict(kernel_shape=kernel)
+    if r.random() < 0.6:
+        more["strides"] = [r.randint(1, 2) for _ in range(dims)]
+    if r.random() < 0.5:
+        more["pads"] = [r.randint(0, k // 2) for k in kernel * 2]
+    put("MaxpoolWithMask", small(r, r.randint(1, 2), r.randint(1, 3), *shape), np.minimum(x(1, 1, *shape, dtype=I32, low=0, high=3, key=r.randrange(1 << 30)), 1), **more)
+
+
+for place, draw in enumerate((fused_gemm, expand_dims, pad, count, distances, unfold, nhwc_max_pool, branchwise, pre_mix, post_mix, engram, inverse, murmur, repeats, crops, transposed,
+                              unique, hashed_ngrams, letters, masked_pool)):
     generator = random.Random(place)
     for _ in range(DRAWS):
         draw(generator)
+
+
+def test_sparse_matmul(tmp_path):
+    """the sparse operand is an initializer, which onnxruntime, whose operand is an input, has made dense by then: so numpy says what is right"""
+    r = random.Random(99)
+    for turn in range(8):
+        rows, inner, columns = r.randint(1, 6), r.randint(1, 6), r.randint(1, 5)
+        a, b, alpha = r.randint(0, 1), r.randint(0, 1), r.choice([1.0, 0.5, -2.0])
+        dense = small(r, *((inner, rows) if a else (rows, inner))) * x(*((inner, rows) if a else (rows, inner)), low=0, high=1, key=turn).round()
+        sparse = helper.make_sparse_tensor(numpy_helper.from_array(dense[dense != 0], "s"), numpy_helper.from_array(np.flatnonzero(dense), "i"), dense.shape)
+        given = small(r, *((columns, inner) if b else (inner, columns)))
+        graph = helper.make_graph([helper.make_node("SparseToDenseMatMul", ["s", "b"], ["y"], domain="com.microsoft", transA=a, transB=b, alpha=alpha)], "g",
+                                  [helper.make_tensor_value_info("b", 1, given.shape)], [helper.make_tensor_value_info("y", 1, [rows, columns])], sparse_initializer=[sparse])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)], ir_version=10)
+        onnx.save(model, str(tmp_path / "model.onnx"))
+        want = alpha * ((dense.T if a else dense) @ (given.T if b else given))
+        dnncc.compile_model(tmp_path / "model.onnx", tmp_path)
+        np.testing.assert_allclose(dnncc.run_host(dnncc.build_host(tmp_path), [given])[0], want, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=group_name)

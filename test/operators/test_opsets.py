@@ -322,6 +322,30 @@ case("Compress", [x(3, 4), holds[0]], since=9, title="of all")
 case("Compress", [x(3, 4)], since=9, constants={1: holds[0]}, axis=0, title="known")
 
 
+def unique(a, axis=None, in_order=True):
+    y, rows, group, counts = np.unique(a, True, True, True, axis=axis)
+    if not in_order:
+        order = np.argsort(rows)
+        rows, counts, group = rows[order], counts[order], np.argsort(order)[group.ravel()]
+        y = np.take(a if axis is not None else a.ravel(), rows, axis or 0)
+    return tuple(v.astype(I64) if k else v for k, v in enumerate((y, rows, group.ravel(), counts)))
+
+
+uniques = np.random.default_rng(40)
+for turn in range(30):
+    kind = [F32, F64, F16, I8, I32, I64, U8, U64, np.bool_][turn % 9]
+    shape = uniques.integers(1, 5, uniques.integers(1, 4))
+    axis, in_order = [None, -1, 0, len(shape) - 1][turn % 4], bool(turn % 3)
+    values = x(*shape, dtype=kind, low=0, high=1 if axis is not None else 5, key=turn)
+    values = np.round(values) if kind in FLOATS else values
+    if kind in FLOATS and turn % 2 and axis is None:
+        values.ravel()[::3] = np.nan
+    case("Unique", [values], since=11, outputs=4, expect=lambda a, axis=axis, in_order=in_order: unique(a, axis, in_order), title=f"{turn}",
+         sorted=int(in_order), **({} if axis is None else {"axis": axis}))
+case("Unique", [], since=11, constants={0: x(4, 7, dtype=I32, low=0, high=3)}, expect=lambda: unique(x(4, 7, dtype=I32, low=0, high=3))[0], title="known")
+case("Unique", [x(40, 3, dtype=I32, low=0, high=2)], since=11, outputs=3, expect=lambda a: unique(a, 0)[:3], axis=0, title="rows of three")
+
+
 corners, chances = x(2, 30, 4, low=0, high=1), np.round(x(2, 3, 30, low=0, high=1), 1)           # several of one score
 half, some = np.array(0.3, F32), np.array(0.4, F32)
 case("NonMaxSuppression", [corners, chances, ints(5), half[None], some[None]], since=10)
