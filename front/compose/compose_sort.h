@@ -23,7 +23,7 @@ bool compose_group_rows(struct compose *c, struct value *x, struct compose_group
 
 /* Rows that differ, `count` of them. */
 struct compose_unique {
-        struct value *rows;             /* <count x i64>: the number of the first row of each group */
+        struct value *rows;             /* <count x i64>: the number of each group's first row */
         struct value *group;            /* <rows x i64>: the group that a row belongs to */
         struct value *counts;           /* <count x i64>: how many rows a group has */
 };

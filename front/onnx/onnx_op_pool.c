@@ -31,9 +31,9 @@ bool onnx_import_max_pool(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, y) && (!at || onnx_output(n, 1, at));
 }
 
-/* MaxpoolWithMask, as onnxruntime computes it: of images of two dimensions and more the first element
- * counts whatever the mask says. It takes a mask of several channels at other places than those of
- * its channels, so there is one here. */
+/* MaxpoolWithMask, as onnxruntime computes it: of images of two dimensions and more the first
+ * element counts whatever the mask says. It takes a mask of several channels at other places than
+ * those of its channels, so there is one here. */
 bool onnx_import_max_pool_masked(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_pool pool = { 0 };

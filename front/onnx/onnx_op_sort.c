@@ -154,8 +154,8 @@ static struct value *flat(struct onnx_import *im, struct value *x)
         return compose_reshape(im->c, x, 1, (const dim_t[]){ dim_of(type_elements(x->type)) });
 }
 
-/* Outputs: the slices of x along the axis that differ, or the elements of all of x; where each comes
- * first, which of them a slice of x is, how often it comes. */
+/* The outputs are the slices of x along the axis that differ, or the elements of all of x; where
+ * each comes first; which of them a slice of x is; and how often it comes. */
 bool onnx_import_unique(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
@@ -175,8 +175,8 @@ bool onnx_import_unique(struct onnx_import *im, struct onnx_node *n)
                (!onnx_wants(n, 3) || onnx_output(n, 3, unique.counts));
 }
 
-/* Outputs of com.microsoft's: numbers that differ, in the order in which they come; which of them an
- * element is, how often it comes. */
+/* The outputs of com.microsoft's Unique are the numbers that differ, in the order in which they
+ * come; which of them an element is; and how often it comes. */
 bool onnx_import_unique_numbers(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_unique unique;
