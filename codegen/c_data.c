@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Constants: readable numbers where there are few, otherwise rows of bytes.
+/* Prints constants: readable numbers where there are few, otherwise rows of bytes.
  *
  * The rows are string literals: they stay below C99's limit for those, keep types and alignment,
  * waste nothing, and compile fast where numbers take minutes. They hold the data in little-endian
@@ -118,7 +118,7 @@ void c_constant_names(struct c_writer *w)
 /* ---- output, through a buffer of our own, because constants may be large ---- */
 
 struct stream { FILE *file; size_t used; char bytes[1 << 16]; };
-enum { STREAM_ROOM = 64 }; /* The most bytes that are added between two calls of stream_room. */
+enum { STREAM_ROOM = 64 }; /* At most this many bytes are added between two calls of stream_room. */
 
 static void stream_flush(struct stream *s)
 {

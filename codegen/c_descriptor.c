@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The interface of the generated code: the header, and the descriptor for generic callers. */
+/* Prints the interface of the generated code: the header, and the descriptor for generic
+ * callers. */
 #include "codegen/c_machine.h"
 
 #include <string.h>
@@ -56,7 +57,7 @@ static const char *example_name(struct c_writer *w, const char *wanted)
         return name;
 }
 
-/* Adds an argument, on this line of the comment or on the next one, behind a margin. */
+/* Adds an argument, on this line of the comment or on the next one, after a margin. */
 static void add_argument(struct text *call, size_t *line, size_t margin, const char *name)
 {
         bool first = call->length == *line + margin;
@@ -477,7 +478,7 @@ static const char *device_cast(struct c_writer *w, const char *constant,
 
 static void put_run_call(struct c_writer *w, const char *lead)
 {
-        /* The number of a machine's device. */
+        /* A machine's device has this number. */
         const int device = region_count(w) - 1;
         c_put(w, "%s %s_run(regions[0]", lead, w->options->prefix);
         for (int i = 1; i < region_count(w) - !!w->machine; i++)

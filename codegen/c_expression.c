@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Expressions. Every expression is total and without side effects, and so is what is printed
+/* Prints expressions. Every expression is total and without side effects, and so is what is printed
  * here. */
 #include "codegen/c_writer.h"
 
@@ -138,7 +138,8 @@ static struct c_shape put_infix(struct c_writer *w, const struct loop_expr *e, c
         const struct loop_expr *a = e->args[0], *b = e->args[1];
         int own = loop_op_info[e->op].precedence, left = least_left(e->op);
         bool shift = e->op == LOOP_SHL || e->op == LOOP_SHR;
-        bool same_bitwise = own < C_COMPARISON && a->op == e->op;          /* As in a & b & c. */
+        /* Brackets are left out, as in a & b & c. */
+        bool same_bitwise = own < C_COMPARISON && a->op == e->op;
         bool wide = is_wide(element_of(a)) && is_narrow(a) && (shift || is_narrow(b));
         union scalar negated = b->literal;
         bool negative = e->op == LOOP_ADD && b->op == LOOP_LITERAL && element_of(b) == E_INDEX &&
@@ -480,7 +481,7 @@ void c_split(struct c_writer *w, const struct loop_expr *e)
 static struct c_shape put_expression(struct c_writer *w, const struct loop_expr *e)
 {
         struct c_shape vector;
-        /* A lane of a vector that a lane of the device has loaded. */
+        /* The lane belongs to a vector that a lane of the device has loaded. */
         if (e->op == LOOP_LANE && w->dialect->is_device && e->args[0]->op == LOOP_VARIABLE) {
                 c_put(w, "%s.at[%lld]", c_use(w, e->args[0]->variable),
                       (long long)e->args[1]->literal.i);

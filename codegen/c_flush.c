@@ -10,7 +10,7 @@
  * between the two calls. Every thread has a state of its own, so tasks do the same. */
 #include "codegen/c_writer.h"
 
-/* Text for programs of a target with such a register. */
+/* This is printed for programs of a target with such a register. */
 static const char top[] =
         "/* Denormal numbers count as 0 while run computes: %s, put back afterwards. */\n"
         "#if %s\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Types in C, and the small functions of c_helpers.def. */
+/* Prints types in C, and the small functions of c_helpers.def. */
 #include "codegen/c_writer.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ static const struct helper_info helper_info[HELPER_COUNT] = {
 #include "codegen/c_helpers.def"
 };
 
-/* What integer types add to elements.def: the unsigned type, the limits, and 2^k just above the
+/* Integer types add this to elements.def: the unsigned type, the limits, and 2^k just above the
  * largest value. */
 struct integer_info { const char *unsigned_type, *least, *largest, *above; };
 static const struct integer_info integer_info[ELEMENT_COUNT] = {

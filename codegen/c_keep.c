@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values that stay in their registers (engines/vector/keep.c):
+/* Prints values that stay in their registers (engines/vector/keep.c):
  *
  *     acc_0_1 = _mm512_fmadd_ps(a, w_1, acc_0_1);              ptrdiff_t vector = panel * 2;
  *     KEEP(a);                                                 PIN(vector);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions, and their statements. */
+/* Prints functions, and their statements. */
 #include "codegen/c_machine.h"
 
 #include <string.h>

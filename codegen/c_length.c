@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Vector registers whose length the processor determines (SVE). The code is for a fixed number of
- * lanes, and correct where these are not longer than a register: run compares with the length
- * before it computes anything.
+/* Prints code for vector registers whose length the processor determines (SVE). The code is for a
+ * fixed number of lanes, and correct where these are not longer than a register: run compares with
+ * the length before it computes anything.
  *
  *     static AARCH64_SVE256 uint64_t vector_bytes(void)
  *     {

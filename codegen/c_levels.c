@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Code for several targets in one file: a level for each, the least first.
+/* Prints code for several targets in one file: a level for each, the least first.
  *
  *     #if DIGITS_LEVEL >= DIGITS_LEVEL_X86_64_V3
  *     static X86_64_V3 void conv1_x86_64_v3(...)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mathematics: functions of our library as they are used, or those of the C library
+/* Prints mathematics: functions of our library as they are used, or calls of those of the C library
  * (--fast-libm). */
 #include "codegen/c_writer.h"
 

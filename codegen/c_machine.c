@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* C that drives a machine: main calls a stream as it calls a kernel, and the function that is
- * called gives instructions to the machine.
+/* Prints C that drives a machine: main calls a stream as it calls a kernel, and the function that
+ * is called gives instructions to the machine.
  *
  *     workspace   the caller's, as always: the machine reads and writes values there
  *     program     the caller's, too, filled by PREFIX_prepare once memory is known:
@@ -12,10 +12,10 @@
  *         lists of places      of each launch
  *         instructions         of each launch, with the addresses that memory has
  *
- * Instructions are compiled for a workspace at address 0 and the program behind it, so that two
+ * Instructions are compiled for a workspace at address 0 and the program after it, so that two
  * numbers relocate them to wherever both lie. A buffer that is not in the workspace at a place that
  * the machine can address (inputs, outputs, and what loops of main choose) is copied to a place of
- * its own behind it, and back. There are no globals and nothing is allocated. c_machine_text.c
+ * its own after it, and back. There are no globals and nothing is allocated. c_machine_text.c
  * prints it. */
 #include "codegen/c_machine.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* C that drives a machine: what its two files share, and what other files of the C printer call.
- * Nothing happens where main calls no stream. */
+/* This is what the two files for C that drives a machine share, and what other files of the C
+ * printer call. Nothing happens where main calls no stream. */
 #ifndef CODEGEN_C_MACHINE_H
 #define CODEGEN_C_MACHINE_H
 
@@ -11,8 +11,8 @@
 enum { C_PREPARED_BYTES = 64 };         /* struct prepared is not larger. */
 
 struct c_argument {
-        int64_t at, bytes;              /* Relative to the start of the workspace or, in_program, of
-                                         * the program. */
+        int64_t at, bytes;              /* The argument lies here, relative to the start of the
+                                         * workspace or, in_program, of the program. */
         bool in_program, is_staged;
 };
 
@@ -20,7 +20,7 @@ struct c_launch {
         struct loop_stmt *call;
         struct c_argument *arguments;
         struct machine_code code;
-        int64_t lists_at, instructions_at;        /* In the program. */
+        int64_t lists_at, instructions_at;        /* They lie here in the program. */
         const char *name, *code_name, *lists_name;
 };
 
@@ -29,18 +29,18 @@ struct c_machine_constant { struct loop_buffer *buffer; int64_t at; };
 struct c_machine {
         const struct machine *machine;
         struct isa isa;
-        /* The name of the functions that whoever links the code provides: dnncc_NAME_launch, ..;
-         * and of DNNCC_NAME_TIMEOUT. */
+        /* Whoever links the code provides functions with this name: dnncc_NAME_launch, ..; it is
+         * also in DNNCC_NAME_TIMEOUT. */
         const char *name;
-        int64_t align;                  /* The alignment of the workspace, of the program, and of
-                                         * everything in it. */
+        int64_t align;                  /* The workspace, the program, and everything in it are
+                                         * aligned to this. */
         struct c_launch *launches;
         int launch_count;
         struct c_machine_constant *constants;
         int constant_count;
         int64_t program_size;
-        char digest[65];                /* The first 16 digits of a digest of the instructions and
-                                         * the model. */
+        char digest[65];                /* Its first 16 digits identify the instructions and the
+                                         * model. */
 };
 
 /* ---- c_machine.c ---- */

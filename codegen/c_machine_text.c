@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* C that drives a machine, as text: instructions, functions that launch, prepare, and the
- * header. */
+/* Prints C that drives a machine: instructions, functions that launch, prepare, and the header. */
 #include "codegen/c_machine.h"
 
 #include <ctype.h>
@@ -283,7 +282,7 @@ static void put_addresses(struct c_writer *w)
         c_return_error(w, "ADDRESS");
 }
 
-/* The function for addresses that count bytes, each in a field of its instruction. */
+/* This function is for addresses that count bytes, each in a field of its instruction. */
 static const char place_text[] =
         "\n"
         "/* Instructions were compiled for a workspace at address 0 and the program behind it. "

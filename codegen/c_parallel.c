@@ -48,8 +48,9 @@ static const char part_begin[] =
 
 struct range {
         bool literal;
-        int64_t begin, count;           /* The range, where it is literal. */
-        const char *first, *trips;      /* Otherwise variables of the function being printed. */
+        int64_t begin, count;           /* These give the range, where it is literal. */
+        const char *first, *trips;      /* Otherwise these variables of the function being printed
+                                         * do. */
 };
 
 static struct range range_of(struct c_writer *w, const struct loop_stmt *s, const char *name)
@@ -106,9 +107,9 @@ static void put_bound(struct c_writer *w, const struct loop_stmt *s, const struc
 struct task {
         const struct loop_stmt *launch;
         struct loop_function *function;
-        int scalars;                    /* The scalars that are passed: all but the index. */
+        int scalars;                    /* This many scalars are passed: all but the index. */
         const char *name, *arguments, *arg, *part, *parts;
-        struct range range;             /* The range in the task. */
+        struct range range;             /* The task has this range. */
 };
 
 static bool has_arguments(const struct task *t)
@@ -321,7 +322,7 @@ void c_parallel_reserve(struct c_writer *w)
                 return;
         c_reserve(w, "dnncc_parallel");
         c_reserve(w, "part_begin");
-        /* A parameter of part_begin. */
+        /* It is a parameter of part_begin. */
         names_reserve(w->globals, "c");
 }
 

@@ -6,7 +6,8 @@
  *     ... vld1q_f32(&x[xk + 768]) ...                  ... vld1q_f32(&xk[768]) ... */
 #include "codegen/c_writer.h"
 
-/* Returns the variable with a base that a subscript is, or is *number behind; or NULL. */
+/* Returns the variable with a base that the subscript is, or to which it adds *number; NULL if it
+ * is neither. */
 static const struct loop_variable *pointer_of(const struct loop_expr *at, int64_t *number)
 {
         const struct loop_expr *index = at->op == LOOP_ADD ? at->args[0] : at;

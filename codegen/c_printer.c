@@ -194,7 +194,7 @@ static void put_types(struct c_writer *w, struct text *out)
         }
 }
 
-/* Prints the top of the C file behind the header's text. */
+/* Prints the top of the C file after the header's text. */
 static void put_rest_of_top(struct c_writer *w, struct text *out)
 {
         if (w->computes_floats)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The printer of C99, for compilers and machines of all kinds; docs/interface.md is its
+/* This is the printer of C99, for compilers and machines of all kinds; docs/interface.md is its
  * contract. */
 #ifndef CODEGEN_C_PRINTER_H
 #define CODEGEN_C_PRINTER_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What generated code asks of the processor: CPUID on x86; on ARM and RISC-V the system, Linux or
- * macOS, whose answer in `has` has a bit for each capability (codegen/cpu.h).
+/* Prints what generated code asks of the processor: CPUID on x86; on ARM and RISC-V the system,
+ * Linux or macOS, whose answer in `has` has a bit for each capability (codegen/cpu.h).
  *
  *     const uint64_t has = getauxval(AT_HWCAP);
  *
- * Functions that the headers of Linux and macOS hide from strict C are declared in front of the
+ * Functions that the headers of Linux and macOS hide from strict C are declared before the
  * function. */
 #include "codegen/c_writer.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The run function: checks, pointers into the workspace, main. With several targets the latter two
- * are a function for each target. */
+/* Prints the run function: checks, pointers into the workspace, main. With several targets the
+ * latter two are a function for each target. */
 #include "codegen/c_machine.h"
 
 #include <string.h>

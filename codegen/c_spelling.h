@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How the C printer writes what a target can do (ir/loop/capability.h): the row, and text of C with
- * placeholders for operands. */
+/* A spelling says how the C printer writes what a target can do (ir/loop/capability.h): the row,
+ * and text of C with placeholders for operands. */
 #ifndef CODEGEN_C_SPELLING_H
 #define CODEGEN_C_SPELLING_H
 
@@ -10,9 +10,9 @@ struct c_spelling {
         CAPABILITY_FIELDS
         const char *text;               /* $0, $1, ... stand for operands, each once, in an
                                          * argument's place. */
-        const char *definition;         /* The definition of the function that `text` calls, from
-                                         * its result type on; or NULL. */
-        /* The optimization, besides those that the target names, that gcc must not apply to kernels
+        const char *definition;         /* This defines the function that `text` calls, from its
+                                         * result type on; or NULL. */
+        /* gcc must not apply this optimization, besides those that the target names, to kernels
          * with this row; or NULL. */
         const char *gcc_optimize;
 };

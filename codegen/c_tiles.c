@@ -49,8 +49,8 @@ static struct c_operand tile(struct c_writer *w, const struct loop_variable *sum
 
 /* ---- shapes ---- */
 
-/* Sets the shape of a tile, rows of so many bytes each. Returns false where the target has no such
- * tile. */
+/* Sets the shape of a tile to `rows` rows of `bytes` bytes each. Returns false where the target has
+ * no such tile. */
 static bool set_shape(const struct c_writer *w, unsigned char *said, int tile, int rows, int bytes)
 {
         const struct tile_shapes *shapes = target_tile_shapes(w->target);
@@ -102,8 +102,8 @@ static void put_shapes(struct c_writer *w, const struct loop_tiles *t)
 
 /* ---- products ---- */
 
-/* The rows of a tile in memory: the elements from row to row, the elements of a row, and the number
- * of rows. */
+/* The rows of a tile lie in memory: `step` elements apart, `size` elements each, `count` of
+ * them. */
 struct rows { int64_t step, size; int count; };
 
 static void put_load(struct c_writer *w, struct c_operand to, struct loop_buffer *b,

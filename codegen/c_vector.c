@@ -94,7 +94,7 @@ static const struct loop_bounds *bounds_here(struct c_writer *w)
         return w->launch ? w->task_bounds : w->bounds;
 }
 
-/* May the element of b that lies `offset` behind `value` be outside of b? */
+/* May the element of b that lies `offset` after `value` be outside of b? */
 static bool may_be_outside(struct c_writer *w, const struct loop_buffer *b, int64_t offset,
                            const struct loop_expr *value)
 {
@@ -416,7 +416,7 @@ void c_prefetch(struct c_writer *w, const struct loop_stmt *s)
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no prefetch", target(w)->name);
 }
 
-/* ---- declarations in front of the functions ---- */
+/* ---- declarations before the functions ---- */
 
 static void put_attribute(struct c_writer *w, struct text *out)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Weights beside the C file: constants of more than a few KB in a file that holds nothing else.
+/* Writes weights beside the C file: constants of more than a few KB in a file that holds nothing
+ * else.
  *
  *     8 words of 64 bits      magic, format, bytes of the file, 0, digest of the build and the data
  *     constant                each at a multiple of 64 bytes, zeros between them
@@ -62,7 +63,7 @@ void c_weights_reserve(struct c_writer *w)
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
                 c_reserve(w, words[i]);
         if (w->options->weights == PRINT_WEIGHTS_FILE)
-                /* A parameter of run. */
+                /* It is a parameter of run. */
                 names_reserve(w->globals, "weights");
 }
 
@@ -131,9 +132,9 @@ static void write_head(FILE *file, const struct dnncc_weights_head *head, bool b
                 fputc((int)(words[i / 8] >> 8 * (big_endian ? 7 - i % 8 : i % 8) & 255), file);
 }
 
-/* A checksum for the data in the head's digest, which is computed at the speed of memory. It
- * distinguishes constants that differ by accident, as those of two builds do; that is its purpose,
- * because run reads the head alone. */
+/* The head's digest contains this checksum of the data, which is computed at the speed of memory.
+ * It distinguishes constants that differ by accident, as those of two builds do; that is its
+ * purpose, because run reads the head alone. */
 struct checksum { uint64_t words[8]; };
 
 /* Adds whole rows. Each word is combined with its column so far by a bijection, of operations that

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines and names of the generated C. */
+/* Writes the lines and chooses the names of the generated C. */
 #include "codegen/c_machine.h"
 
 #include <ctype.h>
@@ -457,7 +457,7 @@ void c_names_begin(struct c_writer *w)
                 w->dialect->reserve(w);
         name_library(w);
         name_ports(w);
-        /* Parameters of helpers. */
+        /* They are parameters of helpers. */
         names_reserve(w->globals, "a");
         names_reserve(w->globals, "b");
         for (int l = 0; l < w->level_count; l++)

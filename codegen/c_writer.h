@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the C printer share; no other file includes this.
+/* The files of the C printer share this; no other file includes it.
  *
  * The whole program is printed; `prune` has removed what it does not need. Functions are printed
  * into texts first, which shows which helpers and library functions are used, and by which level.
@@ -19,51 +19,53 @@ enum c_helper {
         HELPER_COUNT
 };
 
-/* The C name of a buffer, a variable or a function, or an expression that stands for it. */
+/* A name is the C name of a buffer, a variable or a function, or an expression that stands for
+ * it. */
 struct c_name {
         const char *text;
-        const char **entries;           /* For a register tile, the names of its entries, row by
-                                         * row. */
+        const char **entries;           /* For a register tile, these are the names of its entries,
+                                         * row by row. */
         bool used, printed;             /* `used`: it occurs in an expression; `printed`: its
                                          * definition has been printed. */
         bool is_weight;                 /* It is a constant beside the C file. */
-        int level;                      /* The lowest level that uses it. */
-        struct text definition;         /* The definition of a library function, once printed. */
+        int level;                      /* This is the lowest level that uses it. */
+        struct text definition;         /* It holds the definition of a library function, once
+                                         * printed. */
 };
 
 /* One of the programs; the least comes first. */
 struct c_level {
         const struct loop_program *p;
         const struct target *target;
-        struct loop_buffer **inputs, **outputs;   /* In order. */
-        const char *suffix;             /* The suffix of its functions' names, and in capitals of
-                                         * macros: "x86_64_v3". */
-        const char *run;                /* The name of its run function, where that is not the
+        struct loop_buffer **inputs, **outputs;   /* They are in order. */
+        const char *suffix;             /* Names of its functions end in this, and those of macros
+                                         * in the same in capitals: "x86_64_v3". */
+        const char *run;                /* Its run function has this name, where that is not the
                                          * public one. */
         bool vectors_used, uses_tiles;
         struct text code;
 };
 
-/* A constant that is printed; equal ones are one. */
+/* This constant is printed; equal ones are one. */
 struct c_constant { const struct loop_buffer *buffer; struct c_name *name; };
 
 struct c_writer;
-/* The parts of a language that differ from C99, where its expressions and statements are those of
- * C. NULL: as in C99. */
+/* A dialect says where a language differs from C99 whose expressions and statements are those of C.
+ * NULL: as in C99. */
 struct c_dialect {
-        const char *inlined;            /* Stands before small functions: "static inline ". */
-        const char *restricted;         /* The qualifier of pointers: "restrict ". */
+        const char *inlined;            /* It stands before small functions: "static inline ". */
+        const char *restricted;         /* It qualifies pointers: "restrict ". */
         bool is_device;                 /* Kernels run on a device, in grid form, and weights lie
                                          * there; the printed code is also C++. */
         void (*reserve)(struct c_writer *w);              /* Reserves words of the language. */
-        void (*check)(struct c_writer *w);                /* Rejects options and programs that the
-                                                           * language does not support. */
-        void (*top)(struct c_writer *w, struct text *out);          /* Prints what stands behind the
+        void (*check)(struct c_writer *w);                /* It rejects options and programs that
+                                                           * the language does not support. */
+        void (*top)(struct c_writer *w, struct text *out);          /* Prints what stands after the
                                                                      * header's text. */
         void (*header)(struct c_writer *w, struct text *out);
         void (*kernel)(struct c_writer *w, struct loop_function *f);
         void (*grid_loop)(struct c_writer *w, const struct loop_stmt *s);
-        const char *unroll;             /* Stands in front of loops that are to be unrolled; or
+        const char *unroll;             /* It stands before loops that are to be unrolled; or
                                          * NULL. */
         bool (*alloc)(struct c_writer *w, struct loop_buffer *b);   /* Returns false where the alloc
                                                                      * is an array. */
@@ -75,7 +77,7 @@ struct c_dialect {
         /* Prints asynchronous copies, statements on tiles of sums, vector accesses, prefetches, and
          * waits for launches; NULL: c_tiles.c and c_vector.c print them. */
         void (*product)(struct c_writer *w, const struct loop_stmt *s);
-        /* Returns a condition of the preprocessor, and behind it the text of a library function of
+        /* Returns a condition of the preprocessor, and after it the text of a library function of
          * this name that uses instructions of the device; where the condition is false, its formula
          * is used. NULL: the formula alone. */
         const char *(*library)(struct c_writer *w, const struct loop_function *f, const char *name);
@@ -90,13 +92,13 @@ bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct print_
 struct c_writer {
         struct arena *arena;
         const struct c_dialect *dialect;
-        struct cuda_writer *cuda;       /* See codegen/cuda_writer.h; NULL in C. */
+        struct cuda_writer *cuda;       /* It is described in codegen/cuda_writer.h; NULL in C. */
         struct c_machine *machine;      /* See codegen/c_machine.h; NULL: nothing runs on a
                                          * machine. */
         struct c_level *levels;
         int level_count;
-        int level;                      /* The level that is being printed; the next five members
-                                         * are its own. */
+        int level;                      /* This level is being printed; the next five members are
+                                         * its own. */
         const struct loop_program *p;
         const struct target *target;
         struct loop_buffer **inputs, **outputs;
@@ -106,62 +108,65 @@ struct c_writer {
         struct diag *diag;
         bool failed;
 
-        struct text *out;               /* Receives finished lines. */
-        struct text line;               /* The line being written, which may be broken at each
+        struct text *out;               /* It receives finished lines. */
+        struct text line;               /* This line is being written, and may be broken at each
                                          * C_SOFT. */
         int indent;
-        int depth;                      /* The depth in the expression being printed. */
-        int calls;                      /* The calls printed so far. */
+        int depth;                      /* The expression is being printed at this depth. */
+        int calls;                      /* It counts the calls printed so far. */
         bool has_parts;                 /* Some expressions have a name of their own: see
                                          * c_split. */
 
         struct names *globals;          /* Names at file scope, parameters of run, and words to
                                          * avoid. */
-        struct names *locals;           /* Names of the function being printed. */
-        struct map *file_scope;         /* The names that a local name must not hide. */
-        struct map *names;              /* The c_name of a buffer, variable or function, by its
-                                         * address. */
-        struct map *tile_entries;       /* The tile entries that the function being printed
-                                         * mentions. */
-        struct map *written;            /* The pointers that the function being printed stores
-                                         * through (c_pointer.c). */
+        struct names *locals;           /* These are names of the function being printed. */
+        struct map *file_scope;         /* A local name must not hide these names. */
+        struct map *names;              /* It maps the address of a buffer, variable or function to
+                                         * its c_name. */
+        struct map *tile_entries;       /* The function being printed mentions these tile
+                                         * entries. */
+        struct map *written;            /* The function being printed stores through these pointers
+                                         * (c_pointer.c). */
         bool in_run;                    /* main is being printed. */
-        struct loop_function *kernel;   /* The kernel being printed, and the tasks that it
+        struct loop_function *kernel;   /* This kernel is being printed, and the tasks that it
                                          * launches. */
         struct text tasks;
-        const struct loop_stmt *launch; /* The launch of the task being printed, inside its kernel;
+        const struct loop_stmt *launch; /* This launches the task being printed, inside its kernel;
                                          * or NULL. */
         bool has_tasks;
-        int tasks_level;                /* The lowest level that has tasks. */
+        int tasks_level;                /* This is the lowest level that has tasks. */
 
-        /* 0: not used; otherwise 1 + the lowest level that uses it. */
+        /* 0: it is not used; otherwise it is 1 + the lowest level that uses it. */
         unsigned char helper_used[HELPER_COUNT][ELEMENT_COUNT][ELEMENT_COUNT];
-        bool memory_used[ELEMENT_COUNT];          /* The types of memory: see c_memory_type. */
+        bool memory_used[ELEMENT_COUNT];          /* These types of memory are used: see
+                                                   * c_memory_type. */
         bool align_used[ELEMENT_COUNT];
         bool computes_floats, copies_memory, uses_status, uses_libm;
 
         bool in_kernel;                 /* The code being printed carries the target's attribute. */
         bool keeps, pins;
-        const char *gcc_optimize;       /* ",no-NAME": optimizations that gcc must not apply to
-                                         * kernels, from the rows that are used. */
-        struct c_vectored *vectored;    /* The library functions on vectors. */
-        const char *index;              /* The type of subscripts in the kernel being printed; NULL:
-                                         * ptrdiff_t. */
-        /* The bounds of subscripts in the kernel and in the task, once needed. */
+        const char *gcc_optimize;       /* ",no-NAME": gcc must not apply these optimizations to
+                                         * kernels, because of the rows that are used. */
+        struct c_vectored *vectored;    /* It lists the library functions on vectors. */
+        const char *index;              /* Subscripts in the kernel being printed have this type;
+                                         * NULL: ptrdiff_t. */
+        /* They bound subscripts in the kernel and in the task, once needed. */
         struct loop_bounds *bounds, *task_bounds;
         struct c_name element_at;
-        struct map *spelled;            /* The functions that rows define, by name: c_name of those
-                                         * used. */
+        struct map *spelled;            /* It maps the names of functions that rows define, and that
+                                         * are used, to their c_name. */
         int input_count, output_count;
-        int64_t workspace_size, workspace_align;  /* The largest of all levels. */
-        struct loop_region *areas;      /* The programs' regions, each with its largest size. */
+        int64_t workspace_size, workspace_align;  /* These are the largest of all levels. */
+        struct loop_region *areas;      /* These are the programs' regions, each with its largest
+                                         * size. */
 
-        const char **regions;           /* The parameters of run for the program's regions. */
+        const char **regions;           /* These are the parameters of run for the program's
+                                         * regions. */
         struct c_constant *constants;
         size_t constant_count;
         bool uses_weights;              /* The printed code of run uses them. */
-        struct c_weight *weights;       /* The constants beside the C file, in order. */
-        size_t weight_count, weight_bytes;        /* The bytes of the whole file. */
+        struct c_weight *weights;       /* They list the constants beside the C file, in order. */
+        size_t weight_count, weight_bytes;        /* The whole file has this many bytes. */
 };
 
 /* Reports one error, "bug in the C printer" unless another code is given; what is printed
@@ -171,7 +176,7 @@ void c_fail(struct c_writer *w, enum exit_code code, const char *format, ...)
 
 /* ---- lines and names (c_writer.c) ---- */
 
-#define C_SOFT "\001"                    /* A space, or the end of the line. */
+#define C_SOFT "\001"                    /* It is a space, or the end of the line. */
 #define C_BREAK "\002"                   /* Nothing, or the end of a line that cannot end
                                           * elsewhere. */
 void c_put(struct c_writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -180,8 +185,9 @@ void c_insert(struct c_writer *w, size_t position, const char *text);
 void c_end(struct c_writer *w);           /* Ends the line: indents and breaks it, and moves it to
                                            * w->out. */
 void c_line(struct c_writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A function whose text is composed: c_function_open prints its head and "{", c_function_close "}";
- * c_return_error prints, under a condition, the return of PREFIX_ERROR_CODE. */
+/* These print a function whose text is composed: c_function_open prints its head and "{",
+ * c_function_close "}"; c_return_error prints, under a condition, the return of
+ * PREFIX_ERROR_CODE. */
 void c_function_open(struct c_writer *w, const char *head);
 void c_function_close(struct c_writer *w);
 void c_return_error(struct c_writer *w, const char *code);
@@ -221,7 +227,7 @@ void c_helpers_print(struct c_writer *w);                 /* Prints the helpers 
 /* Floats must be finite. */
 const char *c_literal(struct arena *arena, enum element e, union scalar value);
 
-/* How tightly operators bind, as in loop_ops.def; a printed expression has one of these. */
+/* Operators bind this tightly, as in loop_ops.def; a printed expression has one of these. */
 enum c_precedence {
         C_ANY = 0, C_TERNARY = 1, C_LOGICAL = 2, C_BITWISE = 3, C_COMPARISON = 6,
         C_NOT = 8, C_SUM = 9, C_PRODUCT = 10, C_UNARY = 11, C_PRIMARY = 12
@@ -265,16 +271,16 @@ void c_tiles_enable(struct c_writer *w);
 int c_tiles_level(const struct c_writer *w);
 void c_tiles_top(struct c_writer *w, struct text *out);
 
-/* An operand of a row: an expression, a text, or an address. */
+/* An operand of a row is an expression, a text, or an address. */
 struct c_operand {
         const struct loop_expr *value;
-        struct loop_buffer *address;    /* The buffer whose element at `value` is addressed, or its
+        struct loop_buffer *address;    /* The buffer's element at `value` is addressed, or its
                                          * first element where `value` is NULL. */
         bool masked;                    /* The access is masked, so the address may lie outside of
                                          * the buffer. */
         int scale;                      /* The value is multiplied by this, in bytes; 0: it is
                                          * not. */
-        const char *text;               /* Text that is printed as it is. */
+        const char *text;               /* This text is printed as it is. */
 };
 enum { C_OPERANDS_MAX = 5 };
 struct c_shape c_row(struct c_writer *w, const struct c_spelling *row,
@@ -286,7 +292,7 @@ void c_vector_address(struct c_writer *w, struct loop_buffer *b, const struct lo
 /* ---- indices that are printed as pointers (c_pointer.c) ---- */
 
 void c_find_pointers(struct c_writer *w, const struct loop_function *f);
-/* Is `at` one of these indices, or *number behind one? Then *pointer is its name. */
+/* Is `at` one of these indices, or the sum of one and *number? Then *pointer is its name. */
 bool c_pointer_place(struct c_writer *w, const struct loop_expr *at, const char **pointer,
                      int64_t *number);
 /* Prints the let of such an index; returns false where it is none. */
@@ -301,7 +307,7 @@ void c_vectors_top(struct c_writer *w, struct text *out);         /* Prints incl
 /* Prints functions of rows that are used. */
 void c_vectors_print(struct c_writer *w, struct text *out);
 
-/* A library function on vectors, in the order of first use. */
+/* It lists a library function on vectors, in the order of first use. */
 struct c_vectored {
         struct loop_function *scalar, *vector;
         int level;
@@ -321,7 +327,7 @@ void c_length_condition(struct c_writer *w, int level);
 
 /* ---- what a processor has (c_question.c) ---- */
 
-/* Prints declarations in front of the function. */
+/* Prints declarations before the function. */
 void c_question_declarations(struct c_writer *w, const struct cpu_needs *all);
 /* Prints the question in the function. */
 void c_question(struct c_writer *w, const struct cpu_needs *all);
@@ -400,7 +406,7 @@ void c_flush_reserve(struct c_writer *w);
 void c_flush_rules(struct c_writer *w);                   /* Prints lines for the header's
                                                            * comment. */
 void c_flush_top(struct c_writer *w, struct text *out);
-/* Printed before and after calls of the levels' run functions. */
+/* They are printed before and after calls of the levels' run functions. */
 void c_flush_begin(struct c_writer *w);
 void c_flush_end(struct c_writer *w);
 const char *c_flush_attribute(const struct c_writer *w);  /* Returns the attribute of these
@@ -418,7 +424,7 @@ bool c_is_zero(const struct loop_buffer *constant);
 
 /* ---- weights beside the C file (c_weights.c): nothing happens where they are inline ---- */
 
-enum { C_WEIGHTS_ALIGN = 64 };          /* The alignment of each of them: a cache line. */
+enum { C_WEIGHTS_ALIGN = 64 };          /* Each of them is aligned to a cache line. */
 void c_weights_reserve(struct c_writer *w);
 bool c_is_weight(const struct c_writer *w, const struct loop_buffer *constant);
 /* Returns an expression for a weight in run, once c_constant_names has given it a name of its
@@ -428,7 +434,7 @@ const char *c_weight_text(struct c_writer *w, const char *name);
 void c_weights_place(struct c_writer *w);
 void c_weights_pointer(struct c_writer *w, bool needed);  /* Prints run's variable for the
                                                            * parameter. */
-void c_weights_check(struct c_writer *w);                 /* Prints run's check, behind that. */
+void c_weights_check(struct c_writer *w);                 /* Prints run's check, after that. */
 void c_weights_print(struct c_writer *w, const char *build, FILE *c);
 /* Prints bytes as rows of string literals of C_ROW_BYTES bytes each. */
 enum { C_ROW_BYTES = 2000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Features of x86 by CPUID (Intel's manual, volume 2A) and XGETBV; of ARM by what Linux reports
- * (its Documentation/arm64/elf_hwcaps.rst, arch/arm/include/uapi/asm/hwcap.h), or macOS
+/* Finds features of x86 by CPUID (Intel's manual, volume 2A) and XGETBV; of ARM by what Linux
+ * reports (its Documentation/arm64/elf_hwcaps.rst, arch/arm/include/uapi/asm/hwcap.h), or macOS
  * ("Determining instruction set characteristics"); of RISC-V by what Linux reports
  * (Documentation/arch/riscv/hwprobe.rst; before 6.4 arch/riscv/include/uapi/asm/hwcap.h). */
 #include "codegen/cpu.h"
@@ -38,8 +38,8 @@ extern int sysctlbyname(const char *name, void *old, size_t *old_size, void *new
 #endif
 
 enum cpu_register { EAX, EBX, ECX, EDX };
-/* The registers that the operating system saves: those of SSE and AVX; mask and 512-bit registers
- * as well; and tiles as well. */
+/* The operating system saves these registers: those of SSE and AVX; mask and 512-bit registers as
+ * well; and tiles as well. */
 enum { NOTHING = 0, YMM = 0x06, ZMM = 0xe6, TILES = 0x600e6 };
 
 /* gcc and clang are the first releases that know the feature (from their release notes); 0: all
@@ -70,7 +70,7 @@ static const struct capability {
         int gcc, clang;
         const char *flag, *macro;
         const char *sysctl;
-        int probe;                      /* 1 + the bit. */
+        int probe;                      /* It is 1 + the bit. */
 } capabilities[] = {
         { "fullfp16", 64, 10, 8, 0, NULL, NULL, "hw.optional.arm.FEAT_FP16", 0 },
         { "dotprod", 64, 20, 8, 0, NULL, NULL, "hw.optional.arm.FEAT_DotProd", 0 },
@@ -210,7 +210,7 @@ static bool is_one_of(const struct processor *p, const char *vendor, int family,
         return false;
 }
 
-/* Returns what stands behind the colon if the line is about the field; otherwise NULL. */
+/* Returns what stands after the colon if the line is about the field; otherwise NULL. */
 static const char *field_of(const char *line, const char *name)
 {
         const size_t length = strlen(name);

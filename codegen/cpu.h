@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the processor that this program runs on can do, and how another program asks for it. */
+/* Tells what the processor that this program runs on can do, and how another program asks for
+ * it. */
 #ifndef CODEGEN_CPU_H
 #define CODEGEN_CPU_H
 
@@ -24,32 +25,32 @@ bool cpu_is_listed(FILE *text, const struct processor *processors);
  * (riscv_hwprobe), or -1. */
 const char *cpu_sysctl(unsigned word, int bit);
 int cpu_probe(unsigned word, int bit);
-/* The numbers of riscv_hwprobe, and of IMA_EXT_0. */
+/* riscv_hwprobe, and IMA_EXT_0, have these numbers. */
 enum { CPU_PROBE_CALL = 258, CPU_PROBE_KEY = 4 };
 /* Is the processor of the kind that a target's `machine` requires, by its first words? */
 bool cpu_is_kind(const char *machine);
 
-/* Answers of CPUID, and the bits that must be set in eax, ebx, ecx and edx. Leaves up to 13 exist
- * where leaf 1 says that XGETBV does. */
+/* CPUID is asked these leaves, and these bits must be set in its answers in eax, ebx, ecx and edx.
+ * Leaves up to 13 exist where leaf 1 says that XGETBV does. */
 enum { CPU_LEAVES = 4 };
 enum { CPU_SECOND_WORD = 32 };
 struct cpu_leaf { uint32_t leaf, subleaf, bits[4]; };
 struct cpu_needs {
         struct cpu_leaf leaves[CPU_LEAVES];       /* The first one is leaf 1. */
         int count;
-        uint32_t saved;                 /* The bits of XCR0 for the registers that the operating
-                                         * system must save. */
-        /* The capabilities of ARM and RISC-V, in Linux's bits: getauxval(AT_HWCAP), and from
-         * CPU_SECOND_WORD on AT_HWCAP2. */
+        uint32_t saved;                 /* The operating system must save the registers that these
+                                         * bits of XCR0 stand for. */
+        /* ARM and RISC-V must have these capabilities, in Linux's bits: getauxval(AT_HWCAP), and
+         * from CPU_SECOND_WORD on AT_HWCAP2. */
         uint64_t capabilities;
-        unsigned word;                  /* The bits of the programs that these are for: 32 or 64. */
+        unsigned word;                  /* The programs that these are for have 32 or 64 bits. */
 };
 extern const struct cpu_needs cpu_needs_none;
 /* Adds what the features of a list need. Returns false where nothing is known of one of them. */
 bool cpu_needs(const char *features, struct cpu_needs *needs);
 
-/* The first releases of compilers that know all features of a list; 0: any, or nothing is known.
- * Earlier releases of clang need a flag, which defines a macro; or NULL. */
+/* These are the first releases of compilers that know all features of a list; 0: any, or nothing is
+ * known. Earlier releases of clang need a flag, which defines a macro; or NULL. */
 struct cpu_compilers { int gcc, clang; const char *flag, *macro; };
 struct cpu_compilers cpu_compilers(const char *features);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Programmatic dependent launch in CUDA C: the statements that the pass dependent_launch has put in
- * front of a kernel's first statement that touches more than constants.
+/* Prints programmatic dependent launch in CUDA C: the statements that the pass dependent_launch has
+ * put before a kernel's first statement that touches more than constants.
  *
  *     load_own(own, 8, w2 + ..);      weights of a product of rows, into registers of each lane
  *     bring(b, 3072);                 a constant, from memory to L2
- *     launch_wait();                  until the launch in front has ended
+ *     launch_wait();                  until the preceding launch has ended
  *     launch_dependents();            the next launch may begin, where there is room for its blocks
  *     y[at] = x[at] + b[at] + ... */
 #include "codegen/cuda_writer.h"
@@ -23,7 +23,7 @@ void cuda_prefetch(struct c_writer *w, const struct loop_stmt *s)
                 cuda_load_weights(w, s->buffer, s->a, bytes);
                 return;
         }
-        /* A prefetch of a single cache line by one lane: there is no instruction for it. */
+        /* One lane prefetches a single cache line: there is no instruction for it. */
         if (s->code != 1 || s->step == 1)
                 return;
         w->cuda->prefetches = true;

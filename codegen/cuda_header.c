@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The header of CUDA code, which C and C++ can include without the headers of CUDA. */
+/* Prints the header of CUDA code, which C and C++ can include without the headers of CUDA. */
 #include "codegen/cuda_writer.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels in grid form. A phase is a function for the device. The kernel itself is a function for
- * the host, which launches its phases one after the other and has the same parameters as in C.
+/* Prints kernels in grid form. A phase is a function for the device. The kernel itself is a
+ * function for the host, which launches its phases one after the other and has the same parameters
+ * as in C.
  *
  *     static __global__ void __launch_bounds__(128, 1) relu_blocks(const float *__restrict__ x,
  *                                                                  float *__restrict__ y)
@@ -26,7 +27,8 @@
 #include "engines/grid/launch_cost.h"
 #include "ir/loop/loop_bounds.h"
 
-/* Alignments in bytes. LINES_ALIGN is that of eight swizzle lines, as warp-group MMA reads them. */
+/* These are alignments in bytes. LINES_ALIGN is that of eight swizzle lines, as warp-group MMA
+ * reads them. */
 enum { SHARED_ALIGN = 128, LINES_ALIGN = 1024 };
 
 /* ---- loops of the grid ---- */
@@ -90,7 +92,7 @@ void cuda_grid_loop(struct c_writer *w, const struct loop_stmt *s)
                          cuda->phase->cluster ? arena_printf(w->arena, "blockIdx.x %% %lld",
                                                              (long long)cuda->phase->cluster)
                                               : "blockIdx.x");
-                /* The barrier also stands behind the last loop, because other blocks may still read
+                /* The barrier also stands after the last loop, because other blocks may still read
                  * this block's memory. */
                 if (cuda->phase->cluster)
                         c_line(w, s->next ? "cluster_barrier();" : "cluster_leave();");
@@ -188,7 +190,7 @@ static void fit_expr(struct loop_expr *e, void *context)
 static void fit_stmt(struct loop_stmt *s, void *context)
 {
         struct fitting *f = context;
-        if (s->kind == STMT_FOR)        /* The variable's value behind the last iteration must fit,
+        if (s->kind == STMT_FOR)        /* The variable's value after the last iteration must fit,
                                          * too. */
                 fit(f, loop_bounds_of(f->bounds, s->b), s->step);
         else if ((s->kind == STMT_VAR || s->kind == STMT_SET) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of the math library for which a device has instructions. They equal the formula to the
- * bit or, if the function is not exact, within its stated error. The result for NaN is corrected to
- * that of the formula. */
+/* Prints functions of the math library for which a device has instructions. They equal the formula
+ * to the bit or, if the function is not exact, within its stated error. The result for NaN is
+ * corrected to that of the formula. */
 #include "codegen/cuda_writer.h"
 
 #include <string.h>

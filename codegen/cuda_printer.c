@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* CUDA C as a dialect of the C printer: the parts of a file that differ from C, and the text at the
- * top of the file. */
+/* Prints CUDA C as a dialect of the C printer: the parts of a file that differ from C, and the text
+ * at the top of the file. */
 #include "codegen/cuda_printer.h"
 
 #include "codegen/cuda_writer.h"
@@ -167,7 +167,7 @@ static const char attributes[] =
         "        cudaLaunchAttribute attributes[2];\n"
         "        memset((void *)attributes, 0, sizeof attributes);\n"
         "        config.attrs = attributes;\n";
-static const char dependent[] = /* For kernels that wait by launch_wait. */
+static const char dependent[] = /* This is for kernels that wait by launch_wait. */
         "        attributes[config.numAttrs].id = "
         "cudaLaunchAttributeProgrammaticStreamSerialization;    /* before the launch in front has "
         "ended */\n"

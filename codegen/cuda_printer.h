@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The printer of CUDA C, for kernels in grid form; expressions and statements are printed by the C
- * printer. The text is in the common subset of C++ and CUDA: it uses no <<< >>>, no templates, and
- * of the toolkit only the runtime's functions. */
+/* This is the printer of CUDA C, for kernels in grid form; expressions and statements are printed
+ * by the C printer. The text is in the common subset of C++ and CUDA: it uses no <<< >>>, no
+ * templates, and of the toolkit only the runtime's functions. */
 #ifndef CODEGEN_CUDA_PRINTER_H
 #define CODEGEN_CUDA_PRINTER_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* MMA of single warps in CUDA C, copies into shared memory, and sums in fragments. Each instruction
- * stands in a small function with its PTX; code that runs the text on a processor (CUDA_CPU)
- * defines that function in C++.
+/* Prints MMA of single warps in CUDA C, copies into shared memory, and sums in fragments. Each
+ * instruction stands in a small function with its PTX; code that runs the text on a processor
+ * (CUDA_CPU) defines that function in C++.
  *
  *     float acc[2][4][4] = { { { 0.0f } } };                     a lane's part of 32 x 32 sums
  *     copy_async(xs + .., there ? x + .. : x, there);
@@ -66,7 +66,7 @@ static const char load_transposed[] =
         "}\n"
         "#endif\n";
 
-/* Functions that pack two sums into a word of x, the first in the lower bits. */
+/* These functions pack two sums into a word of x, the first in the lower bits. */
 static const struct pair { enum element e; const char *text;
 } pairs[] = {
         { E_F16, "\n"
@@ -99,8 +99,8 @@ static const struct pair { enum element e; const char *text;
 };
 enum { PAIRS = sizeof pairs / sizeof *pairs };
 
-/* The instructions, by the name of the multiply in the target's table; later rows need a later
- * compute capability. */
+/* These are the instructions, by the name of the multiply in the target's table; later rows need a
+ * later compute capability. */
 #define MMA(shape, types, d) \
         "        asm(\"mma.sync.aligned." shape ".row.col." types " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n" \
         "            : \"+" d "\"(d[0]), \"+" d "\"(d[1]), \"+" d "\"(d[2]), \"+" d "\"(d[3])\n" \
@@ -128,7 +128,7 @@ static const struct leaf { const char *name, *text;
                          "int32_t", MMA("m16n8k32", "s32.u8.s8.s32", "r")) },
         { "mma_tf32", LEAF("mma_tf32", "16 x 8 by 8 x 8 numbers of 11 bits, sums in f32", "float",
                            MMA("m16n8k8", "f32.tf32.tf32.f32", "f")) },
-        { "mma_f32", /* It calls mma_tf32, whose row must therefore stand in front of it. */
+        { "mma_f32", /* It calls mma_tf32, whose row must therefore stand before it. */
           "\n/* The first 11 bits of a float, to nearest, so that low parts have both signs, and "
           "what is left out adds up to nothing; but not to\n"
           " * infinity. And the next 11 of it. */\n"
@@ -351,7 +351,7 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
                  m->name);
 }
 
-/* Functions that multiply words of 16 bytes, for each element. */
+/* These functions multiply words of 16 bytes, for each element. */
 static const char sixteen[] =
         "\n/* 16 bytes that are loaded as one */\n"
         "struct __align__(16) sixteen { uint32_t word[4]; };\n"
@@ -492,7 +492,7 @@ static void put_scale(struct c_writer *w, struct text *out, const struct cuda_pr
 static void put_function_of(struct c_writer *w, struct text *out, const struct cuda_product *p)
 {
         if (p->multiply && multiply_by_warp_group(p->multiply))
-                return;                 /* cuda_warp_group.c prints it */
+                return;                 /* It is printed by cuda_warp_group.c. */
         if (p->multiply)
                 (in_rows(p) ? put_row_product : put_product)(w, out, p);
         else
@@ -679,8 +679,8 @@ static void put_own(struct c_writer *w, const struct loop_stmt *s)
 static void put_sums(struct c_writer *w, const struct loop_stmt *s)
 {
         struct loop_variable *v = s->variable;
-        enum { ROWS = 16 };             /* The positions of a fragment, of which a lane has four
-                                         * sums. */
+        enum { ROWS = 16 };             /* A fragment has this many positions, of which a lane has
+                                         * four sums. */
         const enum element e = v->type.element;
         const bool rows = v->rows < ROWS;         /* In a product of few rows a lane has a partial
                                                    * sum of each row. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* --profile: a function that times each launch of run, and a table of the launches.
+/* Under --profile this prints a function that times each launch of run, and a table of the
+ * launches.
  *
- * Run is captured as a graph with an event behind each launch, so that the host's time is not
+ * Run is captured as a graph with an event after each launch, so that the host's time is not
  * measured, and replayed; the least time of each launch is kept. Under --profile no launch begins
- * before the one in front of it has ended. */
+ * before the preceding one has ended. */
 #include "codegen/cuda_writer.h"
 
 #include <string.h>

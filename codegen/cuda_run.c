@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that the host calls: prepare, load, run, status. `run` only launches kernels: it
- * allocates nothing, waits for nothing, and keeps no state, so it can be captured as a graph. */
+/* Prints the functions that the host calls: prepare, load, run, status. `run` only launches
+ * kernels: it allocates nothing, waits for nothing, and keeps no state, so it can be captured as a
+ * graph. */
 #include "codegen/cuda_writer.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Vector accesses of a lane, as the pass vector_access has made them: 2, 4, 8 or 16 elements that
- * are loaded or stored by one instruction.
+/* Prints vector accesses of a lane, as the pass vector_access has made them: 2, 4, 8 or 16 elements
+ * that are loaded or stored by one instruction.
  *
  *     let %word : f32x4 = %x<4>[%i * 4]            const struct words_f32_4 word =
  *     let %a : f32 = lane(%word, 0) + ..                   load_f32_4(x + (i * 4));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Warp-group MMA (wgmma) and bulk copies (cp.async.bulk) in CUDA C, from sm_90a on: four warps
- * multiply as one, and read their operands from shared memory, where bulk copies arrive at barriers
- * (mbarrier).
+/* Prints warp-group MMA (wgmma) and bulk copies (cp.async.bulk) in CUDA C, from sm_90a on: four
+ * warps multiply as one, and read their operands from shared memory, where bulk copies arrive at
+ * barriers (mbarrier).
  *
  *     struct bulk_copies bulk;
  *     bulk_begin(&bulk, shared_memory() + 203008);   a barrier for each batch that may be under way
@@ -122,9 +122,8 @@ static const char units[] =
         "}\n"
         "#endif\n";
 
-/* A function that is called behind units_wait: until then the instructions may use the registers of
- * sums and of x. The empty asm keeps a compiler from moving uses of these registers in front of
- * it. */
+/* This function is called after units_wait: until then the instructions may use the registers of
+ * sums and of x. The empty asm keeps a compiler from moving uses of these registers before it. */
 #define SETTLED(name, type, count, operands) \
         "\n" \
         "#ifndef CUDA_CPU\n" \
@@ -158,7 +157,7 @@ static const char transposed[] =
         "}\n"
         "#endif\n";
 
-/* The instructions, by the name of the multiply in the target's table. */
+/* The instructions are listed by the name of the multiply in the target's table. */
 static const struct unit { const char *name, *shape, *types, *about, *tail; } all_units[] = {
         { "wgmma_f16", "k16", "f32.f16.f16", "halves", ", 1, 1, 1, 0, 0" },
         { "wgmma_bf16", "k16", "f32.bf16.bf16", "numbers in bf16", ", 1, 1, 1, 0, 0" },

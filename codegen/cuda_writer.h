@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the CUDA printer share; no other file includes this header. */
+/* The files of the CUDA printer share this; no other file includes it. */
 #ifndef CODEGEN_CUDA_WRITER_H
 #define CODEGEN_CUDA_WRITER_H
 
 #include "codegen/c_writer.h"
 #include "ir/loop/loop_grid.h"
 
-/* A phase of a kernel: a function that runs on the device, and its launch. */
+/* A phase of a kernel is a function that runs on the device, and its launch. */
 struct cuda_phase {
-        const char *name;               /* The name of the function. */
-        int64_t blocks, warps, lanes;   /* The blocks of the launch, the warps of a block, and the
-                                         * lanes of a warp that have work. */
-        int64_t cluster;                /* The blocks of a cluster; 0: the phase has no clusters. */
-        int64_t shared;                 /* The bytes of shared memory of a block. */
+        const char *name;               /* The function has this name. */
+        int64_t blocks, warps, lanes;   /* The launch has this many blocks, a block this many warps,
+                                         * and this many lanes of a warp have work. */
+        int64_t cluster;                /* A cluster has this many blocks; 0: the phase has no
+                                         * clusters. */
+        int64_t shared;                 /* A block has this many bytes of shared memory. */
         bool copies_bulk;               /* The phase has bulk copies. */
         bool warp_group;                /* The phase has warp-group MMA. */
-        const struct loop_stmt **of_sums;         /* The warp-group MMA whose x are sums in
+        const struct loop_stmt **of_sums;         /* The x of these warp-group MMA are sums in
                                                    * registers. */
         int of_sums_count;
         bool waits;                     /* The phase has a launch_wait, and may begin before the
-                                         * launch in front has ended. */
-        /* The warp-group MMA under way at the statement that is printed, the oldest first. */
+                                         * preceding launch has ended. */
+        /* These warp-group MMA are under way at the statement that is printed, the oldest first. */
         const struct loop_stmt *made[PRODUCTS_MAX];
         int made_count;
 };
 
-/* A function for MMA of one shape, or for another operation on sums in fragments
+/* This is a function for MMA of one shape, or for another operation on sums in fragments
  * (cuda_products.c). */
 struct cuda_product {
-        const struct multiply *multiply;        /* The multiply; NULL: the function unloads sums, or
+        const struct multiply *multiply;        /* It does this multiply; NULL: it unloads sums, or
                                                  * scales them. */
         enum element sum;
-        int rows, vectors, depth;       /* The fragments of positions, the fragments of outputs, and
-                                         * the MMA of channels. */
+        int rows, vectors, depth;       /* There are this many fragments of positions, fragments of
+                                         * outputs, and MMA of channels. */
         bool transposed;                /* A word of w holds outputs of one channel. */
         bool scales;                    /* The function scales sums. */
         bool row;                       /* The sums are those of one row, of which lanes have
@@ -40,11 +41,11 @@ struct cuda_product {
         bool of_sums;                   /* x are sums in fragments, not memory. */
 };
 
-/* The names for vectors of 2, 4, 8 and 16 elements: of a type, and of the functions that load and
- * store one; NULL: it is not used. */
+/* These are the names for vectors of 2, 4, 8 and 16 elements: of a type, and of the functions that
+ * load and store one; NULL: it is not used. */
 enum { CUDA_VECTORS = 4 };
 struct cuda_vector_names { const char *type, *load, *store; };
-/* An input or output of the model, and how many bytes its address must be a multiple of. */
+/* The address of this input or output of the model must be a multiple of this many bytes. */
 struct cuda_port { const struct loop_buffer *buffer; int multiple; };
 
 struct cuda_writer {
@@ -53,26 +54,26 @@ struct cuda_writer {
         bool copies, copies_bulk;       /* The program has asynchronous copies by lanes; it has bulk
                                          * copies. */
         bool prefetches;                /* The program prefetches to L2. */
-        const char *weights;            /* The array of the weights that lanes have loaded last, for
-                                         * the next product of a row. */
-        struct cuda_phase *phases;      /* All phases of the program. */
+        const char *weights;            /* Lanes have loaded this array of weights last, for the
+                                         * next product of a row. */
+        struct cuda_phase *phases;      /* These are all phases of the program. */
         int phase_count;
-        struct cuda_phase *phase;       /* The phase that is being printed; or NULL. */
-        const struct loop_stmt *block;  /* The loop over blocks that is being printed. */
-        const struct loop_stmt *warp;   /* The loop over warps that is being printed, or was printed
+        struct cuda_phase *phase;       /* This phase is being printed; or NULL. */
+        const struct loop_stmt *block;  /* This loop over blocks is being printed. */
+        const struct loop_stmt *warp;   /* This loop over warps is being printed, or was printed
                                          * last. */
-        const struct loop_stmt *last;   /* The last statement of the block, behind which nobody
-                                         * waits. */
+        const struct loop_stmt *last;   /* This is the last statement of the block, after which
+                                         * nobody waits. */
         bool clusters;                  /* Some phase has clusters. */
-        const struct loop_stmt *lane;   /* The loop over lanes that is being printed, or NULL. */
+        const struct loop_stmt *lane;   /* This loop over lanes is being printed; or NULL. */
         bool meets;                     /* Warps of the phase wait for each other. */
         bool fails;                     /* A kernel that can fail is called. */
-        bool shares;                    /* Some block has shared memory, */
-        int64_t aligned;                /* which must be aligned to this many bytes. */
-        int64_t status_at;              /* The offset in the workspace, in bytes, of the status:
-                                         * which call failed first, and its code. */
+        bool shares;                    /* Some block has shared memory. */
+        int64_t aligned;                /* Shared memory must be aligned to this many bytes. */
+        int64_t status_at;              /* The status lies here in the workspace, in bytes: which
+                                         * call failed first, and its code. */
         struct cuda_vector_names vector_names[ELEMENT_COUNT][CUDA_VECTORS];
-        struct cuda_port *ports;        /* The inputs and outputs with vector accesses. */
+        struct cuda_port *ports;        /* These inputs and outputs have vector accesses. */
         int port_count;
 };
 
@@ -95,7 +96,7 @@ void cuda_clusters_top(struct c_writer *w, struct text *out);
 
 void cuda_launch_wait(struct c_writer *w);
 void cuda_prefetch(struct c_writer *w, const struct loop_stmt *s);
-/* Does every phase contain a wait, so that it may be launched before the one in front has ended?
+/* Does every phase contain a wait, so that it may be launched before the preceding one has ended?
  * All phases must have been printed. */
 bool cuda_launches_dependent(const struct c_writer *w);
 void cuda_dependent_launch_top(struct c_writer *w, struct text *out);

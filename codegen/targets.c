@@ -117,7 +117,7 @@ const struct target *target_with(struct arena *arena, const struct target *t,
         to->multiplies = multiplies;
         to->accelerator = machine;
         to->workspace_align = largest > t->workspace_align ? largest : t->workspace_align;
-        /* A block of channels (target_block). */
+        /* The line is a block of channels (target_block). */
         to->line_bytes = machine->block_out * element_info[E_F32].bytes;
         return to;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of targets. The struct is in ir/target/target.h; a target is one file in
+/* This is the table of targets. The struct is in ir/target/target.h; a target is one file in
  * codegen/targets/ and one line in targets.def. */
 #ifndef CODEGEN_TARGETS_H
 #define CODEGEN_TARGETS_H
@@ -15,7 +15,7 @@ const struct target *target_find(const char *name);
  * first. NULL after an error. */
 const struct target **target_list(struct arena *arena, const char *text, int *count,
                                   struct diag *diag);
-/* Returns each target, from number 0 on; NULL behind the last. */
+/* Returns each target, from number 0 on; NULL after the last. */
 const struct target *target_at(int number);
 bool target_runs_here(const struct target *t);            /* Can this processor run code for the
                                                            * target? */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost of a block of Loop IR (code.c). */
+/* Predicts the cost of a block of Loop IR (code.c). */
 #ifndef COST_CODE_H
 #define COST_CODE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a core spends on reading from memory, beside its computations.
+/* Predicts what a core spends on reading from memory, beside its computations.
  *
  * Weights first come from beyond the second-level cache: in a network they were last read a whole
  * run ago; part of that time is hidden. Of two activities that overlap and take equally long both

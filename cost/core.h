@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What all models have in common (core.c), in cycles of one core. */
+/* All models have this in common (core.c); costs are cycles of one core. */
 #ifndef COST_CORE_H
 #define COST_CORE_H
 
 #include "ir/target/target.h"
 
-/* Returns the cycles to read so many bytes of weights from beyond the second-level cache, the
- * hidden part left out. */
+/* Returns the cycles to read `bytes` bytes of weights from beyond the second-level cache, without
+ * the part that is hidden. */
 double cost_of_weights(double bytes, const struct target *target);
 /* Returns the cycles of two activities that overlap: those of the longer one, and more the nearer
  * the other is to it. */

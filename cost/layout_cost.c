@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What layouts are predicted to cost: what is moved, and what contractions lose by them.
+/* Predicts what layouts cost: what is moved, and what contractions lose by them.
  *
  *      moves          copies in order, and conversions where channels and positions change places
  *      plain nests    a cost for each vector's product with a weight, larger the more of its loads

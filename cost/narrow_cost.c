@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a contraction is predicted to cost in f32, and where it reads bf16 or f16.
+/* Predicts what a contraction costs in f32, and where it reads bf16 or f16.
  *
  *      f32       products at the speed of register tiles, outputs in whole blocks; reading the
  *                weights
@@ -22,8 +22,8 @@
 #include "ir/loop/loop.h"
 #include "ir/target/rates.h"
 
-enum { NARROW_BYTES = 2 };               /* The bytes of an element of bf16 or f16. */
-enum { BLOCK_TILES = 4 };               /* The hardware tiles of sums that are stored together. */
+enum { NARROW_BYTES = 2 };               /* An element of bf16 or f16 has this many bytes. */
+enum { BLOCK_TILES = 4 };               /* This many hardware tiles of sums are stored together. */
 
 static double whole(int64_t extent, int64_t block)
 {
@@ -32,7 +32,7 @@ static double whole(int64_t extent, int64_t block)
 
 /* ---- the work ---- */
 
-/* What a contraction computes in a group. `lines` counts rows of positions that can fill rows of a
+/* A contraction computes this in a group. `lines` counts rows of positions that can fill rows of a
  * tile, `length` the positions of each; `steps` counts products of tiles for a sum. */
 struct work {
         int64_t groups, lines, length, outputs, terms, steps;
@@ -165,7 +165,7 @@ double narrow_tiles_cost(const struct op *op, const struct target *target,
                (double)NARROW_BYTES * work.weights / rate_memory(target);
 }
 
-/* The words are multiplied in registers, so many channels at once. */
+/* Returns the cost where words of m->channels channels are multiplied in registers. */
 double narrow_words_cost(const struct op *op, const struct target *target,
                            const struct multiply *m)
 {

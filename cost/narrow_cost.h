@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost models of contractions in f32 and in 16 bits (narrow_cost.c), before there are
- * layouts and schedules: predicted cycles of one core. */
+/* Predicts what contractions in f32 and in 16 bits cost (narrow_cost.c), before there are layouts
+ * and schedules, in cycles of one core. */
 #ifndef COST_NARROW_COST_H
 #define COST_NARROW_COST_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a schedule of convolve_packed is predicted to cost, in cycles of one core.
+/* Predicts what a schedule of convolve_packed costs, in cycles of one core.
  *
  *      products   a step of a tile adds one channel at one offset to all sums: multiply-adds,
  *                 loads, and the latency of a sum that has few neighbours overlap, and slow each
@@ -94,10 +94,10 @@ int64_t packed_last_extent(const struct packed_work *work)
 
 /* ---- tiles ---- */
 
-/* What a tile of one width and size costs. */
+/* A tile of one width and size has these costs. */
 struct tile_cost { double products, loops, results, weights; };
 
-/* The positions of one dimension, in tiles of two sizes. */
+/* The positions of one dimension are split into tiles of two sizes. */
 struct tile_sizes { int64_t size[2], count[2]; };
 
 static struct tile_sizes tile_sizes(int64_t extent, int64_t most)
@@ -169,7 +169,7 @@ static struct tile_cost tile_cost(const struct packed_work *work,
                                                        : 0 };
 }
 
-/* Adds the cost of all tiles of so many vectors, `count` of them side by side. */
+/* Adds the cost of all tiles of `vectors` vectors, `count` of which lie side by side. */
 static void add_tiles(struct packed_cost *cost, const struct packed_work *work,
                       const struct schedule_registers *s, const struct target *target,
                       int64_t vectors, double count)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost model of convolve_packed with sums in vectors (packed_cost.c): predicted cycles of one
- * core, and the parts that they consist of. */
+/* This is the cost model of convolve_packed with sums in vectors (packed_cost.c): predicted cycles
+ * of one core, and the parts that they consist of. */
 #ifndef COST_PACKED_COST_H
 #define COST_PACKED_COST_H
 
@@ -8,23 +8,23 @@
 #include "ir/target/target.h"
 #include "ir/tensor/tensor.h"
 
-/* What is to be computed. */
+/* This is to be computed. */
 struct packed_work {
         int spatial;
         int64_t images, groups;
-        int64_t channels, blocks, inner;        /* For a group: the words of channels, the blocks of
-                                                 * x, and the words in a block. */
-        int64_t word;                           /* The bytes of x in a word. */
+        int64_t channels, blocks, inner;        /* A group has this many words of channels and
+                                                 * blocks of x; a block has `inner` words. */
+        int64_t word;                           /* A word has this many bytes of x. */
         int64_t outputs, panels, panel; /* For a group: the outputs stored, and the panels; `panel`
                                          * is the outputs of a panel. */
-        int64_t weight;                         /* The bytes of w in a word. */
-        int group;                              /* The channels of a word. */
+        int64_t weight;                         /* A word has this many bytes of w. */
+        int group;                              /* A word has this many channels. */
         enum element sum;
-        const struct multiply *multiply;        /* The target's multiply for such words. */
+        const struct multiply *multiply;        /* The target multiplies such words by this. */
         bool skips;                     /* The windows have one position each, strides leave gaps
                                          * between them, and x is in whole lines of floats. */
-        /* By dimension: the positions, the offsets of the window, and the positions of x that are
-         * read. */
+        /* For each dimension, these are the positions, the offsets of the window, and the positions
+         * of x that are read. */
         int64_t extent[RANK_MAX], window[RANK_MAX], read[RANK_MAX];
 };
 

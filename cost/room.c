@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The shares of a core's second-level cache, as rates: half for what a kernel keeps while weights
- * pass through, a quarter for each of several things, three quarters for what the next kernel
- * reads. They were set by hand. Weights that a strip reads again are not subtracted, so strips are
- * too large where these fill most of the cache. */
+/* Returns shares of a core's second-level cache, which are rates: half for what a kernel keeps
+ * while weights pass through, a quarter for each of several things, three quarters for what the
+ * next kernel reads. They were set by hand. Weights that a strip reads again are not subtracted, so
+ * strips are too large where these fill most of the cache. */
 #include "cost/room.h"
 
 #include "ir/target/rates.h"

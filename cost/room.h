@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How much of a core's second-level cache a kernel may count on (room.c), in bytes. */
+/* A kernel may count on this much of a core's second-level cache (room.c), in bytes. */
 #ifndef COST_ROOM_H
 #define COST_ROOM_H
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What a step of several scalar sums is predicted to cost on a small core: the longest of
+/* Predicts what a step of several scalar sums costs on a small core: the longest of
  *
- *      issue      products, sums, loads, spills and the loop's own instructions, so many in a cycle
- *      wait       of a sum for the one before: the latency for floats, one cycle for integers
- *      ports      one product and one sum in a cycle
+ *      issue      products, sums, loads, spills and the loop's own instructions, of which the core
+ *                 issues a few in each cycle (rate_scalar_issue)
+ *      wait       of a sum for the preceding sum: the latency of an addition for floats, one cycle
+ *                 for integers
+ *      ports      one product and one sum in each cycle
  *
  * An accumulator row is computed by vectors, which C compilers make for any machine that has some:
  * no sum waits for another, and the loop over columns begins anew in every pass. The rates were set
@@ -32,7 +34,7 @@ double scalars_step_cost(const struct scalar_step *step, const struct target *t)
 
 bool scalars_reduce(int64_t products, const struct target *t)
 {
-        enum { MANY = 4 };              /* The least number of vectors. */
+        enum { MANY = 4 };              /* Vectors are used from this many on. */
         int vector = scalars_vector_bytes(t);
         return products >= MANY * vector && products % vector == 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost model of several scalar sums at a time (scalars.c): predicted cycles of one core. */
+/* This is the cost model of several scalar sums at a time (scalars.c): predicted cycles of one
+ * core. */
 #ifndef COST_SCALARS_H
 #define COST_SCALARS_H
 
@@ -7,18 +8,18 @@
 
 #include "ir/target/target.h"
 
-/* An iteration of several sums: the products that are added, the numbers loaded, and the values
+/* An iteration of several sums adds `sums` products, loads `loads` numbers, and has `held` values
  * that need registers at once. */
 struct scalar_step { double sums, loads, held; bool floats; };
 double scalars_step_cost(const struct scalar_step *step, const struct target *t);
 
-/* An accumulator row: sums of `columns` neighbours, in an array, for each of `results` side by
- * side. One pass over it adds `terms` products to each sum. For an iteration, `loads` counts
- * numbers loaded for each column, `held` those that all columns share. narrow: products are of 16
- * bits. */
+/* An accumulator row holds sums of `columns` neighbours in an array, for each of `results` results
+ * side by side. One pass over it adds `terms` products to each sum. For an iteration, `loads`
+ * counts numbers loaded for each column, `held` those that all columns share. narrow: products are
+ * of 16 bits. */
 struct scalar_row { int results, columns, terms; double loads, held; bool floats, narrow; };
-/* scalars_reduce: Do C compilers use vectors for one sum of so many products of 16 bits, whose
- * operands are contiguous? scalars_reduction_cost returns the cycles of an iteration with so many
+/* scalars_reduce: Do C compilers use vectors for one sum of `products` products of 16 bits, whose
+ * operands are contiguous? scalars_reduction_cost returns the cycles of an iteration with `loads`
  * loads. */
 bool scalars_reduce(int64_t products, const struct target *t);
 double scalars_reduction_cost(int loads, const struct target *t);

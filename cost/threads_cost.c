@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a contraction is predicted to cost that threads share: by rows of tiles, or panels, or both.
+/* Predicts what a contraction costs that threads share: by rows of tiles, or panels, or both.
  *
  *      thread      runs the largest share of the tiles
  *      weights     are read by every thread that has rows of its own, all of them where panels are

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost model of threads that share a contraction (threads_cost.c): predicted cycles of the
- * slowest one. */
+/* Predicts what threads that share a contraction cost (threads_cost.c), in cycles of the slowest
+ * one. */
 #ifndef COST_THREADS_COST_H
 #define COST_THREADS_COST_H
 
@@ -8,16 +8,17 @@
 
 #include "ir/target/target.h"
 
-/* What is shared: rows of tiles by panels; the cycles of one core for them, without reading the
- * weights; the bytes of the weights, of the operand, of what is gathered from it first, and of the
- * result. */
+/* Threads share rows of tiles by panels. These are the cycles of one core for them, without reading
+ * the weights, and the bytes of the weights, of the operand, of what is gathered from it first, and
+ * of the result. */
 struct shared_work {
         int64_t rows, panels;
         double cycles, weights, operand, gathered, result;
 };
-/* How it is shared: tasks, rows by panels, and whether panels read channels of their own (apart);
- * the threads that made the operand, where one alone runs this (team); whether each thread reads of
- * the operand what it wrote, and will read of the result what it writes. */
+/* Threads share the work in this way: tasks are rows by panels; apart: panels read channels of
+ * their own; team: this many threads made the operand, where one thread alone runs this; reads_own:
+ * each thread reads of the operand what it wrote; read_by_own: it will read of the result what it
+ * writes. */
 struct shared_how {
         int rows, panels;
         bool apart;
@@ -25,7 +26,7 @@ struct shared_how {
         bool reads_own, read_by_own;
 };
 
-/* Are so many cycles of one core worth sharing at all? */
+/* Is work of `cycles` cycles of one core worth sharing at all? */
 bool shared_is_worth(double cycles, const struct target *target);
 double shared_cost(const struct shared_work *work, const struct shared_how *how,
                    const struct target *target);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What sums in hardware tiles are predicted to cost.
+/* Predicts what sums in hardware tiles cost.
  *
  *      products   of tiles, which take their time however few of their positions count
  *      loads      of tiles of weights, and of positions once more where these are loaded in turn

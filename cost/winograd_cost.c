@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a convolution by 3 x 3 windows is predicted to cost.
+/* Predicts what a convolution by 3 x 3 windows costs.
  *
  *      direct     products, and reading the weights
  *      Winograd   reading U; for every batch of tiles, U again from the second-level cache, or,
@@ -68,7 +68,7 @@ double winograd_cost(const struct winograd_work *w, double batches, const struct
 int64_t winograd_batches(const struct winograd_work *w, int64_t least, const struct target *target,
                          double *cycles)
 {
-        enum { TILES_LEAST = 8 };               /* The least tiles of a batch. */
+        enum { TILES_LEAST = 8 };               /* A batch has at least this many tiles. */
         int64_t best = least;
         *cycles = winograd_cost(w, (double)least, target);
         for (int64_t batches = 2 * least; (double)(batches * TILES_LEAST) <= w->tiles;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the elements of a value lie: an offset, and a stride for each of its dimensions, both in
- * elements of a buffer. Moves (slice, transpose, reshape, pad) change offset and strides only. */
+/* The elements of a value lie in a buffer at an offset, and a stride for each of its dimensions,
+ * both in elements of a buffer. Moves (slice, transpose, reshape, pad) change offset and strides
+ * only. */
 #ifndef KERNELS_ACCESS_H
 #define KERNELS_ACCESS_H
 
 #include "ir/tensor/tensor.h"
 
 struct access {
-        struct value *value;            /* The value whose buffer is accessed. */
+        struct value *value;            /* The access is to this value's buffer. */
         int64_t offset;
         int64_t stride[RANK_MAX];
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention as one kernel: two products, with operations on rows between them. */
+/* Attention is computed as one kernel: two products, with operations on rows between them. */
 #ifndef KERNELS_ATTENTION_H
 #define KERNELS_ATTENTION_H
 
@@ -8,22 +8,22 @@
 #include "ir/target/target.h"
 #include "kernels/access.h"
 
-/* The parts of an attention kernel. Values have G groups, R rows and C columns (keys). */
+/* An attention kernel has these parts. Values have G groups, R rows and C columns (keys). */
 struct attention {
-        /* The two products: queries by keys, and the shares by values. */
+        /* The first product multiplies queries by keys, the second one the shares by values. */
         struct op *first, *second;
-        /* The result of the first product's epilogue, of shape <1 x G x R x C>. */
+        /* The first product's epilogue makes the scores, <1 x G x R x C>. */
         struct value *scores;
         /* The shares are computed from the scores, row by row. */
         struct value *shares;
-        /* What the second product reads: the shares, or the shares rounded to bf16 and padded with
-         * zeros behind the last column. */
+        /* The second product reads this: the shares, or the shares rounded to bf16 and padded with
+         * zeros after the last column. */
         struct value *multiplied;
-        /* A value with one number per row that is also computed from the scores and that the second
-         * product's epilogue needs; or NULL. */
+        /* This value has one number per row. It is also computed from the scores, and the second
+         * product's epilogue needs it; NULL: there is none. */
         struct value *per_row;
-        /* The sum of a row's shares, where the shares are exp(score - largest score of the row) and
-         * the result is divided by the sum, as in a softmax; or NULL. */
+        /* This is the sum of a row's shares, where the shares are exp(score - largest score of the
+         * row) and the result is divided by the sum, as in a softmax; or NULL. */
         struct value *sum;
         /* The result of the second product's epilogue, before the moves at the end of the kernel; y
          * says where these moves store it. */
@@ -38,8 +38,8 @@ bool attention_find(const struct region *region, struct value *result, struct at
  * none. */
 const struct op *attention_concat(const struct region *region, const struct value *keys);
 
-/* Which columns of a row count: of row r, columns r % rows + low .. r % rows + high. The shares of
- * all other columns are known to be 0 (see attention_mask.c). */
+/* Of row r, columns r % rows + low .. r % rows + high count. The shares of all other columns are
+ * known to be 0 (see attention_mask.c). */
 struct band { int64_t low, high, rows; };
 struct band attention_band(const struct attention *attention);
 

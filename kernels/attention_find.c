@@ -123,7 +123,7 @@ static bool is_per_row(const struct attention *a, const struct value *v)
 }
 
 /* Checks that what depends on the scores is either between scores and shares, where it may combine
- * rows, or behind the second product, where it must be element-wise. The two parts may meet only in
+ * rows, or after the second product, where it must be element-wise. The two parts may meet only in
  * per_row. */
 static bool check_operations(const struct region *region, struct attention *a)
 {

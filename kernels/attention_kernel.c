@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduled lowering of attention, and of any two products with operations on rows between
- * them:
+/* This is the scheduled lowering of attention, and of any two products with operations on rows
+ * between them:
  *
  *      scores = q k', scaled and masked      <groups x rows x columns>
  *      shares = softmax(scores)
@@ -43,23 +43,24 @@ struct block {
         struct attention a;
         const struct region *region;
         struct kernel_state *first, *second;
-        int64_t width, rows;            /* The elements of a row and the rows in the memory of a
-                                         * block. */
+        int64_t width, rows;            /* The memory for a block has this many rows, of this many
+                                         * elements. */
         int tasks;
-        int64_t tiles;                  /* The tiles of rows in a block. */
-        int64_t keys;                   /* The columns in a block, which are whole panels of the
-                                         * first product; 0: blocks have whole rows. */
+        int64_t tiles;                  /* A block has this many tiles of rows. */
+        int64_t keys;                   /* A block has this many columns, which are whole panels of
+                                         * the first product; 0: blocks have whole rows. */
         struct emit_place scores, per_row;
-        struct emit_place multiplied;   /* What the second product reads: the scores' memory, or the
+        struct emit_place multiplied;   /* The second product reads this: the scores' memory, or the
                                          * memory of the rounded shares. */
-        struct loop_expr *group, *from, *to;      /* The rows of the block. */
+        struct loop_expr *group, *from, *to;      /* The block has rows from..to of the group. */
         struct loop_expr *start;                  /* Row `from` of the group lies at row from +
                                                    * start of the memory. */
-        /* Used with blocks of keys: largest score, sum and products of each row. */
+        /* With blocks of keys, these hold the largest score, the sum and the products of each
+         * row. */
         struct emit_place best, sum, products;
         struct band band;
-        struct loop_expr *panels, *key; /* The number of panels of the first product in the block of
-                                         * columns, and the block's first column. */
+        struct loop_expr *panels, *key; /* The block of columns has this many panels of the first
+                                         * product, and begins at this column. */
 };
 
 /* Returns the element type of the scores and of all that is computed from them, rounded shares
@@ -319,7 +320,7 @@ static void begin_rows(struct block *b)
         emit_end(e);
 }
 
-/* Sets the scores of the columns behind the last one, in the last panel, to -infinity. */
+/* Sets the scores of the columns after the last one, in the last panel, to -infinity. */
 static void hide_rest(struct block *b, struct loop_expr *at)
 {
         struct emit *e = b->e;
@@ -333,7 +334,7 @@ static void hide_rest(struct block *b, struct loop_expr *at)
         emit_end(e);
 }
 
-/* Clears the rounded shares behind the last panel, up to a whole tile. */
+/* Clears the rounded shares after the last panel, up to a whole tile. */
 static void clear_rest(struct block *b, struct loop_expr *at)
 {
         struct emit *e = b->e;

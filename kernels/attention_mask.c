@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which columns a mask hides, as far as the compiler knows: causal masks, and windows that slide
- * along the rows.
+/* Finds which columns a mask hides, as far as the compiler knows: causal masks, and windows that
+ * slide along the rows.
  *
  *      columns ->        x x . . . .     visible: columns row + low .. row + high
  * rows x x x . . . (here low = -1, high = 1; a causal mask has no low)
@@ -18,12 +18,12 @@
 enum { ROW = 2, COLUMN = 3, DEPTH_MAX = 24, SCAN_MAX = 1 << 22 };
 static const double HIDDEN = -1e9;
 
-/* What is known of a mask: the band of visible columns, whether it hides with a finite number, and
+/* This is known of a mask: the band of visible columns, whether it hides with a finite number, and
  * whether some rows have no visible column. */
 struct mask { struct band band; bool finite, empty_rows; };
 
-/* A value, and which of its dimensions are the rows and the columns; -1: all rows (or columns) are
- * alike. The value is alike along all other dimensions. */
+/* A view says which dimensions of a value are the rows and the columns; -1: all rows (or columns)
+ * are alike. The value is alike along all other dimensions. */
 struct view { const struct value *v; int row, column; };
 
 enum { FAR = INT32_MAX };
@@ -329,7 +329,7 @@ static bool find_mask(const struct op *op, const struct value *x, struct mask *m
                               0);
 }
 
-/* Do scores of -inf stay -inf behind op? *alone: op reads no other tensor, so finite masks keep
+/* Do scores of -inf stay -inf after op? *alone: op reads no other tensor, so finite masks keep
  * hiding as well. */
 static bool stays_hidden(const struct op *op, const struct value *x, bool *alone)
 {
@@ -350,8 +350,8 @@ static bool stays_hidden(const struct op *op, const struct value *x, bool *alone
 struct band attention_band(const struct attention *a)
 {
         struct band exact = everything, finite = everything;
-        bool others = false;            /* Set where something else than finite masks is applied to
-                                         * the scores. */
+        bool others = false;            /* This is set where something else than finite masks is
+                                         * applied to the scores. */
         int finite_masks = 0;
         for (const struct value *x = op_result(a->first); x != a->scores;) {
                 const struct op *op = x->uses->user;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The lowering of a kernel that computes several large tensors, each from the one before, without
- * memory for any of them as a whole: rows of the last result are computed one after the other, and
- * each tensor between is computed row by row as it is needed.
+/* Lowers a kernel that computes several large tensors, each from the one before, without memory for
+ * any of them as a whole: rows of the last result are computed one after the other, and each tensor
+ * between is computed row by row as it is needed.
  *
  *      x ---convolve--> buffer --pool--> buffer --convolve---> y
  *                        . . .            . . .
@@ -43,34 +43,35 @@ enum { ROWS, COLUMNS, AXES, SPATIAL = 2, BUFFERS_MAX = 32, PATCH_MOST = 1 << 30 
 
 struct circular_buffer {
         struct value *value;
-        int dimension[AXES];            /* The dimensions of the value that are its rows and its
-                                         * columns, which its readers go along; 0: none. */
-        int64_t rows, kept;             /* The rows of the value, and how many of them the buffer
-                                         * holds at a time. */
-        /* The columns of the value, and those of a patch. Without patches both are 1, and columns
+        int dimension[AXES];            /* These dimensions of the value are its rows and its
+                                         * columns, which its readers go along; 0: it has none. */
+        int64_t rows, kept;             /* The value has `rows` rows, of which the buffer holds
+                                         * `kept` at a time. */
+        /* The value has `columns` columns, a patch `width`. Without patches both are 1, and columns
          * are treated like channels. */
         int64_t columns, width;
-        int64_t computed;               /* The columns that all patches compute together. */
+        int64_t computed;               /* All patches together compute this many columns. */
         int64_t least[AXES];            /* `reach` in the first iteration, and the end of the first
                                          * patch's columns: later ones are larger. */
-        double flops;                   /* Floating-point operations to compute the value once from
-                                         * the buffers before it. */
-        struct need reads[AXES][BUFFERS_MAX];     /* What a row (or column) of this buffer needs of
-                                                   * each buffer before it. */
+        double flops;                   /* It takes this many floating-point operations to compute
+                                         * the value once from the buffers before it. */
+        struct need reads[AXES][BUFFERS_MAX];     /* A row (or column) of this buffer needs these
+                                                   * rows of each buffer before it. */
         struct emit_circular at;
-        struct loop_expr *from, *to;    /* The patch's first column, and the one behind its last. */
-        struct loop_variable *made;     /* How many rows are computed so far. */
-        struct loop_expr *reach;        /* How many rows must be computed by the end of this
-                                         * iteration, clamped to the rows of the value. */
+        struct loop_expr *from, *to;    /* The patch begins at column `from` and ends before column
+                                         * `to`. */
+        struct loop_variable *made;     /* This many rows are computed so far. */
+        struct loop_expr *reach;        /* By the end of this iteration this many rows must be
+                                         * computed, clamped to the rows of the value. */
 };
 
 struct circular_buffers {
         struct circular_buffer list[BUFFERS_MAX];       /* The last one is the kernel's result. */
         int count;
-        int64_t before;                 /* The iterations before the first row of the result, in
-                                         * which buffers fill. */
-        int64_t patch;                  /* The columns of the result that are computed at a time; 0:
-                                         * all. */
+        int64_t before;                 /* This many iterations precede the first row of the result,
+                                         * to fill buffers. */
+        int64_t patch;                  /* This many columns of the result are computed at a time;
+                                         * 0: all. */
         double scale[AXES];
         const struct op *obstacle;
 };
@@ -537,8 +538,8 @@ static void write_circular(struct emit *e, struct circular_buffer *circular,
 bool circular_kernel(struct emit *e, const struct kernel_request *request,
                      struct loop_buffer *buffer)
 {
-        /* Allocated in the arena, because expressions that read a circular buffer refer to it until
-         * they are printed. */
+        /* The struct is in the arena, because expressions that read a circular buffer refer to it
+         * until they are printed. */
         struct circular_buffers *r = ARENA_NEW(e->arena, struct circular_buffers);
         if (!find_buffers(r, request->region, request->results[0]))
                 return false;

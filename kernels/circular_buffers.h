@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels that pass rows from one operation to the next through circular buffers: see
+/* Some kernels pass rows from one operation to the next through circular buffers: see
  * circular_buffers.c. */
 #ifndef KERNELS_CIRCULAR_BUFFERS_H
 #define KERNELS_CIRCULAR_BUFFERS_H
@@ -11,8 +11,8 @@ bool circular_wanted(const struct kernel_request *request);
 /* Writes the kernel of such a fusion; returns false where that is impossible. */
 bool circular_kernel(struct emit *e, const struct kernel_request *request,
                      struct loop_buffer *buffer);
-/* The costs of an operation's circular buffers: their bytes, the floating-point operations, and how
- * many of these are done more than once. All are 0 where the operation has no buffers. */
+/* An operation's circular buffers have these costs: their bytes, the floating-point operations, and
+ * how many of these are done more than once. All are 0 where the operation has no buffers. */
 struct circular_cost { int64_t bytes; double flops, again; };
 /* Computes the costs. Returns false where rows (or patches) cannot be passed on; *obstacle is then
  * the operation that prevents it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduled lowering of convolve_packed: its kernel state, the loops around tiles, and where
- * outputs lie. See contract.h. */
+/* This is the scheduled lowering of convolve_packed: its kernel state, the loops around tiles, and
+ * where outputs lie. See contract.h. */
 #include "kernels/contract.h"
 #include "ir/tensor/packed_multiply.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduled lowering of convolve_packed: GEMM and convolution, driven by a multiply.
+/* This is the scheduled lowering of convolve_packed: GEMM and convolution, driven by a multiply.
  *
  *                    V * m.outputs outputs of a panel
  *                  +--------+--------+
@@ -40,8 +40,8 @@ bool contract_fits_width(const struct op *op, const struct target *width);
 
 /* ---- hardware tiles, as far as a choice asks about them (contract_tiles.c) ---- */
 
-/* A block of positions in tiles: how many of each, and the distance `apart`, in positions, from a
- * row of the block to the next among them; 0 where each row has tiles of its own. */
+/* A block has this many positions in this many tiles; `apart` is the distance, in positions, from a
+ * row of the block to the next; 0: each row has tiles of its own. */
 struct tile_block { int64_t positions, tiles, apart; };
 
 /* tile_block_of returns the tiles for rows * columns positions. `pitch` is the distance from a row
@@ -74,9 +74,11 @@ struct tile {
         struct kernel_state *s;
         struct loop_buffer *xs;
         int rows, columns, vectors;
-        int64_t row_step, column_step;  /* Elements of x from one position to the next. */
-        int64_t width;                  /* Elements of w in a panel for one word and offset. */
-        struct loop_variable *sums;     /* The sums, [split * rows * columns][vectors]. */
+        int64_t row_step, column_step;  /* From one position to the next are this many elements of
+                                         * x. */
+        int64_t width;                  /* A panel has this many elements of w for one word and
+                                         * offset. */
+        struct loop_variable *sums;     /* It holds the sums, [split * rows * columns][vectors]. */
         /* Sums of fewer bits, of the same extents, that are added to `sums` at intervals; NULL:
          * products are added to `sums` directly. */
         struct loop_variable *run;
@@ -100,32 +102,32 @@ void tile_prefetch(struct tile *t, struct loop_expr *next, struct loop_expr *til
 /* ---- between the files of the lowering ---- */
 
 struct contract {
-        struct kernel_state s;                 /* First, because functions of the kernel state get a
-                                                * pointer to it. */
-        int64_t groups, blocks, inner;  /* In a group: how many blocks x has, and the words of a
-                                         * block. */
-        int64_t words;                  /* The words of channels that are not padding. */
-        int word;                       /* The channels of a word. */
-        int64_t outputs;                /* The outputs of a group that are stored, including those
-                                         * that pad a block. */
+        struct kernel_state s;                 /* This is first, because functions of the kernel
+                                                * state get a pointer to it. */
+        int64_t groups, blocks, inner;  /* In a group, x has `blocks` blocks of `inner` words
+                                         * each. */
+        int64_t words;                  /* This many words of channels are not padding. */
+        int word;                       /* A word has this many channels. */
+        int64_t outputs;                /* A group stores this many outputs, including those that
+                                         * pad a block. */
         int64_t line, panel_size;       /* Tiles and blocks have multiples of `line` outputs;
                                          * panel_size counts elements of w in a panel. */
-        int width;                      /* The outputs of a tile. */
-        /* A buffer of one number per output (a bias) that sums in vectors start from; NULL: they
-         * start from zero. */
+        int width;                      /* A tile has this many outputs. */
+        /* Sums in vectors start from this buffer, which has one number per output (a bias); NULL:
+         * they start from zero. */
         struct loop_buffer *first;
-        int64_t first_step;             /* The elements of `first` from a block of outputs to the
-                                         * next. */
-        /* For hardware tiles only: */
-        int64_t depth;                  /* The words of a row of a tile. */
+        int64_t first_step;             /* From a block of outputs to the next are this many
+                                         * elements of `first`. */
+        /* The following members are for hardware tiles only. */
+        int64_t depth;                  /* A row of a tile has this many words. */
         bool merged;                    /* A row of a tile holds all channels of a row of the
                                          * window. */
         bool alike;                     /* All blocks of sums have one shape. */
         struct loop_buffer *sums;
-        /* The positions of the loops: the group, the panel in it, and the line of the panel that
-         * the tile begins with. */
+        /* The loops are at this group, at this panel of the group, and at this line of the panel,
+         * with which the tile begins. */
         struct loop_expr *group, *panel, *part;
-        int live;                       /* The outputs of the tile that exist. */
+        int live;                       /* This many outputs of the tile exist. */
 };
 
 /* Converts a number of channels that is known at run time to units of `count`, rounded up. */
@@ -146,9 +148,9 @@ void contract_sums_begin(struct contract *c);
 /* Write the sums and the epilogue of a tile of rows * columns positions. */
 bool contract_sums(struct contract *c, int rows, int columns);
 bool contract_tiles(struct contract *c, int rows, int columns);
-/* Hardware tiles. _read: Has x the layout that they need? _fit: Do all sizes of blocks have enough
- * tiles? _begin and _end write what stands before and behind the groups; _enter sets the shape of
- * the tiles for a size of blocks. */
+/* These functions are for hardware tiles. _read: Has x the layout that they need? _fit: Do all
+ * sizes of blocks have enough tiles? _begin and _end write what stands before and after the groups;
+ * _enter sets the shape of the tiles for a size of blocks. */
 bool contract_tiles_read(struct contract *c);
 bool contract_tiles_fit(struct contract *c);
 void contract_tiles_begin(struct contract *c);

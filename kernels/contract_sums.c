@@ -3,7 +3,7 @@
  * See contract.h. */
 #include "kernels/contract.h"
 
-enum { SUMS_MAX = RANK_MAX + 2 };       /* The most loops of a sum. */
+enum { SUMS_MAX = RANK_MAX + 2 };       /* A sum has at most this many loops. */
 
 /* Returns the elements of w in a cache line. */
 static int64_t line_of(const struct kernel_state *s)
@@ -58,8 +58,8 @@ static struct loop_expr *lane_of(const struct tile *t, struct loop_expr *words, 
                          loop_index(arena, lane), NULL);
 }
 
-/* `count` successive channels: where they begin in x and w, and the steps from one to the next, in
- * elements. lanes: words of x are loaded as whole vectors, and each lane is a channel. */
+/* These are `count` successive channels: where they begin in x and w, and the steps from one to the
+ * next, in elements. lanes: words of x are loaded as whole vectors, and each lane is a channel. */
 struct iteration {
         struct loop_expr *x, *w;
         int64_t x_step, w_step;
@@ -67,7 +67,7 @@ struct iteration {
         bool lanes;
 };
 
-/* Loads a vector of words at position number i: channel u and those behind it. */
+/* Loads a vector of words at position number i: channel u and those after it. */
 static struct loop_expr *load_lanes(const struct tile *t, const struct iteration *iteration, int u,
                                     int i)
 {
@@ -133,7 +133,8 @@ static void add_prefetch(const struct tile *t, struct loop_expr *done)
         }
 }
 
-/* Where the innermost loop begins in x and w, and the number of its first word in the panel. */
+/* The innermost loop begins at these places of x and w; its first word has this number in the
+ * panel. */
 struct run { const struct sum_loop *loop; struct loop_expr *x, *w, *number; };
 
 /* Does an iteration load whole vectors of words of x, for a multiply that takes lanes of them? */
@@ -186,7 +187,7 @@ static void close_run(struct tile *t)
         t->run = NULL;
 }
 
-/* Partial sums extend over the loops behind number `loop`, and over `share` iterations of loop
+/* Partial sums extend over the loops after number `loop`, and over `share` iterations of loop
  * `loop` itself. */
 struct partial_sums { int loop; int64_t share; };
 
@@ -348,8 +349,8 @@ void tile_prefetch(struct tile *t, struct loop_expr *next, struct loop_expr *til
 
 /* ---- the sums of a contraction ---- */
 
-/* Blocks from .. from + count of x, each of `inner` words. total is the number of words of all of
- * them where the last one has fewer, otherwise 0. */
+/* These are blocks from .. from + count of x, each of `inner` words. `total` is the number of words
+ * of all of them where the last one has fewer, otherwise 0. */
 struct blocks { int64_t from, count, inner, total; };
 
 static void write_blocks(struct contract *c, const struct tile *t, struct loop_expr *x_at,
@@ -406,7 +407,8 @@ static struct loop_expr *first_line(struct contract *c)
         return plus(e, times(e, c->panel, c->s.panel_width / c->line), c->part);
 }
 
-/* Where vector j of position number i of a tile is stored, and how many of its lanes exist. */
+/* Vector j of position number i of a tile is stored at this place, and this many of its lanes
+ * exist. */
 struct place { struct loop_expr *index[RANK_MAX], *first_lane; int live; };
 static struct place place_of(struct contract *c, const struct tile *t, struct loop_expr *line,
                              int i, int j, int live)

@@ -189,8 +189,8 @@ static struct loop_expr *next_panel(struct contract *c, struct loop_expr *panel)
         return emit_let(e, "next", plus(e, times(e, contract_next(c, panel), c->panel_size), skip));
 }
 
-/* One loop around the product of tiles: over blocks, offsets of the window, or words of a block.
- * `count`, where not NULL, is the extent known at run time. */
+/* One loop around the product of tiles goes over blocks, offsets of the window, or words of a
+ * block. `count`, where not NULL, is the extent known at run time. */
 struct product_loop { const char *name; int64_t extent, x_step; struct loop_expr *count; };
 
 static int find_loops(const struct contract *c, struct product_loop loops[LOOPS_MAX])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel state: what the scheduled lowerings of contractions share. */
+/* The kernel state is what the scheduled lowerings of contractions share. */
 #include "kernels/kernel_state.h"
 
 #include "ir/loop/loop_vector.h"
@@ -331,7 +331,7 @@ void state_halo(struct kernel_state *s, struct loop_expr *task, int tasks, int s
                 last--;
         shared = shared < last ? shared : last;
         struct loop_expr *base = number(e, 0);
-        /* Dimensions before d run over the positions of x only; dimensions behind it are filled
+        /* Dimensions before d run over the positions of x only; dimensions after it are filled
          * whole. */
         for (int d = 0; d <= last; d++) {
                 int64_t end = low[d] + type_extent(x, d);
@@ -384,7 +384,7 @@ static bool divides_panels(const struct kernel_state *s, int64_t rows)
                !s->prologue && !s->schedule.strip && !s->all_rows;
 }
 
-/* Writes equal shares of the rows of all panels, one panel behind the other: a task may begin and
+/* Writes equal shares of the rows of all panels, one panel after the other: a task may begin and
  * end in the middle of a panel. */
 static bool write_divided_panels(struct kernel_state *s, int64_t rows, struct loop_expr *task)
 {

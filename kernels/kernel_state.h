@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the scheduled lowerings of contractions share: where a contraction reads and stores through
+/* The scheduled lowerings of contractions share this: where a contraction reads and stores through
  * the moves around it, the tiles of its positions, tasks, the epilogue on a vector of sums, and the
  * halo.
  *
@@ -14,43 +14,44 @@
 #include "kernels/tiling.h"
 
 struct spatial {
-        int64_t extent;                 /* The positions of the result. */
+        int64_t extent;                 /* The result has this many positions. */
         int64_t window;
-        int64_t x_step, x_window;       /* The elements of x from one position to the next, and from
-                                         * one offset of the window to the next. */
-        int64_t y_step;                 /* The elements of the result's buffer from one position to
-                                         * the next. */
+        int64_t x_step, x_window;       /* From one position, and one offset of the window, to the
+                                         * next are this many elements of x. */
+        int64_t y_step;                 /* From one position to the next are this many elements of
+                                         * the result's buffer. */
 };
 
-/* One contraction of a kernel, from the operands that it reads to the result that is stored. */
+/* A kernel state describes one contraction of a kernel, from the operands that it reads to the
+ * result that is stored. */
 struct kernel_state {
         struct emit *e;
         struct arena *arena;
-        struct schedule_registers schedule;     /* Zero, but for what state_begin presets, where the
-                                                 * schedule is one of a grid. */
-        const struct schedule_grid *grid;       /* The schedule's words for a grid; NULL: the
-                                                 * schedule is one of registers. */
-        const struct target *target;    /* The target, in the vector width that the schedule asks
+        struct schedule_registers schedule;     /* It is zero, but for what state_begin presets,
+                                                 * where the schedule is one of a grid. */
+        const struct schedule_grid *grid;       /* These are the schedule's words for a grid; NULL:
+                                                 * the schedule is one of registers. */
+        const struct target *target;    /* The target has the vector width that the schedule asks
                                          * for. */
-        int lanes;                      /* The f32 lanes of its vectors. */
+        int lanes;                      /* A vector has this many f32 lanes. */
         bool has_fma;
-        const struct multiply *multiply;          /* The multiply that adds up the sums; the one of
-                                                   * floats until the lowering chooses. */
-        const struct op *op;            /* The contraction. */
-        const struct value *sums;       /* The value that the sums equal: the contraction's result,
-                                         * or result + initial value. */
+        const struct multiply *multiply;          /* This multiply adds up the sums; until the
+                                                   * lowering chooses, it is that of floats. */
+        const struct op *op;            /* This is the contraction. */
+        const struct value *sums;       /* The sums equal this value: the contraction's result, or
+                                         * result + initial value. */
         const struct region *region;
-        struct value *result;           /* The kernel's result in the index space of op, before the
-                                         * moves at the end. */
+        struct value *result;           /* This is the kernel's result in the index space of op,
+                                         * before the moves at the end. */
         struct access x, y;
         struct op *pad;
-        /* The pad with zeros around what the contraction reads, which no memory holds (x is indexed
-         * as if it had them); or NULL. */
+        /* This pad surrounds what the contraction reads with zeros that no memory holds (x is
+         * indexed as if it had them); NULL: there is none. */
         struct op *border;
-        /* A reduction that is stored in place of the result: for convolve_winograd over windows,
-         * for blocks of warps over all positions; or NULL. */
+        /* This reduction is stored in place of the result: for convolve_winograd over windows, for
+         * blocks of warps over all positions; NULL: there is none. */
         struct op *pool;
-        /* What y stores where a reduction over positions is fused: its result, or element-wise
+        /* Where a reduction over positions is fused, y stores this: its result, or element-wise
          * operations on that; otherwise NULL. */
         struct value *pool_result;
         struct loop_buffer *xs, *ws, *ys;
@@ -58,36 +59,38 @@ struct kernel_state {
                                          * not the kernel's result. */
         struct prologue *prologue;      /* Computes or gathers x in strips, which xs then holds; or
                                          * NULL. */
-        int rank;                       /* The rank of x and y. */
+        int rank;                       /* x and y have this rank. */
         int spatial_count;
         struct spatial spatial[RANK_MAX];
-        struct tiling row, column;         /* The tiles of the last two spatial dimensions. */
-        int64_t panels;                 /* The panels, which panel_tasks share. */
-        /* The outputs of a panel, and of the last panel, which may be narrower; last_width 0: all
-         * are equal. */
+        struct tiling row, column;         /* These are the tiles of the last two spatial
+                                            * dimensions. */
+        int64_t panels;                 /* panel_tasks share this many panels. */
+        /* A panel has panel_width outputs; the last panel, which may be narrower, has last_width,
+         * or as many as the others if that is 0. */
         int64_t panel_width, last_width;
         /* Writes all tiles of panels first..end in the rows of tiles from..to. A kernel with one
          * spatial dimension has one tile per row. */
         bool (*write)(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
                       struct loop_expr *first, struct loop_expr *end);
         bool all_rows;                  /* `write` ignores from and to. */
-        /* Called before the loop over the tiles of a row that have one size; or NULL. */
+        /* It is called before the loop over the tiles of a row that have one size; or NULL. */
         void (*enter)(struct kernel_state *s, int rows, int columns);
         /* Writes the kernel with its own loops over tasks and images, instead of `write`; or
          * NULL. */
         bool (*write_all)(struct kernel_state *s);
-        /* Where element 0 of x and of the result lies, and the variables of the loops. */
+        /* Element 0 of x and of the result lies at these places; then follow the variables of the
+         * loops. */
         struct loop_expr *x_start, *y_start;
         struct loop_expr *task, *image, *position[RANK_MAX];
-        struct loop_expr *group;        /* For convolve_packed: the only group of channels that
-                                         * `write` writes; NULL: all groups. */
-        /* The only channels that `write` sums over; x_start is then the index of first_channel.
-         * NULL: all channels. */
+        struct loop_expr *group;        /* In convolve_packed, `write` writes only this group of
+                                         * channels; NULL: all groups. */
+        /* `write` sums over these channels only; x_start is then the index of first_channel. NULL:
+         * all channels. */
         struct loop_expr *first_channel, *channels;
         bool adds;                      /* Sums start from what has been stored where the result
                                          * goes. */
-        struct loop_expr *tile_number;  /* The tile's number among those that this call of `write`
-                                         * writes. */
+        struct loop_expr *tile_number;  /* The tile has this number among those that this call of
+                                         * `write` writes. */
 };
 
 /* ---- contract.c: convolve_packed in register tiles of vectors, or in hardware tiles ---- */
@@ -182,9 +185,9 @@ bool state_vectors(struct kernel_state *s, int64_t depth, struct lane_part *part
 /* Computes share number k of n of `extent`: *from .. *to. */
 void state_share(struct emit *e, struct loop_expr *k, int n, int64_t extent,
                  struct loop_expr **from, struct loop_expr **to);
-/* A vector of elements of `value` at `index` (without the lane), which the fusion computes:
- * part.live of them, from lane part.first of the last dimension on. `sum` stands for the
- * contraction's elements; NULL: the value does not depend on them. */
+/* The fusion computes this vector of elements of `value` at `index` (without the lane): part.live
+ * of them, from lane part.first of the last dimension on. `sum` stands for the contraction's
+ * elements; NULL: the value does not depend on them. */
 struct state_vector { struct value *value; struct loop_expr **index, *sum; struct lane_part part; };
 /* Stores such a vector; `at` is the index of lane 0 of the last dimension. */
 bool state_write_vector(struct kernel_state *s, const struct state_vector *v,

@@ -5,8 +5,8 @@
 
 enum { STAGE_NONE = -1, STAGE_SEVERAL = -2 };
 
-/* For each operation of the region, marks[k] of the k-th one: the number of the link whose result
- * it is computed from. */
+/* For each operation of the region, marks[k] holds for the k-th one the number of the link whose
+ * result it is computed from. */
 struct marking { const struct region *region; const struct op **ops; int *marks, count; };
 
 static bool is_pool(const struct op *op) { return op->code == OP_reduce_window; }
@@ -59,7 +59,7 @@ static int mark_operands(const struct marking *m, const struct op *op)
         return mark;
 }
 
-/* Finds the contractions, in order, and marks each with its number; operations behind a contraction
+/* Finds the contractions, in order, and marks each with its number; operations after a contraction
  * get its number, too. */
 static bool mark_region(struct marking *m, struct op *first, struct layer_chain *chain)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Layer chains: contractions and pools of one kernel, each reading the result of the one before,
- * that can be computed strip by strip. */
+/* A layer chain consists of contractions and pools of one kernel, each reading the result of the
+ * one before, that can be computed strip by strip. */
 #ifndef KERNELS_LAYER_CHAIN_H
 #define KERNELS_LAYER_CHAIN_H
 
@@ -10,11 +10,11 @@
 enum { LAYER_CHAIN_MAX = 4, LAYER_CHAIN_ROWS = 2 };
 
 struct layer_chain_link {
-        struct op *op;                  /* The contraction or pool. */
-        struct value *result;           /* The result of the epilogue of `op`, as it lies between
-                                         * this link and the next. */
-        struct op *pad;                 /* The halo that the next link reads around `result`, or
-                                         * NULL. */
+        struct op *op;                  /* This is the contraction or pool. */
+        struct value *result;           /* The epilogue of `op` makes this result, as it lies
+                                         * between this link and the next. */
+        struct op *pad;                 /* The next link reads `result` in this halo; NULL: there is
+                                         * none. */
 };
 
 /* Every link but the first reads the result of the one before and nothing else of this kernel. All
@@ -23,8 +23,8 @@ struct layer_chain_link {
 struct layer_chain {
         int count;
         struct layer_chain_link links[LAYER_CHAIN_MAX];
-        int wide;                       /* The number of the link that is not pointwise, or 0. */
-        struct access y;                /* Where the last result is stored. */
+        int wide;                       /* This link is not pointwise; 0: all are. */
+        struct access y;                /* The last result is stored here. */
 };
 
 /* Finds the chain that makes `result`, in a region, or (region NULL) of the contraction op alone.
@@ -37,9 +37,9 @@ bool layer_chain_joins(const struct layer_chain *first, const struct layer_chain
 /* ---- what a link needs along the rows ---- */
 
 int64_t layer_chain_stride(const struct op *op);
-/* The rows of x that one row of the result needs, from the first to the last. */
+/* Returns the rows of x that one row of the result needs, from the first to the last. */
 int64_t layer_chain_reach(const struct op *op);
-/* The rows before the first row of x that windows reach. */
+/* Returns the rows before the first row of x that windows reach. */
 int64_t layer_chain_low(const struct op *op);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Meetings: which position of a tile meets which offset of a window, along one dimension. Meetings
+/* In a meeting, a position of a tile meets an offset of a window, along one dimension. Meetings
  * that read the same element of x share its load. */
 #ifndef KERNELS_MEETING_H
 #define KERNELS_MEETING_H

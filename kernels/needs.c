@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Needs: which elements of its operands an element of a result needs, along one dimension. Followed
- * backwards through the operations of a kernel, needs say which rows (or columns) of one tensor a
- * row of another one needs: (row * scale + low) / per .. (row * scale + high) / per, rounded down.
+/* Needs say which elements of its operands an element of a result needs, along one dimension.
+ * Followed backwards through the operations of a kernel, needs say which rows (or columns) of one
+ * tensor a row of another one needs: (row * scale + low) / per .. (row * scale + high) / per,
+ * rounded down.
  *
  *      windows, slices    from row * stride on
  *      resizes, transposed convolutions    about row / factor
@@ -9,7 +10,7 @@
  *
  * The need of each operation follows from its relation (ir/tensor/relation.h). Needs may be
  * overestimated (a table is bounded by lines of its average slope, and two roundings become one),
- * never underestimated. They may include rows before the first or behind the last one, which do not
+ * never underestimated. They may include rows before the first or after the last one, which do not
  * exist. Reductions over rows (global pools, norms) need all rows; so do products of matrices,
  * whose kernels are not split into rows. */
 #include "kernels/needs.h"
@@ -36,7 +37,7 @@ static struct need compose(struct need n, struct need own)
         if (n.all || own.all || is_far(own.low) || is_far(own.high) || is_far(own.scale) ||
             is_far(own.per))
                 return unknown();
-        /* The most that the inner rounding loses before it is scaled. */
+        /* The inner rounding loses at most this much before it is scaled. */
         int64_t lost = own.scale > 1 ? own.scale * (n.per - 1) : 0;
         int64_t scale = n.scale * own.scale, per = n.per * own.per, common = per;
         for (int64_t rest = scale, next; rest; rest = next) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which elements of its operands an element of a result needs, along one dimension: see needs.c. */
+/* Needs say which elements of its operands an element of a result needs, along one dimension: see
+ * needs.c. */
 #ifndef KERNELS_NEEDS_H
 #define KERNELS_NEEDS_H
 
@@ -7,9 +8,9 @@
 
 enum { NEED_SCALE_MAX = 1 << 12 };
 
-/* What an element needs of a dimension of the operand. any: it needs some elements; all: which ones
- * is unknown; otherwise element i needs (i * scale + low) / per .. (i * scale + high) / per,
- * rounded down. */
+/* This is what an element needs of a dimension of the operand. any: it needs some elements; all:
+ * which ones is unknown; otherwise element i needs (i * scale + low) / per .. (i * scale + high) /
+ * per, rounded down. */
 struct need { bool any, all; int dimension; int64_t scale, per, low, high; };
 
 /* Returns the need of an element for itself. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prologues: what a contraction reads, computed once for a strip of its positions.
+/* A prologue computes what a contraction reads, once for a strip of its positions.
  *
  *      x --normalize, max--> strip --contract--> sums --epilogue--> y
  *
@@ -13,9 +13,9 @@
  *      [lane]
  *
  * For each strip of (rows of) tiles, before its panels, the kernel computes the element-wise
- * operations in front of the contraction on all that the strip reads, into memory of the task's own
- * that stays in the second-level cache. Where x has zeros (or another constant) around it, these
- * are stored around what is computed. Neighbouring strips both compute the few rows that windows of
+ * operations before the contraction on all that the strip reads, into memory of the task's own that
+ * stays in the second-level cache. Where x has zeros (or another constant) around it, these are
+ * stored around what is computed. Neighbouring strips both compute the few rows that windows of
  * both read. Where the window is one position wide, the strip holds only the positions that strides
  * meet, without gaps.
  *
@@ -23,26 +23,27 @@
 #include "ir/tensor/relation.h"
 #include "kernels/kernel_state.h"
 
-/* One of the spatial dimensions of the strip. */
+/* A side is one of the spatial dimensions of the strip. */
 struct side {
-        int64_t low, made;              /* The positions of the halo before what is computed, and
-                                         * the number of computed positions. */
-        int64_t extent;                 /* The positions including the halo on both sides or, if
-                                         * `close`, the positions that strides meet. */
-        int64_t stride, reach;          /* The stride and the reach of the window. */
+        int64_t low, made;              /* The halo has `low` positions before what is computed,
+                                         * which is `made` positions. */
+        int64_t extent;                 /* The side has this many positions, with the halo on both
+                                         * sides or, if `close`, those that strides meet. */
+        int64_t stride, reach;          /* The window has this stride and this reach. */
         bool close;                     /* The strip holds only the positions that strides meet. */
 };
 
 struct prologue {
-        struct value *value;            /* The value that is computed. */
-        struct op *pad;                 /* The pad around it with a constant, or NULL. */
-        union scalar halo;              /* The constant of the pad. */
+        struct value *value;            /* This value is computed. */
+        struct op *pad;                 /* This pad surrounds it with a constant; NULL: there is
+                                         * none. */
+        union scalar halo;              /* The pad has this constant. */
         struct side sides[2];
-        /* The number of blocks; the elements of one block, of a row (or position) of the strip, and
-         * of the whole strip. */
+        /* `blocks` is the number of blocks; block, unit and size count the elements of one block,
+         * of a row (or position) of the strip, and of the whole strip. */
         int64_t blocks, block, unit, size;
-        int64_t lanes;                  /* The lanes of a block. */
-        struct loop_expr **index, *at;  /* The index that is written, and where it is stored. */
+        int64_t lanes;                  /* A block has this many lanes. */
+        struct loop_expr **index, *at;  /* This index is written, and stored at `at`. */
         struct lane_part part;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduled lowering of a chain of contractions and pools, a strip of rows at a time:
+/* This is the scheduled lowering of a chain of contractions and pools, a strip of rows at a time:
  *
  *      x  --expand-->  strip  --depthwise-->  strip  --project-->  y
  *
@@ -26,17 +26,17 @@
 
 enum { ROWS = LAYER_CHAIN_ROWS, COLUMNS = ROWS + 1, LANES = ROWS + 2 };
 
-/* What lies between two contractions: [rows][blocks][columns][lanes], for each task. */
+/* A strip lies between two contractions: [rows][blocks][columns][lanes], for each task. */
 struct strip {
-        const struct type *type;        /* The type of the whole value that the second contraction
-                                         * reads. */
+        const struct type *type;        /* The whole value that the second contraction reads has
+                                         * this type. */
         const struct layer_chain_link *before;
         struct loop_buffer *buffer;
-        int64_t rows, row, block, size; /* The number of rows; the elements of a row, of a block in
-                                         * a row, and of all rows. */
-        int64_t low[RANK_MAX];          /* The halo before the first contraction's result; its rows
-                                         * may be left out. */
-        struct loop_expr *start;        /* The index where the task's part begins. */
+        int64_t rows, row, block, size; /* There are `rows` rows; row, block and size count the
+                                         * elements of a row, of a block in it, and of all rows. */
+        int64_t low[RANK_MAX];          /* This is the halo before the first contraction's result;
+                                         * its rows may be left out. */
+        struct loop_expr *start;        /* The task's part begins at this index. */
 };
 
 struct strips {
@@ -45,12 +45,13 @@ struct strips {
         struct kernel_state *states[LAYER_CHAIN_MAX];
         struct strip between[LAYER_CHAIN_MAX];          /* between[i] lies between links i - 1 and
                                                          * i. */
-        int64_t strip;                  /* The rows of the result in a strip. */
-        int64_t rows, rows_made;        /* The rows of the result, and of what the wide contraction
-                                         * reads, without its halo. */
-        int64_t tile;                   /* The rows of the result that all tiles divide; tasks do
+        int64_t strip;                  /* A strip has this many rows of the result. */
+        /* `rows` is the number of rows of the result, `rows_made` that of what the wide contraction
+         * reads, without its halo. */
+        int64_t rows, rows_made;
+        int64_t tile;                   /* All tiles divide this many rows of the result; tasks do
                                          * not split them. */
-        int64_t stride, reach;          /* The stride and the reach of the wide contraction. */
+        int64_t stride, reach;          /* The wide contraction has this stride and this reach. */
         int tasks;
 };
 
@@ -262,7 +263,7 @@ static bool write_strip(struct strips *s, struct loop_expr *again, struct loop_e
                              *next = i + 1 < s->chain.count ? s->states[i + 1] : NULL;
                 const struct strip *b = &s->between[i + 1];
                 struct loop_expr *f = i < wide ? from : row;
-                if (next) {     /* Where the row at the front of the strip is stored and read. */
+                if (next) {     /* The row at the front of the strip is stored and read here. */
                         struct loop_expr *front = i + 1 == wide ? first : f;
                         struct loop_expr *start =
                                 emit_op(e, LOOP_SUB, b->start, times(e, front, b->row));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tiles of a dimension: the first `large` of them have `size` elements, the others one less. */
+/* The tiles of a dimension have two sizes: the first `large` of them have `size` elements, the
+ * others one less. */
 #ifndef KERNELS_TILING_H
 #define KERNELS_TILING_H
 

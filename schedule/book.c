@@ -9,7 +9,7 @@ enum { LINE_MAX_BYTES = 4096 };
 
 struct schedule_book {
         struct map *schedules;          /* Maps a key to a struct schedule. */
-        int *found;                     /* How often a schedule was found. */
+        int *found;                     /* It counts how often each schedule was found. */
 };
 
 static void add_attr(struct text *out, const struct attr_info *info, const struct attr *a)

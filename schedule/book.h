@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A file of schedules: --tune writes it, --schedule=FILE reads it, and anyone may edit it.
+/* A book is a file of schedules: --tune writes it, --schedule=FILE reads it, and anyone may edit
+ * it.
  *
  *      dnncc-schedule 1
- *      ; where it was measured, and anything else behind a semicolon
+ *      ; where it was measured, and anything else after a semicolon
  *      convolve_packed <1 x 4 x 58 x 58 x 16 x f32> <2 x 4 x 3 x 3 x 16 x 2 x 16 x f32> channels=64
  *      outputs=64: columns=14 vectors=2
  *

@@ -8,9 +8,9 @@
 #include "kernels/contract.h"
 #include "schedule/choose.h"
 
-enum { VECTORS_MOST = 4 };              /* The most vectors of a tile. */
-enum { PACKED_PANELS = 16 };            /* The panels that must read x before it is worth gathering
-                                         * positions that strides leave gaps between. */
+enum { VECTORS_MOST = 4 };              /* A tile has at most this many vectors. */
+enum { PACKED_PANELS = 16 };            /* At least this many panels must read x before it is worth
+                                         * gathering positions that strides leave gaps between. */
 
 int schedule_positions(const struct target *target, const struct multiply *m, int vectors,
                        int inputs)
@@ -153,7 +153,7 @@ static void share(struct schedule_registers *s, const struct op *op, const struc
 
 struct search {
         const struct packed_work *work;
-        const struct target *target;    /* The target, in the vector width that is being tried. */
+        const struct target *target;    /* The target has the vector width that is being tried. */
         struct schedule_registers best, next;
         struct packed_cost cost, next_cost;
 };
@@ -173,8 +173,8 @@ static void try(struct search *search, struct schedule_registers s)
         }
 }
 
-/* Tries tiles of so many rows: as wide as registers allow, and of the next few sizes that divide
- * the columns evenly. */
+/* Tries tiles of s.rows rows: as wide as registers allow, and of the next few sizes that divide the
+ * columns evenly. */
 static void try_columns(struct search *search, struct schedule_registers s, int64_t columns)
 {
         enum { SIZES = 3 };

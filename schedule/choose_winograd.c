@@ -56,8 +56,8 @@ double schedule_winograd_gain(const struct op *packed, int tile,
         return cycles < WORTH * direct ? direct - cycles : 0;
 }
 
-/* Returns the vectors of a tile, for a panel of so many: a line of sums, or as many as a short
- * panel has; fewer where registers have no room for two tiles of the image. */
+/* Returns the number of vectors of a tile, where a panel has `panel` vectors: a line of sums, or as
+ * many as a short panel has; fewer where registers have no room for two tiles of the image. */
 static int choose_vectors(int64_t panel, const struct target *target)
 {
         int lanes = target_lanes(target, E_F32), line = target_line(target, E_F32),
@@ -71,7 +71,7 @@ static int choose_vectors(int64_t panel, const struct target *target)
         return vectors;
 }
 
-/* A register tile of products, with as many tiles of the image as registers have room for. */
+/* A register tile of products has as many tiles of the image as registers have room for. */
 struct product_tile { bool wide; int vectors, most; double cycles; };
 
 static struct product_tile product_tile(int vectors, const struct target *target)
@@ -86,7 +86,7 @@ static struct product_tile product_tile(int vectors, const struct target *target
         return t;
 }
 
-/* Chooses the tile for a panel of so many outputs, of the target's longer vectors if these take
+/* Chooses the tile for a panel of `outputs` outputs, of the target's longer vectors if these take
  * fewer cycles for each product. */
 static struct product_tile choose_tile(int64_t outputs, const struct target *target)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The choice of schedules (ir/target/schedule.h) for a machine: by predicted time, in tasks that
- * threads share; and the changes that --tune tries. */
+/* Schedules (ir/target/schedule.h) are chosen for a machine by predicted time, in tasks that
+ * threads share; this header also declares the changes that --tune tries. */
 #ifndef SCHEDULE_SCHEDULE_CHOICE_H
 #define SCHEDULE_SCHEDULE_CHOICE_H
 
@@ -12,13 +12,14 @@
 struct schedule_machine {
         const struct target *target;
         int threads;
-        const struct lower_options *lower;      /* Options of kernels that are written to look at
-                                                 * their nests. */
-        const struct loop_library *library;     /* The functions that such kernels call; NULL: no
+        const struct lower_options *lower;      /* Kernels that are written to look at their
+                                                 * nests have these options. */
+        const struct loop_library *library;     /* Such kernels call these functions; NULL: no
                                                  * nest is looked at. */
         bool cold;                      /* Constants come from memory in every run
                                          * (schedule_is_cold). */
-        /* The memo of an accelerator's tiles (engines/stream/stream_memo.h); NULL: none is kept. */
+        /* It is the memo of an accelerator's tiles (engines/stream/stream_memo.h); NULL: none is
+         * kept. */
         const struct stream_memo **memo;
 };
 /* Does f read more constants than the target keeps in a cache from one run to the next

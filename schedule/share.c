@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How threads share a contraction: by rows of tiles, or panels, or both, whichever takes the
- * slowest thread least (cost/threads_cost.c). A contraction that is done soon runs on one
+/* Chooses how threads share a contraction: by rows of tiles, or panels, or both, whichever takes
+ * the slowest thread least (cost/threads_cost.c). A contraction that is done soon runs on one
  * thread. */
 #include "kernels/kernels.h"
 #include "schedule/schedule_choice.h"
@@ -52,8 +52,8 @@ static const struct op *maker(const struct value *v, const struct target *target
         return v->kind == VALUE_RESULT ? heart(v->op, target) : NULL;
 }
 
-/* How a value was made, and by how many tasks. For long loops without a schedule, and for values
- * from outside, there may be as many tasks as threads. */
+/* A value was made in this way, and by this many tasks. For long loops without a schedule, and for
+ * values from outside, there may be as many tasks as threads. */
 struct making { enum sharing how; int tasks; };
 
 /* Are the loops of a kernel without a schedule worth sharing? */
@@ -117,7 +117,7 @@ static enum sharing wanted(const struct op *op, const struct target *target)
 
 /* ---- the choice ---- */
 
-/* What is known before tasks are chosen. */
+/* This is known before tasks are chosen. */
 struct sharing_of { bool apart; struct making made; enum sharing wanted; };
 
 static struct shared_how how_of(const struct sharing_of *s, int rows, int panels)

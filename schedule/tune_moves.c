@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The moves that --tune tries: each changes one or two words of a schedule. */
+/* These are the moves that --tune tries: each changes one or two words of a schedule. */
 #include "cost/core.h"
 #include "kernels/kernels.h"
 #include "schedule/schedule_choice.h"
 
-/* A move sets the word to `value`, adds it, halves the word so many times, or swaps the roles of
- * rows and panels. */
+/* A move sets the word to `value`, adds `value` to it, halves it `value` times, or swaps the roles
+ * of rows and panels. */
 struct move { enum schedule_word word; enum { SET, ADD, HALVE, SWAP } how; int value; };
 static const struct move moves[] = {
         { WORD_prefetch, SET, 0 }, { WORD_prefetch, SET, 1 }, { WORD_prefetch, SET, 2 },

@@ -16,10 +16,10 @@ struct parser {
         const char *at, *end;
         int line;
         enum token token;
-        const char *word;               /* The text of a WORD. */
+        const char *word;               /* This is the text of a WORD. */
         size_t length;
         struct machine_program *p;
-        struct map *places;             /* The segments by name, except expected ones. */
+        struct map *places;             /* It finds segments by name, except expected ones. */
         struct arena *arena;
         struct diag *diag;
 };
@@ -91,7 +91,7 @@ static bool is_word(const struct parser *p, const char *word)
         return p->token == WORD && strlen(word) == p->length && !memcmp(p->word, word, p->length);
 }
 
-/* Reads a number: decimal, or hexadecimal behind 0x; below 2^62 in magnitude. */
+/* Reads a number: decimal, or hexadecimal after 0x; below 2^62 in magnitude. */
 static bool number_of(const char *text, size_t length, int64_t *number)
 {
         bool negative = length && *text == '-',

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs as text:
+/* Prints programs as text:
  *
  *     machine vta
  *     dram 0x9000
@@ -124,7 +124,7 @@ void assembly_print_instruction(const struct isa *isa, const struct machine_prog
 
 /* ---- segments ---- */
 
-/* Begins a note behind the text of a line, which began at offset `line`. */
+/* Begins a note after the text of a line, which began at offset `line`. */
 static void begin_note(struct text *out, size_t line)
 {
         do

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Exchange files. Everything in a file is checked before it is used.
+/* Reads and writes exchange files. Everything in a file is checked before it is used.
  *
  *      0  "VTAPROG1"                     64  a record for each segment:
  *      8  configuration, 12 bytes             0  name, padded with 0

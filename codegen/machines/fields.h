@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Instructions as bits, by a table of fields. A machine's struct of an instruction has an int64_t
- * for each field, in the table's order, the first of them the opcode; an instruction has the fields
- * of its form and of the forms that its form continues. No field crosses a multiple of 64 bits: one
- * that would cross it begins there. */
+/* A table of fields describes instructions as bits. A machine's struct of an instruction has an
+ * int64_t for each field, in the table's order, the first of them the opcode; an instruction has
+ * the fields of its form and of the forms that its form continues. No field crosses a multiple of
+ * 64 bits: one that would cross it begins there. */
 #ifndef CODEGEN_MACHINES_FIELDS_H
 #define CODEGEN_MACHINES_FIELDS_H
 
@@ -11,25 +11,26 @@
 #include <stdint.h>
 
 struct code_field {
-        const char *name, *word;        /* The field's name in isa.def, and its word in text; "": it
-                                         * is part of the instruction's name, or not printed. */
-        int form;                       /* A value of the machine's enum of forms. */
+        /* The field has this name in isa.def, and this word in text; "": it is part of the
+         * instruction's name, or not printed. */
+        const char *name, *word;
+        int form;                       /* This is a value of the machine's enum of forms. */
         bool sign;
-        int width;                      /* The bits of the field; 0: as many as can count the
+        int width;                      /* The field has this many bits; 0: as many as can count the
                                          * elements of a memory. */
         int counts, more;               /* That memory, +1; `more` 1: the field counts up to one
                                          * more than the last index. */
         bool address;                   /* In text the number is an address in bytes; in the
                                          * instruction it counts elements of what is moved. */
-        const char *const *names;       /* The names of its numbers in text; NULL: they have
+        const char *const *names;       /* Its numbers have these names in text; NULL: they have
                                          * none. */
         int name_count;
-        int where;                      /* The number, +1, of a field of one bit that says whether
+        int where;                      /* The field of one bit with this number, +1, says whether
                                          * this field's word is printed. */
         int bit;                        /* The field's first bit, once the fields are placed. */
 };
 
-/* Places fields of known widths behind each other, and adds the number of bits up to the end of
+/* Places fields of known widths one after the other, and adds the number of bits up to the end of
  * each form to `ends`, which begins as zeros. */
 void code_place(struct code_field *fields, int count, const int *after, int *ends);
 /* Does `form` contain the fields of `part`? */

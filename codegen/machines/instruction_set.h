@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a machine brings so that its programs are encoded, read, written, checked, run and timed:
+/* A machine brings this so that its programs are encoded, read, written, checked, run and timed:
  * tables of fields, opcodes, rules and costs, and a C function for what each instruction means. All
  * machines share the code that walks these tables (codegen/machines/README.md). */
 #ifndef CODEGEN_MACHINES_INSTRUCTION_SET_H
@@ -21,8 +21,8 @@ enum {
 };
 enum { ISA_CLASSES = 12, ISA_BUSY = 6, ISA_CONFIGURATION = 12, ISA_SIZES_TEXT = 192 };
 
-/* An instruction of any machine: the numbers of its fields, in the order of the machine's own
- * struct. */
+/* An instruction of any machine consists of the numbers of its fields, in the order of the
+ * machine's own struct. */
 struct instruction { int64_t numbers[ISA_FIELDS]; };
 
 /* ---- what an instruction means ---- */
@@ -32,9 +32,9 @@ enum access {
         SPOILS                          /* What lies there must not be read any more. */
 };
 
-/* The elements of a memory that two counters reach: first + y * row + x * column. */
+/* Two counters reach these elements of a memory: first + y * row + x * column. */
 struct rows { int64_t first, row, column, rows, columns; };
-/* Returns the element behind the last one, where `count` elements follow each other at each
+/* Returns the element after the last one, where `count` elements follow each other at each
  * place. */
 static inline int64_t rows_end(const struct rows *r, int64_t count)
 {
@@ -43,26 +43,29 @@ static inline int64_t rows_end(const struct rows *r, int64_t count)
 
 struct isa;
 struct machine_program;
-/* A machine while it runs or, where nothing is computed, while its accesses are examined. */
+/* This is a machine while it runs or, where nothing is computed, while its accesses are
+ * examined. */
 struct running {
         const struct isa *isa;
-        unsigned char *memory;          /* The memory outside; NULL: nothing is computed. */
-        const struct machine_program *program;    /* Where nothing is computed: the program whose
-                                                   * memory lists are read from; may be NULL. */
-        unsigned char *inside[ISA_MEMORIES];      /* The machine's memories; NULL where nothing is
-                                                   * computed. */
-        void *lists;                    /* The decoded lists of the places where steps begin. */
-        unsigned char *scratch, poison; /* What the machine keeps beside its memories, and the byte
-                                         * that all of these began with. */
-        int64_t part, put, take;        /* For FIFOs: the block of the instruction that is put, and
-                                         * how many blocks were put and taken before. */
+        unsigned char *memory;          /* This is the memory outside; NULL: nothing is computed. */
+        const struct machine_program *program;    /* Where nothing is computed, lists are read from
+                                                   * this program's memory; it may be NULL. */
+        unsigned char *inside[ISA_MEMORIES];      /* These are the machine's memories; NULL where
+                                                   * nothing is computed. */
+        void *lists;                    /* It holds the decoded lists of the places where steps
+                                         * begin. */
+        unsigned char *scratch, poison; /* `scratch` is what the machine keeps beside its memories;
+                                         * all of these began with the byte `poison`. */
+        /* For FIFOs, `part` is the block of the instruction that is put; `put` and `take` count the
+         * blocks put and taken before. */
+        int64_t part, put, take;
         void (*touched)(void *context, int memory, const struct rows *rows, int64_t count,
                         enum access access);
         void *context;
 };
 
-/* Report accesses to elements of a memory: `count` behind each other, or `count` at each place of
- * some rows. Return where the first element lies; NULL where nothing is computed. */
+/* Report accesses to elements of a memory: `count` that follow each other, or `count` at each
+ * place of some rows. Return where the first element lies; NULL where nothing is computed. */
 static inline void *touch(struct running *r, int memory, int64_t first, int64_t count,
                           enum access access);
 static inline void *touch_rows(struct running *r, int memory, struct rows rows, int64_t count,
@@ -71,43 +74,42 @@ static inline void *touch_rows(struct running *r, int memory, struct rows rows, 
  * before the launch. */
 uint32_t running_word(const struct running *r, int64_t address);
 
-/* What an instruction waits for, and what may continue when it is done. */
+/* An instruction waits for this, and this may continue when it is done. */
 struct order {
-        int stage;                      /* The stage that runs it; -1: no stage, and it is done when
-                                         * all others are. */
-        int take[2], give[2];           /* The queues that it takes tokens from and gives tokens to;
+        int stage;                      /* This stage runs it; -1: no stage does, and it is done
+                                         * when all others are. */
+        int take[2], give[2];           /* It takes tokens from, and gives tokens to, these queues;
                                          * -1: none. */
-        int on;                         /* It waits until stage `on` ..; -1: it waits for no
-                                         * stage. */
-        int64_t done;                   /* .. has done this many instructions. */
-        int64_t blocks;                 /* The blocks that it puts into the FIFO, one by one. */
+        int on;                         /* It waits for stage `on`; -1: it waits for no stage. */
+        int64_t done;                   /* That stage must have done this many instructions. */
+        int64_t blocks;                 /* It puts this many blocks into the FIFO, one by one. */
         bool next, needs;               /* `next`: it takes the FIFO's next block into the array.
                                          * `needs`: a block must be in the array. */
 };
 
-/* What an instruction costs, in cycles of the model in meter.h. */
+/* An instruction has this cost, in cycles of the model in meter.h. */
 struct cost {
-        int class;                      /* The class that it is counted in. */
-        int64_t steps;                  /* The cycles in which its unit works. */
-        int64_t bytes;                  /* The bytes moved between outside and .. */
-        int memory;                     /* .. this memory; -1: none. */
+        int class;                      /* It is counted in this class. */
+        int64_t steps;                  /* Its unit works for this many cycles. */
+        int64_t bytes;                  /* This many bytes are moved from or to outside. */
+        int memory;                     /* The bytes are moved to or from this memory; -1: none is
+                                         * moved. */
         bool stores;
         bool makes;                     /* It makes a value of the network, on machines that hold
                                          * these. */
-        int64_t latency, bus;           /* The cycles until the read bus answers, and those for
-                                         * which it is occupied; bus 0: it is not used. */
-        /* The cycles for which its stage is busy (with several blocks, for each), and those after
-         * which it is done behind that. */
+        int64_t latency, bus;           /* The read bus answers after `latency` cycles, and is
+                                         * occupied for `bus` cycles; bus 0: it is not used. */
+        /* Its stage is busy for this many cycles (with several blocks, for each); it is done `fill`
+         * cycles after that. */
         int64_t busy, fill;
-        int64_t places;                 /* The places of lists, up to the last one that it loads. */
+        int64_t places;                 /* It loads the places of lists up to this one. */
 };
 
 /* ---- the tables ---- */
 
 struct isa_opcode {
         const char *name;
-        int form, stage;                /* The stage that runs it; -1: none, -2: a field says
-                                         * which. */
+        int form, stage;                /* This stage runs it; -1: none, -2: a field says which. */
         /* Performs the instruction; NULL: it touches nothing. */
         void (*run)(struct running *r, const struct instruction *i);
 };
@@ -117,46 +119,46 @@ struct isa_rule {
                                          * rule. */
         const char *text;
 };
-/* The classes that instructions are counted in. `busy` is the unit whose time they take
+/* Instructions are counted in these classes. `busy` is the unit whose time they take
  * (instruction_set.busy); less than 0: no unit's. */
 struct isa_class { const char *name; int busy; };
 
 struct checker;
 
 struct instruction_set {
-        const struct machine *machine;  /* The machine in its usual sizes. */
-        const char *magic;              /* The 8 bytes that files begin with. */
-        int bytes;                      /* The bytes of an instruction, a multiple of 8. */
+        const struct machine *machine;  /* This is the machine in its usual sizes. */
+        const char *magic;              /* Files begin with these 8 bytes. */
+        int bytes;                      /* An instruction has this many bytes, a multiple of 8. */
         const struct code_field *fields;
-        const int *forms;               /* For each form the one that it continues; itself: it
-                                         * continues none. */
+        const int *forms;               /* Each form continues this form; itself: it continues
+                                         * none. */
         const struct isa_opcode *opcodes;
         int field_count, form_count, opcode_count;
-        int last;                       /* The opcode that ends a program, and stands nowhere
-                                         * else. */
-        const struct isa_rule *rules;   /* The rules. Those that all machines share have names in
-                                         * machine_check.c. */
+        int last;                       /* This opcode ends a program, and stands nowhere else. */
+        const struct isa_rule *rules;   /* These are the rules. Those that all machines share have
+                                         * names in machine_check.c. */
         int rule_count;
         const struct isa_class *classes;          /* NULL: each opcode is a class, and takes its
                                                    * stage's time. */
         int class_count, products;      /* `products` is the class whose steps the array multiplies
                                          * in. */
-        const char *busy[ISA_BUSY];     /* The units that may be busy for most of the time; without
-                                         * classes, one for each stage. */
-        int bus;                        /* Where the read bus stands among these; -1: nowhere. */
-        const char *stage_word;         /* The word for a stage, in reports. */
-        const char *queues[ISA_QUEUES]; /* The names of the queues of tokens. */
-        int list_form, list_bytes;      /* The form of a place in a list, and its bytes in a
+        const char *busy[ISA_BUSY];     /* These units may be busy for most of the time; without
+                                         * classes, there is one for each stage. */
+        int bus;                        /* The read bus has this number among these; -1: there is
+                                         * none. */
+        const char *stage_word;         /* Reports call a stage by this word. */
+        const char *queues[ISA_QUEUES]; /* The queues of tokens have these names. */
+        int list_form, list_bytes;      /* A place in a list has this form, and this many bytes in a
                                          * program; 0: there are no lists. */
-        size_t list_size, scratch;      /* The bytes of a decoded place, and of what running keeps
-                                         * for the machine. */
+        size_t list_size, scratch;      /* A decoded place takes list_size bytes; running keeps
+                                         * `scratch` bytes for the machine. */
         struct order (*order)(const struct instruction *i);
         /* Returns the name of the first rule that an instruction breaks without which nothing can
          * run it; NULL: it breaks none. `lists` is as running has them, NULL where they are not
          * known. `memory` is the bytes of memory, -1 where addresses are not checked. */
         const char *(*breaks)(const struct isa *isa, const struct instruction *i, const void *lists,
                               int64_t memory);
-        /* The rules that an instruction breaks where it touches elements that no memory has; NULL:
+        /* An instruction breaks these rules where it touches elements that no memory has; NULL:
          * `breaks` checks that. */
         const char *inside, *outside;
         struct cost (*cost)(const struct isa *isa, const struct instruction *i);
@@ -178,11 +180,11 @@ struct instruction_set {
         int64_t (*bytes_of)(const struct isa *isa, const struct instruction *i);
 };
 
-/* A machine of some sizes, and what follows from these. */
+/* This is a machine of some sizes, and what follows from these. */
 struct isa {
         const struct instruction_set *set;
         struct machine machine;
-        /* The elements of each memory, and the bytes of one element outside. */
+        /* Each memory has this many elements; one element has this many bytes outside. */
         int64_t depth[ISA_MEMORIES], bytes[ISA_MEMORIES];
         struct code_field fields[ISA_FIELDS];
 };
@@ -219,7 +221,7 @@ static inline const char *isa_name(const struct isa *isa, const struct instructi
 /* Returns the work of an instruction, where somebody bounds what a program may take. */
 static inline int64_t isa_work(const struct isa *isa, const struct instruction *i)
 {
-        enum { ELEMENT = 256 }; /* The bytes that count as one step. */
+        enum { ELEMENT = 256 }; /* This many bytes count as one step. */
         if (isa->set->work)
                 return isa->set->work(i);
         const struct cost cost = isa->set->cost(isa, i);

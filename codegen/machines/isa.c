@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Instructions as bytes, for a machine of any sizes. */
+/* Encodes and decodes instructions, for a machine of any sizes. */
 #include <inttypes.h>
 #include <string.h>
 

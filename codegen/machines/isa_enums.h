@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The numbers of a machine's rows, and its struct of an instruction. This is included by the
- * machine's header, which defines ISA_ROWS, the file of rows; ISA(name), the name with the
- * machine's in front; ISA_INSTRUCTION, the struct's name; and ISA_ANY, the name of the function
+/* Declares the numbers of a machine's rows, and its struct of an instruction. This is included by
+ * the machine's header, which defines ISA_ROWS, the file of rows; ISA(name), the name after
+ * the machine's; ISA_INSTRUCTION, the struct's name; and ISA_ANY, the name of the function
  * that converts it to struct instruction. */
 enum {
 #define STAGE(id, name) ISA(STAGE_##id),

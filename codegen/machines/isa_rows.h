@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* This stands in front of the rows of a machine's instructions (codegen/vta/vta_isa.def), which
- * hold each fact once; define the macros you want, and include the rows. Encoder, decoder,
- * assembler and disassembler are made from them: isa_enums.h, isa_tables.h.
+/* This stands before the rows of a machine's instructions (codegen/vta/vta_isa.def), which hold
+ * each fact once; define the macros you want, and include the rows. Encoder, decoder, assembler and
+ * disassembler are made from them: isa_enums.h, isa_tables.h.
  *
  *   STAGE(id, name)             a unit that runs its own instructions in order, beside the others
  *   MEMORY(id, name, stage)     in the order of their numbers; the stage that loads it
- *   FORM(id, after)             its fields stand behind those of form `after`, which it continues;
+ *   FORM(id, after)             its fields stand after those of form `after`, which it continues;
  *                               after = id: from the first bit on
  *   OPCODE(id, name, form, stage, run)
  *                               a struct isa_opcode; stage NONE: no stage runs it, OTHER: another

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* This stands behind the rows of a machine's instructions: see isa_rows.h. */
+/* This stands after the rows of a machine's instructions: see isa_rows.h. */
 #undef STAGE
 #undef MEMORY
 #undef FORM

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables made from a machine's rows, for its struct instruction_set (ISA_TABLES). Only the file
- * that defines the set includes this, behind the machine's header and the definition of ISA_RULES,
- * the file of its rules. */
+/* These tables are made from a machine's rows, for its struct instruction_set (ISA_TABLES). Only
+ * the file that defines the set includes this, after the machine's header and the definition of
+ * ISA_RULES, the file of its rules. */
 static const char *const isa_stages[] = {
 #define STAGE(id, name) name,
 #include ISA_ROWS

@@ -11,10 +11,10 @@
 struct launch_program {
         struct machine_program *p;
         const struct loop_function *stream;
-        int64_t end, align;             /* The bytes of memory that are taken, and the alignment at
-                                         * which segments begin. */
-        int64_t *addresses;             /* The addresses of the stream's parameters, one behind the
-                                         * other from PROGRAM_PAGE on. */
+        int64_t end, align;             /* This many bytes of memory are taken, and segments begin
+                                         * at multiples of `align`. */
+        int64_t *addresses;             /* The stream's parameters have these addresses, one after
+                                         * the other from PROGRAM_PAGE on. */
 };
 
 static struct segment *add_segment(struct launch_program *l, const char *name,

@@ -11,7 +11,8 @@ struct measuring {
         const struct isa *isa;
         struct launch_moves moves;      /* Lists lie at the end of its addresses. */
         struct machine_measure *m;
-        int part;                       /* The part of the instruction that is looked at. */
+        int part;                       /* The instruction that is looked at belongs to this
+                                         * part. */
         struct cost cost;
 };
 
@@ -23,10 +24,10 @@ struct parts {
         struct measuring *m;
         const struct machine_code *code;
         struct arena *arena;
-        int *of, count;                 /* The part of each instruction, from 1 on. */
+        int *of, count;                 /* Each instruction belongs to this part, counted from 1. */
         const struct loop_buffer **results;
-        int64_t outside;                /* The address where the instruction that is looked at first
-                                         * touches memory outside; -1: it touches none. */
+        int64_t outside;                /* The instruction that is looked at first touches memory
+                                         * outside at this address; -1: it touches none. */
 };
 
 static void begin_part(struct parts *p, int64_t from, int64_t to, const struct loop_buffer *result)
@@ -61,12 +62,12 @@ static void decode(const struct parts *p, int64_t k, struct instruction *i)
         isa_decode(p->m->isa, p->code->instructions + k * p->m->isa->set->bytes, i);
 }
 
-/* Ends a part with the last store of a result; the instructions behind the last store belong to the
+/* Ends a part with the last store of a result; the instructions after the last store belong to the
  * last part. */
 static void find_results(struct parts *p)
 {
         const struct loop_buffer *result = NULL;
-        int64_t behind = 0;             /* The instruction behind the last store. */
+        int64_t behind = 0;             /* It is the instruction after the last store. */
         begin_part(p, 0, p->code->count, NULL);
         for (int64_t k = 0; k < p->code->count; k++) {
                 struct instruction i;
@@ -82,15 +83,15 @@ static void find_results(struct parts *p)
         }
 }
 
-/* Begins a layer behind the last instruction of the layer before that makes a value, and where it
+/* Begins a layer after the last instruction of the layer before that makes a value, and where it
  * multiplies by weights that no layer had before it. */
 static void find_layers(struct parts *p)
 {
         const struct isa *isa = p->m->isa;
         const int64_t block = isa->bytes[isa->machine.weights];
-        /* The layer that used each parameter first. */
+        /* This layer used each parameter first. */
         int *had = arena_array(p->arena, (size_t)p->m->moves.stream->buffer_count + 1, sizeof *had);
-        /* The addresses of blocks of weights. */
+        /* These are the addresses of blocks of weights. */
         int64_t behind = 0, taken = 0, count = 0, *blocks = NULL;
         bool made = true;               /* The layer has made a value. */
         struct instruction i;
@@ -143,7 +144,7 @@ static void add_bytes(struct machine_part *part, const struct cost *cost)
                 *(cost->stores ? &part->stored : &part->loaded[cost->memory]) += cost->bytes;
 }
 
-/* Fills in what the model says of instructions that take so many cycles together. */
+/* Fills in what the model says of instructions that take `cycles` cycles together. */
 static void fill(const struct measuring *m, struct meter *meter, int64_t cycles,
                  struct machine_part *part)
 {

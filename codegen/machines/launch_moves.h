@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a launch's parameters lie while it is measured, which of their bytes each part of the
- * launch moves, and how much of the machine's memories it uses. */
+/* Records where a launch's parameters lie while it is measured, which of their bytes each part of
+ * the launch moves, and how much of the machine's memories it uses. */
 #ifndef CODEGEN_MACHINES_LAUNCH_MOVES_H
 #define CODEGEN_MACHINES_LAUNCH_MOVES_H
 
@@ -9,10 +9,10 @@
 struct launch_moves {
         const struct loop_function *stream;
         struct machine_measure *measure;
-        /* The addresses, in bytes, of the stream's parameters, one behind the other from
-         * PROGRAM_PAGE on; and the one behind the last. */
+        /* The stream's parameters have these addresses, in bytes, one after the other from
+         * PROGRAM_PAGE on; the last one ends at `end`. */
         int64_t *addresses, end;
-        int64_t unit;                   /* The bytes of a unit, for each of which it is known who
+        int64_t unit;                   /* A unit has this many bytes; for each it is known who
                                          * moved it. */
         int *moved[2];                  /* For each unit, the last part that read it (0) or wrote it
                                          * (1), counted from 1; 0: none has. */

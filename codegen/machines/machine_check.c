@@ -32,11 +32,11 @@ struct checker {
         struct order order;
         struct cost cost;
         int64_t number;
-        bool said[RULES_MOST];                  /* The rules already reported for this
+        bool said[RULES_MOST];                  /* These rules have been reported for this
                                                  * instruction. */
         struct running running;
-        unsigned char *state[MACHINE_MEMORIES]; /* IS_.. flags of each element. */
-        int64_t last[MACHINE_STAGES];   /* For each stage, 1 + the number of its last
+        unsigned char *state[MACHINE_MEMORIES]; /* Each element has IS_.. flags. */
+        int64_t last[MACHINE_STAGES];   /* For each stage, it is 1 + the number of its last
                                          * instruction. */
         struct races *races;            /* NULL: a token was missing, so the order is not known. */
 };

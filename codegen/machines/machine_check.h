@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules of programs, and the functions that check them without computing anything;
+/* These are the rules of programs, and the functions that check them without computing anything;
  * program_check is in machine_program.h. */
 #ifndef CODEGEN_MACHINES_MACHINE_CHECK_H
 #define CODEGEN_MACHINES_MACHINE_CHECK_H

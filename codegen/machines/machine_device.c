@@ -8,7 +8,7 @@
 #include "codegen/machines/machine_program.h"
 #include "codegen/machines/simulator.h"
 
-enum { POISON = 0xa5 };                 /* The byte that memories of the machine begin with. */
+enum { POISON = 0xa5 };                 /* The memories of the machine begin with this byte. */
 
 struct device {
         struct isa isa;
@@ -16,11 +16,11 @@ struct device {
         unsigned char *block, *at;      /* `at` is within the block, at a multiple of a page; it is
                                          * the machine's address 0. */
         size_t bytes, taken;
-        FILE *said;                     /* The file that diagnostics of a launch are written to;
-                                         * NULL: it could not be made. */
+        FILE *said;                     /* Diagnostics of a launch are written to this file; NULL:
+                                         * it could not be made. */
         char message[256];
         unsigned long long cycles;
-        enum { FINE, TIMEOUT, LOST } ended;     /* What wait returns. */
+        enum { FINE, TIMEOUT, LOST } ended;     /* Wait returns this. */
 };
 
 static size_t pages(size_t bytes)

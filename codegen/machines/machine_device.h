@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The simulator as the device of generated code. A launch runs at once; wait returns how it ended.
+/* The simulator is the device of generated code. A launch runs at once; wait returns how it ended.
  * The processor and the machine see the same memory: an address of the machine is an offset in
  * it. */
 #ifndef CODEGEN_MACHINES_MACHINE_DEVICE_H
@@ -14,16 +14,17 @@ struct device *device_new(const struct instruction_set *set, const char *sizes, 
 void device_free(struct device *d);                     /* `d` may be NULL. */
 void *device_take(struct device *d, size_t bytes);      /* Returns pages that are not in use; NULL:
                                                          * there are too few. */
-const char *device_message(const struct device *d);     /* The error of the last launch; "" where it
-                                                         * succeeded. */
+const char *device_message(const struct device *d);     /* Returns the error of the last launch; ""
+                                                         * where it succeeded. */
 unsigned long long device_cycles(const struct device *d);
 /* Returns the machine's address; UINT64_MAX: the bytes do not lie in its memory. */
 uint64_t device_address(const struct device *d, const void *memory, size_t bytes);
 int device_launch(struct device *d, uint64_t instructions, uint32_t count);
 int device_wait(struct device *d, uint64_t cycles);
 
-/* The functions that runtime/dnncc_NAME.h declares, but for dnncc_NAME_new, and the five functions
- * that generated code calls, which its header declares. There is one memory, and no caches. */
+/* This defines the functions that runtime/dnncc_NAME.h declares, but for dnncc_NAME_new, and the
+ * five functions that generated code calls, which its header declares. There is one memory, and no
+ * caches. */
 #define DEVICE_FUNCTIONS(name)                                                                    \
         uint64_t name##_address(void *device, const void *memory, size_t bytes);                  \
         int name##_flush(void *device, const void *memory, size_t bytes);                         \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Segments: how they form a program, and the memory that they describe. */
+/* Makes segments a program, and fills memory as they describe it. */
 #include "codegen/machines/machine_program.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A program: one launch with all that it reads, as exchange files (.vta) and assembly text (.vta.s)
- * hold it. */
+/* A program is one launch with all that it reads, as exchange files (.vta) and assembly text
+ * (.vta.s) hold it. */
 #ifndef CODEGEN_MACHINES_MACHINE_PROGRAM_H
 #define CODEGEN_MACHINES_MACHINE_PROGRAM_H
 
@@ -22,10 +22,10 @@ enum { SEGMENTS_MOST = 4096, SEGMENT_NAME = 32, PROGRAM_ALIGN = 256, PROGRAM_PAG
 #define PROGRAM_CODE_MOST (INT64_C(32) << 20)
 
 struct segment {
-        char name[SEGMENT_NAME];            /* Made of A-Z a-z 0-9 _ . - */
+        char name[SEGMENT_NAME];            /* The name is made of A-Z a-z 0-9 _ . - */
         enum segment_kind kind;
         int64_t address, bytes;
-        const unsigned char *content;   /* `bytes` bytes; NULL: zeros. */
+        const unsigned char *content;   /* It has `bytes` bytes; NULL: they are zeros. */
         bool shared;                    /* Another segment has the same name; expected segments do
                                          * not count. */
 };
@@ -37,7 +37,8 @@ struct machine_program {
         struct segment *segments;
         int count;
         const struct segment *code;
-        const struct segment **places;      /* All segments except expected ones, by address. */
+        const struct segment **places;      /* They list all segments except expected ones, by
+                                             * address. */
         int place_count;
 };
 

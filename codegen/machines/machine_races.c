@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Races, by vector clocks (Lamport, 1978; Flanagan and Freund, FastTrack, 2009): a stage knows up
- * to which instruction each other stage is done. A token carries what its sender knew, a block for
- * the array what the unit that read it knew, and a unit that waits for so many instructions of a
- * stage learns what the last of these knew.
+/* Finds races by vector clocks (Lamport, 1978; Flanagan and Freund, FastTrack, 2009): a stage knows
+ * up to which instruction each other stage is done. A token carries what its sender knew, a block
+ * for the array what the unit that read it knew, and a unit that waits until a stage has done some
+ * number of instructions learns what the last of these knew.
  *
  *     load      0: load inp ----token----> compute knows load <= 0
  *     compute                     2: gemm reads inp, written by 0: ordered
@@ -18,12 +18,12 @@ enum { GRANULE = 16, PAGE = 256 };
 
 /* The instructions of each stage before this one are known to be done. */
 struct clock { int64_t done[MACHINE_STAGES]; };
-/* A queue of clocks; those before `first` have been taken. */
+/* This is a queue of clocks; those before `first` have been taken. */
 struct clocks { struct clock *at; int64_t first, count, room; };
 /* For each stage, 1 + the number of the last instruction that read and wrote the element; 0: none
  * has. */
 struct touched { int32_t read[MACHINE_STAGES], wrote[MACHINE_STAGES]; };
-/* Behind which instruction of its stage the block came, and whether it was the last of that
+/* The block came after this instruction of its stage; `last`: it was the last one of that
  * instruction. */
 struct block { int64_t behind; bool last; };
 
@@ -32,7 +32,7 @@ struct races {
         struct order now;
         int64_t number;
         struct clock clocks[MACHINE_STAGES];
-        /* `history` has a clock behind each instruction of a stage. */
+        /* `history` has a clock after each instruction of a stage. */
         struct clocks queues[ISA_QUEUES], history[MACHINE_STAGES];
         struct block *blocks;
         int64_t block_count, taken;

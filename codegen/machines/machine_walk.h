@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A stream as its stages see it: the next instruction of each, and when it can start. The simulator
- * walks it in any legal order, at time 0; the cycle model walks it by time. */
+/* A stage sees a stream as its next instruction, and when it can start. The simulator walks a
+ * stream in any legal order, at time 0; the cycle model walks it by time. */
 #ifndef CODEGEN_MACHINES_MACHINE_WALK_H
 #define CODEGEN_MACHINES_MACHINE_WALK_H
 
@@ -12,26 +12,26 @@ struct walk_next {
         struct instruction instruction;
         struct order order;
         int64_t number;                 /* -1: the stage has no more instructions. */
-        struct instruction_times times; /* The times of the blocks that it has done so far. */
+        struct instruction_times times; /* The blocks that it has done so far had these times. */
 };
-/* A queue of times; those before `first` have been taken. */
+/* This is a queue of times; those before `first` have been taken. */
 struct walk_times { int64_t *at, first, count, room; };
 
 struct walk {
         const struct isa *isa;
-        const unsigned char *bytes;     /* `count` instructions. */
+        const unsigned char *bytes;     /* It holds `count` instructions. */
         int64_t count;
         struct walk_next next[MACHINE_STAGES];
-        int64_t free[MACHINE_STAGES];   /* When the stage can start its next instruction. */
+        int64_t free[MACHINE_STAGES];   /* At this time the stage can start its next instruction. */
         struct walk_times tokens[ISA_QUEUES];
-        struct walk_times ends[MACHINE_STAGES];   /* The end of each of the stage's instructions
-                                                   * that are done. */
-        struct walk_times there, room;  /* When each block is in the FIFO, and when its place is
-                                         * free again. */
-        int64_t part;                   /* The blocks that the instruction under way has put. */
-        int64_t bus;                    /* When the read bus is free. */
-        int64_t shifted, begun;         /* When the last block is in the array, and when its first
-                                         * product began. */
+        struct walk_times ends[MACHINE_STAGES];   /* Each of the stage's instructions that are done
+                                                   * ended at this time. */
+        struct walk_times there, room;  /* At these times each block is in the FIFO, and its place
+                                         * is free again. */
+        int64_t part;                   /* The instruction under way has put this many blocks. */
+        int64_t bus;                    /* At this time the read bus is free. */
+        int64_t shifted, begun;         /* At these times the last block is in the array, and its
+                                         * first product began. */
 };
 
 /* Begins a walk. `memory` is the bytes of memory, -1 where addresses are not checked. Returns false
@@ -47,8 +47,9 @@ int64_t walk_start(const struct walk *w, int stage);
  * instruction. */
 bool walk_go(struct walk *w, int stage, int64_t start, const struct cost *cost,
              struct instruction_times *times);
-/* Checked where no stage can start: walk_is_done, that no stage waits for ever; walk_is_empty, that
- * no token and no block is left. Both return false after an EXIT_INVALID error. */
+/* These are checked where no stage can start: walk_is_done, that no stage waits for ever;
+ * walk_is_empty, that no token and no block is left. Both return false after an EXIT_INVALID
+ * error. */
 bool walk_is_done(const struct walk *w, struct diag *diag);
 bool walk_is_empty(const struct walk *w, struct diag *diag);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of machines (ir/target/machine.h), and their launches: a stream from the passes on
- * streams becomes instructions, a program, C code that gives these to the machine, and a
+/* This is the table of machines (ir/target/machine.h), and of their launches: a stream from the
+ * passes on streams becomes instructions, a program, C code that gives these to the machine, and a
  * measure. */
 #ifndef CODEGEN_MACHINES_MACHINES_H
 #define CODEGEN_MACHINES_MACHINES_H
@@ -22,15 +22,15 @@ const struct machine *const *machines_with(struct arena *arena, const struct mac
 
 /* ---- launches ---- */
 
-/* A launch as it lies in memory: instructions, and lists of places in 32-bit words, all little
+/* A launch lies in memory as instructions, and lists of places in 32-bit words, all little
  * endian. */
 struct machine_code {
         unsigned char *instructions, *lists;
         int64_t count, list_count;
-        int64_t cycles;                 /* The cycles that the machine's model predicts. */
+        int64_t cycles;                 /* The machine's model predicts this many cycles. */
 };
 
-/* What a machine brings so that streams run on it. */
+/* A driver is what a machine brings so that streams run on it. */
 struct machine_driver {
         /* Encodes a flat stream with instructions and tokens; its parameters lie at `addresses`,
          * its lists at `lists`. Returns false after one error: EXIT_UNSUPPORTED where a field
@@ -38,8 +38,8 @@ struct machine_driver {
         bool (*encode)(const struct isa *isa, const struct loop_function *stream,
                        const int64_t *addresses, int64_t lists, struct arena *arena,
                        struct machine_code *code, struct diag *diag);
-        int64_t align;                  /* The alignment of a parameter's address, in bytes; 0: what
-                                         * moves the parameter decides. */
+        int64_t align;                  /* A parameter's address is a multiple of this many bytes;
+                                         * 0: what moves the parameter decides. */
         /* Prints a C function that changes an instruction's addresses from those it was compiled
          * for to those in memory:
          *     static void place(uint64_t words[], uint64_t workspace, uint64_t program)
@@ -50,8 +50,8 @@ extern const struct machine_driver vta_driver, unified_driver;
 /* Returns the machine's driver; NULL: only programs run on it. */
 const struct machine_driver *machine_driver(const struct machine *m);
 
-/* What a stream's parameter holds before a launch and after it; NULL: zeros, and not known.
- * constant: it never changes. */
+/* A stream's parameter holds `content` before a launch, and `expected` after it; NULL: zeros, and
+ * not known. constant: it never changes. */
 struct launch_argument { const void *content, *expect; bool constant; };
 
 /* Writes a launch with all it reads: as text, or as the file that executors take. Appends to out;
@@ -68,20 +68,20 @@ bool machine_launch_program(struct machine_program *p, const struct loop_functio
 bool machine_encode(const struct loop_function *stream, const int64_t *addresses, int64_t lists,
                     struct arena *arena, struct machine_code *code, struct diag *diag);
 
-/* What the machine's model says of a launch, or of the part of it that makes one result. */
+/* The machine's model says this of a launch, or of the part of it that makes one result. */
 struct machine_part {
-        /* The parameter that the part stores or, where values stay in the machine, the one that
-         * holds its weights; NULL for a whole launch. */
+        /* The part stores this parameter or, where values stay in the machine, multiplies by it as
+         * weights; NULL for a whole launch. */
         const struct loop_buffer *result;
         int64_t cycles, serial;         /* `serial` is the cycles of the same instructions one after
                                          * the other. */
-        int64_t products;               /* The cycles in which the array multiplies. */
-        const char *bound;              /* The unit that is busy for most of the cycles. */
+        int64_t products;               /* The array multiplies in this many cycles. */
+        const char *bound;              /* This unit is busy for most of the cycles. */
         int64_t instructions, places;   /* `places` is the places of lists that are loaded. */
-        int64_t loaded[MACHINE_MEMORIES], stored;          /* The bytes that are moved. */
-        int64_t least[MACHINE_MEMORIES], least_stored;     /* The bytes, if each were moved once. */
-        int64_t used[MACHINE_MEMORIES];         /* The bytes of each memory, up to the last one that
-                                                 * is touched. */
+        int64_t loaded[MACHINE_MEMORIES], stored;          /* This many bytes are moved. */
+        int64_t least[MACHINE_MEMORIES], least_stored;     /* This many bytes would be moved, if
+                                                            * each were moved once. */
+        int64_t used[MACHINE_MEMORIES];         /* Each memory is used up to this byte. */
 };
 struct machine_measure { struct machine_part whole, *parts; int part_count; };
 bool machine_measure(const struct loop_function *stream, struct arena *arena,

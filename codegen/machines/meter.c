@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cycle model: see meter.h, which is its specification. */
+/* This is the cycle model: see meter.h, which is its specification. */
 #include "codegen/machines/meter.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How long a stream takes: a model in whole cycles, exact by definition, for comparing streams. The
- * machine says what an instruction costs (struct cost); its page has the formulas.
+/* The meter says how long a stream takes, by a model in whole cycles, exact by definition, for
+ * comparing streams. The machine says what an instruction costs (struct cost); its page has the
+ * formulas.
  *
  *     fetched(k) = fetch_latency + bytes of an instruction / beat_bytes * (k + 1)
  *                  for instruction k, in program order
@@ -12,27 +13,29 @@
  *
  * An instruction starts when its stage is free of the one before it, it is fetched, and its tokens
  * are there; a token is there at the end of the instruction that gave it. An instruction that waits
- * until another stage has done so many instructions ends at that time. A block for the FIFO starts
- * when there is room for it; the array has it `change` cycles after it has arrived, the block
- * before it is in the array, and that one's first product has begun: then its place is free again,
- * and products by it start. Of the stages whose next instruction can start, the one that starts
- * first goes first; of equal ones the stage that computes, then by number. */
+ * until another stage has done some number of instructions ends at that time. A block for the FIFO
+ * starts when there is room for it. The array has the block `change` cycles after three things: the
+ * block has arrived, the preceding block is in the array, and the first product by that one has
+ * begun. Then the place of the block is free again, and products by it start. Of the stages whose
+ * next instruction can start, the one that starts first goes first; of equal ones the stage that
+ * computes, then the one of the lowest number. */
 #ifndef CODEGEN_MACHINES_METER_H
 #define CODEGEN_MACHINES_METER_H
 
 #include "codegen/machines/machine_walk.h"
 
-/* Bytes read from outside, read for a FIFO, and written there. */
+/* Bytes are read from outside, read for a FIFO, or written there. */
 enum { METER_LOADED, METER_WEIGHTS, METER_STORED };
 struct meter {
         int64_t cycles;
         /* `busy` is the cycles for which its stage is busy. */
         struct meter_class { int64_t count, steps, bytes, busy; } classes[ISA_CLASSES];
-        int64_t moved[3];               /* The bytes moved, by METER_... */
-        int64_t bus;                    /* The cycles for which the read bus is occupied, without
+        int64_t moved[3];               /* This many bytes are moved, by METER_... */
+        int64_t bus;                    /* The read bus is occupied for this many cycles, without
                                          * latency. */
-        int64_t serial;                 /* The cycles of the instructions one after the other. */
-        int64_t places;                 /* The places of lists that are resident together. */
+        int64_t serial;                 /* The instructions take this many cycles one after the
+                                         * other. */
+        int64_t places;                 /* This many places of lists are resident together. */
 };
 
 /* Runs the model. `times` gets the times of each instruction, or is NULL. Returns false after an

@@ -14,8 +14,8 @@
 struct simulator {
         struct isa isa;
         struct running running;
-        uint64_t random;                /* The state of the random numbers; 0: instructions run in
-                                         * program order. */
+        uint64_t random;                /* It is the state of the random numbers; 0: instructions
+                                         * run in program order. */
 };
 
 static void *poisoned(size_t bytes, unsigned char poison)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A functional simulator of a machine, for any legal order of its stages. */
+/* Simulates a machine functionally, for any legal order of its stages. */
 #ifndef CODEGEN_MACHINES_SIMULATOR_H
 #define CODEGEN_MACHINES_SIMULATOR_H
 
@@ -18,7 +18,7 @@ void simulator_free(struct simulator *s);               /* `s` may be NULL. */
  * end; EXIT_BUDGET where it takes more work than `work`. */
 bool simulator_launch(struct simulator *s, unsigned char *memory, int64_t bytes, int64_t address,
                       int64_t count, int64_t work, struct diag *diag);
-/* The work of one launch that is permitted by default: a minute or two. */
+/* One launch may do this much work by default: a minute or two. */
 #define WORK_MOST (INT64_C(1) << 31)
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What encoders of streams share: they visit statements in order, and append instructions whose
+/* Encoders of streams share this: they visit statements in order, and append instructions whose
  * numbers must fit their fields. */
 #ifndef CODEGEN_MACHINES_STREAM_ENCODER_H
 #define CODEGEN_MACHINES_STREAM_ENCODER_H
@@ -8,18 +8,18 @@
 #include "codegen/machines/machines.h"
 #include "ir/loop/stream_flat.h"
 
-/* For a stage: its instructions, and how many of them its first statements, up to each, took. */
+/* A stage has this many instructions; after[k] is how many of them its first k statements took. */
 struct encoder_stage { int64_t instructions, *after, statements; };
 
 struct stream_encoder {
         const struct isa *isa;
         const struct loop_function *f;
-        const int64_t *addresses;       /* The addresses of its parameters. */
+        const int64_t *addresses;       /* Its parameters have these addresses. */
         struct arena *arena;
         struct diag *diag;
         struct instruction *out;
         int64_t count;
-        struct encoder_stage stages[MACHINE_STAGES];      /* For machines that have await
+        struct encoder_stage stages[MACHINE_STAGES];      /* They are for machines that have await
                                                            * statements. */
         bool failed;
 };
@@ -38,8 +38,8 @@ void encoder_statements(struct stream_encoder *e,
  * waits for does not stand before it. */
 int64_t encoder_awaited(struct stream_encoder *e, const struct loop_stmt *await);
 
-/* The first loops of a nest as the two counters of an instruction, outer and inner: how often they
- * run, and what each adds to an operand. */
+/* The first loops of a nest become the two counters of an instruction, outer and inner: how often
+ * they run, and what each adds to an operand. */
 struct step_counters { int64_t counts[2], add[2][OPERANDS]; };
 struct step_counters encoder_counters(struct stream_encoder *e, const struct flat_step *step,
                                       int loops);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Orders the steps block by block. Where only one storage is alive between two steps, all steps
- * before this place precede all steps behind it, as between blocks of branches that meet again; the
+ * before this place precede all steps after it, as between blocks of branches that meet again; the
  * steps between two such places are ordered by themselves, for the least peak of their own. (An
  * order of least peak for the whole network, in contrast, may leave any block at a peak below that
  * of the highest one.) */
@@ -11,7 +11,7 @@
 #include "passes/memory/arrange_search.h"
 
 /* The steps of a block are nodes 1.. of its graph; node 0 touches what exists before the block, the
- * last node what exists behind it. */
+ * last node what exists after it. */
 struct block { const struct network *n; struct arena *arena; int from, to; struct step_graph g; };
 
 static int step_of(const struct block *b, int step)
@@ -66,7 +66,7 @@ static void order_block(const struct network *n, int from, int to, int *order)
         arena_free(b.arena);
 }
 
-/* Is only one storage alive behind step k? */
+/* Is only one storage alive after step k? */
 static bool is_cut(const struct network *n, int k)
 {
         int storage = -1;

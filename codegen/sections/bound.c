@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A lower bound on the bytes that are gathered and scattered, for a given order of steps.
+/* Finds a lower bound on the bytes that are gathered and scattered, for a given order of steps.
  *
  * At the time of a step, all volumes that it touches and all that later steps need are somewhere:
  * live(t) bytes, of which activation memory has no more than it holds. The life of a volume v falls
  * into gaps, from one step that touches it to the next that reads it: gap 1 begins with the step
- * that makes v, each other one behind the step that ends the one before. Let away(v, j) be the
- * bytes of v that are not in activation memory at some time of gap j. Then
+ * that makes v, each other one after the step that ends the one before. Let away(v, j) be the bytes
+ * of v that are not in activation memory at some time of gap j. Then
  *
  *      for each t: the sum of away(v, j), over all v that live at t and their gaps,
  *                  is >= live(t) - memory;  0 <= away(v, j) <= bytes of v
@@ -77,7 +77,7 @@ static int64_t push_path(struct flow *f, int to)
 }
 
 enum share { SHARE_FIRST, SHARE_LAST, SHARE_EVEN, SHARE_KINDS };
-enum { UNIT = 5040 };                   /* The cost of a byte. */
+enum { UNIT = 5040 };                   /* A byte costs this much. */
 
 static int by_number(const void *x, const void *y) { return *(const int *)x - *(const int *)y; }
 

@@ -52,7 +52,7 @@ void command_templates(struct text *out)
 
 /* ---- parsing ---- */
 
-/* The words of a line, as they stand in the text. */
+/* A line is read word by word, as the words stand in the text. */
 struct line { const char *at, *end; };
 struct word { const char *at; size_t length; };
 
@@ -73,7 +73,7 @@ static int digit_of(char c, int base)
         return d < base ? d : -1;
 }
 
-/* Reads a number: decimal, or hexadecimal behind 0x; of at most 62 bits. */
+/* Reads a number: decimal, or hexadecimal after 0x; of at most 62 bits. */
 static bool read_number(struct word w, bool hexadecimal, int64_t *number)
 {
         const bool negative = !hexadecimal && w.length > 1 && *w.at == '-';

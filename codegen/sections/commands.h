@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands of a machine that holds activations itself (commands.def), and their text. */
+/* A machine that holds activations itself takes these commands (commands.def), as text. */
 #ifndef CODEGEN_SECTIONS_COMMANDS_H
 #define CODEGEN_SECTIONS_COMMANDS_H
 
@@ -25,7 +25,7 @@ enum command_field {
         FIELD_COUNT
 };
 
-/* The engines; commands of one engine run one after the other. */
+/* Commands of one engine run one after the other. */
 enum section_engine {
         ENGINE_ARRAY,
         ENGINE_POOL,
@@ -48,13 +48,13 @@ extern const struct command_info command_info[COMMAND_COUNT];
 struct machine_command {
         enum command_code code;
         int64_t slot;                   /* Commands of equal slots run at the same time. */
-        const char *name;               /* Safe to print (text_safe); NULL where the command has no
-                                         * name. */
+        const char *name;               /* It is safe to print (text_safe); NULL where the command
+                                         * has no name. */
         bool of_concat;                 /* The command declares a volume that is complete when the
                                          * parts of the concat before it are. */
         bool of_slice;                  /* The command copies rows that two slices have in
                                          * common. */
-        int64_t field[FIELD_COUNT];     /* The fields that the command has. */
+        int64_t field[FIELD_COUNT];     /* Only the fields that the command has are set. */
 };
 
 /* Appends a line to `out`. */

@@ -10,15 +10,16 @@
 
 /* ---- layers ---- */
 
-/* What a step's commands do. `read` and `written` are the bytes that they touch; `gathered` and
+/* A step's commands do this. `read` and `written` are the bytes that they touch; `gathered` and
  * `scattered` count bytes of the step's result. An input has no commands, but its volume may be
  * gathered. */
 struct layer {
-        const char *command;            /* The name of the command; NULL: the step has none. */
+        const char *command;            /* The step has a command of this name; NULL: it has
+                                         * none. */
         int commands;
-        int64_t first, last;            /* The first and the last slot. */
-        int64_t steps, products;        /* The steps and the products of the array. */
-        int64_t read, written, gathered, scattered;     /* Bytes. */
+        int64_t first, last;            /* These are the first and the last slot. */
+        int64_t steps, products;        /* The array does this many steps and products. */
+        int64_t read, written, gathered, scattered;     /* All count bytes. */
 };
 
 static struct layer *maker_of(const struct network *n, struct layer *layers,

@@ -114,10 +114,10 @@ static bool find_concat(struct network *n, const struct op *op)
 
 struct needs {
         struct network *n;
-        const struct value **values;    /* The values that the host needs and that have not been
-                                         * examined yet. */
+        const struct value **values;    /* The host needs these values, which have not been examined
+                                         * yet. */
         int count;
-        bool *seen;                     /* Indexed by the number of an operation. */
+        bool *seen;                     /* It is indexed by the number of an operation. */
 };
 
 static void need_on_host(struct needs *q, const struct value *v)
@@ -182,7 +182,7 @@ static void need_all(struct needs *q, const struct op *yield)
 struct settling {
         struct network *n;
         const struct section_step *old;
-        int *uploads;                   /* For each volume, its step that uploads it, or -1. */
+        int *uploads;                   /* For each volume, this step uploads it; -1: none does. */
         bool *there;
 };
 
@@ -248,7 +248,7 @@ static void add_inputs(struct settling *s, int volume)
                 wait_for_uploads(s, volume);
 }
 
-/* Keeps the steps that are needed, with inputs before the steps that read them and uploads behind
+/* Keeps the steps that are needed, with inputs before the steps that read them and uploads after
  * the steps that make them; this renumbers the steps. */
 static void settle_steps(struct network *n)
 {
@@ -332,8 +332,8 @@ static void pass_readers_on(struct network *n)
 
 /* ---- copies ---- */
 
-/* Moves copies, which stand behind all steps, to where they belong: behind the step whose result
- * they copy. */
+/* Moves copies, which stand after all steps, to where they belong: after the step whose result they
+ * copy. */
 static void sort_steps(struct network *n, int from)
 {
         if (from == n->step_count)

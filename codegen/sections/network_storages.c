@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* For a network whose steps are known: the pools that a convolution's command computes, and the
- * volumes that lie side by side. */
+/* Finds, in a network whose steps are known, the pools that a convolution's command computes, and
+ * the volumes that lie side by side. */
 #include "codegen/sections/sections.h"
 
-/* ---- a convolution and the pool behind it ---- */
+/* ---- a convolution and the pool after it ---- */
 
 static bool is_windowed_by(const struct network *n, const struct section_step *pool)
 {

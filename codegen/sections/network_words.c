@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* For a network whose steps are known: the numbers of its layers, in which zeros are included, and
- * names. For a module without steps: what is missing. */
+/* Finds the numbers of a network's layers, in which zeros are included, and names, once its steps
+ * are known; for a module without steps, it says what is missing. */
 #include <string.h>
 
 #include "codegen/sections/sections.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Machines like the xDNN overlays for which the XFDNN compiler writes commands: an array that takes
- * so many channels at once, engines for windows, for sums of two volumes and for transfers beside
- * it, and activations in memory of its own. The row of 96 channels is overlay v3; rows of 32
- * numbers fit the samples of v2, which has 28 or 56 channels. The other two rows are ours: such
- * arrays, and such ways to lay out memory, exist, but it is not documented which go together. */
+/* These machines are like the xDNN overlays for which the XFDNN compiler writes commands: an array
+ * that takes a given number of channels at once, engines for windows, for sums of two volumes and
+ * for transfers beside it, and activations in memory of its own. The row of 96 channels is overlay
+ * v3; rows of 32 numbers fit the samples of v2, which has 28 or 56 channels. The other two rows are
+ * ours: such arrays, and such ways to lay out memory, exist, but it is not documented which go
+ * together. */
 #include <string.h>
 
 #include "base/size.h"

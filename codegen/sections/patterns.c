@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a command can compute, found in quantized Tensor IR as shift_scales writes it:
+/* Finds what a command can compute in quantized Tensor IR as shift_scales writes it:
  *
  *   y = bound((convolve(x, w) + bias) >> n)                              XNConv
  *   y = bound((sum of windows of x, or of all of it, * k + c) >> n)      XNAvgPool
@@ -19,7 +19,7 @@
 
 enum { TERMS = 2, DEPTH = 8, CHANNEL = 1 };
 
-/* The sum term[0] * factor[0] + term[1] * factor[1] + added, by channel. */
+/* The sum is term[0] * factor[0] + term[1] * factor[1] + added, by channel. */
 struct sum {
         struct arena *arena;
         int64_t channels;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of volumes of few channels, side by side, as XFDNN has them: the array takes `channels`
- * channels at once, and where a volume has at most half as many, copies of it fill the array, each
- * read at another place of the window.
+/* Makes copies of volumes of few channels, side by side, as XFDNN has them: the array takes
+ * `channels` channels at once, and where a volume has at most half as many, copies of it fill the
+ * array, each read at another place of the window.
  *
  *     3 channels, 12 copies 8 apart: a window of 7 x 7 takes 5 steps of the array, not 49
  *

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What stays in activation memory. The first rows of each storage are kept there for as long as any
- * step needs them, and the others, its tail, lie in DDR: a step that reads the tail gathers it
- * slice by slice, a step that makes it scatters it. Two slices alternate, so that one is moved
- * while the other is computed. A tail may also stay for a while, for steps that read it soon, and
- * be gathered later: slice by slice, or as a whole, from one of its readers on, for all that
+/* Decides what stays in activation memory. The first rows of each storage are kept there for as
+ * long as any step needs them, and the others, its tail, lie in DDR: a step that reads the tail
+ * gathers it slice by slice, a step that makes it scatters it. Two slices alternate, so that one is
+ * moved while the other is computed. A tail may also stay for a while, for steps that read it soon,
+ * and be gathered later: slice by slice, or as a whole, from one of its readers on, for all that
  * follow.
  *
  *      rows  0 +--------------+
@@ -84,8 +84,8 @@ static int64_t find_cut(const struct section_plan *p, const struct section_step 
         return low;
 }
 
-/* The rows of the output from which on a volume's rows are elsewhere: beyond what is kept, and in
- * the tail. */
+/* From these rows of the output on, a volume's rows are elsewhere: beyond what is kept, and in the
+ * tail. */
 struct cuts { int64_t kept, tail; };
 
 static enum row_place place_at(const struct cuts *c, int64_t row)
@@ -316,7 +316,7 @@ struct choosing {
         struct section_plan *p;
         int64_t room, *use;
         int heuristic;
-        bool *fixed;                    /* Storages that keep what they have, if there are
+        bool *fixed;                    /* These storages keep what they have, if there are
                                          * others. */
         uint64_t random;
 };

@@ -19,20 +19,22 @@
 
 struct overlay {
         const char *name;
-        int channels;                   /* The channels that the array takes at once, which are a
+        int channels;                   /* The array takes this many channels at once, which are a
                                          * section. --sizes names a row by them. */
-        int unit_channels;              /* The least channels of a copy of a replicated section. */
-        /* How volumes lie in activation memory: rows are multiples of row_numbers numbers (in DDR,
-         * too), channels multiples of plane_channels; or (buffer_bytes not 0) memory is divided
-         * into buffers, and no two volumes that are alive lie in one. */
+        int unit_channels;              /* A copy of a replicated section has at least this many
+                                         * channels. */
+        /* Volumes lie in activation memory in this way: rows are multiples of row_numbers numbers
+         * (in DDR, too), channels multiples of plane_channels; or (buffer_bytes not 0) memory is
+         * divided into buffers, and no two volumes that are alive lie in one. */
         int row_numbers, plane_channels;
         int64_t buffer_bytes;
-        int64_t activation_bytes;       /* The bytes of activation memory, unless an option says
-                                         * otherwise. */
-        int number_bytes;               /* The bytes of a number in memory. */
-        int pool_rows;                  /* The most rows of a convolution that a pool behind it can
-                                         * wait for. */
-        int64_t extent;                 /* The most rows, columns or channels of a volume. */
+        int64_t activation_bytes;       /* Activation memory has this many bytes, unless an option
+                                         * says otherwise. */
+        int number_bytes;               /* A number in memory has this many bytes. */
+        int pool_rows;                  /* A pool can wait for at most this many rows of the
+                                         * convolution before it. */
+        int64_t extent;                 /* A volume has at most this many rows, columns or
+                                         * channels. */
 };
 
 /* ---- overlays.c ---- */
@@ -50,26 +52,27 @@ enum { BUFFER_ACTIVATIONS, BUFFER_DDR };
 
 /* ---- what is computed (network.c, patterns.c) ---- */
 
-/* A tensor of one sample: planes of 16-bit numbers, one plane for each channel. A number in memory
- * is the value's less `zero`, so that positions outside of it count as 0. */
+/* A volume is a tensor of one sample: planes of 16-bit numbers, one plane for each channel. A
+ * number in memory is the value's less `zero`, so that positions outside of it count as 0. */
 struct volume {
         const struct value *value;      /* NULL: it is no value of the module. */
         const char *name;
         int64_t zero;
         int64_t channels, rows, columns;
-        double low, high;               /* The bounds of the value. */
-        int maker;                      /* The step that makes it; -1: its parts make it. */
-        int *parts, part_count;         /* For a concat: the volumes that lie side by side. */
-        int *readers, reader_count;     /* The steps that read it; for parts also the readers of
-                                         * what they are parts of, once everything is found. */
-        /* padded: a step that reads it relies on zeros around it. */
+        double low, high;               /* The value is between these bounds. */
+        int maker;                      /* This step makes it; -1: its parts make it. */
+        int *parts, part_count;         /* For a concat, these volumes lie side by side. */
+        int *readers, reader_count;     /* These steps read it; parts also have the readers of what
+                                         * they are parts of, once everything is found. */
+        /* padded: a step that reads the volume relies on zeros around it. */
         bool needed, uploaded, input, padded;
-        int storage;                    /* The storage that it lies in. */
-        int64_t channel;                /* Its first channel there. */
-        int same;                       /* A volume that has the same zero, or itself. */
+        int storage;                    /* It lies in this storage. */
+        int64_t channel;                /* It begins at this channel there. */
+        int same;                       /* This volume has the same zero; it may be the volume
+                                         * itself. */
 };
 
-/* A window along one dimension. */
+/* It is a window along one dimension. */
 struct window { int64_t kernel, step, pad, dilation; };
 
 enum step_kind { STEP_INPUT, STEP_CONV, STEP_MAX, STEP_AVERAGE, STEP_ADD, STEP_UPLOAD };
@@ -77,23 +80,25 @@ enum step_kind { STEP_INPUT, STEP_CONV, STEP_MAX, STEP_AVERAGE, STEP_ADD, STEP_U
 struct section_step {
         enum step_kind kind;
         const char *name;
-        const struct op *op, *pooled_op;        /* The operations that it stands for; NULL: none. */
-        int inputs[2], input_count, output;     /* The volumes; output -1: there is none. */
+        const struct op *op, *pooled_op;        /* It stands for these operations; NULL: for
+                                                 * none. */
+        int inputs[2], input_count, output;     /* It reads the volumes inputs[] and makes the
+                                                 * volume `output`; -1: it makes none. */
         struct window rows, columns;
         bool pooled;                    /* The largest number of each window of a convolution's
                                          * result is stored. */
         struct window pool_rows, pool_columns;
-        int64_t middle_rows, middle_columns;    /* The extents that the pool reads. */
-        const struct constant *weights; /* The weights of a convolution. */
-        int64_t weight_inputs;          /* The channels that an output reads. */
-        /* One number for each channel. A convolution computes ((sum + bias) >> preshift) * scale >>
-         * postshift; other steps compute (sum * scale + bias) >> postshift, where the second input
-         * has its own scale. */
+        int64_t middle_rows, middle_columns;    /* The pool reads these extents. */
+        const struct constant *weights; /* A convolution has these weights. */
+        int64_t weight_inputs;          /* An output reads this many channels. */
+        /* They have one number for each channel. A convolution computes ((sum + bias) >> preshift)
+         * * scale >> postshift; other steps compute (sum * scale + bias) >> postshift, where the
+         * second input has its own scale. */
         int64_t *bias, *preshift, *scale[2], *postshift;
         int64_t offsets[2];             /* The step reads the volume's value plus this. */
         bool padded;                    /* Windows reach beyond what is read. */
-        int64_t low, high;              /* The bounds of what is stored. */
-        int *before, before_count;      /* The steps that the host waits for. */
+        int64_t low, high;              /* What is stored has these bounds. */
+        int *before, before_count;      /* The host waits for these steps. */
         bool needed;
 };
 
@@ -112,12 +117,12 @@ struct network {
         const struct overlay *overlay;
         struct volume *volumes;
         int volume_count;
-        struct section_step *steps;     /* Each step stands behind the steps that make what it
+        struct section_step *steps;     /* Each step stands after the steps that make what it
                                          * reads. */
         int step_count;
         struct section_storage *storages;
         int storage_count;
-        const struct op **host;         /* The operations that the host computes, in the module's
+        const struct op **host;         /* The host computes these operations, in the module's
                                          * order. */
         int host_count;
 };
@@ -143,7 +148,7 @@ struct section_step *network_step(struct network *n, enum step_kind kind, const 
 bool network_take_zeros(struct network *n, struct section_step *s);
 /* network_fuse_pools fuses pools into the convolutions whose results they alone read; steps and
  * readers must then be found again. network_make_storages gives every volume a place in a storage;
- * a part of two concats is copied behind all steps. (network_storages.c) */
+ * a part of two concats is copied after all steps. (network_storages.c) */
 void network_fuse_pools(struct network *n);
 void network_make_storages(struct network *n);
 void network_name_all(struct network *n);
@@ -158,28 +163,28 @@ static inline bool volume_fills_storage(const struct network *n, const struct vo
 /* Returns the bytes of a row of all channels. */
 int64_t row_bytes(const struct network *n, const struct volume *v);
 /* volume_channels returns the channels that a volume takes in activation memory, with copies, and
- * with the padding behind the last volume of a storage, or behind a volume that lies alone.
- * volume_room returns the bytes of so many of its rows. */
+ * with the padding after the last volume of a storage, or after a volume that lies alone.
+ * volume_room returns the bytes of `rows` of its rows. */
 int64_t volume_channels(const struct network *n, const struct volume *v, bool alone);
 int64_t volume_room(const struct network *n, const struct volume *v, int64_t rows, bool alone);
 
 /* ---- places (section_plan.c, residency.c, bound.c, volumes.c) ---- */
 
-/* Rows from..to-1 of a step's result, which one command makes. Rows of a volume are kept, or are in
- * a tail that stays for a while, or a slice of them is gathered from DDR, or scattered to it. */
+/* One command makes rows from..to-1 of a step's result. Rows of a volume are kept, or are in a tail
+ * that stays for a while, or a slice of them is gathered from DDR, or scattered to it. */
 enum row_place { ROWS_KEPT, ROWS_TAIL, ROWS_SLICE };
 struct slice {
         int64_t from, to;
-        /* The rows that the slice needs. */
+        /* The slice needs these rows. */
         struct { int64_t from, to; enum row_place place; } reads[2];
         enum row_place makes;
 };
 
-/* The memory that the slices of a step take while it runs: rows of a slice for each input and for
- * the output. turns is 2 where the next slice is moved at the same time. The slices of an output
- * are two volumes; those of an input are one, of turns * rows rows, in which windows move down. */
+/* The slices of a step take this memory while it runs: rows of a slice for each input and for the
+ * output. turns is 2 where the next slice is moved at the same time. The slices of an output are
+ * two volumes; those of an input are one, of turns * rows rows, in which windows move down. */
 struct slice_room { int64_t rows[3]; int turns[3]; };
-/* The rows that such a volume holds: from `base` on, up to `end`. */
+/* Such a volume holds these rows: from `base` on, up to `end`. */
 struct slice_rows { int64_t base, end; };
 /* Returns the first row that must be gathered, where rows from..to-1 are needed next. Where they do
  * not fit below the rows before, they begin at the top again; *copied rows from `from` on are then
@@ -190,35 +195,37 @@ int64_t slice_gather(struct slice_rows *held, int64_t rows, int64_t from, int64_
 struct section_plan {
         const struct network *n;
         struct arena *arena;
-        int64_t memory;                 /* The bytes of activation memory. */
-        const int *order, *time;        /* The steps by time, and the times by step. */
+        int64_t memory;                 /* Activation memory has this many bytes. */
+        const int *order, *time;        /* `order` lists the steps by time, `time` the times by
+                                         * step. */
         /* For each storage, the number of its first rows that stay in activation memory from when
          * they are made to when they are last read; the other rows, its tail, lie in DDR. */
         int64_t *kept;
-        int *until;                     /* For each storage, the last time that its tail is in
-                                         * activation memory, too; -1: never. */
-        int *again;                     /* For each storage, the time of a reader from which on the
-                                         * tail is there once more; step_count: never. */
-        int64_t *low;                   /* For each storage, the first row that is in DDR; below
-                                         * `kept` for windows that reach across. */
-        int64_t slice_rows;             /* The rows that a step makes at a time. */
-        int64_t gathered, scattered;    /* Bytes. */
-        /* For each storage, the offsets of its kept rows, of its tail, and of the tail that is
-         * there again. */
+        int *until;                     /* For each storage, its tail is last in activation memory,
+                                         * too, at this time; -1: never. */
+        int *again;                     /* For each storage, its tail is there once more from this
+                                         * time on, that of a reader; step_count: never. */
+        int64_t *low;                   /* For each storage, this is the first row that is in DDR;
+                                         * it is below `kept` for windows that reach across. */
+        int64_t slice_rows;             /* A step makes this many rows at a time. */
+        int64_t gathered, scattered;    /* This many bytes are gathered and scattered. */
+        /* For each storage, its kept rows, its tail, and the tail that is there again have these
+         * offsets. */
         int64_t *offsets, *tails, *agains;
-        int64_t (*slices)[3][2];        /* For each step, the offsets of its slices; two for the
-                                         * output. */
-        int64_t *ddr, ddr_bytes;        /* For each storage, its offset in DDR. */
-        int64_t used;                   /* The bytes of activation memory in use. */
-        /* The names of the heuristics that found it. */
+        int64_t (*slices)[3][2];        /* For each step, its slices have these offsets; the output
+                                         * has two. */
+        int64_t *ddr, ddr_bytes;        /* Each storage has this offset in DDR. */
+        int64_t used;                   /* This many bytes of activation memory are in use. */
+        /* These heuristics found it. */
         const char *order_name, *placed_by, *chosen_by;
-        /* The most live bytes of the order, of the model's order, and of the best order; no order
-         * has fewer than best_bound. */
+        /* At most this many bytes are live at a time in the order, in the model's order, and in the
+         * best order; no order has fewer than best_bound. */
         int64_t peak, model_peak, best_peak, best_bound;
-        int64_t traffic_bound;          /* The least bytes that this order gathers and scatters. */
-        int64_t heuristics[3];          /* The traffic of each heuristic; -1: it found nothing. */
-        int replicated;                 /* The number of volumes that have copies. */
-        /* The steps of the array for all convolutions, for as many outputs as the array has
+        int64_t traffic_bound;          /* This order gathers and scatters at least this many
+                                         * bytes. */
+        int64_t heuristics[3];          /* Each heuristic has this traffic; -1: it found nothing. */
+        int replicated;                 /* This many volumes have copies. */
+        /* The array takes this many steps for all convolutions, for as many outputs as it has
          * channels; with and without copies. */
         int64_t array_steps, array_steps_once;
 };
@@ -267,7 +274,7 @@ static inline bool tail_is_there(const struct section_plan *p, int storage, int 
 {
         return p->until[storage] >= time || tail_is_again(p, storage, time);
 }
-/* The part of a plan that says which rows are where. */
+/* The residency is the part of a plan that says which rows are where. */
 struct residency { int64_t *kept; int *until, *again; };
 void residency_keep_all(struct section_plan *p);
 /* Makes a copy of the plan's residency. */
@@ -307,11 +314,12 @@ int64_t command_bytes(const struct machine_command *c, const struct overlay *ove
 /* ---- the whole output (commands_write.c) ---- */
 
 struct sections_options {
-        int64_t memory;                 /* The bytes of activation memory; 0: the machine's. */
-        const char *parameters_name;    /* The name of the parameters' file beside the text; NULL:
+        int64_t memory;                 /* Activation memory has this many bytes; 0: the
+                                         * machine's. */
+        const char *parameters_name;    /* The parameters' file beside the text has this name; NULL:
                                          * there is none. */
         bool stats;
-        FILE *report;                   /* Gets JSON; or NULL. */
+        FILE *report;                   /* It gets JSON; or NULL. */
         const char *version;
 };
 bool sections_write(struct module *m, const struct overlay *overlay,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes a plan commands: each step has one command for each slice, with its operands gathered
- * before it and its result scattered behind it. */
+ * before it and its result scattered after it. */
 #include <string.h>
 
 #include "base/size.h"
@@ -11,15 +11,15 @@ struct making {
         const struct section_plan *p;
         struct command_list list;
         struct text *parameters;
-        const struct section_step *s;   /* The step that is being written. */
-        int step, number;               /* The number of the step, and of the slice. */
-        int turns;                      /* The slices of the output so far. */
-        struct slice_rows held[2];      /* The rows held by the slices of each input. */
-        int *left;                      /* For each concat, the parts that are not there yet. */
+        const struct section_step *s;   /* This step is being written. */
+        int step, number;               /* The step, and the slice, have these numbers. */
+        int turns;                      /* The output has this many slices so far. */
+        struct slice_rows held[2];      /* The slices of each input hold these rows. */
+        int *left;                      /* For each concat, this many parts are not there yet. */
 };
 
-/* The rows of a volume in one place: the first of them is row `top` of the tensor, and a plane has
- * `rows` of them. */
+/* These rows of a volume lie in one place: the first of them is row `top` of the tensor, and a
+ * plane has `rows` of them. */
 struct where { int64_t buffer, offset, top, rows; };
 
 static struct machine_command *add(struct making *m, enum command_code code, const char *name)
@@ -323,7 +323,7 @@ static void add_slice(const struct slice *slice, void *context)
         if (slice->makes == ROWS_SLICE)
                 declare(m, y, &makes);
         add_layer(m, slice, reads, &makes);
-        /* Rows that are kept, and also needed in DDR. */
+        /* These rows are kept, and also needed in DDR. */
         const int64_t low = m->p->low[y->storage], first = slice->from > low ? slice->from : low;
         if (m->p->ddr[y->storage] >= 0 && first < slice->to)
                 transfer(m, COMMAND_XNScatter, y, &makes, first, slice->to);

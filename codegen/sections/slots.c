@@ -6,14 +6,15 @@
 
 #include "codegen/sections/sections.h"
 
-/* The bytes that a command touches: `planes` planes of `bytes` bytes, `pitch` bytes apart; and the
+/* A command touches these bytes: `planes` planes of `bytes` bytes, `pitch` bytes apart; and the
  * volume first..end that they are in. */
 struct reach { int64_t buffer, start, bytes, pitch, planes; bool written; int64_t first, end; };
 enum { REACHES = 8 };
 /* The command has no slot before `least`, because a concat is not complete before. */
 struct touched { struct reach reaches[REACHES]; int count; int64_t least; };
 
-/* A declaration of a volume; the last one that contains an address is the one that counts. */
+/* A volume is declared at this place; the last declaration that contains an address is the one that
+ * counts. */
 /* `copies` is the planes of all copies, where there are several. */
 struct declared { int64_t buffer, start, end, pitch, copies; const char *name; int64_t slot; };
 
@@ -172,7 +173,7 @@ static int64_t slot_of_parts(const struct command_list *list, const struct touch
         return slot;
 }
 
-/* Gives remarks the slot of the command behind them, except for concats, which have a slot already,
+/* Gives remarks the slot of the command after them, except for concats, which have a slot already,
  * and for the host's at the end. */
 static void place_remarks(struct command_list *list, int64_t last)
 {
@@ -221,8 +222,8 @@ void commands_schedule(struct arena *arena, struct command_list *list,
         struct declared *all = arena_array(arena, (size_t)list->count + 1, sizeof *all);
         struct sorted *sorted = arena_array(arena, (size_t)list->count + 1, sizeof *sorted);
         int64_t done[ENGINE_COUNT], last = 0, of_concat = 0;
-        struct touched begun = { .count = 0 };  /* Volumes that the next command is the first to
-                                                 * write. */
+        struct touched begun = { .count = 0 };  /* The next command is the first to write these
+                                                 * volumes. */
         int declared = 0;
         for (int e = 0; e < ENGINE_COUNT; e++)
                 done[e] = -1;

@@ -10,7 +10,7 @@
 
 struct placing {
         struct arena *arena;
-        struct item *items;             /* By number. */
+        struct item *items;             /* They are indexed by number. */
         struct item **list;
         int count;
         bool *there;                    /* For each storage, whether there are kept rows, a tail,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit ARM: NEON, which all of these processors have. It has four lanes of 32 bits and 32
- * registers, but no masked loads and no gathers. A product may take one operand from a lane of a
- * vector, so that one load of x serves four channels. */
+/* This is 64-bit ARM with NEON, which all of these processors have. It has four lanes of 32 bits
+ * and 32 registers, but no masked loads and no gathers. A product may take one operand from a lane
+ * of a vector, so that one load of x serves four channels. */
 #include "ir/target/rates.h"
 
 #include "codegen/targets/arm.h"
@@ -102,7 +102,7 @@ static const struct multiply multiplies[] = {
         /* The bits are the same as those of bytes with signs. */
         ARM_BYTES_BY_LANE("smlal", I8, U8, "dot_i8_short", 3, .spare = 7, .limit = 127),
         ARM_BYTES_BY_LANE("smull", I8, I8, "dot_i8", 4, .spare = 7), ARM_FLOATS_BY_LANE(4),
-        ARM_HALVES_BY_LANE("fma", 4, F32, 2),   /* and up to as many instructions that widen */
+        ARM_HALVES_BY_LANE("fma", 4, F32, 2),   /* Up to as many instructions widen the halves. */
         { 0 }
 };
 

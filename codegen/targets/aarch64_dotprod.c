@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit ARM with products of bytes: the dot product of Armv8.2, in Cortex-A55 and A76 (2018) and
- * later. */
+/* This is 64-bit ARM with products of bytes: these processors have the dot product of Armv8.2, as
+ * Cortex-A55 and A76 (2018) and later do. */
 #include "codegen/targets/arm.h"
 
 extern const struct target target_aarch64, target_aarch64_dotprod;
@@ -22,7 +22,7 @@ static const struct c_spelling spellings[] = {
 
 static const struct multiply multiplies[] = {
         ARM_BYTES_BY_LANE("sdot", I8, I8, "dot_i8", 1),
-        ARM_BYTES_BY_LANE("sdot", I8, U8, "dot_i8", 1, .limit = 127), /* the same bits */
+        ARM_BYTES_BY_LANE("sdot", I8, U8, "dot_i8", 1, .limit = 127), /* The bits are the same. */
         { 0 }
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit ARM with floats of 16 bits: FMLAL of Armv8.2 (FP16 and FHM), whose products of two halves
- * are exact and are added up in f32. It is in Neoverse V1 and Apple's A13 (2019), Cortex-A510 and
- * A710 (2021) and later. It takes four products as FMLA of floats does; the gain is memory: half as
- * many bytes are read, and no instruction widens them. */
+/* This is 64-bit ARM with floats of 16 bits: FMLAL of Armv8.2 (FP16 and FHM), whose products of two
+ * halves are exact and are added up in f32. It is in Neoverse V1 and Apple's A13 (2019),
+ * Cortex-A510 and A710 (2021) and later. It takes four products as FMLA of floats does; the gain is
+ * memory: half as many bytes are read, and no instruction widens them. */
 #include "codegen/targets/arm.h"
 
 extern const struct target target_aarch64_dotprod, target_aarch64_fp16;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit ARM with the integer products of Armv8.6: bytes without a sign by bytes with one, in
- * Neoverse V1 (2020), Cortex-A510 and A710 (2021) and later. Products by lane are usdot and sudot:
- * the instruction's name begins with the type of the bytes in the vector. Products of matrices
- * (smmla) have the sums of two positions by two outputs in a vector, which is a tile; eight
- * channels of a position are a row of another tile. Processors with these instructions have
+/* This is 64-bit ARM with the integer products of Armv8.6: bytes without a sign by bytes with one,
+ * in Neoverse V1 (2020), Cortex-A510 and A710 (2021) and later. Products by lane are usdot and
+ * sudot: the instruction's name begins with the type of the bytes in the vector. Products of
+ * matrices (smmla) have the sums of two positions by two outputs in a vector, which is a tile;
+ * eight channels of a position are a row of another tile. Processors with these instructions have
  * products of bf16, too (bfdot). */
 #include "codegen/targets/arm.h"
 #include "ir/target/rates.h"
@@ -102,8 +102,8 @@ const struct target target_aarch64_i8mm = {
         .rates =
                 &(const struct rates){
                         .tile_multiply = 1,
-                        .tile_load = 1.5, /* two rows */
-                        .tile_shape = .01, /* nothing is configured */
+                        .tile_load = 1.5, /* loads two rows */
+                        .tile_shape = .01, /* Nothing is configured. */
                         .tile_block = 40,
                         .tile_kernel = 10,
                 },

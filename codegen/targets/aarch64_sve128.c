@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit ARM with SVE registers of any length, of which 128 bits are used: Neoverse N2, V2,
+/* This is 64-bit ARM with SVE registers of any length, of which 128 bits are used: Neoverse N2, V2,
  * Cortex-A510, A710, X2 and later. NEON has as many lanes; SVE has masks. No row is NEON's, because
  * its vectors have other types. */
 #include "codegen/targets/sve.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit ARM with SVE registers of 256 bits or more: Neoverse V1 (2020), A64FX (2019). */
+/* This is 64-bit ARM with SVE registers of 256 bits or more, as Neoverse V1 (2020) and A64FX (2019)
+ * have them. */
 #include "codegen/targets/sve.h"
 
 extern const struct target target_aarch64, target_aarch64_sve256;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit ARM with SVE registers of 512 bits or more: A64FX (2019). */
+/* This is 64-bit ARM with SVE registers of 512 bits or more, as A64FX (2019) has them. */
 #include "codegen/targets/sve.h"
 
 extern const struct target target_aarch64_sve256, target_aarch64_sve512;

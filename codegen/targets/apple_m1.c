@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Apple M1 (2020), its performance cores: four vector pipelines of 128 bits.
+/* This is the Apple M1 (2020). Its performance cores have four vector pipelines of 128 bits.
  *
- * Rates: Apple has no public guide of instruction times; these were measured by D. Johnson (Apple
- * M1 microarchitecture research, Firestorm, SIMD and loads): FMLA, SDOT, SMULL and SADALP start 4 a
- * cycle, a sum waits 4 cycles (3 of SDOT); three loads start in a cycle. */
+ * Apple has no public guide of instruction times. D. Johnson measured these rates (Apple M1
+ * microarchitecture research, Firestorm, SIMD and loads): four FMLA, SDOT, SMULL or SADALP start in
+ * a cycle, and a sum waits 4 cycles (3 of SDOT); three loads start in a cycle. */
 #include "ir/target/rates.h"
 
 extern const struct target target_aarch64_fp16, target_apple_m1;
@@ -20,7 +20,7 @@ const struct target target_apple_m1 = {
         .rates =
                 &(const struct rates){
                         .issue = 4,
-                        .load = 1.33, /* three loads a cycle */
+                        .load = 1.33, /* Three loads start in a cycle. */
                         .multiplies =
                                 (const struct multiply_rate[]){
                                         { "smlal", .75 }, { "smull", 1 }, { "sdot", .25 }, { 0 } },

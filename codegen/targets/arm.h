@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of NEON, 128 bits, for 64-bit and 32-bit ARM alike: elements of 32 bits, and narrower ones
- * four at a time in a register of 64 bits. s is the suffix of their intrinsics. */
+/* These are rows of NEON, 128 bits, for 64-bit and 32-bit ARM alike: elements of 32 bits, and
+ * narrower ones four at a time in a register of 64 bits. s is the suffix of their intrinsics. */
 #ifndef CODEGEN_TARGETS_ARM_H
 #define CODEGEN_TARGETS_ARM_H
 
@@ -188,7 +188,7 @@
             "        return sum;\n" \
             "}", .to = E_##w)
 
-/* Rows of a library function for words of x in all lanes, LANE(lane). */
+/* These are rows of a library function for words of x in all lanes, LANE(lane). */
 #define ARM_DOT_LANES(function_, LANE) ARM_LANES(I32, function_, LANE)
 #define ARM_LANES(sum, function_, LANE) \
         { .op = LOOP_CALL, .element = E_##sum, .function = function_, .lane = 1, LANE("0") }, \

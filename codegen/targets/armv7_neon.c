@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* 32-bit ARM with NEON and VFPv4: Cortex-A5, A7, A15 and later, and 64-bit processors under a
- * 32-bit system. It has four lanes of 32 bits and 16 registers, none of them for f64; vectors have
- * no division, square root or rounding, and a fused product takes no lane. NEON treats denormal
- * floats as zeros, whatever FPSCR says. */
+/* This is 32-bit ARM with NEON and VFPv4: Cortex-A5, A7, A15 and later, and 64-bit processors under
+ * a 32-bit system. It has four lanes of 32 bits and 16 registers, none of them for f64; vectors
+ * have no division, square root or rounding, and a fused product takes no lane. NEON treats
+ * denormal floats as zeros, whatever FPSCR says. */
 #include "codegen/targets/arm.h"
 
 extern const struct target target_generic, target_armv7_neon;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Cortex-A55 (2017): in order, the small core beside Cortex-A75 to A78.
+/* This is the Cortex-A55 (2017), the small core beside Cortex-A75 to A78. It executes in order.
  *
- * Rates: Arm Cortex-A55 Software Optimization Guide (EPM128372), tables of advanced SIMD
- * instructions and of loads: 128 bits of FMLA, SDOT, SMULL or SADALP a cycle, 64 bits loaded a
- * cycle. */
+ * The rates are those of the Arm Cortex-A55 Software Optimization Guide (EPM128372), tables of
+ * advanced SIMD instructions and of loads: 128 bits of FMLA, SDOT, SMULL or SADALP start in a
+ * cycle, and 64 bits are loaded in a cycle. */
 #include "ir/target/rates.h"
 
 extern const struct target target_aarch64_dotprod, target_cortex_a55;
@@ -19,10 +19,10 @@ const struct target target_cortex_a55 = {
         .l1_bytes = 32768,
         .l2_bytes = 131072,
         .rates = &(const struct rates){
-                .issue = 1,             /* of 128 bits */
-                .load = 2,              /* 64 bits a cycle */
+                .issue = 1,             /* One instruction of 128 bits starts in a cycle. */
+                .load = 2,              /* 64 bits are loaded in a cycle. */
                 .load_wait = 4,
-                .contention = 1,        /* in order: nothing is hidden */
-                .packed_result = 10,    /* ten instructions, one a cycle */
+                .contention = 1,        /* The core is in order, so nothing is hidden. */
+                .packed_result = 10,    /* It takes ten instructions, one a cycle. */
         },
 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Cortex-A72 (2015), of the Raspberry Pi 4 and Graviton: out of order, two vector pipelines that
- * share FMLA of 128 bits.
+/* This is the Cortex-A72 (2015), of the Raspberry Pi 4 and Graviton. It executes out of order, and
+ * has two vector pipelines that share FMLA of 128 bits.
  *
- * Rates: Arm Cortex-A72 Software Optimization Guide (UAN 0016), tables of advanced SIMD
- * instructions and of loads: one FMLA of 128 bits a cycle, which waits 3 cycles for its sum; SMULL
- * and SMLAL on F0, SADALP on F1, each one a cycle; one load. */
+ * The rates are those of the Arm Cortex-A72 Software Optimization Guide (UAN 0016), tables of
+ * advanced SIMD instructions and of loads: one FMLA of 128 bits starts in a cycle, and waits 3
+ * cycles for its sum; SMULL and SMLAL start on F0, SADALP on F1, each one in a cycle; one load
+ * starts in a cycle. */
 #include "ir/target/rates.h"
 
 extern const struct target target_aarch64, target_cortex_a72;
@@ -19,7 +20,7 @@ const struct target target_cortex_a72 = {
         .rates =
                 &(const struct rates){
                         .issue = 1,
-                        .latency = 3, /* of a sum, by forwarding */
+                        .latency = 3, /* A sum is forwarded. */
                         .multiplies = (const struct multiply_rate[]){ { "smlal", 2 },
                                                                       { "smull", 2 },
                                                                       { 0 } },

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Cortex-A76 (2018), of the Raspberry Pi 5: two vector pipelines of 128 bits.
+/* This is the Cortex-A76 (2018), of the Raspberry Pi 5. It has two vector pipelines of 128 bits.
  *
- * Rates: Arm Cortex-A76 Software Optimization Guide, tables of advanced SIMD instructions and of
- * loads: two FMLA or SDOT a cycle, whose sum is forwarded in 2 cycles (1); SMULL and SMLAL on V0,
- * SADALP on V1, each one a cycle; two loads. */
+ * The rates are those of the Arm Cortex-A76 Software Optimization Guide, tables of advanced SIMD
+ * instructions and of loads: two FMLA or SDOT start in a cycle, whose sum is forwarded in 2 cycles
+ * (1); SMULL and SMLAL start on V0, SADALP on V1, each one in a cycle; two loads start in a
+ * cycle. */
 #include "ir/target/rates.h"
 
 extern const struct target target_aarch64_dotprod, target_cortex_a76;
@@ -20,7 +21,7 @@ const struct target target_cortex_a76 = {
         .rates =
                 &(const struct rates){
                         .issue = 2,
-                        .latency = 2, /* of a sum, by forwarding */
+                        .latency = 2, /* A sum is forwarded. */
                         .multiplies =
                                 (const struct multiply_rate[]){
                                         { "smlal", 2 }, { "smull", 2 }, { "sdot", .5 }, { 0 } },

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Cortex-X1 (2020): four vector pipelines of 128 bits.
+/* This is the Cortex-X1 (2020). It has four vector pipelines of 128 bits.
  *
- * Rates: Arm Cortex-X1 Software Optimization Guide, tables of advanced SIMD instructions and of
- * loads: four FMLA or SDOT a cycle, whose sum is forwarded in 2 cycles (1); two SMULL, SMLAL or
- * SADALP a cycle; three loads. */
+ * The rates are those of the Arm Cortex-X1 Software Optimization Guide, tables of advanced SIMD
+ * instructions and of loads: four FMLA or SDOT start in a cycle, whose sum is forwarded in 2 cycles
+ * (1); two SMULL, SMLAL or SADALP and three loads start in a cycle. */
 #include "ir/target/rates.h"
 
 extern const struct target target_aarch64_dotprod, target_cortex_x1;
@@ -20,8 +20,8 @@ const struct target target_cortex_x1 = {
         .rates =
                 &(const struct rates){
                         .issue = 4,
-                        .load = 1.33, /* three loads a cycle */
-                        .latency = 2, /* of a sum, by forwarding */
+                        .load = 1.33, /* Three loads start in a cycle. */
+                        .latency = 2, /* A sum is forwarded. */
                         .multiplies =
                                 (const struct multiply_rate[]){
                                         { "smlal", 1 }, { "smull", 1 }, { "sdot", .25 }, { 0 } },

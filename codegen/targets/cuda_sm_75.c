@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Turing, with the numbers of the Tesla T4 (its data sheet; rates of the second-level cache and
- * times as published by others). */
+/* This is Turing, as the Tesla T4 has it (the numbers are its data sheet's; others published the
+ * rates of the second-level cache and the times). */
 #include "codegen/targets/cuda.h"
 #include "ir/target/rates.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Ampere, with the numbers of the A100 (its data sheet; rates of the second-level cache and times
- * as published by others). */
+/* This is Ampere, as the A100 has it (the numbers are its data sheet's; others published the rates
+ * of the second-level cache and the times). */
 #include "codegen/targets/cuda.h"
 #include "ir/target/rates.h"
 

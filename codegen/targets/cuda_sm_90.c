@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Hopper, with the numbers of the H100 (its data sheet). Rates of the second-level cache and of
- * products were measured on an H200 (engines/grid/warp_cost.c); the times of dependent launches,
- * and of reads between blocks of a cluster of four or eight, on an H100
+/* This is Hopper, with the numbers of the H100 (its data sheet). Rates of the second-level cache
+ * and of products were measured on an H200 (engines/grid/warp_cost.c); the times of dependent
+ * launches, and of reads between blocks of a cluster of four or eight, on an H100
  * (test/bench/cuda/machine.cu). Where each block takes a whole multiprocessor, 66 clusters of two,
  * thirty of four or fifteen of eight are resident at a time (cudaOccupancyMaxActiveClusters). */
 #include "codegen/targets/cuda.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Hopper with the instructions that only it has: products of four warps that read shared memory
- * themselves, and bulk copies. */
+/* This is Hopper with the instructions that only it has: products of four warps that read shared
+ * memory themselves, and bulk copies. */
 #include "codegen/targets/cuda.h"
 #include "ir/target/rates.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The target generic for big-endian machines: constants of any size are numbers. */
+/* This is the target generic for big-endian machines, where constants of any size are numbers. */
 #include "ir/target/target.h"
 
 extern const struct target target_generic, target_generic_be;

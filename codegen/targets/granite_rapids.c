@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Xeon 6 with P-cores (2024): Granite Rapids.
+/* This is Xeon 6 with P-cores (2024): Granite Rapids.
  *
  * The rates were measured by probes of their own, not yet by make fit-cost, on a Xeon with its
  * caches (2 MB, third one 480 MB) at 3.4 to 3.8 GHz: f32 reaches 64 operations in a cycle, two

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Neoverse N1 (2019): Graviton 2, Ampere Altra. Its core is the Cortex-A76's, and its guide (Arm
- * Neoverse N1 Software Optimization Guide) has the same rates in the same tables. */
+/* This is the Neoverse N1 (2019), of Graviton 2 and Ampere Altra. Its core is the Cortex-A76's, and
+ * its guide (Arm Neoverse N1 Software Optimization Guide) has the same rates in the same tables. */
 #include "ir/target/target.h"
 
 extern const struct target target_cortex_a76, target_neoverse_n1;

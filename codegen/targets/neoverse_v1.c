@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Neoverse V1 (2020): Graviton 3.
+/* This is the Neoverse V1 (2020), of Graviton 3.
  *
- * Rates: Arm Neoverse V1 Software Optimization Guide, tables of advanced SIMD instructions and of
- * loads: those of the Cortex-X1, whose core it has; USDOT and SMMLA take as long as SDOT. */
+ * The rates are those of the Arm Neoverse V1 Software Optimization Guide, tables of advanced SIMD
+ * instructions and of loads. They are the Cortex-X1's, whose core it has; USDOT and SMMLA take as
+ * long as SDOT. */
 #include "ir/target/rates.h"
 
 extern const struct target target_aarch64_i8mm, target_neoverse_v1;
@@ -17,10 +18,10 @@ const struct target target_neoverse_v1 = {
         .rates =
                 &(const struct rates){
                         .issue = 4,
-                        .load = 1.33, /* three loads a cycle */
-                        .latency = 2, /* of a sum, by forwarding */
+                        .load = 1.33, /* Three loads start in a cycle. */
+                        .latency = 2, /* A sum is forwarded. */
                         .tile_multiply = .25,
-                        .tile_load = .25, /* its second row takes one of the four */
+                        .tile_load = .25, /* Its second row takes one of the four. */
                         .multiplies = (const struct multiply_rate[]){ { "smlal", 1 },
                                                                       { "smull", 1 },
                                                                       { 0 } },

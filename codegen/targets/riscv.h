@@ -2,7 +2,7 @@
 /* Rows of RISC-V's vector extension 1.0, for vectors of a fixed number of lanes in registers of any
  * length: RVV_ROWS(RVV_8, ...) is for 8 lanes of 32 bits in register groups of two registers of 128
  * bits (LMUL = 2), on all processors whose registers are no shorter. Every intrinsic is given the
- * number of lanes; what lies behind them in vectors is undefined.
+ * number of lanes; what lies after them in vectors is undefined.
  *
  * The parameters of a length, in this order, are V in all macros: n is the number of lanes; m, h,
  * q, d are the register groups (LMUL) of elements of 32, 16, 8 and 64 bits; b is the mask bits,
@@ -355,7 +355,7 @@
           .w = { .memory = E_##w_, .word = E_I32, .source = SOURCE_VECTOR }, \
           .sum = E_I32, .body = "add_product", .order = ORDER_EXACT, .instructions = 1, .spare = 1 }
 
-/* All rows; half is that of n; STEPS: see above. */
+/* This defines all rows. `half` is that of n; STEPS is described above. */
 #define RVV_ROWS(V, half, STEPS, BITS, FLOAT) \
         RVV(RVV_FLOATS, V, STEPS), RVV(RVV_WORDS, V), RVV(RVV_ALL_NARROW, V), RVV(RVV_STORAGE, V, half), RVV(RVV_TRUTHS, V), \
         RVV(RVV_PRODUCTS, V), RVV(RVV_WEAVE_FLOATS, V, half, BITS, FLOAT)

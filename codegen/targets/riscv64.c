@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit RISC-V without vectors: RV64GC, for which Linux distributions are compiled. */
+/* 64-bit RISC-V without vectors; Linux distributions are compiled for it as RV64GC. */
 #include "ir/target/rates.h"
 #include "ir/target/target.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit RISC-V with its vector extension 1.0: registers of 128 bits, which every such processor
- * has, or more. A vector is a register group of two (LMUL = 2): half as many instructions load,
- * address and multiply, and half as many vectors, 16, one of which masks take, are enough for
+/* This is 64-bit RISC-V with its vector extension 1.0: registers of 128 bits, which every such
+ * processor has, or more. A vector is a register group of two (LMUL = 2): half as many instructions
+ * load, address and multiply, and half as many vectors, 16, one of which masks take, are enough for
  * tiles. Where a schedule asks for that, a vector is a register group of four.
  *
  * Rates: two pipelines of 128 bits, as a SiFive P670 has (LLVM's model, RISCVSchedSiFiveP600.td),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* 64-bit RISC-V with vector registers of 256 bits or more: SpacemiT K1 (2024). */
+/* This is 64-bit RISC-V with vector registers of 256 bits or more, as the SpacemiT K1 (2024) has
+ * them. */
 #include "codegen/targets/riscv.h"
 
 extern const struct target target_riscv64_v, target_riscv64_v256;

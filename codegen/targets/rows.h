@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How rows of a target's table are written (ir/loop/capability.h): the operation, the element or
- * elements, the text, and the definition of a function that the text calls. */
+/* Rows of a target's table are written like this (ir/loop/capability.h): the operation, the element
+ * or elements, the text, and the definition of a function that the text calls. */
 #ifndef CODEGEN_TARGETS_ROWS_H
 #define CODEGEN_TARGETS_ROWS_H
 
@@ -13,11 +13,11 @@
 /* The conversion rounds to the nearest, half to even, and saturates; NaN becomes 0. */
 #define ROUNDED(from, result, ...) \
         { .op = CAN_CAST_ROUNDED, .element = E_##from, .to = E_##result, .text = __VA_ARGS__ }
-/* The same, where it takes one instruction more than a conversion. */
+/* It does the same, by one instruction more than a conversion takes. */
 #define ROUNDED_BEFORE(from, result, ...) \
         { .op = CAN_CAST_ROUNDED, .element = E_##from, .to = E_##result, .calls = true, .text = __VA_ARGS__ }
 #define MATH(name, e, ...) { .op = LOOP_CALL, .element = E_##e, .function = name, .text = __VA_ARGS__ }
-/* Words of so many elements of type e, in 32 bits. */
+/* It loads words of `count` elements of type e, in 32 bits. */
 #define LOAD_WORDS(e, count, ...) ROW(CAN_LOAD_WORDS, U32, __VA_ARGS__, .to = E_##e, .level = count)
 
 /* Prefetches to level n, by the function `call` of an address and a hint. */
@@ -28,11 +28,11 @@
                         "        " call "((const char *)((uintptr_t)base + (uintptr_t)bytes), " hint ");\n" \
                         "}" }
 
-/* What gcc must not do: order instructions before registers are allocated; build addresses of
- * constants by two instructions each. Further options, which keep copies of vectors from living in
- * loops that fill all registers, are used where counts of instructions justify it (docs/arm.md). */
+/* gcc must not order instructions before registers are allocated, nor build addresses of constants
+ * by two instructions each. Further options, which keep copies of vectors from living in loops that
+ * fill all registers, are used where counts of instructions justify it (docs/arm.md). */
 #define ARM_GCC "no-schedule-insns,no-ipa-cp"
-/* Fields of targets for 64-bit ARM that have no base among these. */
+/* Targets for 64-bit ARM that have no base among these have these fields. */
 #define ARM64_PROCESSOR \
         .compilers = "gcc or clang for 64-bit ARM (aarch64)", .gcc_optimize = ARM_GCC, \
         .control = &(const struct float_control){ "FZ of the caller's FPCR", "0x1000000u", "unsigned long long", \

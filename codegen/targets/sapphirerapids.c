@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Xeon since 2023: tiles (AMX) for sums of products of bf16 and of 8-bit integers. A tile is 16
- * rows of 64 bytes; eight of them hold, at their best, 2 by 2 tiles of sums, two of positions and
- * two of weights: a product takes sixteen cycles, 1024 operations on bf16 each cycle. */
+/* This is Xeon since 2023, with tiles (AMX) for sums of products of bf16 and of 8-bit integers. A
+ * tile is 16 rows of 64 bytes; eight of them hold, at their best, 2 by 2 tiles of sums, two of
+ * positions and two of weights: a product takes sixteen cycles, 1024 operations on bf16 each
+ * cycle. */
 #include "ir/loop/capability.h"
 
 #include "codegen/targets/x86.h"
@@ -33,8 +34,8 @@ static const struct c_spelling spellings[] = {
         { .op = CAN_END }
 };
 
-/* A word has so many channels, a row 16 words; each channel of a word has a sum of its own until
- * all 16 are added. */
+/* A word has `channels_` channels, and a row has 16 words; each channel of a word has a sum of its
+ * own until all 16 are added. */
 #define TILES(called, channels_, x_, w_, sum_, ...) \
         { .name = called, .positions = 16, .outputs = 16, .depth = 16, .channels = channels_, \
           .x = X86_OPERAND(x_, sum_, TILE), .w = X86_OPERAND(w_, sum_, TILE), .sum = E_##sum_, \
@@ -49,7 +50,7 @@ static const struct multiply multiplies[] = {
         { 0 }
 };
 
-/* The layout that LDTILECFG reads: palette 1, the only one there is. */
+/* LDTILECFG reads this layout: palette 1, the only one there is. */
 static const struct tile_shapes tile_shapes = { .bytes = 64, .first = 1, .row_bytes_at = 16,
                                                 .rows_at = 48, .rows = 16, .row_bytes = 64 };
 

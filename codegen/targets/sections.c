@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A machine that holds activations itself: what it computes is command text (--emit=commands). As
- * C, the target is the same model in plain C, with the same bits. */
+/* This machine holds activations itself. What it computes is command text (--emit=commands). As C,
+ * the target is the same model in plain C, with the same bits. */
 #include "codegen/sections/sections.h"
 #include "ir/target/target.h"
 

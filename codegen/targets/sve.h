@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of SVE, for vectors of a fixed number of lanes in registers of any length: SVE_ROWS("8",
  * "32") is for 8 lanes of 32 bits, 32 bytes, on all processors whose registers are no shorter. The
- * predicate all_v8() is true for these lanes only, and so is every mask; what lies behind them in
+ * predicate all_v8() is true for these lanes only, and so is every mask; what lies after them in
  * vectors is undefined.
  *
  * Narrower elements are held in 32 bits each, extended when they are loaded, which costs nothing. n
@@ -19,10 +19,10 @@
         "        return " SVE_PATTERN(n) ";\n" \
         "}"
 
-/* Operates on all lanes of the register: an instruction without a predicate, which need not
+/* It operates on all lanes of the register: an instruction without a predicate, which need not
  * overwrite an operand. */
 #define SVE_ANY(name, operands) name "_x(svptrue_b32(), " operands ")"
-/* Operations of one intrinsic, whose first operand is the predicate. */
+/* These are operations of one intrinsic, whose first operand is the predicate. */
 #define SVE_OP(n, operation, e, name, operands) OP(operation, e, name "(" SVE_ALL(n) ", " operands ")", SVE_ALL_OF(n))
 #define SVE_ROW(n, operation, e, name, operands) ROW(operation, e, name "(" SVE_ALL(n) ", " operands ")", SVE_ALL_OF(n))
 #define SVE_MATH(n, called, e, name, operands) MATH(called, e, name "(" SVE_ALL(n) ", " operands ")", SVE_ALL_OF(n))
@@ -269,7 +269,7 @@
           .w = { .memory = E_##w_, .word = E_F32, .source = SOURCE_VECTOR, .decode = function }, .lane_registers = 8, \
           .sum = E_F32, .order = ORDER_SEQUENCE, .instructions = 1 }
 
-/* All rows; half is that of n; STEPS: see above. */
+/* This defines all rows. `half` is that of n; STEPS is described above. */
 #define SVE_ROWS(n, half, bytes, STEPS) \
         SVE_FLOATS(n, STEPS), SVE_WORDS(n), SVE_NARROW(n, I8, U8, "b", "-128", "127", "255"), \
         SVE_NARROW(n, I16, U16, "h", "-32768", "32767", "65535"), SVE_STORAGE(n, half), SVE_TRUTHS(n), SVE_PRODUCTS(n, bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A machine with a unified buffer beside a processor that runs plain C: quantized convolutions run
- * on the machine, everything else in C. */
+/* This is a machine with a unified buffer beside a processor that runs plain C: quantized
+ * convolutions run on the machine, everything else in C. */
 #include "ir/target/target.h"
 
 #include "codegen/unified/unified.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* VTA beside a processor that runs plain C: quantized convolutions run on the machine, everything
- * else in C. */
+/* This is VTA beside a processor that runs plain C: quantized convolutions run on the machine,
+ * everything else in C. */
 #include "ir/target/target.h"
 
 #include "codegen/vta/vta.h"
@@ -22,5 +22,6 @@ const struct target target_vta = {
         .engine = &engine_stream,
         .multiplies = multiplies,
         .accelerator = &machine_vta,
-        .workspace_align = 256,         /* The bytes of the largest element of its memories. */
+        .workspace_align = 256,         /* The largest element of its memories has this many
+                                         * bytes. */
 };

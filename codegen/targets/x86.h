@@ -107,7 +107,7 @@
         X86_FLOATS_OF(lanes, F32, NULL), X86_FLOATS_OF(lanes, BF16, NULL), X86_FLOATS_OF(lanes, F16, NULL), \
         X86_FLOATS_OF(lanes, I8, NULL), X86_FLOATS_OF(lanes, U8, NULL), \
         X86_FLOATS_OF(lanes, F8E4M3, "finite_f8e4m3fn"), X86_FLOATS_OF(lanes, F8E5M2, "finite_f8e5m2")
-/* Words of so many channels. */
+/* It multiplies words of `channels_` channels. */
 #define X86_GROUPS(called, lanes, channels_, x_, w_, sum_, ...) \
         { .name = called, .positions = 1, .outputs = lanes, .depth = 1, .channels = channels_, \
           .x = X86_OPERAND(x_, U32, BROADCAST), .w = X86_OPERAND(w_, U32, VECTOR), .sum = E_##sum_, \
@@ -147,7 +147,7 @@
                    "}", .lanes = 1)
 #define X86_DOT(function_, e, ...) \
         { .op = LOOP_CALL, .element = E_##e, .function = function_, .text = __VA_ARGS__ }
-/* vpmaddwd and an addition. gcc would add up the products of several words first where it may
+/* It is vpmaddwd and an addition. gcc would add up the products of several words first where it may
  * choose the order, and has no registers for all of them; so it must have this sum before it sees
  * the next one. */
 #define X86_DOT_I16(M, I, lanes)                                                                      \
@@ -167,8 +167,8 @@
                               "        __asm__ (\"\" : \"+v\"(sum));\n"                               \
                               "        return sum;\n"                                                 \
                               "}")
-/* An instruction that adds to its first operand: gcc 12 copies and spills sums around its
- * intrinsic, but not around this one. */
+/* The instruction adds to its first operand: gcc 12 copies and spills sums around its intrinsic,
+ * but not around this one. */
 #define X86_DOT_IN_PLACE(function_, e, called, type, sums, instruction) \
         X86_DOT_OF(function_, e, called, type, sums, instruction, "%2, %1")
 /* `operands` is x, %1, and w, %2, in AT&T's order. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every 64-bit x86: SSE2. It has no masked loads, no gathers, no fma and no rounding instructions;
- * legalize and the library's formulas replace these. */
+/* Every 64-bit x86 has SSE2. It has no masked loads, no gathers, no fma and no rounding
+ * instructions; legalize and the library's formulas replace these. */
 #include "ir/target/rates.h"
 #include "ir/loop/capability.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* x86 since Haswell (2013) and Excavator (2015): AVX2 and FMA. */
+/* This is x86 since Haswell (2013) and Excavator (2015), which have AVX2 and FMA. */
 #include "ir/loop/capability.h"
 
 #include "codegen/targets/x86.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* x86 with AVX-VNNI: Alder Lake (2021), Zen 5 (2024) and later. */
+/* x86 with AVX-VNNI, as Alder Lake (2021), Zen 5 (2024) and later have it. */
 #include "ir/loop/capability.h"
 
 #include "codegen/targets/x86.h"

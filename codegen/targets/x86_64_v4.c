@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* x86 with 512-bit vectors: Skylake-SP (2017), Zen 4 (2022) and later. Truth values are mask
- * registers. */
+/* This is x86 with 512-bit vectors: Skylake-SP (2017), Zen 4 (2022) and later. Truth values are
+ * mask registers. */
 #include "ir/target/rates.h"
 #include "ir/loop/capability.h"
 

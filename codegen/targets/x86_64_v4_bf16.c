@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* x86 with AVX-512 BF16: Cooper Lake (2020), Zen 4 (2022), Sapphire Rapids (2023). */
+/* x86 with AVX-512 BF16, as Cooper Lake (2020), Zen 4 (2022) and Sapphire Rapids (2023) have it. */
 #include "ir/loop/capability.h"
 
 #include "codegen/targets/x86.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* x86 with AVX-512 FP16: Sapphire Rapids (2023). vfmadd231ph adds twice as many products as the
- * instruction on floats, and rounds each sum to 11 bits: so at most 72 of them are added up in this
- * way, two channels of an output side by side, and then added to a sum in f32 (docs/quantization.md
- * says how much precision is lost). */
+/* This is x86 with AVX-512 FP16: Sapphire Rapids (2023). vfmadd231ph adds twice as many products as
+ * the instruction on floats, and rounds each sum to 11 bits: so at most 72 of them are added up in
+ * this way, two channels of an output side by side, and then added to a sum in f32
+ * (docs/quantization.md says how much precision is lost). */
 #include "ir/loop/capability.h"
 
 #include "codegen/targets/x86.h"

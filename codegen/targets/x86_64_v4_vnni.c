@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* x86 with AVX-512 VNNI: Cascade Lake (2019), Zen 4 (2022) and later. */
+/* x86 with AVX-512 VNNI, as Cascade Lake (2019), Zen 4 (2022) and later have it. */
 #include "ir/loop/capability.h"
 
 #include "codegen/targets/x86.h"

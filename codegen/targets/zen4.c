@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* AMD Zen 4 (2022). Vectors of 512 bits run as two halves, so one multiply-add of them starts in a
- * cycle.
+/* This is AMD Zen 4 (2022). Vectors of 512 bits run as two halves, so one multiply-add of them
+ * starts in a cycle.
  *
- * Rates: make fit-cost on an EPYC of family 25, model 17, two cores of a virtual machine under
- * load; the comment of each rate is by how much the median of its times exceeds the least. Its
- * rates for a second core are not used, because that core was never free for long. */
+ * make fit-cost found the rates on an EPYC of family 25, model 17, two cores of a virtual machine
+ * under load; the comment of each rate is by how much the median of its times exceeds the least.
+ * Its rates for a second core are not used, because that core was never free for long. */
 #include "ir/target/rates.h"
 
 extern const struct target target_x86_64_v4_bf16, target_zen4;
@@ -13,7 +13,8 @@ static const struct rates rates = {
         .issue = 1,                     /* 1 to 7 % */
         .l2 = 30,                       /* 0 to 2 % */
         .memory = 9.2,                  /* 7 to 17 % */
-        /* These four: 1 % of the time of small layers; .01 means that it is hidden by products. */
+        /* For these four it is 1 % of the time of small layers; .01 means that the cost is hidden
+         * by products. */
         .contention = .01,
         .packed_entry = .01,
         .packed_iteration = .01,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine with a unified buffer: its instructions as numbers (rows in unified_isa.def), and
- * what they do.
+/* The machine with a unified buffer has these instructions. Their numbers are rows of
+ * unified_isa.def.
  *
  *     host ------ read_host ------> ub, par      ub ---- write_host ----> host
  *     weights --- read_weights ---> fifo --- next ---> array
@@ -9,8 +9,8 @@
  *                                                        low), high)
  *
  * Elements `in` and `sum` lie at begin + y * row + x * column. A unit's instructions run in their
- * order; a sync of a unit waits until another one has done so many, its own syncs counted. Places
- * count elements: 256 bytes of ub, 1 KiB of acc and par, 64 KiB of fifo. See
+ * order; a sync waits until another unit has done a given number of instructions, its own syncs
+ * counted. Places count elements: 256 bytes of ub, 1 KiB of acc and par, 64 KiB of fifo. See
  * docs/accelerators.md. */
 #ifndef CODEGEN_UNIFIED_H
 #define CODEGEN_UNIFIED_H

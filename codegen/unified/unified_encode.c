@@ -15,9 +15,10 @@
 
 struct encoding {
         struct stream_encoder e;
-        int64_t weights;                /* The number, +1, of the last read_weights; 0: none. */
-        const struct loop_buffer *weights_of;     /* The parameter that it reads. */
-        int64_t block;                  /* The place in the FIFO of the block that the array holds;
+        int64_t weights;                /* The last read_weights has this number, +1; 0: there is
+                                         * none. */
+        const struct loop_buffer *weights_of;     /* It reads this parameter. */
+        int64_t block;                  /* The array holds the block from this place in the FIFO;
                                          * -1: none. */
 };
 
@@ -128,7 +129,7 @@ static bool encode(const struct isa *isa, const struct loop_function *stream,
         return encoder_write(&e.e, code);
 }
 
-/* The granule, in bytes, that two units may not both touch: codegen/machines/machine_races.c. */
+/* Two units may not both touch a granule of this many bytes (codegen/machines/machine_races.c). */
 enum { UNIT_OF_MEMORY = 16 };
 
 const struct machine_driver unified_driver = { .encode = encode, .align = UNIT_OF_MEMORY };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A machine like the first TPU; README.md says which numbers come from its paper. These are our
- * assumptions: a row takes 512 cycles through the array (256 each way, as in the paper's picture of
- * the wave); it is activated in one cycle and 8 more; there are 64 KiB of parameters; a launch
- * takes five microseconds from a processor of 2.3 GHz. */
+/* This machine is like the first TPU; README.md says which numbers come from its paper. These are
+ * our assumptions: a row takes 512 cycles through the array (256 each way, as in the paper's
+ * picture of the wave); it is activated in one cycle and 8 more; there are 64 KiB of parameters; a
+ * launch takes five microseconds from a processor of 2.3 GHz. */
 #include "codegen/unified/unified.h"
 
 const struct machine machine_unified = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What instructions do: their sizes in numbers, and their effect on memory. */
+/* This says what instructions do: their sizes in numbers, and their effect on memory. */
 #include "codegen/unified/unified.h"
 
 int64_t unified_rows(const struct unified_instruction *i)
@@ -118,8 +118,8 @@ static int64_t shifted(int32_t value, int64_t by)
         return by < 0 || by > 31 ? 0 : value >= 0 ? value >> by : ~(~(int64_t)value >> by);
 }
 
-/* Activates a row. from NULL: the instruction sets a number and reads nothing. par: what is added,
- * with the amounts to shift by behind it, or NULL. */
+/* Activates a row. `from` is NULL if the instruction sets a number and reads nothing. `par` is the
+ * numbers that are added, followed by the amounts of the shifts, or NULL. */
 static void activate_row(const struct unified_instruction *i, const int32_t *from,
                          const int32_t *par, void *to)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine's tables, by which the code that all machines share handles its instructions. */
+/* The code that all machines share handles the machine's instructions by these tables. */
 #include "base/size.h"
 #include "codegen/unified/unified.h"
 

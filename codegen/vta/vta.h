@@ -22,7 +22,7 @@
 
 enum { VTA_BYTES = 16, VTA_MICRO_OP_BYTES = 4, VTA_TOKENS_MOST = 255 };
 
-/* A place in a list while the machine runs. */
+/* It is a place in a list while the machine runs. */
 /* spoiled: a bit was set that belongs to no field. */
 struct vta_micro_op { int32_t dst, src, wgt, spoiled; };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Support for C code that drives a VTA. */
+/* Supports C code that drives a VTA. */
 #include <inttypes.h>
 
 #include "codegen/machines/machines.h"

@@ -13,18 +13,19 @@
 #include "codegen/machines/stream_encoder.h"
 #include "codegen/vta/vta.h"
 
-enum { POPS = 2 };                      /* The flags of an instruction that take tokens. */
+enum { POPS = 2 };                      /* This many flags of an instruction take tokens. */
 
 /* `at` is its place in the memory of micro-ops, while its epoch lasts. */
 struct list { unsigned char *words; int64_t count, at; int epoch; };
 
 struct encoding {
         struct stream_encoder e;
-        int64_t last[VTA_STAGES];       /* The number of a stage's last instruction; -1: none. */
-        bool pops[VTA_STAGES][POPS];    /* The flags for a stage's next instruction. */
-        struct list **lists;            /* The list of each instruction; NULL: it has none. */
+        int64_t last[VTA_STAGES];       /* A stage's last instruction has this number; -1: there is
+                                         * none. */
+        bool pops[VTA_STAGES][POPS];    /* A stage's next instruction has these flags. */
+        struct list **lists;            /* Each instruction has this list; NULL: it has none. */
         struct map *known;              /* Finds a struct list by its words. */
-        struct list **fresh;            /* All lists, by first use. */
+        struct list **fresh;            /* It lists all lists, by first use. */
         int fresh_count;
 };
 
@@ -238,8 +239,8 @@ static void put_statement(struct stream_encoder *encoder, const struct flat_step
 
 /* ---- micro-ops ---- */
 
-/* An epoch is the lists that fill the memory; they are loaded in front of the first instruction
- * that uses one of them. Compute loads them itself, so only the order matters. */
+/* An epoch is the lists that fill the memory; they are loaded before the first instruction that
+ * uses one of them. Compute loads them itself, so only the order matters. */
 struct epoch { int64_t instruction, first, count; };
 
 static struct epoch *find_epochs(struct encoding *e, int *count)

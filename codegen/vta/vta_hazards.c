@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What instructions wait for, which rules they must keep, and what they cost. */
+/* This says what instructions wait for, which rules they must keep, and what they cost. */
 #include "codegen/machines/machine_check.h"
 #include "codegen/vta/vta.h"
 

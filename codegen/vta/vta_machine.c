@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* VTA (apache/tvm-vta, HW_VER 0.0.2; Moreau and others, IEEE Micro 2019) as all its sample
+/* This is VTA (apache/tvm-vta, HW_VER 0.0.2; Moreau and others, IEEE Micro 2019) as all its sample
  * configurations have it: an array of 16 x 16 multipliers for int8 with sums in int32. Memories
  * stand in the order of their numbers in instructions.
  *

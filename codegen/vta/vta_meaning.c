@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What instructions do: their sizes in numbers, and their effect on memory. */
+/* This says what instructions do: their sizes in numbers, and their effect on memory. */
 #include "codegen/vta/vta.h"
 
 bool vta_works(const struct vta_instruction *i)
@@ -134,9 +134,9 @@ void vta_store(struct running *r, const struct instruction *instruction)
 
 /* ---- compute ---- */
 
-/* The operands of a step. ACC belongs to compute alone, so the order in which its elements are read
- * and written within an instruction says little: an element that a step of the same instruction
- * wrote before counts as defined. */
+/* A step has these operands. ACC belongs to compute alone, so the order in which its elements are
+ * read and written within an instruction says little: an element that a step of the same
+ * instruction wrote before counts as defined. */
 struct step { int64_t dst, src, wgt; };
 
 static void each_step(struct running *r, const struct vta_instruction *i,

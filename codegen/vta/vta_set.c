@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* VTA's tables, by which the code that all machines share handles its instructions. */
+/* The code that all machines share handles VTA's instructions by these tables. */
 #include "codegen/vta/vta.h"
 
 #define ISA_RULES "codegen/vta/vta_rules.def"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sizes of a VTA: by name, in text, and as exchange files have them. */
+/* A VTA has sizes by name, in text, and as exchange files have them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands engine: networks become text of commands for a machine that runs them as a whole
+/* The commands engine turns networks into text of commands for a machine that runs them as a whole
  * (codegen/sections). */
 #include "ir/target/engine.h"
 #include "ir/target/target.h"

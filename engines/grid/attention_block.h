@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A block of warps that computes attention, as attention_warps.c writes it: the struct and
- * functions that its files share. */
+/* A block of warps computes attention as attention_warps.c writes it; its files share this struct
+ * and these functions. */
 #ifndef ENGINES_GRID_ATTENTION_BLOCK_H
 #define ENGINES_GRID_ATTENTION_BLOCK_H
 
 #include "engines/grid/attention_warps.h"
 #include "engines/grid/warps.h"
 
-enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4 };      /* The dimensions of the scores, which are
-                                                         * [1, group, row, column]. */
+enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4 };      /* The scores have these dimensions: [1,
+                                                         * group, row, column]. */
 enum { SHARE_RANK = 4 };
 
 struct block {
@@ -19,24 +19,25 @@ struct block {
         struct band band;
         int stages;                     /* Shared memory holds the keys and values of this many
                                          * iterations at a time. */
-        struct access q, k, v;          /* Where the operands lie: q is [.., group, row, channel], k
+        struct access q, k, v;          /* The operands lie here: q is [.., group, row, channel], k
                                          * and v are [group, column, channel]. */
         struct loop_buffer *query, *key, *value, *result;
-        struct loop_buffer *qs, *ks, *vs;         /* Queries, keys and values in shared memory. */
-        struct emit_place entry, sum;   /* The places of an entry of a tile and of a row's sum, for
-                                         * the fusion's expressions. */
-        /* For each row of each warp: the largest score so far, the factor that rescales sums, and
-         * what each of the row's lanes has found of both. */
+        struct loop_buffer *qs, *ks, *vs;         /* These hold queries, keys and values in shared
+                                                   * memory. */
+        struct emit_place entry, sum;   /* The fusion's expressions read an entry of a tile and a
+                                         * row's sum at these places. */
+        /* For each row of each warp, these hold the largest score so far, the factor that rescales
+         * sums, and what each of the row's lanes has found of both. */
         struct loop_buffer *best, *factor, *parts, *part_sums;
-        struct loop_buffer *joined;     /* The products of shares and values for each row of each
-                                         * warp, where warps share the keys; or NULL. */
+        struct loop_buffer *joined;     /* It holds the products of shares and values for each row
+                                         * of each warp, where warps share the keys; or NULL. */
         struct loop_variable *acc, *tile;
-        struct loop_variable *shares;   /* What warp groups multiply by the values; other warps
+        struct loop_variable *shares;   /* Warp groups multiply these by the values; other warps
                                          * multiply `tile`. */
-        struct loop_expr *group, *first, *warp;   /* The variables of the group, of the block's
-                                                   * first row, and of the warp. */
-        struct loop_expr *number, *key_at;        /* The number of the iteration, and the warp's
-                                                   * first column in it. */
+        struct loop_expr *group, *first, *warp;   /* The variables are the group, the block's first
+                                                   * row, and the warp. */
+        struct loop_expr *number, *key_at;        /* The iteration has this number, and the warp
+                                                   * begins at this column of it. */
 };
 
 static inline int64_t columns_of(const struct block *b)
@@ -134,8 +135,8 @@ void attention_shares(struct block *b);
 void attention_rows(struct block *b);
 /* Copies the shares from b->tile to b->shares. */
 void attention_give_shares(struct block *b);
-/* Where warps share keys: after its last iteration a warp rescales its sums to the largest score of
- * all warps and stores them for the others. */
+/* Where warps share keys, this rescales the warp's sums to the largest score of all warps after its
+ * last iteration, and stores them for the others. */
 void attention_leave_part(struct block *b);
 /* Applies the epilogue to the sums and stores the results. */
 void attention_results(struct block *b);
@@ -151,7 +152,7 @@ bool attention_operands(struct block *b, const struct region *region);
 int attention_share(struct block *b, int rank, const int64_t *extents, struct loop_expr **index);
 /* Within a loop over warps, copy the block's queries, and the keys or values of an iteration, into
  * shared memory. For warp groups they are stored in swizzle lines (ir/loop/loop_tiles.h), the lines
- * of the first channels in front. */
+ * of the first channels first. */
 void attention_copy_queries(struct block *b);
 void attention_copy_keys(struct block *b, struct loop_expr *iteration);
 void attention_copy_values(struct block *b, struct loop_expr *iteration);

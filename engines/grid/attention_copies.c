@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention by blocks of warps: where operands lie in memory, and the copies that bring them to
- * where the products read them. */
+/* In attention by blocks of warps, this file finds where operands lie in memory, and writes the
+ * copies that bring them to where the products read them. */
 #include "engines/grid/attention_block.h"
 
 /* ---- operands in memory ---- */

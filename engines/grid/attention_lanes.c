@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention by blocks of warps: the softmax and the epilogue, computed by the lanes on the entries
- * of fragments that they own. Shared memory holds only what the four lanes of a row have found, in
- * a part that belongs to the warp. */
+/* In attention by blocks of warps, the lanes compute the softmax and the epilogue on the entries of
+ * fragments that they own. Shared memory holds only what the four lanes of a row have found, in a
+ * part that belongs to the warp. */
 #include "engines/grid/attention_block.h"
 
 #include <float.h>
@@ -65,14 +65,15 @@ static struct loop_buffer *new_values(struct block *b, const char *name, enum el
         return values;
 }
 
-/* The entries of a tile that a lane owns. */
+/* A lane owns these entries of a tile. */
 struct own {
         struct loop_variable *tile;
         struct loop_buffer *values;
-        struct loop_expr *lane, *first, *pair;            /* The number of the lane; its first row
-                                                           * in each eight; its first column. */
-        struct loop_expr *i, *at, *row; /* The number of the row among the lane's rows, among the
-                                         * rows of all warps, and in the result. */
+        /* `lane` is the number of the lane, `first` its first row in each eight, `pair` its first
+         * column. */
+        struct loop_expr *lane, *first, *pair;
+        struct loop_expr *i, *at, *row; /* `i` numbers the row among the lane's rows, `at` among the
+                                         * rows of all warps, `row` in the result. */
 };
 
 static void move_own(struct block *b, enum loop_stmt_kind kind, const struct own *o)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A block of warps that computes attention of few rows, as attention_row_warps.c writes it: the
- * struct and functions that its files share. */
+/* A block of warps computes attention of few rows as attention_row_warps.c writes it; its files
+ * share this struct and these functions. */
 #ifndef ENGINES_GRID_ATTENTION_ROW_BLOCK_H
 #define ENGINES_GRID_ATTENTION_ROW_BLOCK_H
 
@@ -47,9 +47,10 @@ static inline int64_t words_of(const struct attention *a)
         return depth_of(a) / (KEY_LANES * WORD);
 }
 
-/* A range of keys (or of their values), and where they lie. */
+/* A piece is a range of keys (or of their values), and says where they lie. */
 struct piece { struct access at; struct loop_buffer *from; int64_t first, end; };
-/* All pieces, in order, and the buffer where the whole cache is also stored, or NULL. */
+/* A cache lists all pieces in order, and names the buffer where it is also stored as a whole, or
+ * NULL. */
 struct cache { struct piece pieces[PIECES_MOST]; int count; struct loop_buffer *whole; };
 
 struct block {
@@ -58,19 +59,22 @@ struct block {
         struct access q;
         struct cache keys, values;
         struct loop_buffer *query, *result;
-        struct loop_buffer *vs;         /* The values in shared memory, or NULL. */
-        struct loop_buffer *dots;       /* The partial scores that the lanes of a warp find. */
-        /* In shared memory, for each warp: the scores and shares of its keys, its largest score,
+        struct loop_buffer *vs;         /* Shared memory holds the values here; NULL: it does
+                                         * not. */
+        struct loop_buffer *dots;       /* The lanes of a warp find these partial scores. */
+        /* For each warp, shared memory holds the scores and shares of its keys, its largest score,
          * the sums of its shares and of its values, and the factors that rescale the sums of each
          * warp. */
         struct loop_buffer *scores, *shares, *bests, *sums, *products, *factors;
         struct row_iterations iterations;
         int warps, parts;
-        int64_t share;                  /* The keys of a part; the last part may have fewer. */
-        struct loop_buffer *partial;    /* The cluster's distributed shared memory,
+        int64_t share;                  /* A part has this many keys; the last part may have
+                                         * fewer. */
+        struct loop_buffer *partial;    /* This is the cluster's distributed shared memory,
                                          * [parts][part_of], or NULL. */
         struct loop_expr *group, *row;
-        struct loop_expr *part, *first; /* The number of the block's part, and its first key. */
+        struct loop_expr *part, *first; /* The block has part number `part`, which begins at key
+                                         * `first`. */
 };
 
 static inline int64_t lanes_of(const struct block *b) { return (int64_t)b->warps * GRID_LANES; }
@@ -135,12 +139,13 @@ static inline struct loop_expr *key_of(struct block *b, struct loop_expr *own)
         return b->parts > 1 ? emit_let(b->e, "key", plus(b->e, b->first, own)) : own;
 }
 
-/* The words of keys that a lane holds for some iterations: [iteration][word][element]. */
+/* A lane holds these words of keys for some iterations: [iteration][word][element]. */
 struct lane_keys {
         struct loop_buffer *words;
-        struct loop_expr *first, *channel;        /* The first iteration, and the lane's first
-                                                   * channel of a word. */
-        struct loop_expr *at;                     /* Which of an iteration's keys the lane has. */
+        struct loop_expr *first, *channel;        /* `first` is the first iteration, `channel` the
+                                                   * lane's first channel of a word. */
+        struct loop_expr *at;                     /* It says which of an iteration's keys the lane
+                                                   * has. */
 };
 
 static inline int64_t word_at(struct block *b, int64_t iteration, int64_t word)
@@ -154,7 +159,7 @@ static inline struct loop_expr *channel_at(struct block *b, const struct lane_ke
         return plus(b->e, k->channel, number(b->e, word * KEY_LANES * WORD + element));
 }
 
-/* Iterations from..to, which read piece `of`. all: they read all of the piece. */
+/* Iterations from..to read piece `of`. all: they read all of the piece. */
 struct span { const struct piece *of; int64_t from, to; bool all; };
 enum { SPANS_MOST = 3 * PIECES_MOST };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention of few rows by blocks of warps: where keys and values lie (in pieces, where a concat
- * makes the cache), and how they reach the block that multiplies them. Where the whole cache is
- * also a result, the block of the group's first row stores it while it reads it. */
+/* For attention of few rows by blocks of warps, this finds where keys and values lie (in pieces,
+ * where a concat makes the cache), and brings them to the block that multiplies them. Where the
+ * whole cache is also a result, the block of the group's first row stores it while it reads it. */
 #include "engines/grid/attention_row_block.h"
 
 /* ---- where keys and values lie ---- */
@@ -182,7 +182,7 @@ void row_store_keys(struct block *b, const struct lane_keys *k)
 
 /* ---- values ---- */
 
-/* A word of values that a lane handles: its key, its channel, its place in shared memory, and how
+/* A lane handles this word of values: its key, its channel, its place in shared memory, and how
  * many scopes are open. The lanes of the block share the words of all of the block's keys. */
 struct value_word { struct loop_expr *key, *channel, *at; int opened; };
 

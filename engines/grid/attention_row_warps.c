@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention of few rows, as in a decoder's step: a block of the grid computes a row of a group (a
- * head). Each warp has keys of its own, four of them in an iteration:
+/* Writes attention of few rows, as in a decoder's step: a block of the grid computes a row of a
+ * group (a head). Each warp has keys of its own, four of them in an iteration:
  *
  *      keys         iteration 0  w0 w0 w0 w0 w1 w1 w1 w1 ..
  *                   iteration 1  w0 w0 w0 w0 w1 ..
@@ -154,7 +154,7 @@ static void multiply_keys(struct block *b, struct loop_expr *warp, struct loop_e
                                     load(b, b->query,
                                          plus(e, row_at(b, &b->q, b->row),
                                               channel_at(b, &k, w / WORD, w % WORD))));
-        if (b->vs) {                    /* values may arrive later */
+        if (b->vs) {                    /* Values may arrive later. */
                 const bool once = b->iterations.times > 1;
                 if (once)
                         emit_if(e, less(b, some, 1));
@@ -176,7 +176,7 @@ static void multiply_keys(struct block *b, struct loop_expr *warp, struct loop_e
         emit_end(e);
 }
 
-/* Adds up the score of a lane's key; a lane behind the last key gets -infinity. */
+/* Adds up the score of a lane's key; a lane after the last key gets -infinity. */
 static void write_score(struct block *b, struct loop_expr *warp, struct loop_expr *some)
 {
         struct emit *e = b->e;
@@ -239,7 +239,7 @@ static void write_shares(struct block *b, struct loop_expr *warp)
         const bool some = keys % lanes != 0;
         struct loop_buffer *most = each > 1 ? memory(b, SPACE_STACK, "most", lanes) : NULL;
         struct loop_expr *lane, *at;
-        if (most) {                     /* a lane first finds the largest of its own scores */
+        if (most) {                     /* A lane first finds the largest of its own scores. */
                 lane = emit_grid(e, "lane", FOR_GPU_LANE, lanes);
                 struct loop_variable *one =
                         emit_var(e, "one", LOOP_TYPE(E_F32), float_number(b, -FLT_MAX));
@@ -452,8 +452,8 @@ static void write_results(struct block *b)
         else
                 write_result(b, d, all, sum);
         end_scopes(b, 3);
-        row_store_values(b, warp);      /* most warps are idle here, so they store the cache of
-                                         * values */
+        row_store_values(b, warp);      /* Most warps are idle here, so they store the cache of
+                                         * values. */
         emit_end(e);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention of few rows (attention_row_warps.c): what the choice of a schedule asks about it. */
+/* The choice of a schedule asks this about attention of few rows (attention_row_warps.c). */
 #ifndef ENGINES_GRID_ATTENTION_ROW_WARPS_H
 #define ENGINES_GRID_ATTENTION_ROW_WARPS_H
 
@@ -7,8 +7,8 @@
 #include "ir/target/target.h"
 #include "kernels/attention.h"
 
-/* The iterations of a block's warps over its keys: `all` of them, of which `some` have their keys
- * in registers at a time, in `times` rounds. */
+/* A block's warps do `all` iterations over its keys, of which `some` have their keys in registers
+ * at a time, in `times` rounds. */
 struct row_iterations { int64_t all, some, times; };
 struct row_iterations attention_row_iterations(const struct attention *a,
                                                const struct schedule_grid *s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention by warp-group MMA (attention_warps.c). A block has 64 rows for each four warps.
+/* Writes attention by warp-group MMA (attention_warps.c). A block has 64 rows for each four warps.
  * Queries, keys and values lie in swizzle lines, which the instruction reads itself: queries and
  * keys as they are, values transposed. So the scores of 64 rows read the keys once, where a warp by
  * itself reads them for its 16 rows.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention by fragments of warps (FlashAttention-2): a block of the grid computes some rows of a
- * group (a head).
+/* Writes attention by fragments of warps (FlashAttention-2): a block of the grid computes some rows
+ * of a group (a head).
  *
  *     queries of the block       for each block of keys, a warp with its rows:
  *         +---------+                scores = q k'

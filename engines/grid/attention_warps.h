@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention by fragments of warps (attention_warps.c): its tile, as the choice of a schedule asks
- * for it. */
+/* This declares the tile of attention by fragments of warps (attention_warps.c), as the choice of a
+ * schedule asks for it. */
 #ifndef ENGINES_GRID_ATTENTION_WARPS_H
 #define ENGINES_GRID_ATTENTION_WARPS_H
 
@@ -8,11 +8,11 @@
 #include "ir/target/target.h"
 #include "kernels/attention.h"
 
-/* The tile of a block. It has `rows` rows of scores, which `warps` warps share, and parts * warps
- * warps: the warps of different parts have the same rows and other keys. A warp has `keys` keys in
- * an iteration. depth is the channels of queries and keys, width the channels of values. Fragments
- * have `fragment` rows by `lanes` outputs; words have `group` channels of `bytes` bytes each.
- * iterations counts the iterations over the keys. warp_group: the block uses warp-group MMA
+/* This is the tile of a block. It has `rows` rows of scores, which `warps` warps share, and parts *
+ * warps warps: the warps of different parts have the same rows and other keys. A warp has `keys`
+ * keys in an iteration. depth is the channels of queries and keys, width the channels of values.
+ * Fragments have `fragment` rows by `lanes` outputs; words have `group` channels of `bytes` bytes
+ * each. iterations counts the iterations over the keys. warp_group: the block uses warp-group MMA
  * (attention_warp_groups.c). */
 struct attention_tile {
         int rows, warps, parts, keys, depth, width, fragment, lanes, group, bytes;

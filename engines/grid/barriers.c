@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* barriers: decides who waits behind loops over warps and lanes of a kernel in grid form
+/* barriers: decides who waits after loops over warps and lanes of a kernel in grid form
  * (ir/loop/loop_grid.h).
  *
  *     for %w = 0 to 8 gpu_warp {                      for %w = 0 to 8 gpu_warp syncwarp {
@@ -8,16 +8,16 @@
  *       }                                               }
  *     }                                               }
  *
- * Without this pass all warps of a block wait behind each loop over warps, and a warp's lanes
- * behind each loop over lanes. Nobody waits
+ * Without this pass all warps of a block wait after each loop over warps, and a warp's lanes after
+ * each loop over lanes. Nobody waits
  *
- * - behind a phase's only loop over warps, which is not run again, and behind the last statement of
+ * - after a phase's only loop over warps, which is not run again, and after the last statement of
  *   a phase's block;
- * - behind a loop that only starts asynchronous copies, and before a wait for copies, which is a
+ * - after a loop that only starts asynchronous copies, and before a wait for copies, which is a
  *   barrier itself;
- * - behind a loop that touches no memory which outlives it.
+ * - after a loop that touches no memory which outlives it.
  *
- * A warp's lanes wait only for each other behind a loop that touches only shared memory of which
+ * A warp's lanes wait only for each other after a loop that touches only shared memory of which
  * each warp has a part of its own (engines/grid/private_memory.h). The rewrite is exact: the
  * statements stay as they are. */
 #include "engines/grid/private_memory.h"
@@ -28,9 +28,9 @@ struct phase {
         struct private_memory private_memory;
         bool meets;                     /* A loop over warps follows another one, or itself, so that
                                          * it may read memory that the earlier one wrote. */
-        const struct loop_stmt *last;   /* The last one of the block's statements. */
-        const struct loop_stmt *warp;   /* The loop over warps that is being examined. */
-        int count;                      /* The loops that got a weaker barrier. */
+        const struct loop_stmt *last;   /* This is the last one of the block's statements. */
+        const struct loop_stmt *warp;   /* This loop over warps is being examined. */
+        int count;                      /* This many loops got a weaker barrier. */
 };
 
 /* ---- memory that a loop over warps passes on ---- */
@@ -48,8 +48,8 @@ static void hand(struct handing *h, const struct loop_buffer *b)
                 h->needs = is_private ? BARRIER_WARP : BARRIER_WHOLE;
 }
 
-/* Finds stores that another warp or lane may read. Copies do not count, because a wait stands
- * behind them. */
+/* Finds stores that another warp or lane may read. Copies do not count, because a wait stands after
+ * them. */
 static void find_store(struct loop_stmt *s, void *context)
 {
         struct handing *h = context;

@@ -31,10 +31,10 @@ static double seen(struct band band, const struct attention_tile *t)
 static struct attention_work work_of(const struct attention *a, struct band band,
                                      const struct attention_tile *t, const struct multiply *m)
 {
-        /* Instructions in the code that nvcc 13 makes for attention in f16: for a score, more where
-         * its share is not rounded (exp_negative of ir/library); for a sum that is rescaled; for
-         * what a lane keeps of a row; for a copy; for a result, more where parts are added up; for
-         * a block. */
+        /* nvcc 13 makes this many instructions for attention in f16: for a score, more where its
+         * share is not rounded (exp_negative of ir/library); for a sum that is rescaled; for what a
+         * lane keeps of a row; for a copy; for a result, more where parts are added up; for a
+         * block. */
         enum {
                 OF_SCORE = 9,
                 OF_EXACT = 13,

@@ -16,21 +16,22 @@
 #include "ir/tensor/packed_multiply.h"
 #include "schedule/choose.h"
 
-/* Bounds of the search. STAGES_GOOD is the number of stages that is preferred at equal cost; five
- * stages leave no room for the first blocks of the next launch. */
+/* These are bounds of the search. STAGES_GOOD is the number of stages that is preferred at equal
+ * cost; five stages leave no room for the first blocks of the next launch. */
 enum { PARTS_MOST = 32, ROW_PANELS_MOST = 16, STAGES_GOOD = 4 };
 
 struct choice {
         const struct op *op;
         const struct target *target;
         const struct multiply *multiply;
-        double groups, positions, panels, channels;       /* The channels of all offsets of the
-                                                           * window. */
+        double groups, positions, panels, channels;       /* `channels` counts the channels of all
+                                                           * offsets of the window. */
         bool windows, cold;
-        double behind;                  /* The seconds of a launch that reduces over rows of the
-                                         * results, if it stays a launch; 0: there is none. */
-        double pool;                    /* The seconds of a launch that reduces over positions of
-                                         * the results, if it stays a launch; 0: there is none. */
+        double behind;                  /* A launch that reduces over rows of the results takes this
+                                         * many seconds, if it stays a launch; 0: there is none. */
+        /* A launch that reduces over positions of the results takes this many seconds, if it stays
+         * a launch; 0: there is none. */
+        double pool;
         struct schedule_grid best;
         double judged, seconds, waves;
         int registers;
@@ -101,7 +102,7 @@ static void try_one(struct choice *c, struct schedule_grid s)
         c->best = s;
 }
 
-/* What blocks store: results, whole rows of results, or reductions over their positions. */
+/* Blocks store one of these: results, whole rows of results, or reductions over their positions. */
 enum kind { RESULTS, ROWS, POOL };
 
 /* Tries all tiles of `panels` panels, with up to `parts_most` parts. */

@@ -30,15 +30,15 @@ static int part_of(const struct warp_tile *t)
 
 int64_t group_tile_out(const struct warp_tile *t)
 {
-        enum { PAD = 8 };               /* The elements that pad a row, so that four rows of a
-                                         * fragment lie in different banks. */
+        enum { PAD = 8 };               /* A row is padded by this many elements, so that four rows
+                                         * of a fragment lie in different banks. */
         return part_of(t) * t->lanes + PAD;
 }
 
 int64_t group_tile_shared(const struct warp_tile *t)
 {
-        enum { ALIGN = 1024 };          /* The bytes of eight lines, to which stages are aligned; up
-                                         * to as many may be lost before them. */
+        enum { ALIGN = 1024 };          /* Stages are aligned to this many bytes, those of eight
+                                         * lines; up to as many may be lost before them. */
         const int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes + ALIGN;
         if (t->parts > 1)
                 return stages + (t->cluster ? round_up(warp_tile_part(t) * 4, ALIGN) : 0);
@@ -47,16 +47,17 @@ int64_t group_tile_shared(const struct warp_tile *t)
 
 int group_tile_registers(const struct warp_tile *t)
 {
-        enum { PLACES = 64 };           /* Registers for subscripts and the epilogue; nvcc 13 needs
-                                         * at most this many. */
+        enum { PLACES = 64 };           /* For subscripts and the epilogue, nvcc 13 needs at most
+                                         * this many registers. */
         return t->vectors * t->rows * t->lanes / GRID_LANES + PLACES;
 }
 
 bool group_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s,
                    struct warp_tile *t)
 {
-        enum { STAGES = 3 };            /* The least number of stages: for the MMA that is started,
-                                         * the one that may still be under way, and the copies. */
+        /* There are at least this many stages: for the MMA that is started, the one that may still
+         * be under way, and the copies. */
+        enum { STAGES = 3 };
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         const struct multiply *m = packed_multiply(op, target, SUMS_IN_TILES);
         if (!m || !multiply_by_warp_group(m))
@@ -115,7 +116,7 @@ void groups_add_up(struct warps *w)
                       first = iterations < ahead ? iterations : ahead;
         warps_copy_first(w, first);
         for (int64_t i = first; i < ahead; i++)
-                warps_add(w, STMT_COMMIT, 0);   /* An empty batch, because waits count batches. */
+                warps_add(w, STMT_COMMIT, 0);   /* The batch is empty, and only counted by waits. */
         struct loop_expr *iteration = emit_for(e, "iteration", number(e, 0), number(e, iterations));
         warps_add(w, STMT_WAIT, ahead - 1);
         add_product(w, warps_iteration(w, iteration));

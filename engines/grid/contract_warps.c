@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* convolve_packed with sums in fragments of warps (MMA): a block of the grid computes a tile of
- * positions by panels of outputs.
+/* Writes convolve_packed with sums in fragments of warps (MMA): a block of the grid computes a tile
+ * of positions by panels of outputs.
  *
  *                    panels of w
  *                  +-----+-----+
@@ -15,12 +15,12 @@
  *
  * - x: rows of `depth` channels of a position, copied straight from x (implicit GEMM). If the
  *   offsets of a row of the window follow each other in memory, they count as channels. Zeros stand
- *   behind the last position and where a border around x is. A row is padded by 16 bytes, so that
+ *   after the last position and where a border around x is. A row is padded by 16 bytes, so that
  *   eight rows begin in different banks.
  * - w: the words of a panel for an iteration, which follow each other in w, because weights are
  *   packed in the order of the iterations. A schedule may ask for bulk copies of them (`bulk`).
  *
- * A residual that the epilogue adds to the sums is copied into shared memory as well, behind the
+ * A residual that the epilogue adds to the sums is copied into shared memory as well, after the
  * operands of the first iterations.
  *
  * If there are fewer tiles than multiprocessors, `parts` blocks share the channels of a tile
@@ -53,18 +53,19 @@ int64_t warps_w_stage(const struct warp_tile *t) { return t->panels * warps_w_pa
 
 int64_t warp_tile_out(const struct warp_tile *t)
 {
-        enum { PAD = 8 };               /* The elements that pad a row, so that four rows of a
-                                         * fragment lie in different banks. */
+        enum { PAD = 8 };               /* A row is padded by this many elements, so that four rows
+                                         * of a fragment lie in different banks. */
         return t->warp_group ? group_tile_out(t) : (int64_t)t->vectors * t->lanes + PAD;
 }
 
-/* SUM_BYTES is the bytes of a sum; PART_ALIGN is the alignment, in bytes, of what lies behind a
+/* SUM_BYTES is the bytes of a sum; PART_ALIGN is the alignment, in bytes, of what lies after a
  * block's sums. */
 enum { SUM_BYTES = 4, PART_ALIGN = 1024 };
 
 int64_t warp_tile_part_row(const struct warp_tile *t)
 {
-        enum { PAD = 8 };               /* The elements that pad a row, as in warp_tile_out. */
+        enum { PAD = 8 };               /* A row is padded by this many elements, as in
+                                         * warp_tile_out. */
         return (int64_t)t->vectors * t->lanes + PAD;
 }
 int64_t warp_tile_part(const struct warp_tile *t)
@@ -74,7 +75,7 @@ int64_t warp_tile_part(const struct warp_tile *t)
 
 int64_t warp_tile_added_row(const struct warp_tile *t)
 {
-        /* The bytes of all banks, and of half of them: lanes read two rows of a panel at a time,
+        /* All banks have BANKS bytes, half of them HALF: lanes read two rows of a panel at a time,
          * from different halves. */
         enum { BANKS = 128, HALF = 64 };
         const int64_t width = (int64_t)t->panels * t->vectors * t->lanes;
@@ -139,8 +140,8 @@ int64_t warps_row_length(const struct warp_tile *t) { return round_up(t->length,
 
 int64_t warp_tile_shared(const struct warp_tile *t)
 {
-        enum { ROW_SUMS = 1024 };       /* The bytes for each warp that hold what the epilogue keeps
-                                         * of a row besides. */
+        enum { ROW_SUMS = 1024 };       /* For each warp, this many bytes hold what else the
+                                         * epilogue keeps of a row. */
         int warps = t->warps * t->panels;
         int64_t stages = t->stages * (warps_x_stage(t) + warps_w_stage(t)) * t->bytes +
                          (t->bulk ? GRID_BULK_BYTES : 0);
@@ -340,8 +341,8 @@ struct loop_expr *warps_iteration(struct warps *w, struct loop_expr *i)
 }
 
 /* Starts the copies of the first `count` iterations. On devices with programmatic dependent launch,
- * constant weights are copied in front of all else, because the kernel need not wait for the launch
- * in front to read them. They are a batch of their own, which no wait counts. */
+ * constant weights are copied before all else, because the kernel need not wait for the launch in
+ * front to read them. They are a batch of their own, which no wait counts. */
 void warps_copy_first(struct warps *w, int64_t count)
 {
         struct emit *e = w->s.e;
@@ -382,8 +383,8 @@ static void add_up(struct warps *w)
                 emit_end(e);
         }
         for (int64_t i = first; i < ahead; i++)
-                warps_add(w, STMT_COMMIT, 0);         /* An empty batch, because waits count
-                                                       * batches. */
+                warps_add(w, STMT_COMMIT, 0);         /* The batch is empty, and only counted by
+                                                       * waits. */
         warps_add(w, STMT_WAIT, ahead - 1);
         struct loop_expr *iteration = emit_for(e, "iteration", number(e, 0), number(e, iterations)),
                          *of_all = warps_iteration(w, iteration);
@@ -412,7 +413,7 @@ static void add_up(struct warps *w)
                 warps_add(w, STMT_WAIT, ahead - 1);
         }
         emit_end(e);
-        if (w->added)                   /* No iteration behind the first ones has waited for the
+        if (w->added)                   /* No iteration after the first ones has waited for the
                                          * residual. */
                 warps_add(w, STMT_COMMIT, 0);
         warps_add(w, STMT_WAIT, 0);
@@ -639,7 +640,7 @@ struct kernel_state *warps_prepare(const struct kernel_state *common)
         const struct type *x = op_operand(op, 0)->type, *wt = op_operand(op, 1)->type;
         w->s = *common;
         struct schedule_grid words = *common->grid;
-        words.fused_pool &= common->pool != NULL;       /* without a pool the results are stored */
+        words.fused_pool &= common->pool != NULL;       /* Without a pool the results are stored. */
         if ((!warp_tile_of(op, target, &words, &w->tile) &&
              !group_tile_of(op, target, &words, &w->tile)) ||
             common->prologue || common->pad || common->x.stride[common->rank - 1] != 1 ||
@@ -657,7 +658,7 @@ struct kernel_state *warps_prepare(const struct kernel_state *common)
         w->outputs = type_extent(op_result(op)->type, 1) / w->groups * op_int(op, "block");
         w->panel_size = type_elements(wt) / type_extent(wt, 0);
         w->s.panels = type_extent(wt, 0) / w->groups;
-        /* The offsets of the window that count as channels. */
+        /* This many offsets of the window count as channels. */
         const int64_t deeper =
                 w->inner * w->tile.group / (type_extent(wt, wt->rank - 3) * packed_group(x, wt));
         if (deeper > 1)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* convolve_packed in fragments of warps (contract_warps.c): its tile, as the choice of a schedule
- * asks for it. */
+/* This declares the tile of convolve_packed in fragments of warps (contract_warps.c), as the choice
+ * of a schedule asks for it. */
 #ifndef ENGINES_GRID_CONTRACT_WARPS_H
 #define ENGINES_GRID_CONTRACT_WARPS_H
 
@@ -8,34 +8,34 @@
 #include "ir/target/target.h"
 #include "ir/tensor/tensor.h"
 
-/* The tile of sums that a block of the grid computes, and how. */
+/* A block of the grid computes this tile of sums, in this way. */
 struct warp_tile {
-        int positions;                  /* The positions of a block. */
+        int positions;                  /* A block has this many positions. */
         /* `warps` warps share the positions of a panel, and the block has `panels` panels, so it
          * has warps * panels warps. */
         int warps, panels;
-        int stages;                     /* The iterations whose operands lie in shared memory at a
-                                         * time. */
-        int words;                      /* The words of channels that an iteration multiplies. */
-        int parts;                      /* The blocks that share the channels of a tile
+        int stages;                     /* The operands of this many iterations lie in shared memory
+                                         * at a time. */
+        int words;                      /* An iteration multiplies this many words of channels. */
+        int parts;                      /* This many blocks share the channels of a tile
                                          * (split-K). */
-        int rows;                       /* The positions of a fragment. */
+        int rows;                       /* A fragment has this many positions. */
         int vectors, lanes;             /* A panel has vectors * lanes outputs. */
-        int group;                      /* The channels of a word. */
-        int bytes;                      /* The bytes of an element of x. */
-        int across;                     /* The blocks side by side in a cluster that has whole rows;
-                                         * otherwise 1. */
-        /* The bytes of an element of the residual that is copied into shared memory for the
-         * epilogue; 0: none is copied. */
+        int group;                      /* A word has this many channels. */
+        int bytes;                      /* An element of x has this many bytes. */
+        int across;                     /* A cluster that has whole rows has this many blocks side
+                                         * by side; otherwise it is 1. */
+        /* An element of the residual that is copied into shared memory for the epilogue has this
+         * many bytes; 0: none is copied. */
         int added;
-        int64_t length;                 /* The elements of a whole row. */
-        bool warp_group;                /* the block's warps multiply by warp-group MMA */
+        int64_t length;                 /* A whole row has this many elements. */
+        bool warp_group;                /* The block's warps multiply by warp-group MMA. */
         bool cluster;                   /* The blocks of all parts, and those across, are a cluster,
                                          * which keeps their sums in distributed shared memory. */
         bool row_clusters;              /* A cluster has whole rows of the results, and processes
                                          * them further. */
-        bool fused_pool;                /* a reduction over all positions of an image is stored in
-                                         * place of the results */
+        bool fused_pool;                /* A reduction over all positions of an image is stored in
+                                         * place of the results. */
         bool bulk;                      /* Weights come by bulk copies. */
 };
 
@@ -43,9 +43,9 @@ struct warp_tile {
  * multiply, or the tile does not fit. */
 bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s,
                   struct warp_tile *t);
-/* The same for warp-group MMA (contract_warp_groups.c): they return the tile, its bytes of shared
- * memory, the registers of a lane, and the elements from a position to the next where results wait
- * in shared memory. */
+/* These do the same for warp-group MMA (contract_warp_groups.c): they return the tile, its bytes of
+ * shared memory, the registers of a lane, and the elements from a position to the next where
+ * results wait in shared memory. */
 bool group_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s,
                    struct warp_tile *t);
 int64_t group_tile_shared(const struct warp_tile *t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dependent_launch: kernels in grid form begin before the launches in front of them have ended
+/* dependent_launch: kernels in grid form begin before the preceding launches have ended
  * (programmatic dependent launch; CUDA C Programming Guide), on targets whose devices have that.
  *
  *     for %b = 0 to 96 gpu_block {               for %b = 0 to 96 gpu_block {
@@ -13,15 +13,15 @@
  *       ..                                         for %w = 0 to 8 gpu_warp {
  *       store %y[..] = .. + %bias[..]                copy %xs[..] = %x[..] of 8
  *
- * In front of launch_wait stand copies of constants, prefetches of weights into registers, and
+ * Before launch_wait stand copies of constants, prefetches of weights into registers, and
  * prefetches of small buffers to L2. So a launch hides its first instructions and the arrival of
- * its weights. A phase waits in front of its first statement that touches anything but constants,
- * and its threads all wait; a phase that ends has therefore been preceded by the end of all phases
- * in front of it, and nothing but constants is read or written too early. Every phase waits once,
- * in its first loop over blocks.
+ * its weights. A phase waits before its first statement that touches anything but constants, and
+ * its threads all wait; a phase that ends has therefore been preceded by the end of all phases
+ * before it, and nothing but constants is read or written too early. Every phase waits once, in its
+ * first loop over blocks.
  *
  * A parameter that is read while other launches may write it gets an alias class of its own:
- * `restrict` would let a compiler load it through the read-only cache, in front of the wait. Exact:
+ * `restrict` would let a compiler load it through the read-only cache, before the wait. Exact:
  * prefetches and waits have no meaning for values. */
 #include <string.h>
 
@@ -35,12 +35,12 @@ struct launching {
         const struct target *target;
         struct arena *scratch;
         struct loop_function *f;
-        int count;                      /* The phases that wait. */
+        int count;                      /* This many phases wait. */
 };
 
 /* ---- which parameters are constant ---- */
 
-/* What is known of a parameter of a kernel over all calls of main: every argument is constant;
+/* This is known of a parameter of a kernel over all calls of main: every argument is constant;
  * every argument is an input of the model. */
 struct argument {
         const struct loop_function *f;
@@ -110,8 +110,8 @@ static bool touches(const struct launching *l, const struct loop_stmt *s)
 
 /* ---- weights that are prefetched into registers ---- */
 
-/* A product of one row whose weights every block reads once: the loop over warps around it, and the
- * product. */
+/* Every block reads the weights of this product of one row once; `warps` is the loop over warps
+ * around it. */
 struct row_product { struct loop_stmt *warps, *product; };
 
 static bool find_row_product(const struct launching *l, struct loop_stmt *first,
@@ -131,7 +131,7 @@ static bool find_row_product(const struct launching *l, struct loop_stmt *first,
         return false;
 }
 
-/* A variable, and its copy for the loop in front of the wait. */
+/* A twin is a variable, and its copy for the loop before the wait. */
 struct twin { const struct loop_variable *of; struct loop_variable *variable; struct twin *next; };
 
 static struct loop_variable *twin_of(const struct twin *twins, const struct loop_variable *v)
@@ -166,7 +166,7 @@ static struct loop_expr *copy_for_twins(const struct launching *l, struct twin *
         return copy;
 }
 
-/* Writes a loop over warps that prefetches what each warp's product reads of its weights, behind
+/* Writes a loop over warps that prefetches what each warp's product reads of its weights, after
  * copies of the lets that say where they are. */
 static void prefetch_weights(const struct launching *l, struct loop_block *block,
                              const struct row_product *r)
@@ -203,10 +203,10 @@ struct prefetching {
         int count;
 };
 
-/* Prefetches a buffer that is loaded or copied behind the wait: a constant of at most as many bytes
+/* Prefetches a buffer that is loaded or copied after the wait: a constant of at most as many bytes
  * as the cost model permits, or an input of the model. An input need not be there yet: what is
  * written later is seen in L2 all the same. Weights that are copied are left out: their copies
- * stand in front of the wait, or a prefetch gained nothing. */
+ * stand before the wait, or a prefetch gained nothing. */
 static void prefetch_buffer(struct prefetching *p, struct loop_buffer *b, bool is_copied)
 {
         b = b ? loop_buffer_root(b, NULL) : NULL;

@@ -89,10 +89,11 @@ static struct loop_buffer *made_by(const struct loop_function *f)
 }
 
 struct reading {
-        const struct loop_buffer *x;    /* The buffer that is read. */
-        struct loop_buffer *xs;         /* The shared memory that it is copied into. */
-        int copies, others;             /* The statements that copy it unchanged, and all other
-                                         * statements that touch it or copy other buffers. */
+        const struct loop_buffer *x;    /* This buffer is read. */
+        struct loop_buffer *xs;         /* It is copied into this shared memory. */
+        /* `copies` counts statements that copy it unchanged, `others` those that touch it
+         * otherwise, or copy other buffers. */
+        int copies, others;
         bool more;                      /* A loop over warps does more than copy. */
 };
 
@@ -118,7 +119,7 @@ static void count_copy(struct loop_stmt *s, void *context)
 }
 
 /* Finds the loop over warps of the reader that only copies x unchanged, with a commit and a wait
- * behind it. Returns NULL where the reader reads x in any other way. */
+ * after it. Returns NULL where the reader reads x in any other way. */
 static struct loop_stmt *copies_of(const struct loop_function *reader, const struct loop_buffer *x,
                                    struct loop_buffer **xs)
 {
@@ -150,7 +151,7 @@ static void find_copy(struct loop_stmt *s, void *found)
         *(bool *)found |= s->kind == STMT_COPY || s->kind == STMT_COMMIT || s->kind == STMT_WAIT;
 }
 
-/* Can the statements behind the reader's copies be repeated? */
+/* Can the statements after the reader's copies be repeated? */
 static bool repeats(const struct loop_stmt *copies)
 {
         /* Skips the commit and the wait. */
@@ -255,8 +256,8 @@ void launches_parameters(struct arena *arena, const struct loop_function *maker,
         }
 }
 
-/* Makes so many blocks the iterations of one block, all statements but the allocations and the
- * warps that compute x. */
+/* Makes `iterations` blocks the iterations of one block. All statements are repeated except the
+ * allocations and the warps that compute x. */
 static void take_turns(struct arena *arena, struct loop_stmt *phase, const struct loop_stmt *makes,
                        int64_t iterations)
 {

@@ -17,7 +17,7 @@ typedef struct loop_function *(*launches_join)(struct launches *a,
                                                const struct loop_function *reader,
                                                const struct loop_buffer *x);
 
-/* A maker, a reader, and the kernel that both became by `join`. */
+/* `made` is what a maker and a reader became by `join`. */
 struct launches_pair {
         const struct loop_function *maker, *reader;
         launches_join join;
@@ -46,14 +46,14 @@ struct loop_function *launches_joined(struct launches *a, const struct loop_func
                                       const struct loop_function *reader,
                                       const struct loop_buffer *x, launches_join how);
 /* launches_parameters gives f the parameters of both kernels without `made` (NULL: that stays) and
- * `read`, the maker's in front. No parameter is in place of another one, because other blocks still
+ * `read`, the maker's first. No parameter is in place of another one, because other blocks still
  * read it. launches_describe sets the names and descriptions of what f comes from and does. */
 void launches_parameters(struct arena *arena, const struct loop_function *maker,
                          const struct loop_buffer *made, struct loop_function *f,
                          const struct loop_buffer *read);
 void launches_describe(struct arena *arena, const struct loop_function *maker,
                        const struct loop_function *reader, struct loop_function *f);
-/* Returns the call behind `maker` that reads what it makes, as argument number *at. No call in
+/* Returns the call after `maker` that reads what it makes, as argument number *at. No call in
  * between may write what the maker reads. */
 struct loop_stmt *launches_reader(const struct loop_stmt *maker, const struct loop_buffer *made,
                                   int *at);
@@ -69,7 +69,7 @@ void launches_drop(struct loop_program *p, const struct loop_buffer *b);
 
 /* ---- fuse_launches_rows.c ---- */
 
-/* Does the kernel of `maker` now also do the work of the reader behind it? Then one call has
+/* Does the kernel of `maker` now also do the work of the reader after it? Then one call has
  * replaced both. */
 bool launches_rows(struct launches *a, const struct loop_stmt *maker);
 

@@ -18,7 +18,7 @@
 #include "ir/lower/lower_emit.h"
 #include "engines/grid/fuse_launches.h"
 
-/* NEAR is how many calls behind one are looked at; MOST is how many kernels become one. */
+/* NEAR is how many calls after one are looked at; MOST is how many kernels become one. */
 enum { NEAR = 16, MOST = 8 };
 
 /* Returns the only loop over warps of a kernel whose blocks do nothing else; NULL where they do. */

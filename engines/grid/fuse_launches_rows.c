@@ -71,11 +71,11 @@ static bool split_place(struct arena *arena, struct loop_expr *at, int64_t lengt
 /* ---- rows that clusters store ---- */
 
 struct row_store {
-        struct loop_block *block;       /* The block that ends with the loop over lanes which stores
-                                         * a row. */
-        struct loop_stmt **at;          /* Where that loop stands. */
-        struct loop_buffer *taken;      /* The row, in the warp's memory. */
-        const struct loop_expr *line;   /* The number of the row. */
+        struct loop_block *block;       /* The loop over lanes which stores a row is the last
+                                         * statement of this block. */
+        struct loop_stmt **at;          /* That loop stands here. */
+        struct loop_buffer *taken;      /* The warp holds the row in this memory. */
+        const struct loop_expr *line;   /* The row has this number. */
         int64_t length;
 };
 
@@ -166,11 +166,11 @@ static bool find_rows(struct arena *arena, const struct loop_function *f,
 struct follower {
         struct arena *arena;
         struct loop_stmt *warps;
-        struct loop_stmt *at;           /* The let that says which row a warp has. */
+        struct loop_stmt *at;           /* This let says which row a warp has. */
         const struct loop_buffer *x;
         int64_t length;
         struct loop_bounds *bounds;
-        struct loop_buffer *taken;      /* The buffer that is read instead of x; NULL: the kernel is
+        struct loop_buffer *taken;      /* This buffer is read instead of x; NULL: the kernel is
                                          * only examined. */
         bool other;                     /* The kernel reads something else of x than its row. */
 };
@@ -309,7 +309,7 @@ static bool fits(const struct launches *a, const struct loop_function *f)
         return cost.shared <= target_gpu(a->target)->shared_bytes && cost.resident > 0;
 }
 
-/* Describes both kernels, in front of the product's schedule. */
+/* Describes both kernels, before the product's schedule. */
 static void describe(struct arena *arena, const struct loop_function *maker,
                      const struct loop_function *reader, struct loop_function *f)
 {

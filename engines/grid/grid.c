@@ -34,11 +34,10 @@
 #include "passes/vectorize/independence.h"
 #include "passes/vectorize/vectorize.h"
 
-enum { WARPS = 4 };                     /* The warps of a block, where there are enough of them for
-                                         * all multiprocessors. */
+enum { WARPS = 4 };                     /* A block has this many warps, where there are enough of
+                                         * them for all multiprocessors. */
 
-/* Statements of the kernel that must run in one phase: from `first` to `last`, with all between
- * them. */
+/* The statements from `first` to `last` must run in one phase. */
 struct group { int first, last; };
 
 struct mapping {
@@ -49,9 +48,9 @@ struct mapping {
         const struct gpu *gpu;
         const struct map *averages;
         bool exact;
-        struct loop_stmt **stmts;       /* The statements of the kernel's body, without the values
-                                         * that are copied. */
-        struct loop_stmt **values;      /* The values that are copied, in order. */
+        struct loop_stmt **stmts;       /* These are the statements of the kernel's body, without
+                                         * the values that are copied. */
+        struct loop_stmt **values;      /* These values are copied, in order. */
         int count, value_count;
         bool ordered;                   /* It matters which fail comes first. */
         struct loop_block checks;       /* Checks that no phase has done yet; the lanes of the next
@@ -144,7 +143,7 @@ static void rename_use(struct loop_expr *e, void *context)
                 e->variable = r->to;
 }
 
-/* Puts copies of the values that the block uses in front of it, each in a variable of its own. */
+/* Puts copies of the values that the block uses before it, each in a variable of its own. */
 static void put_values(struct mapping *m, struct loop_block *block)
 {
         struct arena *arena = m->p->arena;
@@ -250,7 +249,7 @@ static bool is_check(const struct loop_stmt *s)
                s->body->first->kind == STMT_FAIL && !s->body->first->next;
 }
 
-/* Returns the loop that ends the body of another one, behind values and checks only; NULL where the
+/* Returns the loop that ends the body of another one, after values and checks only; NULL where the
  * body holds more. */
 static struct loop_stmt *inner_loop(const struct loop_stmt *loop)
 {
@@ -380,8 +379,8 @@ static void put_iterations(struct mapping *m, struct loop_stmt *const *nest, int
 static int64_t side_of(const struct mapping *m, struct loop_stmt *const *nest, int count,
                        int64_t total)
 {
-        enum { SCHEDULERS = 4, ENOUGH = 4 };      /* The schedulers of a multiprocessor, and enough
-                                                   * warps for one. */
+        enum { SCHEDULERS = 4, ENOUGH = 4 };      /* A multiprocessor has this many schedulers, and
+                                                   * one of them has enough with this many warps. */
         return grid_side_of(m->scratch, m->bounds, nest[count - 1], total,
                             (int64_t)m->gpu->multiprocessors * SCHEDULERS * ENOUGH * GRID_LANES);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The grid engine: launches of blocks of warps. Products use fragments of warps; all other kernels
- * are nests in grid form (grid.c). */
+/* The grid engine launches blocks of warps. Products use fragments of warps; all other kernels are
+ * nests in grid form (grid.c). */
 #include "engines/grid/contract_warps.h"
 #include "engines/grid/grid_engine.h"
 #include "engines/grid/launch_cost.h"
@@ -44,8 +44,8 @@ static int64_t panel(const struct target *target, const struct multiply *m,
                      const struct schedule_product *p)
 {
         if (p->matrix && p->positions <= ROW_WARPS_MOST)
-                return 1;               /* The narrowest panels, so that many blocks can share
-                                         * them. */
+                return 1;               /* The panels are as narrow as possible, so that many blocks
+                                         * can share them. */
         return multiply_by_warp_group(m) ? group_panel(target, m, p) : 0;
 }
 

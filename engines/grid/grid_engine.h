@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that the row of the grid engine (grid_engine.c) consists of, each in a file of its
+/* The row of the grid engine (grid_engine.c) consists of these functions, each in a file of its
  * name. */
 #ifndef ENGINES_GRID_GRID_ENGINE_H
 #define ENGINES_GRID_GRID_ENGINE_H

@@ -34,11 +34,11 @@ struct load { struct loop_buffer *from, *memory; struct loop_expr *at; bool agai
 struct keeping {
         const struct grid_row *row;
         struct arena *arena;
-        struct loop_variable *k;                /* Stands for the variables of all loops. */
+        struct loop_variable *k;                /* It stands for the variables of all loops. */
         struct loop_variable *own;
-        const struct loop_stmt *first, *loop;   /* The first loop, and the one that is being
-                                                 * examined. */
-        int64_t side;                           /* How many neighbours a lane has of the first
+        const struct loop_stmt *first, *loop;   /* `first` is the first loop, `loop` the one that is
+                                                 * being examined. */
+        int64_t side;                           /* A lane has this many neighbours of the first
                                                  * loop. */
         struct load loads[LOADS_MAX];
         int count;
@@ -78,7 +78,7 @@ static struct loop_expr *place_of(const struct keeping *k, const struct loop_exp
         return copy;
 }
 
-/* Returns e's entry among the loads, or a new one behind the last; NULL where e cannot be kept. */
+/* Returns e's entry among the loads, or a new one after the last; NULL where e cannot be kept. */
 static struct load *find(struct keeping *k, const struct loop_expr *e)
 {
         bool varies = false;

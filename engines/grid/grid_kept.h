@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* grid: elements of a row that lanes load once and keep (grid_kept.c). */
+/* The pass grid lets lanes load elements of a row once and keep them by this (grid_kept.c). */
 #ifndef ENGINES_GRID_GRID_KEPT_H
 #define ENGINES_GRID_GRID_KEPT_H
 
 #include "engines/grid/grid_rows.h"
 
-enum { GRID_KEPT_MOST = 96 };           /* The elements that a lane keeps, each in a register. */
+enum { GRID_KEPT_MOST = 96 };           /* A lane keeps at most this many elements, each in a
+                                         * register. */
 
 struct grid_kept {
-        int64_t elements, side;         /* The elements of each memory that a lane keeps, and how
-                                         * many of them are neighbours; 0: it keeps nothing. */
-        struct loop_variable *own;      /* Which of the lane's elements is read or stored; the
-                                         * writer of iterations sets it. */
-        struct loop_block *memory;      /* The allocs of the memory. */
-        struct loop_block *loops;       /* The loops that load it, to be written for lanes like
+        int64_t elements, side;         /* A lane keeps `elements` elements of each memory, `side`
+                                         * of which are neighbours; 0: it keeps nothing. */
+        struct loop_variable *own;      /* It says which of the lane's elements is read or stored;
+                                         * the writer of iterations sets it. */
+        struct loop_block *memory;      /* It holds the allocs of the memory. */
+        struct loop_block *loops;       /* These loops load it, and must be written for lanes like
                                          * those of the row. */
 };
 

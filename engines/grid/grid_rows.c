@@ -22,7 +22,7 @@
  *                                                  store %y[%i] = %sum
  *                                                }
  *
- * All lanes compute the statements between loops alike; loops that store do so behind all values of
+ * All lanes compute the statements between loops alike; loops that store do so after all values of
  * a lane (grid_iterations.c). Where neighbours are words in memory, and all lanes have equally
  * many, a lane has four of them side by side, or two, so that loads and stores of a word are one
  * instruction (engines/grid/vector_access.c), and a part of the sum for each:
@@ -48,8 +48,9 @@
 #include "passes/vectorize/independence.h"
 #include "passes/vectorize/jam.h"
 
-enum { SIDE_MOST = 4 };                 /* The neighbours that a lane has: 16 bytes of f32. */
-/* The independent sums into which the parts of the lanes are added up, so that not every addition
+enum { SIDE_MOST = 4 };                 /* A lane has at most this many neighbours: 16 bytes of
+                                         * f32. */
+/* The parts of the lanes are added up into this many independent sums, so that not every addition
  * waits for the one before. */
 enum { JOINED = 4 };
 
@@ -328,7 +329,7 @@ static struct loop_expr *join_parts(struct arena *arena, enum loop_opcode op,
 }
 
 /* Replaces the variable of the set by parts: each lane adds up as many as it has neighbours,
- * beginning with the neutral value; behind the loop over lanes the parts of all lanes are
+ * beginning with the neutral value; after the loop over lanes the parts of all lanes are
  * combined. */
 static void put_parts(struct arena *arena, struct loop_stmt *set, struct jam_copy *copy,
                       struct loop_block *before, struct loop_stmt *lane, struct loop_block *after)
@@ -359,7 +360,7 @@ static void put_parts(struct arena *arena, struct loop_stmt *set, struct jam_cop
         join->variable = whole;
         join->a = loop_op(arena, op, loop_use(arena, whole), join_parts(arena, op, joined, JOINED),
                           NULL);
-        /* This store is moved behind the loop. */
+        /* This store is moved after the loop. */
         struct loop_stmt *store = loop_append(arena, after, STMT_STORE);
         store->buffer = parts;
         store->a = loop_use(arena, lane->variable);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* grid: rows that a warp computes together (grid_rows.c). */
+/* The pass grid writes rows that a warp computes together by this (grid_rows.c). */
 #ifndef ENGINES_GRID_GRID_ROWS_H
 #define ENGINES_GRID_GRID_ROWS_H
 
@@ -10,9 +10,9 @@
 struct grid_row {
         struct arena *arena;
         const struct loop_bounds *bounds;
-        const struct map *averages;     /* The averages of the kernel. */
+        const struct map *averages;     /* It maps the averages of the kernel. */
         bool exact;
-        const struct loop_block *body;  /* The body of the independent loops. */
+        const struct loop_block *body;  /* This is the body of the independent loops. */
 };
 
 /* Is the body reductions over neighbours in memory, long enough for all lanes, and statements that

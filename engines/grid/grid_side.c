@@ -34,10 +34,11 @@ struct survey {
         struct arena *scratch;
         const struct loop_bounds *bounds;
         struct jam_nest nest;           /* Only its `lets` are used. */
-        struct loop_variable *v;        /* The variable of the loop. */
-        int64_t bytes;                  /* The bytes of an element that is stored; 0: no store has
+        struct loop_variable *v;        /* The loop has this variable. */
+        int64_t bytes;                  /* A stored element has this many bytes; 0: no store has
                                          * been seen yet. */
-        int64_t side;                   /* The neighbours of a lane; 0: not known yet. */
+        int64_t side;                   /* A lane has this many neighbours; 0: it is not known
+                                         * yet. */
         bool whole, good;
 };
 

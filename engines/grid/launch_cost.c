@@ -39,7 +39,7 @@ int64_t grid_lanes(const struct loop_block *block)
         return lanes;
 }
 
-/* What a block copies of x and of weights: in bytes, and in words of each lane. windows: some
+/* A block copies this much of x and of weights, in bytes and in words of each lane. windows: some
  * elements of x may not exist. */
 struct copied { double x, w, x_words, w_words; bool windows; };
 
@@ -50,25 +50,24 @@ struct walk {
         struct grid_cost *cost;
         struct warp_work work;
         const struct multiply *multiply;
-        double instructions, bytes;     /* The instructions of a block's warps, and the bytes that
-                                         * it moves from and to memory. */
-        double of_iterations;           /* The instructions among these that belong to
-                                         * iterations. */
-        struct copied before, each;     /* The copies into shared memory for products: before the
-                                         * iterations, and in each of them. */
-        double trips, lanes;            /* How often the statement that is looked at is executed,
-                                         * and by how many lanes. */
+        double instructions, bytes;     /* A block's warps execute this many instructions, and move
+                                         * this many bytes from and to memory. */
+        double of_iterations;           /* This many of these instructions belong to iterations. */
+        struct copied before, each;     /* A block copies this into shared memory for products:
+                                         * before the iterations, and in each of them. */
+        double trips, lanes;            /* The statement that is looked at is executed this often,
+                                         * by this many lanes. */
         double iterations;              /* The iterations of the loop around a multiply; 1: there is
                                          * no loop. */
-        double below;                   /* The bound that conditions set on a row of the tile; 0:
-                                         * none. */
+        double below;                   /* Conditions set this bound on a row of the tile; 0: they
+                                         * set none. */
         bool in_lane, in_iteration, unrolled;
         int tile_rows, tile_columns, tile_lanes;
         int keys;                       /* For attention, the outputs of the tile that is multiplied
                                          * by the values; 0: the launch is not attention. */
         bool first_iteration;           /* Products also stand before the iterations. */
-        double scores;                  /* The multiplies whose x comes from memory, which make
-                                         * scores. */
+        double scores;                  /* It counts the multiplies whose x comes from memory, which
+                                         * make scores. */
 };
 
 static double larger(double a, double b) { return a > b ? a : b; }
@@ -96,7 +95,8 @@ static void count_operation(struct loop_expr *e, void *operations)
  * instructions (codegen/cuda_library.c), counts OF_CALL at most. */
 static int operations_of_call(const struct loop_function *f)
 {
-        enum { OF_SHARE = 2 };          /* A product, and the exponential of the device. */
+        enum { OF_SHARE = 2 };          /* It counts a product, and the exponential of the
+                                         * device. */
         int operations = 0;
         if (!strcmp(f->name, "exp_share"))
                 return OF_SHARE;
@@ -158,7 +158,7 @@ static bool is_multiplied(const struct walk *w, const struct loop_buffer *b, boo
 }
 
 /* Counts a copy. Elements of x may be missing where a condition guards the copy: under a window, or
- * behind the last position. */
+ * after the last position. */
 static void count_copy(struct walk *w, const struct loop_stmt *s, double bytes)
 {
         struct copied *c = w->in_iteration ? &w->each : &w->before;
@@ -215,7 +215,7 @@ static void look_at_multiply(struct walk *w, const struct loop_stmt *s)
         const struct multiply *m = loop_tile_multiply(s, w->target);
         const int positions =
                 m ? multiply_by_warp_group(m) ? m->positions / MULTIPLY_WARPS : m->positions : 0;
-        /* Skips multiplies that use no fragments of warps, and those behind the iterations. */
+        /* Skips multiplies that use no fragments of warps, and those after the iterations. */
         if (t->rows == 1 || positions != t->rows || (w->iterations > 1 && !w->in_iteration))
                 return;
         const double rows = s->tiles.positions,
@@ -360,7 +360,7 @@ int64_t grid_shared_asked(const struct target *t, int64_t blocks, int64_t cluste
 }
 
 /* Returns the time of attention. Copies and instructions outside of the iterations come before the
- * first or behind the last one. */
+ * first or after the last one. */
 static double attention_seconds(const struct walk *w)
 {
         const double warps = (double)w->cost->warps,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Resources and predicted time of a launch of a kernel in grid form, read off its statements
- * (launch_cost.c). */
+/* Reads the resources and the predicted time of a launch of a kernel in grid form off its
+ * statements (launch_cost.c). */
 #ifndef ENGINES_GRID_LAUNCH_COST_H
 #define ENGINES_GRID_LAUNCH_COST_H
 
@@ -8,16 +8,17 @@
 #include "ir/target/target.h"
 
 struct grid_cost {
-        int64_t blocks;                 /* The blocks of the launch. */
-        int64_t warps;                  /* The warps of a block. */
-        int64_t lanes;                  /* The lanes of a warp that have work. */
-        int64_t shared;                 /* The bytes of shared memory of a block. */
-        int registers;                  /* The registers of a lane that its schedule assumed; 0: it
-                                         * has no schedule, and the compiler decides. */
-        int resident;                   /* The blocks that a multiprocessor holds at a time, as far
+        int64_t blocks;                 /* The launch has this many blocks. */
+        int64_t warps;                  /* A block has this many warps. */
+        int64_t lanes;                  /* This many lanes of a warp have work. */
+        int64_t shared;                 /* A block has this many bytes of shared memory. */
+        int registers;                  /* The schedule assumed that a lane has this many registers;
+                                         * 0: there is no schedule, and the compiler decides. */
+        int resident;                   /* A multiprocessor holds this many blocks at a time, as far
                                          * as that is known. */
-        double waves;                   /* The waves of blocks over the multiprocessors. */
-        double seconds;                 /* The predicted seconds. */
+        double waves;                   /* The blocks take this many waves over the
+                                         * multiprocessors. */
+        double seconds;                 /* The launch is predicted to take this many seconds. */
 };
 
 /* Returns the lanes of each warp of a phase with this body: as many as its largest loop over lanes
@@ -25,9 +26,9 @@ struct grid_cost {
  * launched. */
 int64_t grid_lanes(const struct loop_block *block);
 /* Returns the bytes of shared memory that a block which needs `shared` is launched with. A
- * dependent launch finds room on some multiprocessors while the launch in front of it still
- * occupies the others, and its blocks would crowd on those; so a block that needs much memory asks
- * for so much that no more blocks fit on a multiprocessor than have to. */
+ * dependent launch finds room on some multiprocessors while the launch before it still occupies the
+ * others, and its blocks would crowd on those; so a block that needs much memory asks for so much
+ * that no more blocks fit on a multiprocessor than have to. */
 int64_t grid_shared_asked(const struct target *t, int64_t blocks, int64_t cluster, int64_t shared);
 /* Returns the cost of a phase, which is a loop over blocks of f. cold: its constants come from
  * memory, not from L2. */
@@ -37,7 +38,7 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
  * than that a separate launch copies them? */
 bool grid_stores_within_launch(const struct target *t, int64_t blocks, double bytes);
 /* Does a kernel prefetch a constant, or an input of the model, of `bytes` bytes to L2 before it
- * waits for the launch in front of it? copied: the kernel copies it into shared memory; else its
+ * waits for the preceding launch? copied: the kernel copies it into shared memory; otherwise its
  * lanes load it. */
 bool grid_prefetches_constant(const struct target *t, int64_t bytes, bool copied);
 bool grid_prefetches_input(const struct target *t, int64_t bytes, bool copied);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Private shared memory: buffers in shared memory of which each warp has a part that no other warp
- * touches, so that no warp has to wait for another one before it goes on.
+/* Private shared memory is buffers in shared memory of which each warp has a part that no other
+ * warp touches, so that no warp has to wait for another one before it goes on.
  *
  *     for %w = 0 to 8 gpu_warp {
  *       for %l = 0 to 16 gpu_lane {
@@ -19,14 +19,15 @@
 
 enum { TERMS_MAX = 8, STEPS_MAX = 500, LETS_MAX = 1000, TIMES_MAX = 1 << 20 };
 
-/* A subscript: `warps` times the warp's number + the sum of terms + a rest between low and high. */
+/* A subscript is `warps` times the warp's number + the sum of terms + a rest between low and
+ * high. */
 struct linear {
         int64_t warps;
         struct term { const struct loop_variable *variable; int64_t times; } terms[TERMS_MAX];
-        int count;                      /* The number of terms. */
-        int64_t low, high;              /* The bounds of the rest, both included. */
-        /* The expressions looked at so far, which are bounded because lets of lets may name the
-         * warp any number of times. */
+        int count;                      /* There are this many terms. */
+        int64_t low, high;              /* The rest is between these bounds, both included. */
+        /* This many expressions have been looked at. The number is bounded, because lets of lets
+         * may name the warp any number of times. */
         int steps;
         bool known;                     /* Nothing is known of the subscript where this is false. */
 };
@@ -34,15 +35,16 @@ struct linear {
 struct search {
         struct arena *arena;
         const struct loop_bounds *bounds;
-        int64_t warps;                  /* The warps of a block. */
-        const struct loop_variable *warp;         /* The variable of the loop over warps that is
-                                                   * looked at. */
-        const struct loop_stmt **lets;  /* The lets whose values depend on the warp's number. */
+        int64_t warps;                  /* A block has this many warps. */
+        const struct loop_variable *warp;         /* The loop over warps that is looked at has this
+                                                   * variable. */
+        const struct loop_stmt **lets;  /* It lists the lets whose values depend on the warp's
+                                         * number. */
         int let_count;
-        const struct loop_buffer **all; /* The shared memory of the phase. */
+        const struct loop_buffer **all; /* It lists the shared memory of the phase. */
         int all_count;
-        const struct loop_buffer **others;        /* The buffers that are not private, because a
-                                                   * warp touches another one's part. */
+        const struct loop_buffer **others;        /* These buffers are not private, because a warp
+                                                   * touches another one's part. */
         int other_count;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of a kernel in grid form that is private in effect: no other warp, or no other lane,
+/* Memory of a kernel in grid form may be private in effect: no other warp, or no other lane,
  * touches what one has stored there. */
 #ifndef ENGINES_GRID_PRIVATE_MEMORY_H
 #define ENGINES_GRID_PRIVATE_MEMORY_H
@@ -10,7 +10,7 @@
  * Such memory begins at a multiple of COPY_BYTES bytes. */
 bool private_to_warp(const struct loop_stmt *lanes, const struct loop_buffer *b);
 
-/* Shared memory of a phase of which each of its warps touches a part that no other warp touches. */
+/* Each warp of the phase touches a part of these buffers that no other warp touches. */
 struct private_memory { const struct loop_buffer **buffers; int count; };
 /* `phase` is a block that holds the phase's loop alone, and `warps` the warps of one of its thread
  * blocks. The list is in the arena. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Products of few rows, as a decoder's steps have them (GEMV): weights are read once, 16 bytes a
- * lane, as fast as memory gives them.
+/* Writes products of few rows, as a decoder's steps have them (GEMV): weights are read once, 16
+ * bytes a lane, as fast as memory gives them.
  *
  *     a block: a panel of 8 outputs              lanes of a warp: 4 words by 8 outputs
  *       warp 0   words 0 .. 23

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Products of few rows (row_warps.c): their tile, as the choice of a schedule asks for it. */
+/* This declares the tile of products of few rows (row_warps.c), as the choice of a schedule asks
+ * for it. */
 #ifndef ENGINES_GRID_ROW_WARPS_H
 #define ENGINES_GRID_ROW_WARPS_H
 
@@ -7,11 +8,11 @@
 #include "ir/target/target.h"
 #include "ir/tensor/tensor.h"
 
-/* The most rows of x; products of more rows use fragments. */
+/* x has at most this many rows; products of more rows use fragments. */
 enum { ROW_WARPS_MOST = 4 };
 
-/* The rows of x, the warps of a block, which share the words of a panel, and the words that a warp
- * multiplies in an iteration. */
+/* x has `rows` rows; the `warps` warps of a block share the words of a panel; a warp multiplies
+ * `words` words in an iteration. */
 struct row_tile { int rows, warps, words; const struct multiply *multiply; };
 
 /* Computes the tile that the schedule asks for. Returns false where it does not fit the product. */

@@ -34,8 +34,8 @@ struct accesses {
         struct loop_function *f;
         const struct loop_bounds *bounds;
         struct names *names;
-        const struct loop_stmt *lanes;  /* The loop over lanes that is looked at. */
-        int count;                      /* The vector loads and stores that were made. */
+        const struct loop_stmt *lanes;  /* This loop over lanes is looked at. */
+        int count;                      /* It counts the vector loads and stores that were made. */
 };
 
 /* ---- alignment ---- */
@@ -95,7 +95,7 @@ static bool has_load(const struct loop_expr *e)
 /* ---- loads ---- */
 
 /* Finds the loads that are always executed, in the order in which they stand. `before` is the place
- * in the block's list in front of the let. */
+ * in the block's list before the let. */
 static void find_loads(struct loads *l, struct loop_expr *e, struct loop_stmt **before, int depth)
 {
         const bool lazy = e->op == LOOP_SELECT || e->op == LOOP_AND || e->op == LOOP_OR;
@@ -110,7 +110,7 @@ static void find_loads(struct loads *l, struct loop_expr *e, struct loop_stmt **
                         find_loads(l, e->args[i], before, depth + 1);
 }
 
-/* Returns a load of the element `distance` behind that of `first`, or NULL. */
+/* Returns a load of the element `distance` after that of `first`, or NULL. */
 static struct load *load_behind(struct loads *l, const struct load *first, int64_t distance)
 {
         for (struct load *x = l->all; x < l->all + l->count; x++)
@@ -145,7 +145,7 @@ static struct loop_stmt *load_vector(struct accesses *a, struct loads *l, const 
         return let;
 }
 
-/* Combines loads in the lets that begin at *run. Returns the place behind them. */
+/* Combines loads in the lets that begin at *run. Returns the place after them. */
 static struct loop_stmt **load_vectors(struct accesses *a, struct loop_stmt **run)
 {
         struct arena *scratch = arena_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Predicted time of products whose sums lie in fragments of warps.
+/* Predicts the time of products whose sums lie in fragments of warps.
  *
  * - An iteration takes the longest of: one warp's copies, MMA and barrier; on a multiprocessor, for
  *   all resident blocks, MMA and the instructions that copy, or MMA and what it does not hide; the
@@ -31,18 +31,19 @@
 
 enum {
         LANES = 32,
-        LANE_REGISTERS = 255,           /* The registers that an instruction can name (CUDA C
+        LANE_REGISTERS = 255,           /* An instruction can name this many registers (CUDA C
                                          * Programming Guide, compute capabilities). */
         REGISTER_UNIT = 8,              /* Registers are allocated to a lane in units of this
                                          * size. */
-        BLOCKS = 32                     /* The most blocks that are resident on a multiprocessor. */
+        BLOCKS = 32                     /* At most this many blocks are resident on a
+                                         * multiprocessor. */
 };
 
 int warps_registers(const struct multiply *m, int rows, int columns, int lane, int words)
 {
-        enum { PLACES = 40 };           /* Registers for subscripts and the epilogue, in code of
-                                         * nvcc 13. */
-        /* Registers for the parts that a float operand is split into. */
+        enum { PLACES = 40 };           /* Subscripts and the epilogue take this many registers, in
+                                         * code of nvcc 13. */
+        /* The parts that a float operand is split into take these registers. */
         const int parts = m->instructions > 1 ? rows * 4 + columns * 4 : 0;
         return rows * columns * lane + rows * 4 + columns + words + PLACES + parts;
 }
@@ -148,15 +149,16 @@ static double wave_cost(const struct target *t, const struct warp_work *work, do
         const struct gpu *g = target_gpu(t);
         const bool is_late = work->cold && g->dependent_launch,
                    is_far = work->cold && !g->dependent_launch;
-        /* The time until a copy has arrived, and what a barrier costs an iteration, where operands
-         * come from L2, from memory, or from memory while other launches overlap with this one. */
+        /* A copy arrives after this time, and a barrier costs an iteration this much, where
+         * operands come from L2, from memory, or from memory while other launches overlap with this
+         * one. */
         const double arrival = is_late  ? rate_grid_arrival_overlapped(t)
                                : is_far ? rate_grid_arrival_memory(t)
                                         : rate_grid_arrival(t);
         const double meeting = is_late  ? rate_grid_iteration_overlapped(t)
                                : is_far ? rate_grid_iteration_memory(t)
                                         : rate_grid_iteration(t);
-        /* The cycles of a multiprocessor for a byte from L2, if all multiprocessors read. */
+        /* A byte from L2 takes a multiprocessor this many cycles, if all multiprocessors read. */
         const double share = g->clock * g->multiprocessors / g->l2_rate;
         const double by_cache =
                 work->copied_w + rate_grid_x_share(t) * (work->copied - work->copied_w);
@@ -235,13 +237,13 @@ double warps_pace(const struct target *t, double warps)
 
 /* Fitted to three kernels in f16 on an H100, measured among others: 16 rows a warp by 128 keys in
  * one iteration (6.29 us, predicted 6.4) and in three (17.4, predicted 15.5), and 4096 keys of 128
- * channels (931, predicted 855). Those kernels started copies behind their products and waited for
+ * channels (931, predicted 855). Those kernels started copies after their products and waited for
  * them at once, and had twice the instructions; the kernels of today take 4.0, 11.2 and 782 us,
  * which is 1.25 to 1.4 times what is predicted for them. */
 double warps_attention_cost(const struct target *t, const struct multiply *m,
                             const struct attention_work *work)
 {
-        enum { OF_PARTS = 20 };         /* The instructions that split an operand of a product into
+        enum { OF_PARTS = 20 };         /* This many instructions split an operand of a product into
                                          * parts. */
         const struct gpu *g = target_gpu(t);
         const struct warp_work *w = &work->of;
@@ -251,7 +253,7 @@ double warps_attention_cost(const struct target *t, const struct multiply *m,
         double cycles = 0;
         if (resident < 1)
                 return 0;
-        /* The last wave first, then the waves before it, which are alike. */
+        /* The last wave is first, then come the waves before it, which are alike. */
         for (double wave = 0; wave < waves && wave < 2; wave++) {
                 const double count = wave ? resident : of_one - (waves - 1) * resident;
                 const double pace = warps_pace(t, count * w->warps),
@@ -300,20 +302,22 @@ int warps_attention_registers(const struct multiply *m, int rows, int keys, int 
 double warps_row_attention_cost(const struct target *t, const struct row_attention *of)
 {
         enum {
-                WORD = 16,              /* The bytes that a lane loads at a time. */
-                KEY_LANES = 8,          /* The lanes that share a key. */
-                OF_WORD = 8,            /* The instructions for a word of keys: to load it, multiply
-                                         * it and store it. */
-                OF_ITERATION = 6,       /* The other instructions of an iteration. */
-                OF_SCORES = 110,        /* The instructions that make shares of the scores of a
+                WORD = 16,              /* A lane loads this many bytes at a time. */
+                KEY_LANES = 8,          /* This many lanes share a key. */
+                OF_WORD = 8,            /* A word of keys takes this many instructions: to load it,
+                                         * multiply it and store it. */
+                OF_ITERATION = 6,       /* An iteration has this many other instructions. */
+                OF_SCORES = 110,        /* This many instructions make shares of the scores of a
                                          * lane's keys, once for each of the `times` rounds. */
-                OF_KEY = 2,             /* The instructions of a warp for a key's values, */
-                OF_VALUE = 2,           /* and for each vector of their channels. */
-                OF_COPY = 5,            /* The instructions that copy a word into the cache of keys
+                OF_KEY = 2,             /* A warp executes this many instructions for a key's
+                                         * values. */
+                OF_VALUE = 2,           /* It executes this many for each vector of their
+                                         * channels. */
+                OF_COPY = 5,            /* This many instructions copy a word into the cache of keys
                                          * and values. */
-                OF_BLOCK = 150,         /* The instructions that begin a block, and that combine
-                                         * what its warps have. */
-                STEPS = 5               /* The values that are passed through shared memory one
+                OF_BLOCK = 150,         /* This many instructions begin a block, and combine what
+                                         * its warps have. */
+                STEPS = 5               /* This many values are passed through shared memory one
                                          * after the other. */
         };
         const struct gpu *g = target_gpu(t);

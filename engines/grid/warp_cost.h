@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost model of products whose sums lie in fragments of warps (warp_cost.c): predicted seconds
- * of one launch. */
+/* Predicts what products cost whose sums lie in fragments of warps (warp_cost.c), in seconds of one
+ * launch. */
 #ifndef ENGINES_GRID_WARP_COST_H
 #define ENGINES_GRID_WARP_COST_H
 
@@ -8,42 +8,45 @@
 
 #include "ir/target/target.h"
 
-/* The work of one block, by iteration of its loop over channels, and the number of blocks and
- * iterations. */
+/* The work of one block is counted by iteration of its loop over channels. */
 struct warp_work {
-        double blocks;                  /* The blocks of the launch. */
-        double iterations;              /* The iterations of a block. */
-        double multiplies;              /* The MMA instructions of a block in an iteration, as the
-                                         * target's multiply counts them. */
-        double copied, read;            /* The bytes of operands in an iteration: copied into shared
-                                         * memory, and read from it by the block's warps. */
-        double copied_w;                /* The bytes of weights among the copied ones. */
-        double x_copies, w_copies;      /* The copies of 16 bytes that a lane starts in an
+        double blocks;                  /* The launch has this many blocks. */
+        double iterations;              /* A block has this many iterations. */
+        double multiplies;              /* A block executes this many MMA instructions in an
+                                         * iteration, as the target's multiply counts them. */
+        /* In an iteration, `copied` bytes of operands are copied into shared memory, and the
+         * block's warps read `read` bytes from it. */
+        double copied, read;
+        double copied_w;                /* This many of the copied bytes are weights. */
+        double x_copies, w_copies;      /* A lane starts this many copies of 16 bytes in an
                                          * iteration, of x and of weights. */
-        double instructions;            /* The instructions that a warp issues in an iteration
+        double instructions;            /* A warp issues this many instructions in an iteration
                                          * besides MMA and copies. */
         bool windows;                   /* The place where a position's row begins depends on
                                          * offsets of a window, and on a border. */
-        double rows;                    /* The positions whose sums a warp has. */
-        double tile;                    /* The positions of a block, if it processes whole rows. */
-        double operands, results;       /* The bytes of the launch, each counted once. */
-        double partial;                 /* The bytes of partial sums that are added up behind the
+        double rows;                    /* A warp has the sums of this many positions. */
+        double tile;                    /* A block has this many positions, if it processes whole
+                                         * rows. */
+        double operands, results;       /* The launch reads and writes this many bytes, each counted
+                                         * once. */
+        double partial;                 /* This many bytes of partial sums are added up after the
                                          * blocks (split-K); 0: there are none. */
-        int cluster;                    /* The blocks of a cluster that keeps the sums in
-                                         * distributed shared memory; 0: there is no cluster. */
-        int across;                     /* The blocks of the cluster that lie side by side and have
+        int cluster;                    /* A cluster that keeps the sums in distributed shared
+                                         * memory has this many blocks; 0: there is no cluster. */
+        int across;                     /* This many blocks of the cluster lie side by side and have
                                          * whole rows, which warps process; 0: there are none. */
-        double length;                  /* The elements of a row of the results, which the blocks
-                                         * across have. */
-        double fused_pool;              /* The positions that a lane reduces over, so that results
+        double length;                  /* A row of the results, which the blocks across have, has
+                                         * this many elements. */
+        double fused_pool;              /* A lane reduces over this many positions, so that results
                                          * are not stored; 0: it stores them. */
-        double columns;                 /* The outputs of a block that lanes reduce in this way. */
+        double columns;                 /* Lanes reduce this many outputs of a block in this way. */
         bool cold;                      /* Operands come from memory, not from L2
                                          * (warps_are_cold). */
-        int stages;                     /* The iterations whose operands lie in shared memory at a
-                                         * time. */
-        int warps, registers;           /* The warps of a block, and the registers of a lane. */
-        int64_t shared;                 /* The bytes of shared memory of a block. */
+        int stages;                     /* The operands of this many iterations lie in shared memory
+                                         * at a time. */
+        int warps, registers;           /* A block has this many warps, and a lane this many
+                                         * registers. */
+        int64_t shared;                 /* A block has this many bytes of shared memory. */
 };
 
 /* Do a program's constants, `bytes` in all, come from memory in every run? L2 also holds
@@ -72,16 +75,17 @@ double warps_waves(const struct gpu *g, const struct warp_work *work);
  * multiprocessor: a lone warp waits for its own results; of several warps on a scheduler,
  * instructions are issued one after the other. */
 double warps_pace(const struct target *t, double warps);
-/* The work of attention (engines/grid/attention_warps.c). */
+/* This is the work of attention (engines/grid/attention_warps.c). */
 struct attention_work {
-        /* The work of an iteration, which goes over a block of keys; its instructions are all but
-         * loads of operands and MMA. */
+        /* This is the work of an iteration, which goes over a block of keys; its instructions are
+         * all but loads of operands and MMA. */
         struct warp_work of;
-        double once;                    /* The instructions of a warp outside of the iterations. */
-        double first;                   /* The bytes that a block waits for before its first
+        double once;                    /* A warp executes this many instructions outside of the
+                                         * iterations. */
+        double first;                   /* A block waits for this many bytes before its first
                                          * iteration. */
-        double scores;                  /* The share of an iteration's MMA that makes scores, from 0
-                                         * to 1. */
+        double scores;                  /* This share of an iteration's MMA makes scores, from 0 to
+                                         * 1. */
 };
 /* Returns the seconds of the launch. */
 double warps_attention_cost(const struct target *t, const struct multiply *m,
@@ -89,18 +93,18 @@ double warps_attention_cost(const struct target *t, const struct multiply *m,
 /* Returns the registers of a lane whose warp has `rows` rows of scores, `keys` keys in an
  * iteration, and `width` channels of values. */
 int warps_attention_registers(const struct multiply *m, int rows, int keys, int width);
-/* The work of attention of few rows, as in a decoder's step
+/* This is the work of attention of few rows, as in a decoder's step
  * (engines/grid/attention_row_warps.c). */
 struct row_attention {
-        double blocks;                  /* The blocks of the launch. */
-        double keys;                    /* The keys of a row that a block has. */
-        double depth, width;            /* The channels of keys, and the channels of values. */
-        double iterations;              /* The iterations of a block's warps over its keys. */
-        double times;                   /* How often the block does all of these, for one part of
+        double blocks;                  /* The launch has this many blocks. */
+        double keys;                    /* A block has this many keys of a row. */
+        double depth, width;            /* Keys have `depth` channels, values `width`. */
+        double iterations;              /* A block's warps do this many iterations over its keys. */
+        double times;                   /* The block does all of these this often, for one part of
                                          * its keys after the other. */
-        int warps;                      /* The warps of a block. */
-        int parts;                      /* The blocks of a cluster that share a row; 1: there is no
-                                         * cluster. */
+        int warps;                      /* A block has this many warps. */
+        int parts;                      /* A cluster that shares a row has this many blocks; 1:
+                                         * there is no cluster. */
 };
 /* Returns the cycles of a block. */
 double warps_row_attention_cost(const struct target *t, const struct row_attention *of);

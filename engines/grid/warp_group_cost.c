@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Predicted time of warp-group MMA: products of four warps as one, which read their operands from
- * shared memory.
+/* Predicts the time of warp-group MMA: products of four warps as one, which read their operands
+ * from shared memory.
  *
  * - An iteration takes the longest of: the MMA of all blocks that are resident on a multiprocessor;
  *   the MMA of one block and what else it waits for; the transfer of operands from L2; the latency

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost model of warp-group MMA, by which four warps multiply as one (warp_group_cost.c):
- * predicted seconds of one launch. */
+/* Predicts what warp-group MMA costs, by which four warps multiply as one (warp_group_cost.c), in
+ * seconds of one launch. */
 #ifndef ENGINES_GRID_WARP_GROUP_COST_H
 #define ENGINES_GRID_WARP_GROUP_COST_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The struct and functions that the files of products by fragments of warps share:
+/* The files of products by fragments of warps share this struct and these functions:
  * contract_warps.c, contract_warp_groups.c and warps_*.c. */
 #ifndef ENGINES_GRID_WARPS_H
 #define ENGINES_GRID_WARPS_H
@@ -9,32 +9,35 @@
 #include "kernels/kernel_state.h"
 
 struct warps {
-        struct kernel_state s;          /* First, because its functions get a pointer to it. */
+        struct kernel_state s;          /* This is first, because its functions get a pointer to
+                                         * it. */
         struct warp_tile tile;
-        int64_t groups;                 /* The groups of the convolution. */
-        int64_t blocks;                 /* The blocks of channels of x in a group. */
-        int64_t inner;                  /* The words of a multiply in a block of channels. */
-        int64_t outputs;                /* The outputs of a group. */
-        int64_t positions;              /* The positions of all images, one image behind the
-                                         * other. */
-        int64_t images, of_image;       /* The number of images, and the positions of one. */
-        int64_t panel_size;             /* The elements of a panel of w. */
-        int64_t iterations;             /* The iterations over all channels and offsets of the
-                                         * window. */
-        struct loop_variable *sums;     /* The sums of each warp, in fragments. */
-        struct loop_buffer *xs, *ws, *out;        /* In shared memory: the stages of x and of w, and
-                                                   * the sums that leave the fragments. */
-        struct loop_buffer *added;      /* The residual in shared memory; or NULL. */
-        struct loop_expr *group, *position, *panel;       /* The block's group, its first position,
-                                                           * and its first panel in the group. */
-        struct loop_expr *part;         /* The part of the iterations that the block does. */
-        struct loop_expr *number;       /* The number of the block in its cluster. */
-        /* The partial sums of all parts, [parts, groups, positions, outputs] in whole tiles; for a
-         * cluster, or if a block pools, those of its tile, [blocks across, parts, panels,
-         * positions, outputs]. */
+        int64_t groups;                 /* The convolution has this many groups. */
+        int64_t blocks;                 /* A group has this many blocks of channels of x. */
+        int64_t inner;                  /* A block of channels has this many words of a multiply. */
+        int64_t outputs;                /* A group has this many outputs. */
+        int64_t positions;              /* All images together have this many positions, one image
+                                         * after the other. */
+        int64_t images, of_image;       /* There are `images` images, of `of_image` positions
+                                         * each. */
+        int64_t panel_size;             /* A panel of w has this many elements. */
+        int64_t iterations;             /* This many iterations go over all channels and offsets of
+                                         * the window. */
+        struct loop_variable *sums;     /* It holds the sums of each warp, in fragments. */
+        struct loop_buffer *xs, *ws, *out;        /* In shared memory they hold the stages of x and
+                                                   * of w, and the sums that leave the fragments. */
+        struct loop_buffer *added;      /* Shared memory holds the residual here; NULL: it does
+                                         * not. */
+        /* The block has this group, begins at this position, and at this panel of the group. */
+        struct loop_expr *group, *position, *panel;
+        struct loop_expr *part;         /* The block does this part of the iterations. */
+        struct loop_expr *number;       /* The block has this number in its cluster. */
+        /* It holds the partial sums of all parts, [parts, groups, positions, outputs] in whole
+         * tiles; for a cluster, or if a block pools, those of its tile, [blocks across, parts,
+         * panels, positions, outputs]. */
         struct loop_buffer *partial;
-        struct emit_place kept;         /* Where in `partial` the results of an output lie that a
-                                         * lane pools. */
+        struct emit_place kept;         /* The results of an output that a lane pools lie at this
+                                         * place of `partial`. */
 };
 
 /* ---- contract_warps.c ---- */
@@ -58,8 +61,8 @@ static inline struct loop_expr *warps_less(struct warps *w, struct loop_expr *a,
         return emit_op(w->s.e, LOOP_LT, a, number(w->s.e, b));
 }
 
-/* Moves values of the epilogue that were computed in front of the loops over blocks into the last
- * of these loops. Returns false where other statements stand there. */
+/* Moves values of the epilogue that were computed before the loops over blocks into the last of
+ * these loops. Returns false where other statements stand there. */
 bool warps_move_values_in(struct loop_block *body);
 /* Splits position p of all images into its coordinates along each dimension of its image, and the
  * number of that image. */
@@ -112,7 +115,7 @@ bool warps_write_words(struct warps *w, struct loop_expr *warp, struct loop_expr
 /* Brings the sums of a block out of their fragments; lanes compute the epilogue and store the
  * results. */
 void warps_write_results(struct warps *w);
-/* Split-K through memory: warps_partial_size returns the elements of w->partial;
+/* Split-K goes through memory: warps_partial_size returns the elements of w->partial;
  * warps_write_partial stores the block's sums there; warps_join_parts writes a phase that adds them
  * up and computes the epilogue. */
 int64_t warps_partial_size(const struct warps *w);

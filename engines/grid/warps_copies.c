@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Products by fragments of warps: copies of operands into shared memory, 16 bytes a lane, or in
- * bulk (contract_warps.c). */
+/* Writes the copies of operands into shared memory, for products by fragments of warps
+ * (contract_warps.c): 16 bytes a lane, or in bulk. */
 #include "ir/tensor/relation.h"
 #include "engines/grid/warps.h"
 
@@ -9,8 +9,8 @@ static struct loop_expr *both(struct warps *w, struct loop_expr *a, struct loop_
         return !a ? b : emit_op(w->s.e, LOOP_AND, a, b);
 }
 
-/* Where x is at a position in an iteration: the image, the position and the window's offset along
- * each dimension, the iteration's first channel in its block of channels, and that block. */
+/* In an iteration, x is read here for a position: the image, the position and the window's offset
+ * along each dimension, the iteration's first channel in its block of channels, and that block. */
 struct place_in_x {
         struct loop_expr *image, *position[RANK_MAX], *offset[RANK_MAX], *channel, *block;
 };
@@ -120,9 +120,9 @@ static struct loop_expr *own_of(struct warps *w, struct loop_expr *warp)
                        : emit_let(e, "thread", plus(e, times(e, warp, GRID_LANES), lane));
 }
 
-/* A word of 16 bytes that a lane copies: its number among the words of the block, its unit (a row
- * or a panel) and its place in that. If the lanes of the block are a multiple of the words of a
- * unit, or the reverse, both are computed once for a lane, and its next word is a constant away. */
+/* A lane copies this word of 16 bytes: its number among the words of the block, its unit (a row or
+ * a panel) and its place in that. If the lanes of the block are a multiple of the words of a unit,
+ * or the reverse, both are computed once for a lane, and its next word is a constant away. */
 struct shared_word { struct loop_expr *number, *unit, *within; };
 
 static void share_words(struct warps *w, struct loop_expr *warp, int64_t count, int64_t unit,
@@ -169,9 +169,9 @@ static struct loop_expr *place_in_line(struct warps *w, struct loop_expr *n, str
         return times(e, n, w->tile.group);
 }
 
-/* A word of a row of the tile: p is the row's position; `from` and `to` are the word's places in x
- * and in shared memory; `there` says whether x has it, apart from the last position (NULL: it
- * does). */
+/* This is a word of a row of the tile: p is the row's position; `from` and `to` are the word's
+ * places in x and in shared memory; `there` says whether x has it, apart from the last position
+ * (NULL: it does). */
 struct row { struct loop_expr *p, *from, *to, *there; };
 
 static struct row row_of(struct warps *w, struct loop_expr *row, struct loop_expr *n,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Products by fragments of warps: the epilogue and the stores of results (contract_warps.c). */
+/* Writes the epilogue and the stores of results, for products by fragments of warps
+ * (contract_warps.c). */
 #include "engines/grid/warps.h"
 
-/* A value that a lane stores, and where. */
+/* A lane stores this value there. */
 struct result { struct loop_expr *to, *value; };
 
 static struct loop_expr *let_value(struct warps *w, const char *name, struct loop_expr *value)
@@ -71,7 +72,7 @@ void warps_write_output(struct warps *w, struct loop_expr *o, struct loop_expr *
         emit_mark_overlaps(w->s.e, w->s.e->scope->block, r.to);
 }
 
-/* Where sums are, side by side; partial sums of `parts` parts are `step` elements apart. */
+/* Sums lie here, side by side; partial sums of `parts` parts are `step` elements apart. */
 struct sums { struct loop_buffer *in; struct loop_expr *at; int parts; int64_t step; };
 
 static struct loop_expr *sum_of(struct warps *w, const struct sums *s, int k)
@@ -91,7 +92,7 @@ static struct loop_expr *no_further(struct warps *w, struct loop_expr *a, int64_
 }
 
 /* A lane computes the results of several positions (BATCH) and of neighbouring outputs (SIDE)
- * before it stores any, so that its loads overlap. Behind the last position and output it computes
+ * before it stores any, so that its loads overlap. After the last position and output it computes
  * results that it does not store. */
 enum { BATCH = 8, SIDE = 4 };
 struct batch {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Products whose blocks side by side are a cluster, which has whole rows of the result. The results
- * stay in distributed shared memory; behind a barrier of the cluster each warp takes rows out of it
- * into memory of its own, and stores them. A kernel that reduces over rows of the result can then
- * be part of this one (engines/grid/fuse_launches_rows.c), so that it need not be launched.
+/* Writes products whose blocks side by side are a cluster, which has whole rows of the result. The
+ * results stay in distributed shared memory; after a barrier of the cluster each warp takes rows
+ * out of it into memory of its own, and stores them. A kernel that reduces over rows of the result
+ * can then be part of this one (engines/grid/fuse_launches_rows.c), so that it need not be
+ * launched.
  *
  *                  block 0     block 1     block 2
  *                +-----------+-----------+-----------+

@@ -19,8 +19,8 @@ struct flattening {
         const struct machine *m;
         struct flat_writer to;
         struct flat_state state;
-        int *turns;                     /* How often each alloc was executed. */
-        int64_t filled;                 /* The elements that have gone into a FIFO. */
+        int *turns;                     /* It counts how often each alloc was executed. */
+        int64_t filled;                 /* This many elements have gone into a FIFO. */
         int64_t left;
         const char *failed;
 };

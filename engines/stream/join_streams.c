@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* join: streams that main calls one behind the other become one, so that a machine is started once,
+/* join: streams that main calls one after the other become one, so that a machine is started once,
  * and loads of the next stream overlap with computations of the one before.
  *
  *     call @conv1(@x, @w1, @t)                     call @conv1_joined(@x, @w1, @t, @w2, @y)
@@ -18,11 +18,11 @@
 struct joining {
         struct loop_program *p;
         struct loop_function *to;
-        struct loop_buffer **roots;     /* The root of each of its parameters. */
+        struct loop_buffer **roots;     /* Each of its parameters has this root. */
         struct loop_buffer **own;       /* For the call that is copied, what each buffer of its
                                          * stream, by number, is now. */
-        int64_t *moved;                 /* The elements that lie before it. */
-        struct loop_variable **variables;         /* The copies of variables, by number. */
+        int64_t *moved;                 /* This many numbers lie before it. */
+        struct loop_variable **variables;         /* It holds the copies of variables, by number. */
 };
 
 /* ---- copies ---- */
@@ -133,7 +133,7 @@ static void add_call(struct joining *j, const struct loop_stmt *call)
                 j->own[k] = parameter_of(j, root, f->buffers[k]->access);
                 j->moved[k] += offset;
         }
-        /* A block of its own, so that what it allocates ends with it. */
+        /* The block is separate, so that what it allocates ends with it. */
         struct loop_stmt *scope = loop_append(j->p->arena, j->to->body, STMT_IF);
         scope->a = loop_literal(j->p->arena, LOOP_TYPE(E_BOOL), (union scalar){ .i = 1 });
         copy_block(j, f->body, scope->body);

@@ -8,8 +8,9 @@
 enum side { PROCESSOR, MACHINE, SIDES };
 
 struct state {
-        double least[SIDES];            /* The least cycles with the kernel on that side. */
-        enum side before[SIDES];        /* The side of the kernel before it in that case. */
+        double least[SIDES];            /* With the kernel on that side, all kernels take at least
+                                         * these cycles. */
+        enum side before[SIDES];        /* The kernel before it is then on this side. */
 };
 
 static struct state next(struct state before, const struct launch_times *last,

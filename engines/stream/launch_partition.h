@@ -8,8 +8,8 @@
 
 #include "base/memory.h"
 
-/* The cycles of a kernel on either side, INFINITY where it cannot run there; of starting a launch
- * with it, and of ending a launch with it. */
+/* A kernel takes these cycles on either side, INFINITY where it cannot run there; `enter` is the
+ * cost of starting a launch with it, `leave` that of ending one. */
 struct launch_times { double processor, machine, enter, leave; };
 
 /* Sets machine[k] where kernel k, in the order in which they run, is computed by the machine, so

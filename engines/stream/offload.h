@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the pass offload share: it brings kernels, in Tensor IR, into the form that a
- * machine can run. */
+/* The files of the pass offload share this. The pass brings kernels, in Tensor IR, into the form
+ * that a machine can run. */
 #ifndef PASSES_OFFLOAD_H
 #define PASSES_OFFLOAD_H
 
@@ -10,7 +10,7 @@
 /* ---- offload_partition.c: what runs on the machine, and what on the processor ---- */
 
 /* op->number identifies the kernel, or the part of a kernel, that an operation outside of fusions
- * is: whole kernels have multiples of PARTS, their parts the numbers behind. */
+ * is: whole kernels have multiples of PARTS; their parts have the numbers that follow. */
 enum { PART_WHOLE, PART_FIRST, PART_BRANCH, PARTS };
 struct partition {
         struct pass_context *context;
@@ -27,8 +27,8 @@ static inline bool partition_stays(const struct partition *p, const struct op *k
  * starts with no kernel that stays. */
 void partition_number(struct function *f);
 void partition_begin(struct partition *p, struct function *f, struct arena *arena);
-/* For an f in which all kernels but those that stay have the form for the machine: marks which
- * others should stay, by predicted time; returns how many. */
+/* Marks which other kernels should stay, by predicted time, in an f in which all kernels but those
+ * that stay have the form for the machine. Returns how many it marked. */
 int partition_choose(struct partition *p, struct function *f);
 /* Sets the word `processor` in the schedules of contractions that stay. */
 void partition_mark(const struct partition *p, struct function *f);
@@ -39,7 +39,7 @@ enum { REWRITES = 32 };
 struct offloading {
         struct module *m;
         struct pass_context *context;
-        struct op *convolve;            /* The convolution whose sums are added to. */
+        struct op *convolve;            /* Values are added to the sums of this convolution. */
         int lanes;
         struct rewrite { struct op *op; int at; struct value *old; } rewrites[REWRITES];
         int count;

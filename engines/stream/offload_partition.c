@@ -6,7 +6,7 @@
  *     machine     the cycles of the best tile, memory read and written among them; lines that the
  *                 processor cleans of its caches for it
  *     a launch    before the first kernel of a sequence; and what a machine that holds activations
- *                 reads for it, and writes behind the last kernel
+ *                 reads for it, and writes after the last kernel
  *     processor   the cycles of one core (engines/stream/processor_cost.h), in the machine's cycles
  */
 #include <float.h>

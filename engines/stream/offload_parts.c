@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels of which a machine can compute a part: those that only multiply bytes by numbers, those
+/* A machine can compute a part of some kernels: those that only multiply bytes by numbers, those
  * that continue from the bytes that sums become, and those that round a branch to bytes on the
  * way. */
 #include <math.h>
@@ -83,7 +83,7 @@ static struct value *copy_value(struct builder *b, const struct region *region, 
         return v->scratch;
 }
 
-/* Makes a kernel, in front of this one, of the operations that `bytes` is computed by. */
+/* Makes a kernel, before this one, of the operations that `bytes` is computed by. */
 static struct op *cut_off(struct op *kernel, struct op *bytes, int part,
                           struct pass_context *context)
 {

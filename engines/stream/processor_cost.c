@@ -73,7 +73,7 @@ static double op_cycles(const struct op *op, const struct target *t)
 
 double processor_cycles(const struct op *kernel, const struct target *target)
 {
-        /* A load and a store of each result. */
+        /* Each result is loaded and stored. */
         const double moved = 2 * rate_code_operation(target);
         double cycles = 0;
         for (int k = 0; k < kernel->result_count; k++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a kernel costs on a processor beside a machine, roughly and before it is lowered; this
- * decides whether the machine is worth a launch. */
+/* Estimates what a kernel costs on a processor beside a machine, roughly and before it is lowered;
+ * this decides whether the machine is worth a launch. */
 #ifndef ENGINES_STREAM_PROCESSOR_COST_H
 #define ENGINES_STREAM_PROCESSOR_COST_H
 

@@ -19,21 +19,21 @@
 #include "passes/memory/place.h"
 #include "engines/stream/stream_passes.h"
 
-/* A buffer outside, and its image in the machine. */
+/* An image is the part of the machine's memory for a buffer outside. */
 struct image {
         struct loop_buffer *outside, *inside;
         bool needed;                    /* Other statements read it, too. */
         bool spilled;                   /* It leaves the machine between layers, so each layer has
                                          * an image of its own. */
-        bool *there;                    /* The elements that have been loaded or computed so far. */
-        int first, last;                /* The first and the last layer that touch it. */
+        bool *there;                    /* These elements have been loaded or computed so far. */
+        int first, last;                /* These layers are the first and the last that touch it. */
 };
 
-/* An alloc of the inputs' memory. */
+/* A resident is an alloc of the inputs' memory. */
 struct resident {
         struct loop_buffer *buffer;
-        struct image *image;            /* The image that it becomes a part of; NULL: none. */
-        int64_t at;                     /* The elements before it. */
+        struct image *image;            /* It becomes a part of this image; NULL: of none. */
+        int64_t at;                     /* This many numbers of the image lie before it. */
         int first, last;
 };
 
@@ -42,7 +42,7 @@ struct residing {
         struct loop_function *f;
         const struct machine *m;
         struct arena *arena;
-        int64_t numbers;                /* The numbers of an element. */
+        int64_t numbers;                /* An element has this many numbers. */
         struct image *images;
         struct resident *residents;
         int image_count, resident_count, layer;
@@ -120,7 +120,7 @@ static void find_parts(struct loop_stmt *s, void *context)
 }
 
 /* Does the stream have the form that kernels write: all transfers of the inputs' memory are of
- * whole allocs, one for each, and are loads of what nothing else writes, or stores behind all
+ * whole allocs, one for each, and are loads of what nothing else writes, or stores after all
  * writes, none under a condition or in a loop? */
 struct plainness { struct residing *r; struct map *moved; bool plain; };
 

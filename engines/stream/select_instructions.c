@@ -18,7 +18,7 @@
 #include <string.h>
 
 struct folding {
-        struct arena *arena;            /* The arena of the pass alone. */
+        struct arena *arena;            /* This arena lives as long as the pass. */
         const struct machine *m;
         struct flat_writer to;
         struct map *known;              /* Finds a struct arrangement by the shape of a nest. */

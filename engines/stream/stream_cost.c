@@ -35,7 +35,7 @@ int64_t stream_sums_of(const struct stream_work *w, int d, int64_t results)
         return w->pool ? (results - 1) * w->pool_strides[d] + w->pool_window[d] : results;
 }
 
-/* Returns the rows (d 0) or columns (d 1) of x that so many rows or columns of results read. */
+/* Returns the rows (d 0) or columns (d 1) of x that `results` rows or columns of results read. */
 static int64_t reads(const struct stream_work *w, int d, int64_t results)
 {
         return (stream_sums_of(w, d, results) - 1) * w->strides[d] +
@@ -47,7 +47,8 @@ static int64_t inputs_for(const struct stream_work *w, int64_t outputs)
         return w->apart ? outputs : w->inputs;
 }
 
-/* Return the elements for so many blocks of inputs, and for weights of outputs by inputs. */
+/* inputs_place returns the elements that `inputs` blocks of inputs take; weights_place returns
+ * those of the weights of a tile's outputs by `inputs` blocks of inputs. */
 static int64_t inputs_place(const struct stream_work *w, const struct schedule_stream *s,
                             int64_t inputs)
 {
@@ -123,11 +124,11 @@ bool stream_fits(const struct stream_work *w, const struct schedule_stream *s,
 
 /* ---- time ---- */
 
-/* When each stage is free, and the one channel that loads share. */
+/* Each stage is free at this time, and so is the one channel that loads share. */
 struct stages {
         const struct machine *m;
         int64_t load, compute, store, channel;
-        int64_t fetched;                        /* The instructions fetched. */
+        int64_t fetched;                        /* This many instructions have been fetched. */
         struct stream_cost cost;
 };
 
@@ -174,11 +175,12 @@ static void store(struct stages *t, int64_t ready, int64_t rows, int64_t columns
 
 /* ---- tiles and steps, in order ---- */
 
-/* A step of a tile, which handles some blocks of inputs. */
+/* A place is a step of a tile, which handles some blocks of inputs. */
 struct place {
-        int64_t output, row, column, input;     /* Where the step begins. */
+        int64_t output, row, column, input;     /* The step begins here. */
         int64_t outputs, rows, columns, inputs;
-        int64_t tile, step;                     /* The numbers among all tiles and steps. */
+        int64_t tile, step;                     /* The tile, and the step, have these numbers over
+                                                 * all. */
         bool first, last, done;                 /* It is the first or last step of its tile; all
                                                  * steps are done. */
         bool new_weights, new_inputs;           /* They must be loaded for its tile, step by
@@ -354,8 +356,8 @@ const char *stream_bound(const struct stream_cost *c)
 
 /* ---- the choice ---- */
 
-/* What is compared: a cycle is worth as much as BYTES_OF_CYCLE bytes, which take energy, and the
- * bus from others; each instruction costs its fetch. */
+/* Costs are compared like this: a cycle is worth as much as BYTES_OF_CYCLE bytes, because bytes
+ * take energy, and the bus from others; each instruction costs its fetch. */
 enum { BYTES_OF_CYCLE = 32, CYCLES_OF_INSTRUCTION = 4 };
 static int64_t price(const struct stream_cost *c)
 {
@@ -367,8 +369,8 @@ static int64_t price(const struct stream_cost *c)
 static int64_t at_least(const struct stream_work *w, const struct schedule_stream *s,
                         const struct machine *m)
 {
-        enum { INSTRUCTIONS = 4 };      /* The instructions of a tile: a load, products, a reset, a
-                                         * store. */
+        enum { INSTRUCTIONS = 4 };      /* A tile has these instructions: a load, products, a reset,
+                                         * a store. */
         const int64_t elements = w->outputs * w->extent[0] * w->extent[1];
         const int64_t across = divide_up(w->outputs, s->tile_outputs),
                       down = divide_up(w->extent[0], s->tile_rows),
@@ -404,8 +406,8 @@ static int shares(int64_t whole, int64_t largest, int64_t out[SHARES])
         return count;
 }
 
-/* The tiles that fit, in the order in which they are tried: the least price may come first, and
- * ends the search soon. */
+/* Tiles that fit are tried in this order: the least price may come first, and ends the search
+ * soon. */
 struct trial { struct schedule_stream s; int64_t least, number; };
 
 static int by_price(const void *a, const void *b)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost model of convolutions on a machine (ir/target/machine.h): which tiles fit its memories,
- * and how long a stream of them takes.
+/* This is the cost model of convolutions on a machine (ir/target/machine.h): which tiles fit its
+ * memories, and how long a stream of them takes.
  *
  *     for each tile of results:
  *             reset its sums; load what is added
@@ -18,10 +18,10 @@
 #include "ir/target/machine.h"
 #include "ir/target/schedule.h"
 
-/* What is to be computed. Blocks are of machine->block_in, block_out channels; [0] is rows, [1]
+/* This is to be computed. Blocks are of machine->block_in, block_out channels; [0] is rows, [1]
  * columns. */
 struct stream_work {
-        int64_t inputs, outputs;                /* The blocks. */
+        int64_t inputs, outputs;                /* There are this many blocks. */
         bool apart;                     /* Each block of outputs reads only the block of inputs of
                                          * its number. */
         /* extent is that of the results. */
@@ -29,34 +29,36 @@ struct stream_work {
         bool pool;                      /* The results are the largest of windows of sums, of which
                                          * there are `convolved`. */
         int64_t convolved[2], pool_window[2], pool_strides[2], pool_pads[2];
-        int64_t read[2], pad[2];        /* The extents of x as it lies in memory, and the zeros
-                                         * before it that loads insert. */
-        int64_t added;                  /* The elements of sums that are loaded for each block of
-                                         * outputs of a tile. */
-        int64_t immediates, tensors;    /* The operations on each element of sums: with an
-                                         * immediate, and with another element as their operand. */
-        int64_t held, activations;      /* For a machine that activates: the elements of whole
-                                         * values, and the activations of each element of sums. */
+        int64_t read[2], pad[2];        /* x has these extents in memory; loads insert `pad` zeros
+                                         * before it. */
+        int64_t added;                  /* For each block of outputs of a tile this many elements of
+                                         * sums are loaded. */
+        int64_t immediates, tensors;    /* Each element of sums takes this many operations with an
+                                         * immediate, and with another element. */
+        /* For a machine that activates, these count the elements of whole values, and the
+         * activations of each element of sums. */
+        int64_t held, activations;
         bool single;                            /* All weights are one block. */
-        int64_t joined;                 /* The other values, in bytes, that are multiplied by one
+        int64_t joined;                 /* This many bytes of other values are multiplied by one
                                          * block each, and added. */
-        int64_t joined_blocks;          /* The number of these that have a block of their own for
-                                         * each block of outputs. */
-        int64_t around;                 /* The elements of sums that are held all the time, and
+        int64_t joined_blocks;          /* This many of these have a block of their own for each
+                                         * block of outputs. */
+        int64_t around;                 /* This many elements of sums are held all the time, and
                                          * stored around the result. */
-        int64_t fixed;                  /* The elements that are multiplied by a block for each
+        int64_t fixed;                  /* This many elements are multiplied by a block for each
                                          * block of outputs, and added. */
 };
 
 struct stream_cost {
         int64_t cycles, steps;                  /* `steps` counts steps of products. */
-        int64_t array, operations, bus, stores; /* The cycles for which each is busy; operations
-                                                 * include loads of the compute stage. */
-        int64_t read, written;                  /* The bytes. */
-        int64_t instructions, places;           /* The instructions, and the places in lists. */
+        int64_t array, operations, bus, stores; /* Each of these is busy for this many cycles;
+                                                 * operations include loads of the compute stage. */
+        int64_t read, written;                  /* The stream reads and writes this many bytes. */
+        int64_t instructions, places;           /* It has this many instructions, and places in
+                                                 * lists. */
 };
 
-/* Returns the sums along a dimension that so many results are computed from. */
+/* Returns the sums along a dimension that `results` results are computed from. */
 int64_t stream_sums_of(const struct stream_work *w, int d, int64_t results);
 /* Does the tile fit the halves of the memories, or with one context the whole memories? */
 bool stream_fits(const struct stream_work *w, const struct schedule_stream *s,

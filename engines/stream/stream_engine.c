@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The stream engine: convolutions of bytes become streams of instructions for a machine beside the
- * processor; the scalar engine handles everything else. */
+/* The stream engine turns convolutions of bytes into streams of instructions for a machine beside
+ * the processor; the scalar engine handles everything else. */
 #include "engines/stream/streams.h"
 #include "ir/target/engine.h"
 #include "ir/target/target.h"

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The memo of tiles of convolutions that have been searched, because networks repeat their
+/* The memo holds tiles of convolutions that have been searched, because networks repeat their
  * layers. */
 #ifndef ENGINES_STREAM_STREAM_MEMO_H
 #define ENGINES_STREAM_STREAM_MEMO_H
 
 #include "engines/stream/stream_cost.h"
 
-/* A tile that was found; entries never change, so that a list may be continued in several ways. */
+/* An entry is a tile that was found; entries never change, so that a list may be continued in
+ * several ways. */
 struct stream_memo {
         const struct stream_memo *next;
         const struct machine *machine;
         struct stream_work work;
-        struct schedule_stream schedule;       /* Its tile and contexts; all other words are
-                                                * preset. */
+        struct schedule_stream schedule;       /* It contains the tile and contexts; all other words
+                                                * are preset. */
         struct stream_cost cost;
         bool fits;
 };

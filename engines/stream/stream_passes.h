@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the passes on streams share. */
+/* The passes on streams share this. */
 #ifndef PASSES_STREAM_PASSES_H
 #define PASSES_STREAM_PASSES_H
 

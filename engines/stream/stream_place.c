@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds places for what a stream allocates: one behind the other in its memory, for as long as the
+/* Finds places for what a stream allocates: one after the other in its memory, for as long as the
  * block runs, and next to each other for `contexts` executions in turn where the block is a loop's.
  * A memory that is too small for that has fewer contexts. */
 #include "engines/stream/stream_passes.h"
@@ -8,7 +8,8 @@ struct placing {
         struct arena *arena;
         const struct machine *m;
         int contexts[MACHINE_MEMORIES];
-        int64_t most[MACHINE_MEMORIES];         /* The elements in use at a time. */
+        int64_t most[MACHINE_MEMORIES];         /* At most this many elements are in use at a
+                                                 * time. */
         bool write;
         int count;
 };

@@ -18,11 +18,11 @@ bool stream_whole_fits(const struct stream_work *w, const struct schedule_stream
 enum { BLOCKS_MOST = 16, CONTEXTS = 2 };
 struct pipeline {
         const struct machine *m;
-        /* When each is free, or happened: the weights' memory; the last block was in the array; its
-         * products began; the array. */
+        /* These are times: the weights' memory is free; the last block was in the array; its
+         * products began; the array is free. */
         int64_t read, shifted, begun, free;
-        int64_t taken[BLOCKS_MOST], blocks;     /* When each of the last blocks left the FIFO, and
-                                                 * the number of blocks. */
+        int64_t taken[BLOCKS_MOST], blocks;     /* `taken` is when each of the last blocks left the
+                                                 * FIFO; `blocks` counts the blocks. */
         int64_t activate;
         struct stream_cost cost;
 };

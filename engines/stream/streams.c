@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels that the target's machine runs: a convolution of bytes, and the operations that shift and
- * bound its sums, as a stream (ir/loop/stream.h) in tiles by the words of its schedule.
+/* Writes kernels that the target's machine runs: a convolution of bytes, and the operations that
+ * shift and bound its sums, as a stream (ir/loop/stream.h) in tiles by the words of its schedule.
  *
  *     for each tile of results:
  *             sums = 0
@@ -13,7 +13,7 @@
  * share, and stay. A value of one block or one element is loaded first, and stays. */
 #include "engines/stream/streams_whole.h"
 
-/* Returns what is left of an extent behind `at`, up to `most`. */
+/* Returns what is left of an extent after `at`, up to `most`. */
 struct loop_expr *stream_left(struct layer *l, const char *name, int64_t extent,
                               struct loop_expr *at, int64_t most)
 {
@@ -247,7 +247,7 @@ static void store_sums(struct layer *l)
 
 /* ---- products ---- */
 
-/* Returns the elements that inputs of so many blocks take. */
+/* Returns the elements that `blocks` blocks of inputs take. */
 static int64_t inputs_room(const struct layer *l, int64_t blocks)
 {
         int64_t room = blocks;
@@ -401,7 +401,7 @@ static void open_outputs(struct layer *l)
         l->outputs = stream_left(l, "output_count", l->work.outputs, l->output, most);
 }
 
-/* Returns the rows or columns of x that so many of the results read. */
+/* Returns the rows or columns of x that `results` rows or columns of results read. */
 struct loop_expr *stream_reads(struct layer *l, const char *name, int d, struct loop_expr *results)
 {
         const struct stream_work *w = &l->work;

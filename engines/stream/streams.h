@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels that the target's machine runs (streams.c). */
+/* The target's machine runs these kernels (streams.c). */
 #ifndef ENGINES_STREAM_STREAMS_H
 #define ENGINES_STREAM_STREAMS_H
 

@@ -13,7 +13,7 @@ static bool refuse(struct layer *l, const char *why, const struct op *at)
         return false;
 }
 
-/* The elements that are stored repeatedly around a result. */
+/* At most this many elements are stored repeatedly around a result. */
 enum { AROUND_MOST = 64 };
 #define OUTSIDE (double)(1 << 29)       /* Every sum outside of an image is below -OUTSIDE
                                          * (streams_pool.c). */
@@ -52,7 +52,7 @@ static bool find_blocks(const struct layer *l, const struct value *w, int64_t co
 }
 
 /* Can the machine shift by these amounts? It has one amount for a block or, where it activates, one
- * for each number. The lanes behind the last output hold sums of zeros, which no amount changes. */
+ * for each number. The lanes after the last output hold sums of zeros, which no amount changes. */
 static bool amounts_fit(const struct layer *l, const struct value *v)
 {
         const int32_t *n = v->constant->data;

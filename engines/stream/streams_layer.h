@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What streams_find.c reads from a fusion and streams.c writes as a stream; only the files of
- * streams include this. */
+/* A layer is what streams_find.c reads from a fusion and streams.c writes as a stream; only the
+ * files of streams include this. */
 #ifndef ENGINES_STREAM_STREAMS_LAYER_H
 #define ENGINES_STREAM_STREAMS_LAYER_H
 
@@ -8,54 +8,55 @@
 #include "kernels/access.h"
 #include "engines/stream/streams.h"
 
-enum { STREAM_STEPS = 32 };             /* The most steps of an epilogue. */
+enum { STREAM_STEPS = 32 };             /* An epilogue has at most this many steps. */
 
-/* Blocks of weights: a constant of blocks, or a broadcast of one block that stands for all. */
+/* The weights are a constant of blocks, or a broadcast of one block that stands for all. */
 struct blocks {
         const struct value *value;
         bool single;
-        struct loop_buffer *buffer;     /* The kernel's buffer, and the machine's. */
+        struct loop_buffer *buffer;     /* The kernel has the buffer, the machine the memory. */
         struct loop_buffer *memory;
 };
 
-/* An operation of the epilogue on sums. */
+/* A step is an operation of the epilogue on sums. */
 struct step {
         enum loop_opcode op;
         int64_t immediate;
-        const struct value *added;      /* The numbers that are added, one for each output; or
-                                         * NULL. */
-        const struct value *shifts;     /* The amounts to shift by, one for each output, all equal
-                                         * in a block; or NULL. */
-        const struct op *joined;        /* Products of each block by one of its own, which are
-                                         * added; or NULL. */
-        struct access x;                /* The operand of these products. */
+        const struct value *added;      /* These numbers are added, one for each output; NULL:
+                                         * none. */
+        const struct value *shifts;     /* Sums are shifted by these amounts, one for each output,
+                                         * all equal in a block; NULL: by none. */
+        const struct op *joined;        /* Products of each block by one of its own are added; NULL:
+                                         * none. */
+        struct access x;                /* These products have this operand. */
         bool fixed;                     /* The operand is one element for all positions, which
                                          * x.value holds. */
-        struct blocks weights;          /* The weights of these products. */
-        struct loop_buffer *buffer, *element;     /* The buffer of x, and the element in the
+        struct blocks weights;          /* These products have these weights. */
+        struct loop_buffer *buffer, *element;     /* `buffer` holds x, `element` the element in the
                                                    * machine's memory. */
 };
 
 struct layer {
         struct emit *e;
         const struct machine *m;
-        const struct op *op;            /* The convolution. */
+        const struct op *op;            /* This is the convolution. */
         struct schedule_stream schedule;
         struct stream_work work;
         struct access x, y;
         struct blocks w;
-        struct op *pad;                 /* The pad around the result, or NULL. */
-        const struct op *pool;          /* The reduce_window of what the steps compute; or NULL. */
+        struct op *pad;                 /* This pad surrounds the result; NULL: none does. */
+        const struct op *pool;          /* This reduce_window reads what the steps compute; or
+                                         * NULL. */
         struct step steps[STREAM_STEPS];
         int step_count, added_count;
-        const char *refused;            /* Why the machine cannot compute the layer, and the
-                                         * operation that prevents it, or NULL. */
+        const char *refused;            /* This says why the machine cannot compute the layer, and
+                                         * which operation prevents it; or NULL. */
         const struct op *refused_at;
         struct loop_buffer *xs, *ys, *added[STREAM_STEPS];
-        int64_t lanes_in, lanes_out, weight;     /* Counted in numbers of elements. */
-        /* The position and extents of the tile that is written. */
+        int64_t lanes_in, lanes_out, weight;     /* They count numbers of elements. */
+        /* The tile that is written has this position and these extents. */
         struct loop_expr *output, *row, *column, *outputs, *rows, *columns, *x_rows, *x_columns;
-        /* The sums lie in rows of this many; where there is a pool, the image begins behind what
+        /* The sums lie in rows of this many; where there is a pool, the image begins after what
          * lies outside of it. */
         struct loop_expr *plane_rows, *plane_columns, *top, *left;
         struct loop_expr *pooled_row, *pooled_column, *pooled_rows, *pooled_columns;
@@ -112,15 +113,15 @@ static inline void close_loops(struct layer *l, int count)
 void stream_open_pooled(struct layer *l);
 /* Sets sums outside of the image to less than any inside. */
 void stream_clear_outside(struct layer *l);
-/* Writes the pool behind the products; from here on the tile's sums are those of the pool. */
+/* Writes the pool after the products; from here on the tile's sums are those of the pool. */
 void stream_pool(struct layer *l);
 /* stream_loop_tiles opens a loop over tiles (streams.c); stream_left returns what is left of an
- * extent behind `at`. */
+ * extent after `at`. */
 struct loop_expr *stream_loop_tiles(struct layer *l, const char *name, int64_t extent,
                                     int64_t size);
 struct loop_expr *stream_left(struct layer *l, const char *name, int64_t extent,
                               struct loop_expr *at, int64_t most);
-/* Returns the rows or columns of x that so many sums read. */
+/* Returns the rows (d 0) or columns (d 1) of x that `results` rows or columns of results read. */
 struct loop_expr *stream_reads(struct layer *l, const char *name, int d, struct loop_expr *results);
 
 /* ---- streams_find.c ---- */

@@ -21,7 +21,7 @@ static struct stream_part *open_part(struct stream_part *parts, int *count)
         return &parts[(*count)++];
 }
 
-/* The phase that an activation has reached: it adds, then shifts, then bounds. */
+/* An activation has reached one of these phases: it adds, then shifts, then bounds. */
 enum phase { ADDS, SHIFTS, BOUNDS, OVER };
 
 static int64_t clamp(int64_t x, int64_t low, int64_t high)
@@ -61,7 +61,7 @@ int stream_parts(const struct layer *l, struct stream_part parts[STREAM_STEPS])
                         p->shifts = s->shifts;
                         a->lanes = true;
                         if (!p->added)
-                                /* Amounts of a shift stand behind the numbers that are added, so
+                                /* Amounts of a shift stand after the numbers that are added, so
                                  * there must be some. */
                                 return 0;
                 } else if (wants == SHIFTS) {
@@ -82,7 +82,7 @@ int stream_parts(const struct layer *l, struct stream_part parts[STREAM_STEPS])
 
 /* ---- shorthands ---- */
 
-/* Opens a loop over tiles; *count is what is left behind *at, up to `most`. */
+/* Opens a loop over tiles; *count is what is left after *at, up to `most`. */
 static struct loop_expr *tiles(struct layer *l, const char *name, int64_t extent, int64_t most,
                                struct loop_expr **count)
 {
@@ -182,15 +182,17 @@ static void write_products(struct layer *l)
         close_loops(l, 4);
 }
 
-/* What an epilogue needs beside sums. */
+/* An epilogue needs these beside sums. */
 struct whole {
         struct stream_part parts[STREAM_STEPS];
         int count;
-        struct loop_buffer *added[STREAM_STEPS], *shifts[STREAM_STEPS];       /* Outside. */
-        struct loop_buffer *others[STREAM_STEPS], *y;   /* In the inputs' memory. */
-        int64_t rows[STREAM_STEPS], row_count;          /* Where the rows of parameters of each part
-                                                         * begin, and their number. */
-        struct loop_buffer *parameters;                 /* The parameters of a block of outputs. */
+        /* These lie outside. */
+        struct loop_buffer *added[STREAM_STEPS], *shifts[STREAM_STEPS];
+        struct loop_buffer *others[STREAM_STEPS], *y;   /* These lie in the inputs' memory. */
+        /* The rows of parameters of each part begin at these numbers; there are row_count rows. */
+        int64_t rows[STREAM_STEPS], row_count;
+        struct loop_buffer *parameters;                 /* It holds the parameters of a block of
+                                                         * outputs. */
 };
 
 static void activate(struct layer *l, const struct whole *a, int k)
@@ -285,7 +287,7 @@ static void write_around(struct layer *l, const struct whole *a)
                       top = start / width, first = start % width;
         double value;
         value_is_splat(op_operand(l->pad, 1), &value);
-        /* A block of its own, so that its memory is free behind it. */
+        /* The block is separate, so that its memory is free after it. */
         emit_if(l->e, loop_int(l->e->arena, E_BOOL, 1));
         fill(l, a, 0, 0, top, width, (int64_t)value);
         fill(l, a, top + rows, 0, height - top - rows, width, (int64_t)value);

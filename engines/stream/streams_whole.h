@@ -4,7 +4,7 @@
 
 #include "engines/stream/streams_layer.h"
 
-/* One part of an epilogue: an activation, or products of another value's blocks that are added to
+/* A part of an epilogue is an activation, or products of another value's blocks that are added to
  * the sums. */
 struct stream_part {
         const struct step *joined;      /* NULL: the part is an activation. */

@@ -12,7 +12,7 @@
  * each other stage, the last statement that touches what it touches, where one of the two writes;
  * if its stage does not know that this one is done, that statement pushes a token and this one pops
  * it. A dependence, through memory outside, between stages that are no neighbours goes through the
- * stage between them: by a statement of it that knows, or by a push directly behind a pop. The end
+ * stage between them: by a statement of it that knows, or by a push directly after a pop. The end
  * of the stream is one more statement of compute that needs everything. Tokens are popped in the
  * order in which they were pushed, because what a stage needs of another only advances. No queue
  * gets more tokens than it holds. */
@@ -23,12 +23,12 @@
 #include <string.h>
 
 struct item {
-        struct loop_stmt *s;            /* NULL: the item consists of tokens only. */
+        struct loop_stmt *s;            /* NULL: the item has tokens only. */
         int stage;
         int64_t known[MACHINE_STAGES];  /* When the item is done, items of each stage before this
                                          * number are done. */
-        bool pops[2], pushes[2];        /* Tokens from and to the stage before, and the stage
-                                         * behind. */
+        bool pops[2], pushes[2];        /* It pops tokens from, and pushes them to, the stage before
+                                         * and the stage after. */
 };
 
 struct ordering {
@@ -38,7 +38,7 @@ struct ordering {
         struct item *items;             /* Item number k is statement k + 1. */
         int count, room;
         int64_t known[MACHINE_STAGES][MACHINE_STAGES];
-        int64_t wanted[MACHINE_STAGES]; /* What the statement that is being placed needs. */
+        int64_t wanted[MACHINE_STAGES]; /* The statement that is being placed needs these. */
         int tokens;
 };
 
@@ -81,8 +81,8 @@ static void finish(struct ordering *o, struct item *i, const bool pops[2])
         memcpy(i->known, o->known[i->stage], sizeof i->known);
 }
 
-/* Returns the first item of a stage behind number `wanted` of another one that knows that one to be
- * done; -1: there is none. */
+/* Returns the first item of `stage`, from item number `wanted` on, at which that stage knows that
+ * `other` has done its items before number `wanted`; or -1 if there is none. */
 static int who_knows(const struct ordering *o, int stage, int other, int64_t wanted)
 {
         int found = -1;
@@ -152,7 +152,7 @@ static void place_end(struct ordering *o)
 
 /* ---- queues that would overflow ---- */
 
-/* Returns the next item behind `k` that pushes to, or pops from, a stage on that side; o->count:
+/* Returns the next item after `k` that pushes to, or pops from, a stage on that side; o->count:
  * there is none. */
 static int next_of(const struct ordering *o, int k, int stage, int side, bool pops)
 {
@@ -165,12 +165,13 @@ static int next_of(const struct ordering *o, int k, int stage, int side, bool po
 
 /* Removes tokens from a queue that would overflow: where it is full, the newest token is taken
  * back, and the one that would be too many goes to the statement that waited for that. A later
- * token of the same stage covers more, and whoever waits for it stands behind its sender. `popped`
+ * token of the same stage covers more, and whoever waits for it stands after its sender. `popped`
  * has room for o->count numbers. */
 static void bound_queue(struct ordering *o, int from, int to, int *popped)
 {
         const int side = to > from, back = from > to;
-        /* Pairs of push and pop; how many of them have been popped; and who pushed the last. */
+        /* These count pairs of push and pop, and how many of them have been popped; `newest` pushed
+         * the last. */
         int kept = 0, gone = 0, newest = -1;
         int push = next_of(o, -1, from, side, false), pop = next_of(o, -1, to, back, true);
         for (; push < o->count && pop < o->count;

@@ -9,12 +9,12 @@
 
 #include <math.h>
 
-enum { POSITIONS_MAX = 64 };            /* The most positions in a row of a block. */
+enum { POSITIONS_MAX = 64 };            /* A row of a block has at most this many positions. */
 enum { PREFETCH_MAX = 16 };
-enum { ITERATION_BYTES = 64 };          /* The bytes of a row in an iteration of the innermost
-                                         * loop. */
+enum { ITERATION_BYTES = 64 };          /* An iteration of the innermost loop has this many bytes of
+                                         * a row. */
 
-/* The blocks of a panel's sums, which choices compare. */
+/* Choices compare these blocks of a panel's sums. */
 struct panel {
         const struct target *target;
         const struct multiply *multiply;

@@ -5,7 +5,7 @@
  *     var %acc : f32x16tile[28][2]                              .. in 0 to 4
  *     multiply %acc += %x[%i] * %w[%k] by add_product ..        .. x 4 to 6 w 6 to 8
  *
- * Sums have the first tiles; behind them each tile of positions has one of its own, where one is
+ * Sums have the first tiles; after them each tile of positions has one of its own, where one is
  * left for weights; otherwise positions take the remaining tiles in turn, and so do weights. The
  * shapes of a product's operands must agree, so tiles that are used in turn must have one shape.
  *
@@ -17,8 +17,8 @@
 struct assignment {
         struct pass_context *context;
         const struct loop_function *f;
-        const struct loop_tiles *shape; /* The shape that was set last; NULL: none. */
-        const struct loop_variable *sums;         /* The sums that lie in tiles; NULL: none. */
+        const struct loop_tiles *shape; /* This shape was set last; NULL: none was. */
+        const struct loop_variable *sums;         /* These sums lie in tiles; NULL: none do. */
         int count;
         bool failed;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tile engine: the vector engine, with some products in hardware tiles (AMX), or in tiles of
+/* The tile engine is the vector engine, with some products in hardware tiles (AMX), or in tiles of
  * vector registers (i8mm). */
 #include "engines/tile/tile_engine.h"
 #include "ir/target/engine.h"

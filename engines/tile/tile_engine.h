@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that the row of the tile engine (tile_engine.c) consists of. */
+/* The row of the tile engine (tile_engine.c) consists of these functions. */
 #ifndef ENGINES_TILE_TILE_ENGINE_H
 #define ENGINES_TILE_TILE_ENGINE_H
 

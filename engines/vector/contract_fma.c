@@ -23,9 +23,9 @@
 
 struct contracting {
         struct loop_program *program;
-        struct map *made, *rounded;     /* For each variable, the let that defines it; and the one
-                                         * that computes a whole number. */
-        struct map *averages;           /* See passes/vectorize/averages.h. */
+        struct map *made, *rounded;     /* For each variable, `made` has the let that defines it,
+                                         * `rounded` the one that computes a whole number. */
+        struct map *averages;           /* It is described in passes/vectorize/averages.h. */
         struct pending { const struct loop_stmt *let; struct pending *next; } *pending;
         int count;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduled lowering of convolve_lanes, where each lane is convolved by itself (depthwise): a
- * tile of rows * columns positions, one vector of lanes deep.
+/* This is the scheduled lowering of convolve_lanes, where each lane is convolved by itself
+ * (depthwise): a tile of rows * columns positions, one vector of lanes deep.
  *
  *      x      x0  x1  x2  x3  x4  x5
  *              \  |  /|  /|  /|  /
@@ -18,16 +18,17 @@
 #include "kernels/meeting.h"
 
 struct lanes {
-        struct kernel_state s;                 /* First, because functions of the kernel state get a
-                                                * pointer to it. */
-        int64_t depth;                  /* The lanes of a block. */
-        int64_t outer, rows, columns;   /* The offsets of the window: in all but its last two
-                                         * dimensions, and in those two. */
+        struct kernel_state s;                 /* This is first, because functions of the kernel
+                                                * state get a pointer to it. */
+        int64_t depth;                  /* A block has this many lanes. */
+        int64_t outer, rows, columns;   /* The window has `outer` offsets in all but its last two
+                                         * dimensions, and rows by columns in those. */
         struct loop_expr *block;
         struct lane_part part;
-        struct loop_expr *w_at;         /* The index of the block's weights. */
-        struct loop_expr **resident;    /* The block's whole window in registers, or NULL. */
-        struct loop_variable *sums;     /* The sums of the tile, [rows * columns][1]. */
+        struct loop_expr *w_at;         /* The block's weights begin at this index. */
+        struct loop_expr **resident;    /* Registers hold the block's whole window; NULL: they do
+                                         * not. */
+        struct loop_variable *sums;     /* It holds the sums of the tile, [rows * columns][1]. */
 };
 
 /* Loads a vector as floats, which hold sums of bytes exactly. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduled lowering of convolve_winograd, a batch of tiles at a time:
+/* This is the scheduled lowering of convolve_winograd, a batch of tiles at a time:
  *
  *      x  --B^T x B-->  V [elements][tiles][channels]
  *                       M [elements][tiles][outputs]  = V * U
@@ -23,35 +23,35 @@
 #include "ir/lower/winograd_emit.h"
 #include "kernels/contract.h"
 
-enum { POOL = 2 };                      /* The rows and columns of a window of results. */
+enum { POOL = 2 };                      /* A window of results has this many rows and columns. */
 
-/* A matrix [elements][tiles][count] in memory of the kernel's own. */
+/* A matrix [elements][tiles][count] lies in memory of the kernel's own. */
 struct matrix { struct loop_buffer *buffer; int64_t tile, element; struct loop_expr *start; };
 
 struct tiles {
-        /* First, because functions of the kernel state get a pointer to it. It has the target's own
-         * vector width, for the transforms. */
+        /* It stands first, because functions of the kernel state get a pointer to it. It has the
+         * target's own vector width, for the transforms. */
         struct kernel_state s;
-        const struct target *wide;      /* The target of the products, in the width that the
+        const struct target *wide;      /* The target of the products has the width that the
                                          * schedule asks for. */
         const struct winograd *f;
-        int elements;                   /* The elements of a square. */
-        int64_t rows, columns, all;     /* The rows and columns of tiles of an image, and the tiles
-                                         * of all images. */
-        struct tiling batch, block;     /* All tiles in batches, and the tiles of a large batch in
-                                         * register tiles. */
+        int elements;                   /* A square has this many elements. */
+        int64_t rows, columns, all;     /* An image has rows by columns tiles, all images have
+                                         * `all`. */
+        struct tiling batch, block;     /* `batch` splits all tiles into batches, `block` the tiles
+                                         * of a large batch into register tiles. */
         /* `width` is the outputs of a panel, `panel_size` the elements of w in it, `panels` the
          * panels of an element. */
         int64_t channels, width, panel_size, panels;
         struct matrix v, m;
-        struct loop_expr *first, *count;          /* The tiles of this batch. */
-        /* The square that is transformed: */
-        struct loop_expr *image, *row, *column;   /* the image, row and column of its tile's first
-                                                   * result, */
-        struct loop_expr *from, *to;              /* and where it lies in memory. */
+        struct loop_expr *first, *count;          /* The batch has these tiles. */
+        /* The following members describe the square that is transformed: */
+        struct loop_expr *image, *row, *column;   /* the first result of its tile is at this image,
+                                                   * row and column, */
+        struct loop_expr *from, *to;              /* and the square lies here in memory. */
         struct loop_expr *block_index, *lane;
-        struct loop_buffer *square;     /* The results of a tile that windows are computed from;
-                                         * each task has its own. */
+        struct loop_buffer *square;     /* These results of a tile are what windows are computed
+                                         * from; each task has its own. */
         struct loop_expr *task;
 };
 
@@ -139,7 +139,7 @@ static void write_input(struct tiles *t, struct loop_expr *from, struct loop_exp
 
 /* ---- products ---- */
 
-/* The register tile of `size` tiles from number `tile` on, by outputs from `part` on of panel
+/* It is the register tile of `size` tiles from number `tile` on, by outputs from `part` on of panel
  * number `panel` of element number `element`; `product` is the panel's number among those of all
  * elements. */
 struct product { struct loop_expr *element, *panel, *product, *part, *block, *tile; int size; };
@@ -223,7 +223,7 @@ static struct loop_expr *load_product(void *context, int row, int column)
 }
 
 /* Opens a condition where, and only where, number i of the `tile` results along a dimension may lie
- * behind the last one. */
+ * after the last one. */
 static bool open_edge(struct tiles *t, int tile, struct loop_expr *at, int i, int64_t extent)
 {
         int64_t rest = extent % tile;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduled lowering of dot_blocks: rows of whole numbers by weights in few bits, blocks of
- * which share a scale.
+/* This is the scheduled lowering of dot_blocks: rows of whole numbers by weights in few bits,
+ * blocks of which share a scale.
  *
  *      w       0xba 0xdc 0xfe 0x..         a word, in each lane
  *      & 0x0f  a    c    e    ..           by the word of x that begins the block
- *      >> 4    b    d    f    ..           by the word that lies bits.bytes numbers behind that
+ *      >> 4    b    d    f    ..           by the word that lies bits.bytes numbers after that
  *
  *      sum{p, j}     i32, of one block
  *      total{p, j}   f32: each sum times the block's scales in x and in w
@@ -19,29 +19,30 @@
 #include "kernels/kernel_state.h"
 
 enum { X, W, STEPS, SUMS, SCALES, ZEROS };
-enum { ITERATION_PRODUCTS = 64 };       /* The products in an iteration of the innermost loop, or
-                                         * those of one word. */
+enum { ITERATION_PRODUCTS = 64 };       /* An iteration of the innermost loop has this many
+                                         * products, or those of one word. */
 
 struct blocks {
-        struct kernel_state s;                 /* First, because functions of the kernel state get a
-                                                * pointer to it. */
+        struct kernel_state s;                 /* This is first, because functions of the kernel
+                                                * state get a pointer to it. */
         struct packed_bits bits;
-        int64_t width, panel_size;      /* The outputs of a panel, and the bytes of w in it. */
-        int64_t outputs;                /* The outputs of all panels. */
+        int64_t width, panel_size;      /* A panel has this many outputs, and bytes of w. */
+        int64_t outputs;                /* All panels together have this many outputs. */
         struct loop_buffer *steps, *sums, *scales;
         struct loop_buffer *zeros;      /* NULL: all zero points are `zero`. */
         int64_t zero;
-        struct loop_expr *panel, *part; /* The panel that the loops are in, and the vector that the
-                                         * tile begins with. */
-        int live;                       /* The outputs of the tile that exist. */
+        struct loop_expr *panel, *part; /* The loops are in this panel, and the tile begins with
+                                         * this vector. */
+        int live;                       /* This many outputs of the tile exist. */
 };
 
-/* A tile of positions by vectors while it is written. */
+/* While it is written, a tile has positions by vectors. */
 struct tile {
         struct blocks *b;
         int positions, vectors;
         struct loop_variable *sums, *totals;
-        struct loop_expr *x_at, *row_at; /* The indices of the first row in x and in the scales. */
+        struct loop_expr *x_at, *row_at; /* The first row begins at these indices of x and of the
+                                          * scales. */
 };
 
 static int64_t row_step(const struct blocks *b) { return b->s.spatial[0].x_step; }
@@ -69,7 +70,7 @@ static struct loop_expr *unpacked(struct blocks *b, struct loop_expr *w, int k)
         return emit_let(s->e, "n", w);
 }
 
-/* Multiplies the word that begins `word` words behind w_at by those of x at x_at. */
+/* Multiplies the word that begins `word` words after w_at by those of x at x_at. */
 static void add_word(struct tile *t, struct loop_expr *x_at, struct loop_expr *w_at, int word)
 {
         struct blocks *b = t->b;
@@ -225,7 +226,7 @@ static bool write_tile(struct kernel_state *s, int rows, int columns)
 
 /* ---- panels ---- */
 
-/* Writes so many outputs of a panel, a tile's width at a time; the last tile may be narrower. */
+/* Writes `outputs` outputs of a panel, a tile's width at a time; the last tile may be narrower. */
 static bool write_panel(struct blocks *b, struct loop_expr *from, struct loop_expr *to,
                         int64_t outputs)
 {

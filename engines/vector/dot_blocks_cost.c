@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What dot_blocks is predicted to cost.
+/* Predicts what dot_blocks costs.
  *
  *      products   multiply-adds of words, and loads that overlap with them; numbers unpacked for
  *                 each tile
@@ -29,7 +29,8 @@ double blocks_weights(const struct op *op)
 double blocks_tile_cost(const struct op *op, int64_t positions, int64_t vectors,
                         const struct target *target)
 {
-        /* To floats: convert, multiply, multiply-add. Unpack: shift, mask. */
+        /* A conversion to floats is three instructions: convert, multiply, multiply-add. Unpacking
+         * is two: shift, mask. */
         enum { TO_FLOAT = 3, UNPACK = 2 };
         const struct packed_bits p = packed_bits_of(op);
         const struct multiply *m = packed_bits_multiply(op, target);

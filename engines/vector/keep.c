@@ -7,14 +7,14 @@
  *
  * The result of an fma takes the register of one operand. gcc picks any that is not used again: at
  * the last use of %a it may be %a's, and then sums move from register to register and in the end to
- * memory and back (half of all loops over 14 x 2 vectors, with gcc 12). A use behind the fma leaves
+ * memory and back (half of all loops over 14 x 2 vectors, with gcc 12). A use after the fma leaves
  * %a's register alone.
  *
  *     var %acc : f32x16[14][2]
  *     var %vector : index = %panel * 2                ->      ...
  *                                                             keep %vector
  *
- * A variable subscript that is kept behind sums in registers hides its value from there on:
+ * A variable subscript that is kept after sums in registers hides its value from there on:
  * otherwise compilers would load what depends on it alone (a bias) before the loops around the
  * sums, and keep it in registers that the sums need.
  *
@@ -23,9 +23,9 @@
 #include "passes/pass.h"
 
 struct keeping {
-        struct arena *arena, *scratch;  /* The arena of the program, and that of the pass. */
-        struct map *last;               /* For each vector, the statement of the block that uses it
-                                         * last. */
+        struct arena *arena, *scratch;  /* `arena` is the program's, `scratch` the pass's. */
+        struct map *last;               /* For each vector, this is the statement of the block that
+                                         * uses it last. */
         struct loop_stmt *now;
         int count;
 };
@@ -87,7 +87,7 @@ static void keep_used(struct loop_expr *e, void *context)
         if (e->op != LOOP_VARIABLE ||
             map_get(last, (const char *)&e->variable, sizeof e->variable) != u->k->now)
                 return;
-        /* Only once. */
+        /* The vector is kept only once. */
         map_set(last, (const char *)&e->variable, sizeof e->variable, u->k);
         keep(u->k, u->block, e->variable);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What depthwise convolutions and pools are predicted to cost.
+/* Predicts what depthwise convolutions and pools cost.
  *
  *      products   of a register tile, or the time that a sum waits for the one before
  *      loads      of x, and of weights that do not stay in registers; they overlap with products,

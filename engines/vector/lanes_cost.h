@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost models of windows of one channel each (lanes_cost.c): predicted cycles of one core. */
+/* Predicts what windows of one channel each cost (lanes_cost.c), in cycles of one core. */
 #ifndef ENGINES_VECTOR_LANES_COST_H
 #define ENGINES_VECTOR_LANES_COST_H
 
@@ -11,7 +11,7 @@ struct lanes_shape { int64_t rows, columns, stride[2], window[2]; };
  * resident: it stays there from tile to tile. */
 double lanes_cost(const struct lanes_shape *sh, int rows, int columns, bool at_once, bool resident,
                   const struct target *t);
-/* Returns the cost of a reduction of windows with so many elements. */
+/* Returns the cost of a reduction of windows with `elements` elements. */
 double windows_cost(double elements, const struct target *t);
 
 #endif

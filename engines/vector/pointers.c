@@ -8,19 +8,19 @@
  *     let %b : f32x4 = %x<4>[%xk + 768]               let %b : f32x4 = %x<4>[%xk + 768]
  *
  * The C printer then declares xk as &x[i * 4] (codegen/c_pointer.c). The pass marks lets with at
- * least PLACES_LEAST uses, all of which are subscripts of one buffer at the index or a number
- * behind it, in a block without loops and conditions. The element at the index itself must always
- * be read or written, so that the pointer points into the buffer (C99, 6.5.6). Exact: the index
- * does not change. */
+ * least PLACES_LEAST uses, all of which are subscripts of one buffer at the index or a number after
+ * it, in a block without loops and conditions. The element at the index itself must always be read
+ * or written, so that the pointer points into the buffer (C99, 6.5.6). Exact: the index does not
+ * change. */
 #include "passes/pass.h"
 
 enum { PLACES_LEAST = 4 };
 
 struct index_uses {
         struct loop_buffer *buffer;
-        int uses;                       /* The uses of the variable, of any kind. */
-        int places;                     /* The uses as a subscript, or as a subscript plus a
-                                         * number. */
+        int uses;                       /* It counts the uses of the variable, of any kind. */
+        int places;                     /* It counts the uses as a subscript, or as a subscript plus
+                                         * a number. */
         bool own;                       /* The element at the index itself is always accessed. */
         bool several;                   /* The uses are of several buffers. */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The scheduled lowering of reduce_window over lanes (pooling): a tile of columns, one vector of
- * lanes deep. As in convolve_lanes.c every vector of x is loaded once for a row of the window and
- * combined with all results whose windows contain it.
+/* This is the scheduled lowering of reduce_window over lanes (pooling): a tile of columns, one
+ * vector of lanes deep. As in convolve_lanes.c every vector of x is loaded once for a row of the
+ * window and combined with all results whose windows contain it.
  *
  *      x      x0  x1  x2  x3  x4  x5
  *              \  |  /|  /|  /|  /
@@ -18,18 +18,18 @@
 #include "kernels/kernel_state.h"
 #include "kernels/meeting.h"
 
-/* The most tiles with code of their own, and the most offsets that a tile's code contains. */
+/* At most this many tiles have code of their own, which contains at most this many offsets. */
 enum { CLIPPED_MAX = 8, OFFSETS_MAX = 512 };
 
 struct windows {
-        struct kernel_state s;                 /* First, because functions of the kernel state get a
-                                                * pointer to it. */
+        struct kernel_state s;                 /* This is first, because functions of the kernel
+                                                * state get a pointer to it. */
         enum reducer kind;
-        int64_t depth;                  /* The lanes of a block. */
-        struct tap taps[RANK_MAX];      /* The taps of the spatial dimensions. */
+        int64_t depth;                  /* A block has this many lanes. */
+        struct tap taps[RANK_MAX];      /* The spatial dimensions have these taps. */
         struct loop_expr *block;
         struct lane_part part;
-        struct loop_variable *best;     /* The results of the tile, [columns][1]. */
+        struct loop_variable *best;     /* The tile has these results, [columns][1]. */
 };
 
 static const struct tap *columns_of(const struct windows *w)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The vector engine: contractions in register tiles of vectors, by schedules; the pass vectorize
- * handles everything else. */
+/* The vector engine computes contractions in register tiles of vectors, by schedules; the pass
+ * vectorize handles everything else. */
 #include "engines/vector/vector_engine.h"
 #include "ir/target/engine.h"
 #include "ir/target/target.h"

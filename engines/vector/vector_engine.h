@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that the row of the vector engine (vector_engine.c) consists of, each in the file
- * of its operation: the lowering, and the choice of its schedule. */
+/* The row of the vector engine (vector_engine.c) consists of these functions, each in the file of
+ * its operation: the lowering, and the choice of its schedule. */
 #ifndef ENGINES_VECTOR_VECTOR_ENGINE_H
 #define ENGINES_VECTOR_VECTOR_ENGINE_H
 
