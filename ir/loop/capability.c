@@ -119,6 +119,8 @@ static bool compare(const struct loop_expr *e, union scalar a, union scalar b)
 bool capability_truths(const struct loop_expr *e, uint64_t *bits)
 {
         uint64_t a, b;
+        if (e->type.lanes > 64)         /* There is one bit for each lane. */
+                return false;
         switch (e->op) {
         case LOOP_LT: case LOOP_LE: case LOOP_GT: case LOOP_GE: case LOOP_EQ: case LOOP_NE:
                 *bits = 0;

@@ -4,7 +4,7 @@
  *      machines MODEL --target=lanes8-registers10-fma-masks-bytes --test DIR
  *
  * lanes: of f32, 2 to 64; registers: of vectors; the rest as the machine has it: fma, masks, four products of bytes for each lane (bytes:
- * u8 by i8, signed: i8 by i8), pairs (two of bf16). Such a machine spells every operation on its vectors, so that programs stay as passes made them; nothing
+ * u8 by i8, signed: i8 by i8), pairs (two of bf16), narrow (four times as many lanes of bytes, and twice as many of two bytes). Such a machine spells every operation on its vectors, so that programs stay as passes made them; nothing
  * compiles what would be printed for it. All else is the driver's. */
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +24,29 @@ static void add_row(struct capability *rows, int *count, struct capability row)
         rows[(*count)++] = row;
 }
 
+static const uint32_t narrow = 1u << E_I8 | 1u << E_U8 | 1u << E_I16 | 1u << E_U16 | 1u << E_F16;
+
+/* every operation on vectors of that many lanes of narrow elements, and of their truth values */
+static void add_narrow(struct capability *rows, int *count, int lanes)
+{
+        const uint32_t all = narrow | 1u << E_BOOL;
+        for (int e = 0; e < ELEMENT_COUNT; e++)
+                for (int op = 0; op <= CAN_PREFETCH; op++) {
+                        bool converts = op == LOOP_CAST || op == LOOP_BITCAST;
+                        for (int to = 0; to < (converts ? ELEMENT_COUNT : 1); to++)
+                                if (all >> e & 1 && op != LOOP_CALL && op != CAN_LOAD_WORDS && (!converts || all >> to & 1))
+                                        add_row(rows, count, (struct capability){ .op = (uint8_t)op, .element = (uint8_t)e,
+                                                                                .to = (uint8_t)to, .lanes = (uint8_t)lanes });
+                }
+}
+
 /* every operation on vectors of every element */
-static const struct capability *all_capabilities(void)
+static const struct capability *all_capabilities(int usual, bool is_narrow)
 {
         static struct capability rows[ROWS_MAX + 1];
         int count = 0;
+        for (int times = 2; times <= 4 && is_narrow; times *= 2)
+                add_narrow(rows, &count, times * usual);
         for (int e = 0; e < ELEMENT_COUNT; e++) {
                 for (int op = 0; op <= CAN_PREFETCH; op++) {
                         bool converts = op == LOOP_CAST || op == LOOP_BITCAST;
@@ -94,12 +112,13 @@ static int number_of(const char *name, const char *word)
 const struct target *target_find(const char *name)
 {
         int lanes = number_of(name, "lanes"), registers = number_of(name, "registers");
+        const bool is_narrow = strstr(name, "-narrow") && 4 * lanes <= UINT8_MAX;
         struct target *t = lanes > 1 && registers > 0 ? calloc(1, sizeof *t) : NULL;
         if (!t)
                 return strcmp(name, "generic") ? NULL : &target_generic;
         *t = (struct target){
                 .name = name, .doc = "made up", .base = &target_generic, .engine = &engine_vector, .vector_bytes = 4 * lanes, .vector_registers = registers,
-                .has_fma = strstr(name, "-fma") != NULL, .has_masks = strstr(name, "-masks") != NULL, .capabilities = all_capabilities(), .capability_bytes = sizeof(struct capability),
+                .has_fma = strstr(name, "-fma") != NULL, .has_masks = strstr(name, "-masks") != NULL, .capabilities = all_capabilities(lanes, is_narrow), .narrow = is_narrow ? narrow : 0, .capability_bytes = sizeof(struct capability),
                 .multiplies = multiplies_of(lanes, name),
         };
         return t;
@@ -127,6 +146,6 @@ const struct target *target_with(struct arena *arena, const struct target *t, co
         (void)arena, (void)machine, (void)diag;
         return t;
 }
-void target_help(void) { puts("lanesN-registersN[-fma][-masks][-bytes][-signed][-pairs]"); }
+void target_help(void) { puts("lanesN-registersN[-fma][-masks][-bytes][-signed][-pairs][-narrow]"); }
 
 int main(int argc, char **argv) { return (int)driver_main(argc, argv); }

@@ -17,7 +17,7 @@ from zoo import quantized, twins  # noqa: E402
 MACHINES = pathlib.Path(dnncc.DNNCC).parent / "machines"
 
 # some of which divide no cache line
-LANES, REGISTERS, FEATURES = (3, 4, 5, 6, 7, 8, 12, 16, 32, 64), (8, 10, 12, 32), ("", "-fma", "-masks", "-fma-masks")
+LANES, REGISTERS, FEATURES = (3, 4, 5, 6, 7, 8, 12, 16, 32, 64), (8, 10, 12, 32), ("", "-fma", "-masks", "-fma-masks", "-narrow", "-narrow-masks")
 PRODUCTS = ("", "-bytes", "-signed")    # of whole numbers: none, u8 by i8, i8 by i8
 MODELS = [*twins.MODELS, *twins.QUANTIZED]
 # one of each kind, and none that takes a second
