@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The shorthands over the tensor builder that all families of operators are made with. */
+/* This file has the shorthands over the tensor builder that all families of operators are made
+ * with. */
 #include "front/compose/compose.h"
 
 #include <stdarg.h>
@@ -110,8 +111,8 @@ bool compose_broadcast(struct compose *c, struct value **values, int count)
         return true;
 }
 
-/* Returns x broadcast to the shape that it and `other` have together, as numpy broadcasts; that
- * they fit is known. */
+/* Returns x broadcast to the shape that it and `other` have together, as numpy broadcasts; the
+ * caller knows that they fit. */
 static struct value *broadcast_to_fit(struct compose *c, struct value *x, const struct type *other)
 {
         dim_t dims[RANK_MAX];

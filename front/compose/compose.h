@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What operators of frameworks mean, as Tensor IR. A reader of a model format decodes a node into
- * values and parameter structs and calls a function of this room for its meaning; nothing here
- * knows a format, its attributes or its graphs (front/compose/README.md).
+/* This room says in Tensor IR what operators of frameworks mean. A reader of a model format decodes
+ * a node into values and parameter structs and calls a function of this room for its meaning;
+ * nothing here knows a format, its attributes or its graphs (front/compose/README.md).
  *
  *   compose.h             the context of a call, and shorthands over the tensor builder
- *   compose_arithmetic.h  arithmetic in short, for operators that are formulas
+ *   compose_arithmetic.h  short names of arithmetic, for operators that are formulas
  *   compose_*.h           families of operators
  *
  * A function returns the value that it made, or NULL (or false) after one error. A NULL operand
- * gives NULL without a further message, so a chain of calls is tested once, at its end. */
+ * gives NULL without a further message, so a sequence of calls is tested once, at its end. */
 #ifndef FRONT_COMPOSE_COMPOSE_H
 #define FRONT_COMPOSE_COMPOSE_H
 
@@ -16,30 +16,31 @@
 #include "ir/tensor/tensor.h"
 #include "passes/pass.h"
 
-/* The largest stride, pad, extent of a kernel and the like that a model may state. */
+/* This is the largest stride, pad, extent of a kernel and the like that a model may state. */
 enum { NUMBER_MAX = INT32_MAX };
 
 struct compose {
         struct module *m;
-        struct builder *b;              /* the caller's; its region and location are those of the
-                                         * operator at hand */
-        struct arena *arena;            /* for messages and lists; lives as long as the import */
+        struct builder *b;              /* The caller's builder; its region and location are those
+                                         * of the operator at hand. */
+        struct arena *arena;            /* Messages and lists lie here; it lives as long as the
+                                         * import. */
         const struct limits *limits;
-        bool exact;                     /* --exact: the numbers of the standard's reference are
-                                         * followed where those of runtimes differ */
-        /* Is called for each error, EXIT_INVALID or EXIT_UNSUPPORTED. The text says what is wrong
-         * with the operator at hand; the caller puts the operator's name before it. */
+        bool exact;                     /* Whether --exact is given: then results follow the
+                                         * standard's reference where runtimes differ from it. */
+        /* It is called for each error, with EXIT_INVALID or EXIT_UNSUPPORTED. The text says what is
+         * wrong with the operator at hand; the caller puts the operator's name before it. */
         void (*error)(void *caller, enum exit_code code, const char *text);
-        void *caller;                   /* the first argument of error */
+        void *caller;                   /* It is the first argument of error. */
 };
 
-/* Report one error about the operator at hand, and return false. */
+/* These report one error about the operator at hand, and return false. */
 bool compose_invalid(struct compose *c, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 bool compose_unsupported(struct compose *c, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 
-/* "<1 x 3 x f32>", for messages */
+/* Returns the text of a type for messages, as "<1 x 3 x f32>". */
 static inline const char *compose_text(const struct compose *c, const struct type *t)
 {
         return type_text(c->arena, c->m, t);
@@ -53,21 +54,22 @@ static inline int64_t compose_max(int64_t a, int64_t b) { return a > b ? a : b; 
 
 /* ---- types of results (compose.c) ---- */
 
-/* A type of extents that a model's numbers made: NULL after an error when the rank, an extent or
- * the bytes pass a limit. */
+/* Returns a type of extents that a model's numbers made, or NULL after an error where the rank, an
+ * extent or the bytes pass a limit. */
 const struct type *compose_type(struct compose *c, enum element e, int rank, const dim_t *dims);
 const struct type *compose_type_static(struct compose *c, enum element e, int rank,
                                        const int64_t *extents);
-/* *count elements have these extents. False after the same errors, counting a byte for each. */
+/* Sets *count to how many elements these extents have. Returns false after the same errors, where
+ * each element counts as a byte. */
 bool compose_elements(struct compose *c, int rank, const int64_t *extents, int64_t *count);
-/* Broadcasts the values to each other, as numpy does. False after an error, whose text calls them
- * operand 0, operand 1, ... */
+/* Broadcasts the values to each other, as numpy does. Returns false after an error, whose text
+ * calls them operand 0, operand 1, ... */
 bool compose_broadcast(struct compose *c, struct value **values, int count);
 
 /* ---- element-wise (compose.c) ---- */
 
 struct value *compose_unary(struct compose *c, enum opcode code, struct value *x);
-/* Broadcasts x and y to each other first. That their shapes fit, the caller has checked. */
+/* Broadcasts x and y to each other first. The caller has checked that their shapes fit. */
 struct value *compose_binary(struct compose *c, enum opcode code, struct value *x, struct value *y);
 /* Returns x op number. */
 struct value *compose_with(struct compose *c, enum opcode code, struct value *x, double number);
@@ -76,7 +78,7 @@ struct value *compose_from(struct compose *c, enum opcode code, double number, s
 /* Returns x where the condition holds, else y; all three are broadcast to each other. */
 struct value *compose_select(struct compose *c, struct value *condition, struct value *x,
                              struct value *y);
-/* Returns x, but y where x is less than 0. */
+/* Returns x, or y where x is less than 0. */
 struct value *compose_below_zero(struct compose *c, struct value *x, struct value *y);
 /* Returns a scalar of element e with this value, exact for every integer. */
 struct value *compose_integer(struct compose *c, enum element e, int64_t number);
@@ -108,20 +110,21 @@ struct value *compose_part(struct compose *c, struct value *x, int axis, int64_t
                            int64_t extent);
 /* Returns x, cut to `extent` along the axis, or filled up with zeros behind its end. */
 struct value *compose_fitted(struct compose *c, struct value *x, int axis, int64_t extent);
-/* 0, 1, ..., count - 1 */
+/* Returns the numbers 0, 1, ..., count - 1. */
 struct value *compose_iota(struct compose *c, enum element e, int64_t count);
 
 /* ---- reductions (compose_reduce.c) ---- */
 
-/* Without axes, x itself. accumulator: an element, or E_COMPUTE. */
+/* Reduces x along the axes; without axes it returns x itself. The accumulator is an element, or
+ * E_COMPUTE. */
 struct value *compose_reduce(struct compose *c, enum reducer kind, struct value *x,
                              const int64_t *axes, int count, int accumulator);
-/* The first (or last) position of the maximum (or minimum) along the axis, as i32 or, for long
- * axes, i64; the axis vanishes. NaN counts as the maximum, and as the minimum. */
+/* Returns the first (or last) position of the maximum (or minimum) along the axis, as i32 or, for
+ * long axes, i64; the axis vanishes. NaN counts as the maximum, and as the minimum. */
 struct value *compose_arg_reduce(struct compose *c, struct value *x, enum reducer kind, int axis,
                                  bool last);
-/* A reduced value broadcast to the shape that it was reduced from (`full`), or with its axes
- * kept as dimensions of extent 1. */
+/* The first returns a reduced value broadcast to the shape that it was reduced from (`full`), the
+ * second one with its axes kept as dimensions of extent 1. */
 struct value *compose_unreduce(struct compose *c, struct value *reduced, const struct type *full,
                                const int64_t *axes, int count);
 struct value *compose_keep(struct compose *c, struct value *reduced, const struct type *full,
@@ -133,11 +136,12 @@ int compose_axes_from(int first, int rank, int64_t *axes);
 
 /* ---- products of matrices (compose_matmul.c) ---- */
 
-/* The first `batch` dimensions are those of both; one dimension of each is contracted. */
+/* Returns the product of a and b, whose first `batch` dimensions correspond to each other; one
+ * dimension of each is contracted. */
 struct value *compose_dot(struct compose *c, struct value *a, struct value *b, int batch,
                           int contract_a, int contract_b, int accumulator);
-/* As numpy.matmul, of operands of one element type: a of rank 1 is a row, b of rank 1 a column, and
- * batches are broadcast to each other. */
+/* Multiplies as numpy.matmul does, operands of one element type: a of rank 1 is a row, b of rank 1
+ * a column, and batches are broadcast to each other. */
 struct value *compose_matmul(struct compose *c, struct value *a, struct value *b);
 struct value *compose_matmul_as(struct compose *c, struct value *a, struct value *b,
                                 int accumulator);
@@ -146,53 +150,59 @@ struct value *compose_matmul_as(struct compose *c, struct value *a, struct value
 
 /* Returns x converted to e; a number that is too large for a narrow float becomes the largest. */
 struct value *compose_cast(struct compose *c, struct value *x, enum element e);
-/* The type that chains of operations are computed in: f32 for f16 and bf16, else e. */
+/* Returns the type that sequences of operations are computed in: f32 for f16 and bf16, else e. */
 enum element compose_wide_element(enum element e);
 struct value *compose_wide(struct compose *c, struct value *x);
 
 enum compose_round { ROUND_UP, ROUND_DOWN, ROUND_NEAREST };
 struct compose_conversion {
-        bool saturate;                  /* to floats of 8 bits: a number that is too large becomes
-                                         * the largest one, not infinity or NaN */
-        enum compose_round round;       /* the power of 2 that f8e8m0 takes */
+        bool saturate;                  /* In floats of 8 bits, a number that is too large becomes
+                                         * the largest one, not infinity or NaN. */
+        enum compose_round round;       /* It says which power of 2 a number becomes in f8e8m0. */
 };
 struct value *compose_convert(struct compose *c, struct value *x, enum element to,
                               const struct compose_conversion *how);
-/* The type that operations compute in to which e converts without loss: f32, i8 or u8 for types
- * that none computes in, else e. */
+/* Returns the type that operations compute in to which e converts without loss: f32, i8 or u8 for
+ * types that none computes in, else e. */
 enum element compose_plain_element(enum element e);
 /* Returns x's bits as another type of equal size. */
 struct value *compose_as_bits(struct compose *c, struct value *x, enum element to);
-/* The bits of a number. One of less than 8 bits has a byte of its own in memory, while a model
- * packs as many as fit into a byte. */
+/* Returns how many bits a number has. One of less than 8 bits has a byte of its own in memory,
+ * while a model packs as many as fit into a byte. */
 int compose_narrow_bits(enum element e);
-/* The range of an integer type of less than 8 bits; false for other types. */
+/* Finds the range of an integer type of less than 8 bits; returns false for other types. */
 bool compose_integer_range(enum element e, double *least, double *most);
 
 /* ---- loops (compose_loop.c) ---- */
 
-/* What a loop is made of; struct op_loop says more. */
+/* These are the parts that a loop is made of; struct op_loop says more about them. */
 struct compose_loop_parts {
-        struct value *trip;             /* i64: how often it runs; NULL: `steps` times */
-        struct value *go;               /* bool: whether it goes on; NULL: it does */
-        struct value *const *first;     /* [carried]: values before the first step */
-        struct value *const *scans;     /* [scanned]: a step reads a row of each */
-        int64_t steps;                  /* the most that it runs */
+        struct value *trip;             /* It is an i64 that says how many iterations there are;
+                                         * where it is NULL there are `steps`. */
+        struct value *go;               /* It is a bool that says whether the loop goes on; where it
+                                         * is NULL it does. */
+        struct value *const *first;     /* These [carried] are the values before the first
+                                         * iteration. */
+        struct value *const *scans;     /* An iteration reads a row of each of these [scanned]. */
+        int64_t steps;                  /* The loop has at most so many iterations. */
         int carried, scanned;
-        int stacked;                    /* results that are made of a row for each step */
-        const int64_t *scan_backward;   /* [scanned]: rows are read from the last on; NULL: no */
-        const int64_t *stack_backward;  /* [stacked]: rows are written from the last on; NULL: no */
+        int stacked;                    /* So many results are made of a row for each iteration. */
+        const int64_t *scan_backward;   /* Where scan_backward[scanned] is not 0, rows are read from
+                                         * the last on; NULL stands for zeros. */
+        const int64_t *stack_backward;  /* Where stack_backward[stacked] is not 0, rows are written
+                                         * from the last on; NULL stands for zeros. */
 };
 struct compose_loop {
         struct op *op;
-        /* arguments of the loop's region: the number of the step, the carried values, the rows */
+        /* These are the arguments of the loop's region: the number of the iteration, the carried
+         * values, the rows. */
         struct value *number, *held, *rows;
-        struct region *outer;           /* the region that the loop stands in */
+        struct region *outer;           /* The region that the loop stands in. */
 };
-/* Between the two, operations are built in the loop's region. yielded: `go` where the loop has
- * it, the next carried values, the rows of stacks. A NULL among them is an error that was
- * reported. Where yielded is NULL the body is given up: the result is false, and operations are
- * built in the outer region again. */
+/* Between the two calls, operations are built in the loop's region. The yielded values are `go`
+ * where the loop has it, the next carried values, and the rows of stacks. A NULL among them is an
+ * error that was reported. Where yielded is NULL the body is given up: the result is false, and
+ * operations are built in the outer region again. */
 bool compose_loop_open(struct compose *c, const struct compose_loop_parts *parts,
                        struct compose_loop *loop);
 bool compose_loop_close(struct compose *c, struct compose_loop *loop, struct value *const *yielded);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Activation functions of one operand. */
+/* This file has activation functions of one operand. */
 #include "front/compose/compose_activation.h"
 
 #include "front/compose/compose_arithmetic.h"
@@ -10,7 +10,7 @@
  * + tanh u does not cancel. */
 static struct value *gelu(struct compose *c, struct value *x, bool approximate)
 {
-        static const double root = 1.59576912160573071176; /* 2 sqrt(2 / pi) */
+        static const double root = 1.59576912160573071176; /* It is 2 sqrt(2 / pi). */
         struct value *share;
 
         if (approximate) {
@@ -75,13 +75,13 @@ struct value *compose_activate(struct compose *c, const struct compose_activatio
         }
 }
 
-/* Newton's method on erf, from the approximation of S. Winitzki (A handy approximation for the
- * error function and its inverse, 2008). 0 and 1 are infinitely far, what is no probability is
- * NaN. */
+/* Solves for erf by Newton's method, from the approximation of S. Winitzki (A handy approximation
+ * for the error function and its inverse, 2008). The result is infinite at 0 and 1, and NaN for
+ * numbers that are no probability. */
 struct value *compose_probit(struct compose *c, struct value *x)
 {
         const double a = 0.147, slope = 1.1283791670955126,
-                     root = 1.4142135623730951; /* 2 / sqrt(pi), sqrt(2) */
+                     root = 1.4142135623730951; /* These are 2 / sqrt(pi) and sqrt(2). */
         struct value *p = plus(c, times(c, compose_cast(c, x, E_F64), 2), -1);
         struct value *logarithm =
                 compose_unary(c, OP_log, mul(c, compose_from(c, OP_sub, 1, p), plus(c, p, 1)));

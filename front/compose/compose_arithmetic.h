@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arithmetic in short, for operators that are formulas. */
+/* This header has short names of arithmetic, for operators that are formulas. */
 #ifndef FRONT_COMPOSE_COMPOSE_ARITHMETIC_H
 #define FRONT_COMPOSE_COMPOSE_ARITHMETIC_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention as the ONNX standard's function says; where groups of query heads share keys and
- * values, simplify makes the group's queries rows of one product.  In two things onnxruntime and
- * the erratum to the operator sets 23 and 24 (onnx 8068) differ from the text up to onnx 1.22,
- * which `exact` follows: a row whose keys are all hidden is 0, not NaN, and a causal query with
- * lengths counts back from the last key that counts. */
+/* Attention is computed as the ONNX standard's function says; where groups of query heads share
+ * keys and values, simplify makes the group's queries rows of one product. In two things
+ * onnxruntime and the erratum to the operator sets 23 and 24 (onnx 8068) differ from the text up to
+ * onnx 1.22, which `exact` follows: a row whose keys are all hidden is 0, not NaN, and a causal
+ * query with lengths counts back from the last key that counts. */
 #include "front/compose/compose_attention.h"
 
 #include <math.h>
@@ -65,8 +65,8 @@ static struct value *bias_of(struct compose *c, enum element e, struct value *sh
         return compose_select(c, condition, shown ? zero : never, shown ? never : zero);
 }
 
-/* The mask as a bias of these scores; one shorter than the keys says nothing but no for the
- * rest. */
+/* Makes the mask a bias of these scores. Keys behind the end of a mask that is shorter than the
+ * keys do not count. */
 static bool mask_bias(struct compose *c, struct value *mask, const struct type *t,
                       struct value **bias)
 {
@@ -105,8 +105,8 @@ static struct value *with_bias(struct compose *c, struct value *x, struct value 
         return x && bias ? add(c, x, bias) : x ? x : bias;
 }
 
-/* Finds how many keys of each sequence count, [batch x 1 x 1 x 1]; NULL, without an error, where
- * all do. */
+/* Finds how many keys of each sequence count, [batch x 1 x 1 x 1]; *counts is NULL, without an
+ * error, where all do. */
 static bool key_counts(struct compose *c, struct value *lengths, int64_t batch,
                        struct value **counts)
 {
@@ -123,8 +123,8 @@ static bool key_counts(struct compose *c, struct value *lengths, int64_t batch,
         return *counts != NULL;
 }
 
-/* -inf where the key is later than the query, which is `past` keys behind the first one, or
- * (counts) as many behind as it lacks of the last one that counts */
+/* Returns -inf where the key is later than the query, else 0. The first query is `past` keys behind
+ * the first key or, with counts, stands so that the last query is the last key that counts. */
 static struct value *look_ahead(struct compose *c, const struct type *t, int64_t past,
                                 struct value *counts)
 {
@@ -197,7 +197,8 @@ struct value *compose_for_heads(struct compose *c, struct value *x, int64_t head
                                4, all);
 }
 
-/* Multiplies q and k by the root of the scale each, as the standard says. */
+/* Returns the products of q and k, each multiplied by the root of the scale, as the standard
+ * says. */
 struct value *compose_attention_scores(struct compose *c, struct value *q, struct value *k,
                                        double scale)
 {
@@ -226,7 +227,7 @@ bool compose_attention_fits(struct compose *c, const struct value *q, const stru
         return true;
 }
 
-/* Makes the scores at each of their stages. False after an error. */
+/* Makes the scores at each of their stages. Returns false after an error. */
 static bool scores_made(struct compose *c, const struct compose_attention *a, struct value *q,
                         struct value *k, struct value **scores)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention over a cache that this call goes on with: new keys and values are put behind those that
- * each sequence has, and queries see the cache as far as it is filled.
+/* Attention over a cache goes on with it: new keys and values are put behind those that each
+ * sequence has, and queries see the cache as far as it is filled.
  *
  *      cache of a sequence   | k0 k1 k2 | n0 n1 | . . . |      held = 3, steps = 2
  *      query n1 sees           1  1  1    1  1    0 0 0        causal; a window of 3: 0 0 1 1 1 */
@@ -13,13 +13,15 @@
 
 struct grouped {
         const struct compose_grouped_attention *in;
-        int64_t batch, steps, size, keys;         /* keys: of the cache that is the result */
-        struct value *held;             /* i64 [batch]: keys that each sequence has before this
-                                         * call */
-        struct value *positions;        /* i64 [batch, steps]: those of the queries */
+        int64_t batch, steps, size, keys;         /* `keys` are those of the cache that is the
+                                                   * result. */
+        struct value *held;             /* These i64 [batch] are the number of keys that each
+                                         * sequence has before this call. */
+        struct value *positions;        /* These i64 [batch, steps] are the positions of the
+                                         * queries. */
 };
 
-/* [batch, steps, heads * size] as [batch, heads, steps, size] */
+/* Returns x, [batch, steps, heads * size], as [batch, heads, steps, size]. */
 static struct value *by_heads(struct compose *c, const struct grouped *g, struct value *x,
                               int64_t heads)
 {
@@ -29,7 +31,7 @@ static struct value *by_heads(struct compose *c, const struct grouped *g, struct
         return x ? build_transpose(c->b, x, (const int64_t[]){ 0, 2, 1, 3 }) : NULL;
 }
 
-/* queries, keys and values of this call, rank 3 each, from one value or from three */
+/* Finds queries, keys and values of this call, of rank 3 each, in one value or in three. */
 static bool operands_split(struct compose *c, const struct compose_grouped_attention *in,
                            struct grouped *g, struct value *parts[3])
 {
@@ -87,8 +89,8 @@ static bool cache_fits(struct compose *c, struct grouped *g)
         return true;
 }
 
-/* what each sequence has, and where its queries stand: a first call begins at 0, however many of
- * its steps count */
+/* Finds how many keys each sequence has, and where its queries stand: a first call begins at 0,
+ * however many of its steps count. */
 static bool positions_make(struct compose *c, struct grouped *g)
 {
         const dim_t rows[2] = { dim_of(g->batch), dim_of(g->steps) };
@@ -115,7 +117,7 @@ static struct value *turned(struct compose *c, const struct grouped *g, struct v
         return compose_rotary(c, &rotary);
 }
 
-/* the cache with what is new, [batch, groups, keys, size] */
+/* Returns the cache with the new keys or values, [batch, groups, keys, size]. */
 static struct value *cached(struct compose *c, const struct grouped *g, struct value *past,
                             struct value *x)
 {
@@ -130,7 +132,7 @@ static struct value *cached(struct compose *c, const struct grouped *g, struct v
         return room ? compose_cache_update(c, room, x, g->held, 2, false) : NULL;
 }
 
-/* what the pattern adds to scores, [batch, heads, steps, keys] */
+/* Returns what the pattern adds to scores, [batch, heads, steps, keys]. */
 static struct value *pattern_mask(struct compose *c, const struct grouped *g)
 {
         struct value *pattern = g->in->pattern;
@@ -150,8 +152,8 @@ static struct value *pattern_mask(struct compose *c, const struct grouped *g)
         return compose_cast(c, pattern, value_element(g->in->q));
 }
 
-/* -inf for keys that lie before a query's window, else 0: [batch, 1, steps, keys]; and the bias of
- * the scores */
+/* Sets *mask to -inf for keys that lie before a query's window, else 0, [batch, 1, steps, keys],
+ * plus the bias of the scores. */
 static bool mask_make(struct compose *c, const struct grouped *g, struct value **mask)
 {
         const enum element e = value_element(g->in->q);
@@ -173,8 +175,8 @@ static bool mask_make(struct compose *c, const struct grouped *g, struct value *
         struct value *before = compose_binary(c, OP_lt, build_iota(c->b, t, 3), first);
         struct value *hidden = compose_select(c, before, constant_number(c->m, f, -INFINITY),
                                               constant_number(c->m, f, 0));
-        if (bias && hidden) {           /* of fewer keys than the cache has: 0 for the rest, which
-                                         * no query sees */
+        if (bias && hidden) {           /* The bias has fewer keys than the cache: it is 0 for the
+                                         * rest, which no query sees. */
                 struct value *both[2] = { hidden, compose_fitted(c, bias, 3, g->keys) };
                 if (!both[1] || !compose_broadcast(c, both, 2))
                         return false;

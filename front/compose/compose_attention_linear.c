@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Linear attention: a state <depth x width> for each head instead of all keys and values, one step
- * after the other:
+/* Linear attention has a state <depth x width> for each head instead of all keys and values, and
+ * computes one step after the other:
  *
  *   state = exp(decay) state + k write      where write = v, or beta (v - state' k)
- *   output = scale q state
- *  */
+ *   output = scale q state */
 #include "front/compose/compose_attention.h"
 
 #include <math.h>
@@ -19,18 +18,18 @@ enum {
         DECAY,
         BETA,
         SCANS
-}; /* the sequences, in the order in which steps read them */
+}; /* These are the sequences, in the order in which steps read them. */
 
 struct linear {
         const struct compose_linear_attention *in;
-        struct value *scanned[SCANS];   /* the sequences, or NULL */
+        struct value *scanned[SCANS];   /* These are the sequences, or NULL. */
         int64_t batch, steps;
-        int64_t depth, width;           /* extents of a head's keys and values */
+        int64_t depth, width;           /* They are the extents of a head's keys and values. */
         double scale;
 };
 
-/* Returns whether x is [batch, steps, columns], where columns is one of two numbers. An error if
- * not. */
+/* Returns whether x is [batch, steps, columns], where columns is one of two numbers. It is an error
+ * if not. */
 static bool want_columns(struct compose *c, const struct linear *l, const char *what,
                          const struct value *x, int64_t columns, int64_t other)
 {
@@ -96,8 +95,8 @@ static struct value *as_vector(struct compose *c, struct value *x)
                  : NULL;
 }
 
-/* One step: rows of what is scanned, in the order of the inputs; yielded: the next state and the
- * output. */
+/* Builds one step from rows of the sequences, in the order of the inputs. yielded becomes the next
+ * state and the output. */
 static void build_step(struct compose *c, const struct linear *l, const struct compose_loop *loop,
                        struct value **yielded)
 {
@@ -183,7 +182,7 @@ static bool queries_shared(struct compose *c, struct compose_linear_attention *l
         return l->q != NULL;
 }
 
-/* the part of a sequence that begins at a step; `in` has the state before it */
+/* Makes the part of a sequence that begins at a step; `in` has the state before it. */
 static bool steps_part(struct compose *c, const struct compose_linear_attention *in, int64_t first,
                        int64_t count, struct compose_linear_attention *part)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention whose queries, keys and values are one product of integers: then softmax(scale q k' +
- * mask) v in floats. */
+/* Queries, keys and values are one product of integers; then softmax(scale q k' + mask) v is
+ * computed in floats. */
 #include "front/compose/compose_attention.h"
 
 #include <float.h>
@@ -11,7 +11,8 @@
 
 struct attention {
         const struct compose_attention_quantized *in;
-        int64_t batch, steps, size, past; /* size: of a head; past: keys before these */
+        int64_t batch, steps, size, past; /* `size` is that of a head; `past` counts the keys before
+                                           * these. */
 };
 
 static bool operands_fit(struct compose *c, const struct compose_attention_quantized *in,
@@ -71,8 +72,9 @@ static struct value *behind_past(struct compose *c, const struct attention *a, s
         return past ? build_concat(c->b, (struct value *[]){ past, x }, 2, 2) : NULL;
 }
 
-/* Which scores the mask hides, over t, which is [batch, steps, keys]: keys behind an end and before
- * a start of each sequence, or where it is 0. *hidden: NULL where there is none. */
+/* Finds which scores the mask hides, over t, which is [batch, steps, keys]: keys behind an end and
+ * before a start of each sequence, or where the mask is 0. *hidden is NULL where the mask hides
+ * none. */
 static bool hidden_keys(struct compose *c, struct value *mask, const struct type *t,
                         struct value **hidden)
 {
@@ -103,7 +105,7 @@ static bool hidden_keys(struct compose *c, struct value *mask, const struct type
                     (rank == 3 && dim_is(d[0], batch) && dim_equal(d[1], t->dims[1]) &&
                      dim_is(d[2], keys));
         if (!fits && rank == 2 && dim_is(d[1], 1) && (dim_is(d[0], batch) || dim_is(d[0], 1)))
-                return true; /* the mask has one number for all keys, which moves no share */
+                return true; /* The mask has one number for all keys, which changes no share. */
         if (!fits && rank == 4)
                 return compose_unsupported(c, "a mask of rank 4");
         if (!fits)
@@ -134,8 +136,8 @@ bool compose_attention_filter(struct compose *c, struct value *mask, int64_t bat
         return *added != NULL;
 }
 
-/* Makes what is added to scores, over [batch, heads, steps, keys]. *mask is NULL where nothing
- * is. */
+/* Makes what is added to scores, over [batch, heads, steps, keys]. *mask is NULL where nothing is
+ * added. */
 static bool mask_of(struct compose *c, const struct attention *a, struct value **mask)
 {
         const dim_t dims[4] = { dim_of(a->batch), dim_of(a->in->heads), dim_of(a->steps),

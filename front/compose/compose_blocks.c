@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables that are kept in few bits, in blocks with a scale each. A model holds them packed to be
+/* These tables are kept in few bits, in blocks with a scale each. A model holds them packed to be
  * small, so the bytes stay as they are; the operations that decode them stand in front of the one
  * that reads them, where fuse takes them into its kernel (ir/tensor/block_weights.h). */
 #include "front/compose/compose_quantize.h"
@@ -14,7 +14,8 @@
 
 struct product {
         const struct compose_matmul_blocks *in;
-        struct block_weights w;         /* scales and zeros: set once by_outputs has seen them */
+        struct block_weights w;         /* scales and zeros are set once by_outputs has seen
+                                         * them. */
 };
 
 /* Returns whether v has these extents. If not, the text of the error begins with `what`: "the
@@ -43,7 +44,7 @@ static struct value *by_outputs(struct compose *c, const char *what, struct valu
         return want_dims(c, what, v, 2, dims) ? v : NULL;
 }
 
-/* Which block's scale each number has, where an operand says so. */
+/* Reads which block's scale each number has, where an operand says so. */
 static bool read_groups(struct compose *c, struct product *p)
 {
         struct value *v = p->in->groups;
@@ -87,8 +88,9 @@ static bool read_scales(struct compose *c, struct product *p)
         return p->w.zeros;
 }
 
-/* Whether x is to be rounded to 8 bits: all constants that whole products need are there, the sums
- * of a block fit, and zero points do not take much more memory in bytes than in the model. */
+/* Returns whether x is to be rounded to 8 bits: all constants that products of integers need are
+ * there, the sums of a block fit, and zero points do not take much more memory in bytes than in the
+ * model. */
 static bool multiplies_whole(const struct compose *c, const struct product *p)
 {
         enum { SHARE = 20 };
@@ -182,12 +184,15 @@ struct value *compose_matmul_levels(struct compose *c, const struct compose_matm
 
 struct table {
         const struct compose_gather_blocks *in;
-        struct value *data;             /* numbers, or bytes of several along the last dimension */
-        struct value *indices;          /* the indices, from 0 on and in range */
-        struct value *outside;          /* which of the operand's are not in range, or NULL */
-        enum element e;                 /* the type of the numbers, as the model says */
-        int64_t bits, block, length;    /* length: of the quantized dimension, in numbers */
-        int rank, gather, quantize;     /* the rank of data; its two axes */
+        struct value *data;             /* These are numbers, or bytes of several along the last
+                                         * dimension. */
+        struct value *indices;          /* These are the indices, from 0 on and in range. */
+        struct value *outside;          /* It says which of the operand's indices are not in range,
+                                         * or is NULL. */
+        enum element e;                 /* It is the type of the numbers, as the model says. */
+        int64_t bits, block, length;    /* `length` is that of the quantized dimension, in
+                                         * numbers. */
+        int rank, gather, quantize;     /* These are the rank of data and its two axes. */
 };
 
 /* Returns constant numbers of 4 bits, each in a byte, with two neighbours of a row in a byte. */
@@ -248,7 +253,7 @@ static bool fits_table(struct compose *c, const struct table *t, const char *wha
                                compose_text(c, data), (long long)t->block);
 }
 
-/* The indices of -extent to extent - 1 as ones from 0 on; others become 0, and are marked. */
+/* Makes indices from -extent to extent - 1 ones from 0 on; others become 0, and are marked. */
 static bool table_indices(struct compose *c, struct table *t)
 {
         const double extent = (double)value_extent(t->data, t->gather);
@@ -320,8 +325,8 @@ static struct value *rows(struct compose *c, const struct table *t, struct value
         return compose_reshape(c, v, t->rank + more, dims);
 }
 
-/* Returns the scales or zero points v, of `bits` bits, of the gathered rows: f32, over the
- * result `to`. */
+/* Returns the scales or zero points v, of `bits` bits, of the gathered rows, in f32 over the result
+ * `to`. */
 static struct value *over_rows(struct compose *c, const struct table *t, struct value *v,
                                int64_t bits, const struct type *to)
 {
@@ -347,7 +352,7 @@ static struct value *decoded_rows(struct compose *c, const struct table *t, cons
 {
         struct value *x = rows(c, t, t->data), *zero = t->in->zeros;
 
-        if (t->bits < 8) /* so that the last dimension is one of the table's */
+        if (t->bits < 8) /* Numbers lie along the last dimension, which is one of the table's. */
                 x = unpacked_rows(c, x, t->bits, type_extent(to, to->rank - 1));
         if (x && value_element(x) != t->e)
                 x = compose_as_bits(c, x, t->e);
@@ -374,7 +379,7 @@ struct value *compose_gather_blocks(struct compose *c, const struct compose_gath
             (in->zeros &&
              !fits_table(c, &t, "the zero points are", in->zeros, t.e == E_U8 ? t.bits : 8)))
                 return NULL;
-        if (data->rank + own->rank > RANK_MAX) { /* the sum is one more than the result's rank */
+        if (data->rank + own->rank > RANK_MAX) { /* The sum is one more than the result's rank. */
                 compose_unsupported(c, "operands of ranks %d and %d", data->rank, own->rank);
                 return NULL;
         }
@@ -388,7 +393,8 @@ struct value *compose_gather_blocks(struct compose *c, const struct compose_gath
         if (!to || !table_indices(c, &t))
                 return NULL;
         struct value *(*fold)(struct builder *, struct op *, void *) = c->b->fold;
-        c->b->fold = NULL; /* decoded constants would be as large as floats */
+        c->b->fold = NULL; /* Decoded constants would be as large as floats, so they are not
+                            * folded. */
         struct value *y = decoded_rows(c, &t, to);
         c->b->fold = fold;
         y = compose_cast(c, y, value_element(in->scales));

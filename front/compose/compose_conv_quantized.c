@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Convolutions of integers, and of quantized numbers. */
+/* This file has convolutions of integers, and of quantized numbers. */
 #include "front/compose/compose_quantize.h"
 
 #include "front/compose/compose_arithmetic.h"
 
-/* The numbers less their zero point, which is one number or, where it may, one for each channel
- * along dimension 0. */
+/* Returns the numbers less their zero point, which is one number or, where per_channel, may be one
+ * for each channel along dimension 0. */
 static struct value *centered(struct compose *c, const struct compose_quantized *q,
                               bool per_channel)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Types that nothing computes in: floats of 8 and 4 bits, integers of 4 and 2. Each is a byte
+/* Nothing computes in these types: floats of 8 and 4 bits, integers of 4 and 2. Each is a byte
  * (elements.def), made and read by bitcasts and the arithmetic here, element by element, so that
- * kernels take it in.
+ * kernels take the conversion in.
  *
  *      sign  exponent  fraction                value
  *        s   0         f                       f * 2^(1 - bias - fraction bits)
  *        s   e         f                       1.f * 2^(e - bias)
  *
- * Where the formats differ (infinities, which codes are NaN) follows their definitions: OCP's OFP8
- * and MX, and for "uz" what Graphcore and AMD published: no negative zero, whose code is the only
- * NaN. */
+ * Where the formats differ (in infinities, and in which codes are NaN) they follow their
+ * definitions: OCP's OFP8 and MX, and for "uz" what Graphcore and AMD published, which has no
+ * negative zero, whose code is the only NaN. */
 #include "front/compose/compose.h"
 
 #include <math.h>
@@ -18,11 +18,12 @@
 
 struct format {
         enum element element;
-        int exponent, fraction;         /* bits */
+        int exponent, fraction;         /* These are numbers of bits. */
         int bias;
-        unsigned largest;               /* code of the largest finite number */
-        unsigned beyond;                /* code of what is larger, of NaN in all but e5m2; 0: there
-                                         * is none, the largest is meant */
+        unsigned largest;               /* It is the code of the largest finite number. */
+        unsigned beyond;                /* It is the code of what is larger, and of NaN in all but
+                                         * e5m2; at 0 there is no such code, and the largest number
+                                         * stands for it. */
         bool infinite, unsigned_zero;
 };
 
@@ -112,7 +113,7 @@ static struct value *decode_exponent(struct compose *c, struct value *u)
         return compose_select(c, compose_with(c, OP_eq, u, 0xff), like(c, x, NAN), x);
 }
 
-/* Returns x in the type compose_plain_element says. */
+/* Returns x in the type that compose_plain_element says. */
 static struct value *decode(struct compose *c, struct value *x)
 {
         enum element e = value_element(x), storage = element_storage(e);
@@ -121,22 +122,23 @@ static struct value *decode(struct compose *c, struct value *x)
                 return build_cast(c->b, x, E_F32);
         x = compose_as_bits(c, x, storage);
         if (compose_plain_element(e) != E_F32)
-                return wrapped(c, x, e); /* whoever made the byte */
+                return wrapped(c, x, e); /* The unused bits of the byte may be anything. */
         x = compose_cast(c, x, E_U32);
         return f ? decode_float(c, f, x) : decode_exponent(c, x);
 }
 
 /* ---- from numbers ---- */
 
-/* To nearest, ties to even: as many units in the last place as the number has, counted on from
- * those below its power of two. */
+/* Rounds to nearest, ties to even: the code is the number in units of its last place, plus the
+ * codes below its power of two. */
 static struct value *encode_float(struct compose *c, const struct format *f, struct value *x,
                                   bool saturate)
 {
         unsigned sign = 1u << (f->exponent + f->fraction), fields = f->largest >> f->fraction,
                  rest = f->largest & ((1u << f->fraction) - 1);
         double largest = ldexp((1u << f->fraction) + rest, (int)fields - f->bias - f->fraction);
-        int least = F32_BIAS + 1 - f->bias; /* exponent in f32 of what has 1 there */
+        int least = F32_BIAS + 1 - f->bias; /* It is the exponent in f32 of a number whose exponent
+                                             * is 1 in the format. */
         struct value *negative = compose_with(c, OP_ge, compose_as_bits(c, x, E_U32), 0x80000000u),
                      *size = compose_unary(c, OP_abs, x);
         size = compose_with(c, OP_min, size, saturate || !f->beyond ? largest : 4 * largest);
@@ -177,7 +179,7 @@ static struct value *encode_exponent(struct compose *c, struct value *x,
         double half = 1 << (F32_FRACTION - 1);
         if (how->round == ROUND_UP)
                 more = compose_with(c, OP_gt, fraction, 0);
-        if (how->round == ROUND_NEAREST) { /* a tie goes up, but from denormals */
+        if (how->round == ROUND_NEAREST) { /* A tie goes up, but not from denormals. */
                 struct value *normal = compose_with(c, OP_gt, exponent, 0),
                              *tie = compose_binary(c, OP_and,
                                                    compose_with(c, OP_eq, fraction, half), normal);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Regions of images, resized: samples of a grid over each. */
+/* Regions of images are resized by sampling a grid over each. */
 #include "front/compose/compose_resample.h"
 
 #include "front/compose/compose_arithmetic.h"
 
 enum { Y, X, SIDES };
 
-/* column `which` of the regions, over t, [regions, rows, columns] */
+/* Returns column `which` of the regions, over t, [regions, rows, columns]. */
 static struct value *corner(struct compose *c, const struct compose_crops *r, int64_t which,
                             const struct type *t)
 {
@@ -14,8 +14,8 @@ static struct value *corner(struct compose *c, const struct compose_crops *r, in
         return v ? compose_spread(c, v, t, (const int64_t[]){ 0 }) : NULL;
 }
 
-/* Where the pixels of the result lie along y or x, from 0 to 1 in the image: [regions, rows,
- * columns]. */
+/* Returns where the pixels of the result lie along y or x, from 0 to 1 in the image: [regions,
+ * rows, columns]. */
 static struct value *places(struct compose *c, const struct compose_crops *r, int side,
                             const struct type *t)
 {
@@ -32,7 +32,7 @@ static struct value *places(struct compose *c, const struct compose_crops *r, in
         return part ? add(c, from, part) : NULL;
 }
 
-/* The pixel that is nearest, as a place; halves are rounded up. */
+/* Returns the nearest pixel, as a place; halves are rounded up. */
 static struct value *rounded(struct compose *c, struct value *at, int64_t pixels)
 {
         const double last = (double)(pixels - 1);
@@ -59,7 +59,7 @@ struct value *compose_crops(struct compose *c, const struct compose_crops *r)
         for (int side = 0; side < SIDES; side++) {
                 const int64_t pixels = value_extent(r->x, 2 + side);
                 struct value *at = places(c, r, side, t);
-                if (at && pixels == 1)          /* no place is outside of a single pixel */
+                if (at && pixels == 1)          /* No place is outside of a single pixel. */
                         at = constant_number(c->m, t, 0);
                 struct value *before = at ? compose_with(c, OP_lt, at, 0) : NULL;
                 struct value *behind = at ? compose_with(c, OP_gt, at, 1) : NULL;
@@ -68,7 +68,7 @@ struct value *compose_crops(struct compose *c, const struct compose_crops *r)
                 before = compose_binary(c, OP_or, before, behind);
                 outside = outside ? compose_binary(c, OP_or, outside, before) : before;
                 at = r->nearest ? rounded(c, at, pixels) : at;
-                /* a grid is x, then y, from -1 to 1 */
+                /* A grid has x, then y, from -1 to 1. */
                 at = compose_reshape(c, plus(c, times(c, at, 2), -1), 4, dims);
                 if (!(parts[SIDES - 1 - side] = at))
                         return NULL;

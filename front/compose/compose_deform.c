@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Convolutions whose taps are sampled where offsets say. Columns of samples are made of gathers, a
- * row of channels for each neighbour of a sample; the rest is one product with the weights. */
+/* The taps of these convolutions are sampled where offsets say. Columns of samples are made of
+ * gathers, a row of channels for each neighbour of a sample; the rest is one product with the
+ * weights. */
 #include "front/compose/compose_window.h"
 
 #include "base/size.h"
@@ -8,15 +9,16 @@
 
 enum { CORNERS_MAX = 64 };
 
-/* What follows from the placed window. */
+/* These follow from the placed window. */
 struct deformed {
         const struct compose_deformed *in;
-        int dims;                       /* spatial dimensions */
-        int64_t taps;                   /* taps of a window */
-        int64_t positions;              /* positions of the result */
-        int64_t pixels;                 /* pixels of an image */
-        const struct type *points;      /* the samples: <N x positions x shared x taps> */
-        enum element index;             /* the type of pixels' numbers */
+        int dims;                       /* There are so many spatial dimensions. */
+        int64_t taps;                   /* A window has so many taps. */
+        int64_t positions;              /* The result has so many positions. */
+        int64_t pixels;                 /* An image has so many pixels. */
+        const struct type *points;      /* It is the type of the samples, <N x positions x shared x
+                                         * taps>. */
+        enum element index;             /* It is the type of pixels' numbers. */
 };
 
 /* Samples of all points along one dimension lie between a left and a right neighbour. */
@@ -66,8 +68,8 @@ static bool side_read(struct compose *c, const struct deformed *g, struct value 
         return s->index[0] && s->index[1] && s->inside[0] && s->inside[1] && s->weight[0];
 }
 
-/* One neighbour of every sample: its channels times its weight, 0 outside the image. rows: <N *
- * shared * pixels x channels>; image: where that of a point begins. */
+/* Returns one neighbour of every sample: its channels times its weight, 0 outside the image. rows
+ * are <N * shared * pixels x channels>; image says where that of a point begins. */
 static struct value *corner(struct compose *c, const struct deformed *g, struct value *rows,
                             struct value *image, const struct side *sides, const dim_t *extents,
                             int number)
@@ -156,7 +158,8 @@ static struct value *product(struct compose *c, const struct deformed *g, struct
                       rows = images * g->positions;
         int64_t shared = g->in->shared;
 
-        if (x && shared % groups && groups % shared) { /* neither lies in the other */
+        if (x && shared % groups && groups % shared) { /* Neither grouping is a refinement of the
+                                                        * other. */
                 x = compose_transpose(c, x, (const int64_t[]){ 0, 1, 3, 2, 4 });
                 shared = 1;
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Determinants: Gaussian elimination with partial pivoting, all matrices of a batch at once. */
+/* Determinants are found by Gaussian elimination with partial pivoting, all matrices of a batch at
+ * once. */
 #include "front/compose/compose_matrix.h"
 
 #include "front/compose/compose_arithmetic.h"
@@ -12,9 +13,9 @@ static struct value *over(struct compose *c, struct value *v, const struct value
                       : NULL;
 }
 
-/* One step: the row whose first entry is largest changes places with the first row, and is taken
- * from all others so often that they begin with 0. *factor: that entry, negative where rows
- * changed places. Returns what is below and right of it, <batch x n - 1 x n - 1>. */
+/* Does one step: the row whose first entry is largest changes places with the first row, and is
+ * subtracted from all others, times what makes their first entry 0. *factor is that entry, negative
+ * where rows changed places. Returns what is below and right of it, <batch x n - 1 x n - 1>. */
 static struct value *eliminated(struct compose *c, struct value *x, struct value **factor)
 {
         const int64_t starts[3] = { 0, 1, 1 }, steps[3] = { 1, 1, 1 };
@@ -43,7 +44,7 @@ static struct value *eliminated(struct compose *c, struct value *x, struct value
         struct value *here = compose_binary(c, OP_eq, number,
                                             compose_spread(c, best, index, (const int64_t[]){ 0 }));
         x = compose_select(c, here, over(c, compose_pick(c, x, 1, 0), x, 1), x);
-        /* Where the pivot is 0, so is all below it, and the determinant. */
+        /* Where the pivot is 0, all below it is 0, and so is the determinant. */
         pivot = compose_select(c, compose_with(c, OP_eq, pivot, 0), build_like(c->b, pivot, 1),
                                pivot);
         struct value *share = compose_pick(c, x, 2, 0);

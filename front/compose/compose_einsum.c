@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Einsum. Every operand dimension has a label; a pair of operands is one dot: labels that both have
- * and that are needed later are its batch, labels that both have and nobody needs are contracted.
- * Diagonals and sums of one operand come first. */
+/* In an einsum every operand dimension has a label. A pair of operands is one dot: labels that both
+ * have and that are needed later are its batch, labels that both have and nobody needs are
+ * contracted. Diagonals and sums of one operand come first. */
 #include "front/compose/compose_matrix.h"
 
 #include <string.h>
@@ -9,12 +9,12 @@
 enum {
         LETTERS = 52,
         LABELS = LETTERS + RANK_MAX
-}; /* a-z, A-Z, then the dimensions of "...", the last one first */
+}; /* Labels are a-z, A-Z, then the dimensions of "...", the last one first. */
 
 struct term {
         int rank, ellipsis;
         int labels[RANK_MAX];
-}; /* ellipsis: where "..." stands, or -1 */
+}; /* `ellipsis` is where "..." stands, or -1. */
 struct einsum {
         int64_t extents[LABELS];
         int ellipsis_rank;
@@ -179,7 +179,8 @@ static struct value *diagonal(struct compose *c, struct value *x, struct term *t
         dim_t dims[RANK_MAX];
         int rank = 0;
 
-        for (int i = 0; i < type->rank; i++) { /* the other dimensions, then those two as one */
+        for (int i = 0; i < type->rank; i++) { /* The other dimensions come first, then those two as
+                                                * one. */
                 if (i == d || i == k)
                         continue;
                 steps[rank] = 1;
@@ -233,7 +234,7 @@ struct pairing {
         struct term out;
 };
 
-/* Is the label wanted behind this product? */
+/* Returns whether the label is wanted behind this product. */
 static bool is_used(const struct einsum *e, int label, const struct term *later, int later_count)
 {
         bool used = e->needed[label];
@@ -242,8 +243,8 @@ static bool is_used(const struct einsum *e, int label, const struct term *later,
         return used;
 }
 
-/* Labels of the batch come first in the result, then the free ones of a, then those of b. False:
- * there are too many. */
+/* Finds the labels of the product: those of the batch come first, then the free ones of a, then
+ * those of b. Returns false where there are too many. */
 static bool pair_labels(const struct einsum *e, const struct term *ta, const struct term *tb,
                         const struct term *later, int later_count, struct pairing *p)
 {
@@ -312,7 +313,7 @@ struct value *compose_einsum(struct compose *c, const struct compose_einsum *in)
                 return NULL;
         struct value *y = operand_prepare(c, &e, in->operands[0], &terms[0], terms + 1, count - 1);
         for (int i = 1; i < count && y; i++) {
-                /* the first operand's labels count as needed by it */
+                /* The product needs the first operand's labels, so they count as needed later. */
                 struct term *others = arena_array(c->arena, (size_t)(count - i), sizeof *others);
                 memcpy(others, terms + i + 1, (size_t)(count - i - 1) * sizeof *others);
                 others[count - i - 1] = terms[0];

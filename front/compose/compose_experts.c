@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Mixtures of experts. Of few tokens, each one's experts are picked, and no other weights are read;
- * of many, all experts compute all tokens, and weights of 0 leave out what was not chosen. */
+/* Where there are few tokens, each one's experts are picked, and no other weights are read; where
+ * there are many, all experts compute all tokens, and weights of 0 leave out what was not
+ * chosen. */
 #include "front/compose/compose_experts.h"
 
 #include <math.h>
@@ -14,12 +15,13 @@
 struct experts {
         const struct compose_experts *in;
         int64_t tokens, inputs, inner, experts;
-        struct value *picked;           /* i64 [tokens * chosen]: experts; NULL: all */
+        struct value *picked;           /* These i64 [tokens * chosen] are experts; where it is NULL
+                                         * all are computed. */
 };
 
 /* ---- layers ---- */
 
-/* Whether v has these extents; an absent one has. */
+/* Returns whether v has these extents; an absent one has. It is an error if not. */
 static bool want(struct compose *c, const char *what, const struct value *v, int rank,
                  const int64_t *extents)
 {
@@ -57,7 +59,7 @@ static struct value *picked(struct compose *c, const struct experts *x, struct v
         return v && x->picked ? build_gather(c->b, v, x->picked, 0) : v;
 }
 
-/* the numbers of bytes along the last dimension, `count` of them, as f32 */
+/* Returns the numbers in bytes along the last dimension, `count` of them, as f32. */
 static struct value *unpacked(struct compose *c, struct value *v, int bits, int64_t count)
 {
         dim_t dims[RANK_MAX];
@@ -74,7 +76,7 @@ static struct value *unpacked(struct compose *c, struct value *v, int bits, int6
         return compose_cast(c, v, E_F32);
 }
 
-/* [experts or picked, outputs, inputs] in f32 */
+/* Returns the weights [experts or picked, outputs, inputs] in f32. */
 static struct value *layer_weights(struct compose *c, const struct experts *x,
                                    const struct compose_expert_layer *l, int64_t inputs)
 {
@@ -104,7 +106,7 @@ static struct value *layer_weights(struct compose *c, const struct experts *x,
         return compose_reshape(c, scales ? mul(c, w, scales) : NULL, 3, whole);
 }
 
-/* [n, rows, outputs] of [n or 1, rows, inputs] */
+/* Returns the product [n, rows, outputs] of v, [n or 1, rows, inputs], plus the layer's bias. */
 static struct value *layer_result(struct compose *c, const struct experts *x,
                                   const struct compose_expert_layer *l, struct value *v)
 {
@@ -171,7 +173,7 @@ static bool experts_fit(struct compose *c, const struct compose_experts *in, str
                layer_fits(c, x, &in->second, x->inputs, x->inner);
 }
 
-/* which experts a token has, [tokens, chosen], and their shares */
+/* Finds which experts a token has, [tokens, chosen], and their shares. */
 static bool routes_make(struct compose *c, const struct experts *x, struct value **order,
                         struct value **shares)
 {

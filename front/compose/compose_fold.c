@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns as images: each column is a window of an image, and what overlaps is added up. */
+/* Columns become images: each column is a window of an image, and what overlaps is added up. */
 #include "front/compose/compose_window.h"
 
 #include "front/compose/compose_arithmetic.h"
@@ -8,11 +8,11 @@
 struct fold {
         const struct compose_fold *in;
         struct compose_window w;
-        int64_t padded[RANK_MAX];       /* extents of an image with its pads */
-        int64_t taps;                   /* elements of a window */
-        int64_t positions;              /* windows of an image */
-        int64_t pixels;                 /* pixels of an image with its pads */
-        struct value *at;               /* the pixel that each tap of each window lies on */
+        int64_t padded[RANK_MAX];       /* These are the extents of an image with its pads. */
+        int64_t taps;                   /* A window has so many elements. */
+        int64_t positions;              /* An image has so many windows. */
+        int64_t pixels;                 /* An image with its pads has so many pixels. */
+        struct value *at;               /* It is the pixel that each tap of each window lies on. */
 };
 
 static struct value *also(struct compose *c, struct value *so_far, struct value *test)
@@ -27,8 +27,8 @@ static struct value *digit(struct compose *c, struct value *at, int64_t extent, 
         return at ? add(c, times(c, at, (double)extent), more) : more;
 }
 
-/* Where in its image tap [tap, position] lies, pads and all: row-major, <taps x positions x
- * i64>. */
+/* Returns where in its image, with its pads, tap [tap, position] lies: row-major, <taps x positions
+ * x i64>. */
 static struct value *tap_positions(struct compose *c, const struct fold *f)
 {
         const struct compose_window *w = &f->w;
@@ -49,7 +49,8 @@ static struct value *tap_positions(struct compose *c, const struct fold *f)
         return sum;
 }
 
-/* Windows whose extents are known: where they lie in an image with its pads, and how many. */
+/* Places windows whose extents are known: finds where they lie in an image with its pads, and how
+ * many there are. */
 static bool place_known(struct compose *c, struct fold *f)
 {
         const struct value *x = f->in->x;
@@ -84,8 +85,9 @@ static void subscripts(struct compose *c, struct value *index, struct value *con
         }
 }
 
-/* Windows whose extents only a run knows: how many channels and pixels there are is stated, the
- * extents of a window say where its taps lie. Where they contradict that, all lies outside. */
+/* Places windows whose extents only a run knows. How many channels and pixels there are is stated,
+ * and the extents of a window say where its taps lie. Where they contradict that, all taps lie
+ * outside. */
 static bool place_open(struct compose *c, struct fold *f)
 {
         const struct compose_fold *in = f->in;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Decision trees. All trees of an ensemble are walked at once: a number for each row and tree
- * says which node it is at, and in a step it becomes that of the child. Leaves are nodes behind
- * the others that lead to themselves, so that the steps of the deepest tree do for all. */
+/* All trees of an ensemble are walked at once: a number for each row and tree says which node it is
+ * at, and in a step it becomes that of the child. Leaves are nodes behind the others that lead to
+ * themselves, so that the steps of the deepest tree do for all. */
 #include "front/compose/compose_forest.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 /* ---- depth ---- */
 
-/* On the way down a node's height is OPEN; met again it is part of a cycle. */
+/* On the way down a node's height is OPEN; a node that is met again is part of a cycle. */
 enum { UNKNOWN = -1, OPEN = -2 };
 
 static int64_t height_of(const int32_t *heights, int64_t next)
@@ -20,8 +20,8 @@ static int64_t height_of(const int32_t *heights, int64_t next)
         return next < 0 ? 0 : heights[next];
 }
 
-/* Steps from node `root` to the farthest leaf; false: there is a cycle. stack: room for all
- * nodes. */
+/* Counts the steps from node `root` to the farthest leaf; returns false where there is a cycle. The
+ * stack has room for all nodes. */
 static bool depth_below(const struct compose_forest *f, int64_t root, int32_t *heights,
                         int64_t *stack, int64_t *depth)
 {
@@ -69,13 +69,13 @@ static bool forest_depth(struct compose *c, const struct compose_forest *f, int6
 /* ---- the walk ---- */
 
 struct walk {
-        struct value *x;                /* [N, features] */
+        struct value *x;                /* It is [N, features]. */
         struct value *feature, *split, *missing, *mode,
-                *next[2]; /* tables; missing, mode: or NULL */
-        unsigned modes;                 /* a bit for each that there is */
+                *next[2]; /* These are tables; missing and mode may be NULL. */
+        unsigned modes;                 /* There is a bit for each mode that occurs. */
 };
 
-/* GTE, GT and NEQ are the others with their ways exchanged. NaN, which fails all but NEQ, goes
+/* Makes GTE, GT and NEQ the others with their ways exchanged. NaN, which fails all but NEQ, goes
  * where it went. */
 static void simplify(struct compose_tree_node *node)
 {
@@ -179,8 +179,8 @@ static struct value *walked(struct compose *c, const struct walk *w, struct valu
 
 enum { TABLE_ELEMENTS = 1 << 22, TABLE_RATIO = 16 };
 
-/* Whether each leaf has one vote. Then tables say for which target it is and how much it weighs;
- * else one table says what each leaf gives each target. */
+/* Returns whether no leaf has more than one vote. Then tables say for which target the vote is and
+ * how much it weighs; else one table says what each leaf gives each target. */
 static bool are_single(const struct compose_forest *f)
 {
         for (int64_t k = 0; k < f->leaf_count; k++)
@@ -198,7 +198,7 @@ static bool are_partial(const struct compose_forest *f)
         return f->targets > 1;
 }
 
-/* Returns the weight of each leaf's vote, or `none` where it has none. one: a vote is 1,
+/* Returns the weight of each leaf's vote, or `none` where it has none. With `one`, a vote is 1,
  * whatever its weight. */
 static struct value *single_weights(struct compose *c, const struct compose_forest *f,
                                     enum element e, bool one, double none)
@@ -247,8 +247,8 @@ static struct value *all_weights(struct compose *c, const struct compose_forest 
         return constant_dense(c->m, type_tensor(c->m, e, 2, dims), data, NULL);
 }
 
-/* Returns the votes of leaves <N x trees>, combined over the trees by `kind`: <N x targets>.
- * one: a vote is 1, whatever its weight. */
+/* Returns the votes of leaves <N x trees>, combined over the trees by `kind`: <N x targets>. With
+ * `one`, a vote is 1, whatever its weight. */
 static struct value *combined(struct compose *c, const struct compose_forest *f,
                               struct value *leaves, enum element e, enum reducer kind, bool one,
                               double none)
@@ -308,7 +308,7 @@ static struct value *aggregated(struct compose *c, const struct compose_forest *
         return compose_select(c, spoken(c, f, leaves, e), y, build_like(c->b, y, 0));
 }
 
-/* Votes fit into tables. */
+/* Checks that votes fit into tables. */
 static bool votes_check(struct compose *c, const struct compose_forest *f)
 {
         int64_t count, most = compose_max(TABLE_ELEMENTS, TABLE_RATIO * f->first[f->leaf_count]);

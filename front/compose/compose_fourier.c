@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Fourier transforms. A transform is a product with the matrix of its roots of unity, which tensor
- * operations compute from indices reduced modulo the period, so angles stay small and exact; one of
- * many elements is several small ones (J. W. Cooley and J. W. Tukey, An algorithm for the machine
+/* A Fourier transform is a product with the matrix of its roots of unity, which tensor operations
+ * compute from indices reduced modulo the period, so angles stay small and exact; one of many
+ * elements is several small ones (J. W. Cooley and J. W. Tukey, An algorithm for the machine
  * calculation of complex Fourier series, 1965). */
 #include "front/compose/compose_fourier.h"
 
 #include "front/compose/compose_arithmetic.h"
 
-static const double turn = 6.283185307179586477; /* 2 pi */
+static const double turn = 6.283185307179586477; /* It is 2 pi. */
 
 /* Returns cos(turn * (i k / period + quarters / 4)). */
 static struct value *cosines(struct compose *c, struct value *i, struct value *k,
@@ -34,7 +34,7 @@ static struct value *roots(struct compose *c, const struct compose_transform *t)
         struct value *right = build_iota(c->b, index, t->inverse ? 3 : 1);
         struct value *quarters = sub(c, build_iota(c->b, index, t->inverse ? 1 : 3), right);
         struct value *root = cosines(c, i, k, quarters, t->period);
-        if (t->folded) { /* every element but the first, and the middle one, stands for two */
+        if (t->folded) { /* Every element but the first, and the middle one, stands for two. */
                 struct value *middle = compose_with(c, OP_eq, times(c, i, 2), (double)t->period);
                 struct value *one = compose_binary(c, OP_or, compose_with(c, OP_eq, i, 0), middle);
                 root = compose_select(c, one, root, times(c, root, 2));
@@ -44,7 +44,7 @@ static struct value *roots(struct compose *c, const struct compose_transform *t)
 
 /* ---- in steps ---- */
 
-/* Returns the factor of n that the first step transforms; n itself where one step does all. */
+/* Returns the factor of n that the first step transforms, or n itself where one step does all. */
 static int64_t factor_of(int64_t n)
 {
         enum { ONE_STEP = 32, FACTOR_MAX = 16 };
@@ -78,10 +78,10 @@ static struct value *twiddled(struct compose *c, struct value *y, bool inverse)
         return add(c, mul(c, y, same), right);
 }
 
-/* x <rows x parts x n> as <rows x 2 x n>. With n = p q, p transforms follow q ones of every q-th
- * element:
- *     y[k1 + p k2] = sum over i2 of w_q^(i2 k2) w_n^(i2 k1) (sum over i1 of w_p^(i1 k1) x[q i1 +
- *     i2]) */
+/* Returns the transform of x <rows x parts x n>, <rows x 2 x n>. With n = p q, p transforms follow
+ * q ones of every q-th element:
+ *     y[k1 + p k2] = sum over i2 of w_q^(i2 k2) w_n^(i2 k1) (sum over i1 of w_p^(i1 k1)
+ *     x[q i1 + i2]) */
 static struct value *spectrum(struct compose *c, struct value *x, bool inverse)
 {
         const int64_t over_x[2] = { 1, 2 }, over_roots[2] = { 0, 1 };
@@ -170,7 +170,7 @@ struct value *compose_transform(struct compose *c, struct value *x, int axis,
         attr_set_ints(c->m, attrs, OP_dot, "contract_a", over_x, 2);
         attr_set_ints(c->m, attrs, OP_dot, "contract_b", over_roots, 2);
         x = value_build(c->b, OP_dot, (struct value *[]){ x, matrix }, 2, attrs, NULL);
-        /* the transformed dimension is the last but one; it goes where it was */
+        /* The transformed dimension is the last but one; it goes where it was. */
         for (int d = 0; d <= last; d++)
                 perm[d] = d == last ? last : d < axis ? d : d == axis ? last - 1 : d - 1;
         return compose_transpose(c, x, perm);

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Inverses of matrices: Gauss and Jordan's elimination with partial pivoting, all matrices of a
+/* Matrices are inverted by Gauss and Jordan's elimination with partial pivoting, all matrices of a
  * batch at once, in a loop over columns.
  *
  *      [ x | 1 ]  ->  [ 1 | inverse ]         step k: the row whose entry in column k is largest of
  *                                             those from k on becomes row k, is divided by that
- *                                             entry, and is taken from all other rows so often that
- *                                             column k is 0 in these */
+ *                                             entry, and is subtracted from all other rows so
+ *                                             often that column k is 0 in these */
 #include "front/compose/compose_matrix.h"
 
 #include "front/compose/compose_arithmetic.h"
 
-/* v [batch, n], which is the same for all of dimension `without`, over x [batch, n, 2 n] */
+/* Returns v [batch, n], which is the same for all of dimension `without`, over x [batch, n, 2
+ * n]. */
 static struct value *over(struct compose *c, struct value *v, const struct value *x, int without)
 {
         return v && x ? compose_spread(c, v, x->type, (const int64_t[]){ 0, without == 1 ? 2 : 1 })
                       : NULL;
 }
 
-/* The matrices after step `at`, an i64. */
+/* Returns the matrices after step `at`, which is an i64. */
 static struct value *stepped(struct compose *c, struct value *x, struct value *at)
 {
         struct value *column = build_gather(c->b, x, at, 2), *former = build_gather(c->b, x, at, 1);
@@ -33,7 +34,7 @@ static struct value *stepped(struct compose *c, struct value *x, struct value *a
         best = compose_cast(c, best, E_I64);
         if (!best)
                 return NULL;
-        /* rows `at` and `best` change places */
+        /* Rows `at` and `best` change places. */
         struct value *row = build_iota(c->b, places, 1);
         struct value *is_best = compose_binary(
                 c, OP_eq, row, compose_spread(c, best, places, (const int64_t[]){ 0 }));

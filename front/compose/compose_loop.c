@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A loop while its region is being filled. */
+/* A loop is open while its region is being filled. */
 #include "front/compose/compose.h"
 
 bool compose_loop_open(struct compose *c, const struct compose_loop_parts *parts,
@@ -18,7 +18,8 @@ bool compose_loop_open(struct compose *c, const struct compose_loop_parts *parts
                 operands[2 + parts->carried + i] = parts->scans[i];
         for (int i = 0; i < parts->stacked; i++)
                 types[parts->carried + i] =
-                        type_scalar(c->m, E_BOOL); /* any, until the rows are known */
+                        type_scalar(c->m, E_BOOL); /* The type is a placeholder until the rows are
+                                                    * known. */
         attr_set(attrs, OP_loop, "steps", parts->steps);
         attr_set(attrs, OP_loop, "carried", parts->carried);
         if (parts->scan_backward)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Products of matrices. */
+/* This file has products of matrices. */
 #include "front/compose/compose.h"
 
 struct value *compose_dot(struct compose *c, struct value *a, struct value *b, int batch,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Products of matrices of integers. Operands are less their zero points, products are summed in
+/* In products of matrices of integers, operands are less their zero points, products are summed in
  * i32, and scales are multiplied by the sums. */
 #include "front/compose/compose_quantize.h"
 
 #include "front/compose/compose_arithmetic.h"
 
-/* The numbers, as i32, less their zero point, which lies along dimension `line` where it is a
- * vector. */
+/* Returns the numbers, as i32, less their zero point, which lies along dimension `line` where it is
+ * a vector. */
 static struct value *centered(struct compose *c, const char *what,
                               const struct compose_quantized *q, int line)
 {

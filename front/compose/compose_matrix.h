@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Determinants, inverses, and sums of products by an equation of labels. */
+/* This header has determinants, inverses, and sums of products by an equation of labels. */
 #ifndef FRONT_COMPOSE_COMPOSE_MATRIX_H
 #define FRONT_COMPOSE_COMPOSE_MATRIX_H
 
@@ -9,14 +9,16 @@
  * without elements is 1. */
 struct value *compose_determinant(struct compose *c, struct value *x);
 
-/* of the square matrices in the last two dimensions of x; of one that has none, no numbers */
+/* Returns the inverses of the square matrices in the last two dimensions of x; for a matrix that
+ * has none, its numbers are not specified. */
 struct value *compose_inverse(struct compose *c, struct value *x);
 
-/* Einstein's summation as numpy writes it: "ij,jk->ik", also with "..." and without a result. */
+/* Einstein's summation is written as numpy writes it: "ij,jk->ik", also with "..." and without a
+ * result. */
 struct compose_einsum {
-        const char *equation, *end;     /* its bytes, up to `end` */
-        struct value *const *operands;  /* the operands, of one element type */
-        int count;                      /* how many operands there are, at least 1 */
+        const char *equation, *end;     /* The equation's bytes are those up to `end`. */
+        struct value *const *operands;  /* The operands have one element type. */
+        int count;                      /* There are so many operands, at least 1. */
 };
 struct value *compose_einsum(struct compose *c, const struct compose_einsum *in);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Elements moved. */
+/* These operations move elements. */
 #include "front/compose/compose_move.h"
 
 #include "base/size.h"
@@ -101,7 +101,7 @@ struct value *compose_slice(struct compose *c, struct value *x, const struct com
                 int d = s->axes[i];
                 int64_t extent = value_extent(x, d), step = s->steps[i], start = s->starts[i],
                         end = s->ends[i];
-                /* a step past the extent takes one element, whatever it is */
+                /* A step past the extent takes one element, whatever it is. */
                 step = compose_max(compose_min(step, NUMBER_MAX), -(int64_t)NUMBER_MAX);
                 start = start < 0 ? start + extent : start;
                 end = end < 0 ? end + extent : end;

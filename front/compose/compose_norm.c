@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Normalizations: sums over axes and element-wise arithmetic. */
+/* Normalizations are sums over axes and element-wise arithmetic. */
 #include "front/compose/compose_norm.h"
 
 #include <math.h>
@@ -9,10 +9,11 @@
 
 static struct value *square(struct compose *c, struct value *x) { return mul(c, x, x); }
 
-/* Under --exact, x in units that keep sums and squares of f32 within its range: the power of two
- * next to the largest magnitude along axes, so that a quotient by it is exact. Where epsilon
- * decides about small numbers, units are at least 1. *unit: of each sum; NULL, and x as it is: 1,
- * as onnxruntime and PyTorch have it, in whose kernels a variance beyond 3.4e38 is infinite. */
+/* Returns x; under --exact it is in units that keep sums and squares of f32 within its range: the
+ * power of two next to the largest magnitude along axes, so that a quotient by it is exact. Where
+ * epsilon decides about small numbers, units are at least 1. *unit is that of each sum. Where it is
+ * NULL, x is as it was, as in onnxruntime and PyTorch, in whose kernels a variance beyond 3.4e38 is
+ * infinite. */
 static struct value *in_units(struct compose *c, struct value *x, const int64_t *axes, int count,
                               double epsilon, struct value **unit)
 {
@@ -31,7 +32,7 @@ static struct value *in_units(struct compose *c, struct value *x, const int64_t 
         return divide(c, x, compose_unreduce(c, *unit, x->type, axes, count));
 }
 
-/* 1 / sqrt(x + epsilon), of x in squares of units: in units */
+/* Returns, in units, 1 / sqrt(x + epsilon), where x is in squares of units. */
 static struct value *inverse_root(struct compose *c, struct value *x, double epsilon,
                                   struct value *unit)
 {
@@ -55,8 +56,8 @@ static struct value *deviations(struct compose *c, struct value *x, const int64_
         return sub(c, deviation, compose_unreduce(c, error, x->type, axes, count));
 }
 
-/* (x - mean) / sqrt(variance + epsilon) along axes; *mean and *inverse: what the function makes on
- * its way */
+/* Returns (x - mean) / sqrt(variance + epsilon) along axes; *mean and *inverse are set to the mean
+ * and the factor that the function makes on its way. */
 static struct value *standardize(struct compose *c, struct value *x, const int64_t *axes, int count,
                                  double epsilon, struct value **mean, struct value **inverse)
 {
@@ -113,7 +114,8 @@ static bool parameter_fits(struct compose *c, const char *what, const struct typ
                                        compose_text(c, x));
 }
 
-/* Mean and variance of x itself in b, and running ones, which follow those of `given`. */
+/* Sets the mean and variance in b to those of x itself, and the running ones to what follows from
+ * those of `given`. */
 static bool batch_statistics(struct compose *c, const struct type *x_given, struct value *x,
                              const struct compose_batch_norm *given, struct compose_batch_norm *b,
                              struct value **running)
@@ -164,12 +166,12 @@ struct value *compose_batch_norm(struct compose *c, struct value *x,
         const struct type *t = x->type;
         for (int d = 0; d < t->rank; d++)
                 dims[d] = d + 1;
-        /* y = x a + b with a = scale / sqrt(variance + epsilon), b = bias - mean a: constants for a
-         * trained network */
+        /* y = x a + b with a = scale / sqrt(variance + epsilon), b = bias - mean a, which are
+         * constants for a trained network. */
         struct value *root = compose_unary(c, OP_sqrt, plus(c, p.variance, p.epsilon));
         struct value *a = divide(c, p.scale, root);
         struct value *b = sub(c, p.bias, mul(c, p.mean, a));
-        if (t->rank == 1) {             /* there is one channel */
+        if (t->rank == 1) {             /* There is one channel. */
                 a = compose_along(c, a, t, 0);
                 b = compose_along(c, b, t, 0);
         } else {
@@ -276,7 +278,7 @@ struct value *compose_group_norm(struct compose *c, struct value *x,
 struct value *compose_mean_variance_norm(struct compose *c, struct value *x, const int64_t *axes,
                                          int count)
 {
-        const double epsilon = 1e-9;    /* added to the root */
+        const double epsilon = 1e-9;    /* It is added to the root. */
         enum element e = value_element(x);
         struct value *unit, *mean;
 
@@ -301,7 +303,7 @@ struct value *compose_lp_norm(struct compose *c, struct value *x, int axis, int 
         if (!x)
                 return NULL;
         if (p == 2 && type_elements(x->type)) {
-                /* dividing x by a number first does not change x / norm(x) */
+                /* Dividing x by a number first does not change x / norm(x). */
                 struct value *most = compose_reduce(c, REDUCE_max, compose_unary(c, OP_abs, x),
                                                     axes, 1, E_COMPUTE);
                 most = compose_norm_scale(c, most);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pools over a sliding window: the largest element, the mean, the p-norm. */
+/* A pool takes from a sliding window the largest element, the mean or the p-norm. */
 #include "front/compose/compose_window.h"
 
 #include <float.h>
@@ -98,9 +98,9 @@ struct value *compose_max_pool(struct compose *c, struct value *x, struct compos
         return window_reduce(c, REDUCE_max, x, &pool->window);
 }
 
-/* How many of the window's elements count at each place along spatial dimension d; NULL when all do
- * everywhere. Place o starts at o * stride - low pad; its element k counts where from <= start + k
- * * dilation < to. */
+/* Returns how many of the window's elements count at each place along spatial dimension d, or NULL
+ * where all do everywhere. Place o starts at o * stride - low pad; its element k counts where from
+ * <= start + k * dilation < to. */
 static struct value *window_counts(struct compose *c, const struct compose_window *w, int d,
                                    int64_t in, bool include_pads, enum element e)
 {
@@ -112,7 +112,8 @@ static struct value *window_counts(struct compose *c, const struct compose_windo
                 return NULL;
         struct value *start = times(c, compose_iota(c, E_I64, w->out[d]), (double)w->strides[d]);
         start = compose_with(c, OP_sub, start, (double)w->pads[d]);
-        struct value *bounds[2];        /* elements before from, before to */
+        struct value *bounds[2];        /* They count the elements before `from`, and before
+                                         * `to`. */
         for (int i = 0; i < 2; i++) {
                 struct value *distance = compose_with(
                         c, OP_max, compose_from(c, OP_sub, (double)(i ? to : from), start), 0);
@@ -121,7 +122,7 @@ static struct value *window_counts(struct compose *c, const struct compose_windo
         }
         struct value *count =
                 sub(c, compose_with(c, OP_min, bounds[1], (double)w->kernel[d]), bounds[0]);
-        /* a window wholly in the padding averages to 0 */
+        /* A window wholly in the padding averages to 0. */
         return compose_cast(c, compose_with(c, OP_max, count, 1), e);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Quantization. q = saturate(round_half_even(real / scale) + zero): a division, never a product
- * with 1 / scale, which differs at halves; rounded first, then moved by the zero point. */
+/* Quantization computes q = saturate(round_half_even(real / scale) + zero). It is a division, never
+ * a product with 1 / scale, which differs at halves; the quotient is rounded first, then moved by
+ * the zero point. */
 #include "front/compose/compose_quantize.h"
 
 #include "front/compose/compose_arithmetic.h"
@@ -56,14 +57,15 @@ struct value *compose_dequantize(struct compose *c, struct value *x, struct valu
         if (!x || !scale)
                 return NULL;
         enum element computed = value_element(scale) == E_F64 ? E_F64 : E_F32;
-        /* 32-bit differences are taken in integers, which wrap only where the difference itself has
-         * no place */
+        /* 32-bit differences are taken in integers, which wrap only where the difference itself
+         * does not fit. */
         enum element plain = compose_plain_element(value_element(x));
         scale = compose_cast(c, scale, computed);
         if (element_is_integer(value_element(x)) && to == computed)
                 return build_dequantize(c->b, x, scale, zero);
         struct value *(*fold)(struct builder *, struct op *, void *) = c->b->fold;
-        if (value_is_constant(x) && x->type->rank > 1) /* passes want to see them */
+        if (value_is_constant(x) && x->type->rank > 1) /* Passes want to see constants of several
+                                                        * numbers in a byte. */
                 c->b->fold = NULL;
         x = compose_centered(c, x, zero, element_info[plain].bytes < 4 ? E_I32 : plain);
         struct value *real = compose_cast(c, mul(c, compose_cast(c, x, computed), scale), to);
@@ -127,8 +129,8 @@ struct value *compose_per_block(struct compose *c, const char *what, struct valu
         return index ? build_gather(c->b, v, index, at) : NULL;
 }
 
-/* The scale and the zero point of `as` as scalars; the zero point, unless NULL, is of element e.
- * False after an error. */
+/* Finds the scale and the zero point of `as` as scalars; the zero point, unless NULL, is of element
+ * e. Returns false after an error. */
 static bool scalars(struct compose *c, const struct compose_quantized *as, enum element e,
                     struct value **scale, struct value **zero)
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Random numbers of a key, or of numpy's RandomState: uniform, normal, Bernoulli's, of classes. */
+/* Random numbers of a key, or of numpy's RandomState, are made here: uniform ones, normal ones,
+ * Bernoulli's, and classes. */
 #include "front/compose/compose_random.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_window.h"
 
 /* ---- numpy.random.RandomState ---- */
 
-/* The generator MT19937 (Matsumoto and Nishimura, 1998). */
+/* The generator is MT19937 (Matsumoto and Nishimura, 1998). */
 enum { TWISTER_WORDS = 624, TWISTER_MIDDLE = 397 };
 struct twister {
         uint32_t words[TWISTER_WORDS];
-        int next;                       /* the word that is drawn next */
+        int next;                       /* It is the number of the word that is drawn next. */
 };
 
 static void twister_seed(struct twister *t, uint32_t seed)
@@ -69,8 +70,9 @@ static struct value *state_uniform(struct compose *c, uint32_t seed, const struc
         return constant_dense(c->m, type, numbers, NULL);
 }
 
-/* Marsaglia's polar method: points (x, y) of the unit disk give a pair of numbers, of which numpy
- * takes that of y first. The logarithm is that of Tensor IR, so that all hosts agree on it. */
+/* Draws by Marsaglia's polar method: points (x, y) of the unit disk give a pair of numbers, of
+ * which numpy takes that of y first. The logarithm is that of Tensor IR, so that all hosts agree on
+ * it. */
 static struct value *state_normal(struct compose *c, uint32_t seed, const struct type *t)
 {
         const struct type *type = compose_type(c, E_F64, t->rank, t->dims);
@@ -157,7 +159,7 @@ struct value *compose_bernoulli(struct compose *c, const struct compose_draw *dr
         p = compose_wide(c, p);
         if (draw->key)
                 return p ? compose_binary(c, OP_lt, compose_uniform(c, draw, p->type), p) : NULL;
-        /* numpy inverts the distribution of the rarer outcome */
+        /* numpy inverts the distribution of the rarer outcome. */
         p = compose_cast(c, p, E_F64);
         struct value *u = p ? compose_uniform(c, draw, p->type) : NULL;
         struct value *rare = compose_binary(c, OP_gt, u, compose_from(c, OP_sub, 1, p));
@@ -183,7 +185,7 @@ struct value *compose_multinomial(struct compose *c, const struct compose_draw *
         if (!whole || !t)
                 return NULL;
         struct value *u = mul(c, compose_uniform(c, draw, t), whole);
-        /* the class is how many sums are not above u */
+        /* The class is how many sums are not above u. */
         u = compose_reshape(c, u, 3, (dim_t[]){ x->type->dims[0], dim_of(count), dim_of(1) });
         sums = compose_reshape(c, sums, 3,
                                (dim_t[]){ x->type->dims[0], dim_of(1), dim_of(classes) });

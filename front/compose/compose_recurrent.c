@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Recurrent cells. What the inputs add to the gates is one product for all steps; the steps are a
- * loop, or, when they are few, written one after the other. */
+/* What the inputs add to the gates of a cell is one product for all steps; the steps are a loop or,
+ * when they are few, written one after the other. */
 #include "front/compose/compose_recurrent.h"
 
 #include "front/compose/compose_arithmetic.h"
@@ -12,9 +12,9 @@ struct recurrent {
         int gates;
         bool quantized;
         int64_t steps, batch, hidden;
-        enum element e;                 /* the type of the operand x */
-        struct value *x;                /* <steps x batch x inputs>, of the wide type */
-        struct value *lengths;          /* <batch x i64>, or NULL */
+        enum element e;                 /* It is the type of the operand x. */
+        struct value *x;                /* It is <steps x batch x inputs>, of the wide type. */
+        struct value *lengths;          /* It is <batch x i64>, or NULL. */
 };
 
 static bool want_shape(struct compose *c, const char *what, const struct value *v,
@@ -138,15 +138,19 @@ static struct value *activate(struct compose *c, const struct recurrent *r,
         return compose_activate(c, use, clipped(c, r, x));
 }
 
-/* What one direction computes with, and its state; all = gates * hidden. */
+/* One direction computes with these, and has this state; `all` is gates * hidden. */
 struct direction {
         const struct compose_activation *act;
-        struct value *gates;            /* <steps x batch x all>: inputs and biases */
-        struct value *recurrence;       /* <all x hidden>; quantized: <hidden x all> */
-        struct value *scale;            /* quantized: of the recurrence, a scalar or <all>; or
-                                         * NULL */
-        struct value *hidden_bias;      /* GRU: the recurrence bias of the last gate, kept apart */
-        struct value *peephole;         /* LSTM: <3 * hidden>, of input, output, forget */
+        struct value *gates;            /* These <steps x batch x all> are what inputs and biases
+                                         * add. */
+        struct value *recurrence;       /* It is <all x hidden>; a quantized one is <hidden x
+                                         * all>. */
+        struct value *scale;            /* A quantized recurrence has this scale, a scalar or <all>;
+                                         * else it is NULL. */
+        struct value *hidden_bias;      /* In a GRU it is the recurrence bias of the last gate, kept
+                                         * apart. */
+        struct value *peephole;         /* In an LSTM it is <3 * hidden>, of input, output,
+                                         * forget. */
         struct value *h, *c;
 };
 
@@ -162,8 +166,8 @@ static struct value *dynamic_product(struct compose *c, struct value *x, struct 
         return mul(c, compose_cast(c, sum, E_F32), mul(c, q.scale, scale));
 }
 
-/* Returns x times rows [from, from + count) of the recurrence weights; of quantized ones, times
- * all. */
+/* Returns x times rows [from, from + count) of the recurrence weights; where they are quantized,
+ * times all rows. */
 static struct value *recur(struct compose *c, const struct direction *d, struct value *x,
                            int64_t from, int64_t count)
 {
@@ -205,7 +209,7 @@ static void lstm_step(struct compose *c, const struct recurrent *r, const struct
 
         *cell = add(c, mul(c, forget, d->c), mul(c, in, candidate));
         struct value *out = activate(c, r, &d->act[0], peep(c, r, d, g, LSTM_OUTPUT, *cell));
-        /* the cell's state is no gate: it is not clipped */
+        /* The cell's state is no gate: it is not clipped. */
         *h = mul(c, out, compose_activate(c, &d->act[2], *cell));
 }
 
@@ -267,8 +271,8 @@ static struct value *counted_inputs(struct compose *c, const struct recurrent *r
         return compose_select(c, runs, r->x, build_like(c->b, r->x, 0));
 }
 
-/* Makes the gates of all steps, as far as inputs make them, and the recurrence weights, of
- * weights that are integers. */
+/* Makes, of weights that are integers, the recurrence weights and the gates of all steps, as far as
+ * inputs make them. */
 static void quantized_new(struct compose *c, const struct recurrent *r, int number,
                           struct direction *d)
 {
@@ -347,7 +351,7 @@ static bool recurrent_outputs(struct compose *c, const struct recurrent *r, stru
                               struct value **results)
 {
         const struct type *state = h[0]->type;
-        /* <directions x steps x batch x hidden> */
+        /* It is <directions x steps x batch x hidden>. */
         struct value *all = stacked(c, y, r->in->directions, y[0]->type);
         struct value *outputs[3] = { NULL, stacked(c, h, r->in->directions, state),
                                      cells[0] ? stacked(c, cells, r->in->directions, state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reductions. Axes that only a run knows go straight into the reduce operation. */
+/* Axes that only a run knows go straight into the reduce operation. */
 #include "front/compose/compose_reduce.h"
 
 #include <math.h>
@@ -136,7 +136,7 @@ struct value *compose_norm_scale(struct compose *c, struct value *largest)
 
 struct reduction {
         const struct compose_reduction *in;
-        const struct type *full;        /* the type of the operand */
+        const struct type *full;        /* It is the type of the operand. */
 };
 
 static struct value *reduce(struct compose *c, const struct reduction *r, enum reducer kind,
@@ -165,7 +165,7 @@ static struct value *spread_maximum(struct compose *c, const struct reduction *r
         if (!r->in->stated)
                 return compose_unreduce(c, reduce(c, r, REDUCE_max, x), r->full, r->in->axes,
                                         r->in->count);
-        /* Dimension by dimension, as far as the axes name it. */
+        /* The maximum is taken dimension by dimension, where the axes name it. */
         struct value *named = compose_axes_scatter(
                 c, r->in->stated, constant_number(c->m, r->in->stated->type, 1), r->full->rank, 0);
         for (int d = 0; d < r->full->rank && x && named; d++) {
@@ -182,7 +182,7 @@ static struct value *spread_maximum(struct compose *c, const struct reduction *r
  * -inf gives -inf, a set with +inf gives +inf. */
 static struct value *log_sum_exp(struct compose *c, const struct reduction *r, struct value *x)
 {
-        if (type_elements(r->full) == 0) /* an empty set has no maximum */
+        if (type_elements(r->full) == 0) /* An empty set has no maximum. */
                 return compose_unary(c, OP_log,
                                      reduce(c, r, REDUCE_sum, compose_unary(c, OP_exp, x)));
         struct value *most = spread_maximum(c, r, x);
@@ -192,14 +192,14 @@ static struct value *log_sum_exp(struct compose *c, const struct reduction *r, s
                 return NULL;
         most = compose_select(c, finite, most, build_like(c->b, most, 0));
         struct value *sum = reduce(c, r, REDUCE_sum, compose_unary(c, OP_exp, sub(c, x, most)));
-        /* every element of `most` along the axes is the same: its maximum is it */
+        /* Every element of `most` along the axes is the same, so it is their maximum. */
         struct value *offset = reduce(c, r, REDUCE_max, most);
         return add(c, compose_unary(c, OP_log, sum), offset);
 }
 
 /* Returns sqrt(sum(x * x)). Elements are divided by the largest of their set first, so that no
  * square overflows or underflows where the root does not; those of a set of zeros, or with an
- * infinity, by 1. */
+ * infinity, are divided by 1. */
 static struct value *euclidean(struct compose *c, const struct reduction *r, struct value *x)
 {
         if (type_elements(r->full) == 0)
@@ -209,7 +209,7 @@ static struct value *euclidean(struct compose *c, const struct reduction *r, str
         struct value *share = scale ? divide(c, x, scale) : NULL;
         struct value *root =
                 compose_unary(c, OP_sqrt, reduce(c, r, REDUCE_sum, mul(c, share, share)));
-        /* every element of `scale` along the axes is the same: its maximum is it */
+        /* Every element of `scale` along the axes is the same, so it is their maximum. */
         return mul(c, root, reduce(c, r, REDUCE_max, scale));
 }
 
@@ -226,7 +226,7 @@ static struct value *compute(struct compose *c, const struct reduction *r, int v
         case REDUCE_OP_LOG_SUM_EXP: return log_sum_exp(c, r, x);
         case REDUCE_OP_SUM_SQUARE: return reduce(c, r, REDUCE_sum, mul(c, x, x));
         case REDUCE_OP_L2: return euclidean(c, r, x);
-        default: { /* mean: how many were added follows from the shapes */
+        default: { /* In a mean, how many were added follows from the shapes. */
                 struct value *sum = reduce(c, r, REDUCE_sum, x);
                 int64_t results = sum ? type_elements(sum->type) : 0;
                 return compose_with(c, OP_div, sum,
@@ -235,7 +235,7 @@ static struct value *compute(struct compose *c, const struct reduction *r, int v
         }
 }
 
-/* Whether integer operands are converted to f64, as roots and logarithms need. */
+/* Returns whether integer operands are converted to f64, as roots and logarithms need. */
 static bool wants_float(int variant)
 {
         return variant == REDUCE_OP_L2 || variant == REDUCE_OP_LOG_SUM ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reductions along axes that only a run may know. */
+/* This header has reductions along axes that only a run may know. */
 #ifndef FRONT_COMPOSE_COMPOSE_REDUCE_H
 #define FRONT_COMPOSE_COMPOSE_REDUCE_H
 
@@ -7,12 +7,12 @@
 
 /* Returns axes <count x i64> that may count from the end, made positive. */
 struct value *compose_axes_wrap(struct compose *c, struct value *axes, int rank);
-/* Returns <rank x i64>: entry axes[i] is values[i], the others are preset. */
+/* Returns <rank x i64>, where entry axes[i] is values[i], and the others are preset. */
 struct value *compose_axes_scatter(struct compose *c, struct value *axes, struct value *values,
                                    int rank, int64_t preset);
 
-/* The number by which elements are divided before they are squared: the largest magnitude among
- * them, but 1 where that is 0, infinite or NaN. */
+/* Returns the number by which elements are divided before they are squared: the largest magnitude
+ * among them, but 1 where that is 0, infinite or NaN. */
 struct value *compose_norm_scale(struct compose *c, struct value *largest);
 
 enum compose_reduction_kind {
@@ -29,14 +29,14 @@ enum compose_reduction_kind {
 };
 struct compose_reduction {
         int kind;
-        int count;                      /* how many axes there are */
-        int64_t axes[RANK_MAX];         /* sorted */
-        struct value *stated;           /* axes that only a run knows, <count x i64>, instead; else
-                                         * NULL */
-        const struct type *result;      /* for stated axes, the result's shape */
+        int count;                      /* There are so many axes. */
+        int64_t axes[RANK_MAX];         /* They are sorted. */
+        struct value *stated;           /* These axes <count x i64>, which only a run knows, are
+                                         * reduced instead; else it is NULL. */
+        const struct type *result;      /* For stated axes, it is the result's shape. */
 };
-/* Returns x's element; the axes vanish, or, of stated ones, are what the result's shape says.
- * f16 and bf16 are computed in f32; roots and logarithms of integers in f64. */
+/* Returns the reduction, of x's element; the axes vanish or, of stated ones, are what the result's
+ * shape says. f16 and bf16 are computed in f32; roots and logarithms of integers in f64. */
 struct value *compose_reduce_as(struct compose *c, const struct compose_reduction *r,
                                 struct value *x);
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Resize: interpolation, separable, one axis after the other. For each axis the coordinate of every
- * output in the input is a vector that tensor operations compute (so scales and regions may be
- * run-time values; constant ones fold away); the neighbours are gathered and their weighted sum
- * taken. */
+/* Resizing interpolates one axis after the other. For each axis the coordinate of every output in
+ * the input is a vector that tensor operations compute (so scales and regions may be run-time
+ * values; constant ones fold away); the neighbours are gathered and their weighted sum is taken. */
 #include "front/compose/compose_resample.h"
 
 #include <math.h>
 
 #include "front/compose/compose_arithmetic.h"
 
-/* Returns the scale of axis number i, f64. */
+/* Returns the scale of axis number i, in f64. */
 static struct value *scale_of(struct compose *c, const struct compose_resize *r, int i)
 {
         return r->scales ? compose_pick(c, r->scales, 0, i)
@@ -18,15 +17,16 @@ static struct value *scale_of(struct compose *c, const struct compose_resize *r,
 
 /* ---- coordinates ---- */
 
-/* (y + 0.5) / scale - 0.5 */
+/* Returns (y + 0.5) / scale - 0.5. */
 static struct value *half_pixel(struct compose *c, struct value *y, struct value *scale)
 {
         return plus(c, divide(c, plus(c, y, 0.5), scale), -0.5);
 }
 
-/* What coordinates are computed in. Where a rounded one decides which element is taken, that is f32
- * and the scale as it is given, as in onnxruntime and PyTorch: by 1/3 in f32, output 1 is element
- * 3, which is element 2.99999991 in f64, as in the standard's reference, which --exact follows. */
+/* Returns the type that coordinates are computed in. Where a rounded one decides which element is
+ * taken, that is f32, with the scale as it is given, as in onnxruntime and PyTorch: by 1/3 in f32,
+ * output 1 is element 3, which is element 2.99999991 in f64, as in the standard's reference, which
+ * --exact follows. */
 static enum element coordinate_element(const struct compose *c, const struct compose_resize *r)
 {
         bool decides = r->mode == RESIZE_NEAREST || r->transform == RESIZE_TF_CROP_AND_RESIZE;
@@ -57,10 +57,9 @@ static struct value *cropped(struct compose *c, const struct compose_resize *r, 
         return x;
 }
 
-/* Returns where elements of the result lie along axis number i of the input. *outside, of a
- * region: which lie outside the input. What the standard calls length_resized is the extent of
- * the result here, as in onnxruntime and PyTorch; the standard's reference has scale times
- * length. */
+/* Returns where elements of the result lie along axis number i of the input. For a region, *outside
+ * says which lie outside the input. What the standard calls length_resized is the extent of the
+ * result here, as in onnxruntime and PyTorch; the standard's reference has scale times length. */
 static struct value *coordinates(struct compose *c, const struct compose_resize *r, int i,
                                  int64_t in, struct value **outside)
 {
@@ -143,7 +142,7 @@ static int64_t kernel_reach(const struct compose_resize *r, int i, int64_t in)
 
         if (!r->antialias)
                 return (int64_t)width;
-        if (r->scales) /* at least this, for so many outputs */
+        if (r->scales) /* The scale is at least this, for so many outputs. */
                 scale = ((double)r->out[i] - 0.5) / (double)in;
         double reach = ceil(width / (scale < 1 ? scale : 1));
         return reach < NUMBER_MAX ? (int64_t)reach : NUMBER_MAX;

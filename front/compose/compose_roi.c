@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Regions of images, each brought to one size by sampling its bins between pixels. */
+/* Regions of images are brought to one size by sampling their bins between pixels. */
 #include "front/compose/compose_resample.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "front/compose/compose_arithmetic.h"
 
 /* The points of one dimension, <regions x bins * samples>, have a pixel on both sides, with
- * shares, which are 0 outside the image. Not all of them need be samples of their bin. */
+ * weights, which are 0 outside the image. Not all of them need be samples of their bin. */
 struct points {
         struct value *index[2], *weight[2], *counts;
 };
@@ -21,17 +21,21 @@ static struct value *flattened(struct compose *c, struct value *v)
                  : NULL;
 }
 
-/* Samples of one dimension. By sampling_ratio each bin has so many; where that is 0 a bin of a
- * region has ceil(size of the bin), which only a run may know, so they are taken in blocks, as many
- * as a region of the image's size has, and the blocks are a loop. Of what lies outside the image
- * nothing is added, so of a region that is larger only the samples from..to of each bin count,
- * which are at most 2 (extent + 4): their distance is above 0.5. */
+/* The samples of one dimension are as many in each bin as sampling_ratio says. Where that is 0 a
+ * bin of a region has ceil(size of the bin), which only a run may know, so they are taken in
+ * blocks, as many as a region of the image's size has, and the blocks are a loop. Nothing is added
+ * for what lies outside the image, so of a region that is larger only the samples from..to of each
+ * bin count, which are at most 2 (extent + 4): their distance is above 0.5. */
 struct samples {
         int64_t extent, bins, block;
-        struct value *first, *bin;      /* <regions>: where the region begins, the size of a bin */
-        struct value *count;            /* <regions>, of each bin; NULL: block */
-        struct value *from, *to;        /* <regions x bins>; NULL: all */
-        struct value *blocks;           /* i64: of the bin that has most */
+        struct value *first, *bin;      /* These <regions> are where the region begins, and the size
+                                         * of a bin. */
+        struct value *count;            /* These <regions> are the samples of each bin; NULL stands
+                                         * for `block`. */
+        struct value *from, *to;        /* These <regions x bins> bound the samples that count;
+                                         * where they are NULL all do. */
+        struct value *blocks;           /* It is an i64, the number of blocks of the bin that has
+                                         * most. */
 };
 
 static struct value *whole_up(struct compose *c, struct value *x)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sampling of images at points that a grid gives. Each neighbour of a point is one gather; outside
+/* Images are sampled at points that a grid gives. Each neighbour of a point is one gather; outside
  * the image a neighbour is 0, clamped, or reflected. */
 #include "front/compose/compose_resample.h"
 
@@ -9,14 +9,14 @@ enum { TAPS_MAX = 4, COMBINATIONS_MAX = 64 };
 
 struct sample {
         const struct compose_sample *in;
-        int dims;                       /* spatial ones */
-        int taps;                       /* neighbours of a point along each */
-        int combinations;               /* neighbours of a point */
-        int64_t points, pixels;         /* of each image of the batch */
+        int dims;                       /* There are so many spatial dimensions. */
+        int taps;                       /* A point has so many neighbours along each. */
+        int combinations;               /* A point has so many neighbours in all. */
+        int64_t points, pixels;         /* Each image of the batch has so many. */
         dim_t result[RANK_MAX];
 };
 
-/* Each point has a neighbour along one spatial dimension: <batch x points> each. */
+/* A neighbour of each point along one spatial dimension has these, <batch x points> each. */
 struct neighbour {
         struct value *index, *inside, *weight;
 };
@@ -76,7 +76,8 @@ static struct value *tap_weight(struct compose *c, const struct sample *s, struc
                 return k ? t : compose_from(c, OP_sub, 1, t);
         struct value *d =
                 k < 2 ? plus(c, t, 1 - k)
-                      : compose_from(c, OP_sub, k - 1, t); /* distance of neighbour k - 1 */
+                      : compose_from(c, OP_sub, k - 1, t); /* It is the distance of neighbour k -
+                                                            * 1. */
         if (k == 1 || k == 2)
                 return plus(c, mul(c, plus(c, times(c, d, a + 2), -(a + 3)), mul(c, d, d)), 1);
         return plus(c, mul(c, plus(c, mul(c, plus(c, times(c, d, a), -5 * a), d), 8 * a), d),
@@ -188,7 +189,7 @@ static struct value *sampled(struct compose *c, const struct sample *s, struct v
                             (const dim_t[]){ image[0], image[1], dim_of(s->pixels) });
         if (!grid || !x)
                 return NULL;
-        for (int d = 0; d < s->dims; d++) { /* the grid counts dimensions from the last */
+        for (int d = 0; d < s->dims; d++) { /* The grid counts dimensions from the last. */
                 struct value *number = compose_integer(c, E_I64, s->dims - 1 - d);
                 if (!neighbours(c, s, build_gather(c->b, grid, number, 2), dim_extent(image[d + 2]),
                                 computed, taps[d]))
@@ -241,7 +242,7 @@ struct value *compose_affine_grid(struct compose *c, struct value *theta, const 
         for (int m = 0; m <= dims; m++) {
                 struct value *factor = compose_pick(c, theta, 2, m);
                 factor = compose_spread(c, factor, to, onto);
-                if (m < dims) { /* x first, which is the last dimension */
+                if (m < dims) { /* x comes first, which is the last dimension. */
                         int64_t extent = type_extent(to, dims - m);
                         struct value *at = compose_iota(c, to->element, extent);
                         at = align ? times(c, at, extent > 1 ? 2 / ((double)extent - 1) : 0)

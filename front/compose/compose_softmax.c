@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The softmax family, and losses over its logarithms. */
+/* This file has the softmax family, and losses over its logarithms. */
 #include "front/compose/compose_softmax.h"
 
 #include <float.h>
@@ -32,8 +32,8 @@ struct value *compose_masked_softmax(struct compose *c, struct value *x, const i
         if (!x)
                 return NULL;
         /* A row of -inf has the lowest number as its largest: its exponentials are 0, and so is
-         * their quotient by 1. The sum of any other row is at least 1, its largest element's
-         * exponential. */
+         * their quotient by 1. The sum of any other row is at least 1, which its largest element's
+         * exponential is. */
         const struct type *t = x->type;
         struct value *most =
                 compose_with(c, OP_max, compose_reduce(c, REDUCE_max, x, axes, count, E_COMPUTE),

@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* The softmax family, and losses over its logarithms. */
+/* This header has the softmax family, and losses over its logarithms. */
 #ifndef FRONT_COMPOSE_COMPOSE_SOFTMAX_H
 #define FRONT_COMPOSE_COMPOSE_SOFTMAX_H
 
 #include "front/compose/compose.h"
 
-/* The softmax of x, of a wide type, over all elements along the axes; or its logarithm. */
+/* Returns the softmax of x, of a wide type, over all elements along the axes; or its logarithm. */
 struct value *compose_softmax(struct compose *c, struct value *x, const int64_t *axes, int count,
                               bool logarithm);
-/* The same, but 0 in rows of nothing but -inf, where a softmax is NaN. */
+/* Returns the same, but 0 in rows of nothing but -inf, where a softmax is NaN. */
 struct value *compose_masked_softmax(struct compose *c, struct value *x, const int64_t *axes,
                                      int count);
 
-/* The shares of x [.., heads, rows, keys] in its rows beside a further element of each row,
+/* Returns the shares of x [.., heads, rows, keys] in its rows beside a further element of each row,
  * which is sink[head], of any float type. */
 struct value *compose_softmax_with_sink(struct compose *c, struct value *x, struct value *sink);
 
-/* 1 at the first maximum along the axis, else 0 */
+/* Returns 1 at the first maximum along the axis, else 0. */
 struct value *compose_hardmax(struct compose *c, struct value *x, int axis);
-/* Returns the softmax along dimension 1 of what is not 0, which stays 0. */
+/* Returns the softmax along dimension 1 of the elements that are not 0; the others stay 0. */
 struct value *compose_softmax_nonzero(struct compose *c, struct value *x);
 
 enum compose_loss_reduction { LOSS_NONE, LOSS_SUM, LOSS_MEAN };
 struct compose_loss {
-        struct value *target;           /* integers <N x ...>: the class of each */
-        struct value *weight;           /* <classes>, of the operand's element; or NULL: 1 */
-        int reduction;                  /* enum compose_loss_reduction, of the losses <N x ...>; a
-                                         * mean is weighted */
-        bool ignores;                   /* targets of class ignore_index have no loss */
+        struct value *target;           /* These integers <N x ...> are the class of each. */
+        struct value *weight;           /* It is <classes>, of the operand's element; or NULL, which
+                                         * stands for 1. */
+        int reduction;                  /* It is the enum compose_loss_reduction of the losses <N x
+                                         * ...>; a mean is weighted. */
+        bool ignores;                   /* Targets of class ignore_index have no loss. */
         int64_t ignore_index;
 };
 /* Returns -x at the target's class, where x <N x classes x ...> are logarithms of probabilities. */
 struct value *compose_likelihood_loss(struct compose *c, struct value *x,
                                       const struct compose_loss *loss);
-/* The likelihood loss of the log softmax of x over classes, which is stored in *logarithms unless
- * that is NULL. */
+/* Returns the likelihood loss of the log softmax of x over classes, which is stored in *logarithms
+ * unless that is NULL. */
 struct value *compose_cross_entropy_loss(struct compose *c, struct value *x,
                                          const struct compose_loss *loss,
                                          struct value **logarithms);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Elements in order, and positions of those for which a condition holds. */
+/* This file has elements in order, and positions of those for which a condition holds. */
 #include "front/compose/compose_sort.h"
 
 #include <math.h>
@@ -41,10 +41,10 @@ struct value *compose_positions(struct compose *c, struct value *flags, int64_t 
 
 /* ---- boxes that stay ---- */
 
-/* Boxes have the shape <batch x classes x boxes>; the best ones of classes <batch x classes x
- * 1>. */
+/* All boxes have the shape <batch x classes x boxes>; the best ones of classes have <batch x
+ * classes x 1>. */
 struct boxes {
-        struct value *low[2], *high[2]; /* corners, along both dimensions */
+        struct value *low[2], *high[2]; /* These are the corners, along both dimensions. */
         struct value *area;
 };
 

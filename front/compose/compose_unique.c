@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Equal rows of a matrix: the rows in order, where groups of equal ones begin, what a group has. */
+/* Equal rows of a matrix are found by bringing the rows into order and marking where groups of
+ * equal ones begin. */
 #include "front/compose/compose_sort.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
 #include "front/compose/compose_window.h"
 
-/* a equals b, where NaN equals NaN */
+/* Returns whether a equals b, where NaN equals NaN. */
 static struct value *same(struct compose *c, struct value *a, struct value *b)
 {
         struct value *equal = compose_binary(c, OP_eq, a, b);
@@ -16,7 +17,7 @@ static struct value *same(struct compose *c, struct value *a, struct value *b)
         return compose_binary(c, OP_or, equal, both);
 }
 
-/* a comes before b, where NaN comes last */
+/* Returns whether a comes before b, where NaN comes last. */
 static struct value *before(struct compose *c, struct value *a, struct value *b)
 {
         struct value *less = compose_binary(c, OP_lt, a, b);
@@ -27,8 +28,8 @@ static struct value *before(struct compose *c, struct value *a, struct value *b)
         return compose_binary(c, OP_or, less, last);
 }
 
-/* The order of rows of several columns: row i stands behind as many rows j as are smaller in the
- * first column in which both differ, or equal i everywhere and have the smaller number. */
+/* Returns the order of rows of several columns: row i stands behind as many rows j as are smaller
+ * in the first column in which both differ, or equal i everywhere and have the smaller number. */
 static struct value *order_of_rows(struct compose *c, struct value *x)
 {
         enum { I, J, COLUMN };

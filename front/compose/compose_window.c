@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Windows and where they come to lie, and convolutions. All are the convolve operation, which has
+/* Windows are placed here, and convolutions made. All are the convolve operation, which has
  * strides, dilations of window and input, pads that may be negative, and groups. */
 #include "front/compose/compose_window.h"
 
@@ -36,7 +36,7 @@ bool compose_window_place(struct compose *c, struct compose_window *w, const dim
                 w->high[d] = *high;
                 if (ceil_mode) {
                         w->out[d] = divide_up(slack, stride) + 1;
-                        /* a last window that would start in the end padding is dropped */
+                        /* A last window that would start in the end padding is dropped. */
                         if ((w->out[d] - 1) * stride >= dim_extent(in[d]) + *low)
                                 w->out[d]--;
                         w->high[d] = compose_max(0, (w->out[d] - 1) * stride + extent -
@@ -139,7 +139,7 @@ struct value *compose_move_channels(struct compose *c, struct value *x, bool to_
         return compose_transpose(c, x, perm);
 }
 
-/* the state after each of the last elements */
+/* Returns the state after each of the last elements. */
 static struct value *causal_states(struct compose *c, struct value *whole, const struct type *kept,
                                    int64_t length, int64_t window)
 {
@@ -238,8 +238,8 @@ static struct value *mirrored(struct compose *c, struct value *w, int64_t groups
         return w ? build_slice(c->b, w, starts, steps, merged) : NULL;
 }
 
-/* Pads from the extents wanted or auto_pad: what the full result has too much is cut, the odd row
- * at the end for PAD_SAME_UPPER, else at the start. */
+/* Finds the pads from the extents wanted or auto_pad: what the full result has too much is cut, the
+ * odd row at the end for PAD_SAME_UPPER, else at the start. */
 static void transposed_place(struct compose_transposed *t, const dim_t *in)
 {
         struct compose_window *w = &t->window;
@@ -294,8 +294,8 @@ struct value *compose_conv_transposed(struct compose *c, struct value *x, struct
                 }
                 dims[d + 2] = dim_of(window->out[d]);
                 pads[d] = compose_window_extent(window, d) - 1 - window->pads[d];
-                /* what makes exactly the extent wanted: (in - 1) * stride + 1 + low + high -
-                 * (window - 1) == out */
+                /* This pad makes exactly the extent wanted: (in - 1) * stride + 1 + low + high -
+                 * (window - 1) == out. */
                 pads[window->rank + d] = window->out[d] - 1 - (in - 1) * window->strides[d] -
                                          pads[d] + compose_window_extent(window, d) - 1;
         }
