@@ -33,7 +33,7 @@ static bool find_nest(const struct op *op, const struct schedule_machine *machin
         if (!kernel)
                 return false;
         *bounds = loop_bounds_new(arena, kernel);
-        return jam_find(arena, *bounds, kernel, mark, nest);
+        return jam_find(arena, *bounds, kernel->body, mark, nest);
 }
 
 /* Lists the best ways to compute op, best first, and returns how many they are; their cycles are

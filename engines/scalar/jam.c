@@ -288,22 +288,16 @@ static bool find_merged(struct arena *arena, struct loop_bounds *bounds, struct 
         return good;
 }
 
-static bool find_in(struct arena *arena, struct loop_bounds *bounds, struct loop_block *block,
-                    const struct schedule *schedule, struct jam_nest *nest)
+bool jam_find(struct arena *arena, struct loop_bounds *bounds, struct loop_block *block,
+              const struct schedule *schedule, struct jam_nest *nest)
 {
         for (struct loop_stmt *s = block ? block->first : NULL; s; s = s->next)
                 if ((s->kind == STMT_FOR && find_merged(arena, bounds, nest, s, arena) &&
                      schedule_of(nest) == schedule) ||
-                    find_in(arena, bounds, s->body, schedule, nest) ||
-                    find_in(arena, bounds, s->other, schedule, nest))
+                    jam_find(arena, bounds, s->body, schedule, nest) ||
+                    jam_find(arena, bounds, s->other, schedule, nest))
                         return true;
         return false;
-}
-
-bool jam_find(struct arena *arena, struct loop_bounds *bounds, struct loop_function *f,
-              const struct schedule *schedule, struct jam_nest *nest)
-{
-        return find_in(arena, bounds, f->body, schedule, nest);
 }
 
 static struct loop_block *jam_nest(struct loop_program *p, struct loop_bounds *bounds,
@@ -356,9 +350,9 @@ static void forget_schedule(struct loop_stmt *s, void *context)
 int pass_jam(struct loop_program *p, struct pass_context *context)
 {
         int count = 0;
-        for (struct loop_function *f = p->kernels;
-             f && !target_engine(context->target)->vectors && !target_gpu(context->target);
-             f = f->next) {
+        const struct engine *engine = target_engine(context->target);
+        const bool scalars = !engine->vectors && !engine->launches;
+        for (struct loop_function *f = p->kernels; f && scalars; f = f->next) {
                 if (f->kind == FUNCTION_STREAM)
                         continue;
                 struct arena *scratch = arena_new();

@@ -58,12 +58,6 @@ bool jam_depends(const struct jam_nest *nest, const struct loop_expr *e,
         return false;
 }
 
-static bool depends(const struct survey *s, const struct loop_expr *e,
-                    const struct loop_variable *v)
-{
-        return jam_depends(s->nest, e, v);
-}
-
 bool jam_step(const struct jam_nest *nest, const struct loop_expr *e,
               const struct loop_variable *v, int64_t *step)
 {
@@ -84,12 +78,6 @@ bool jam_step(const struct jam_nest *nest, const struct loop_expr *e,
                 return false;
         return !(e->op == LOOP_ADD ? __builtin_add_overflow(a, b, step)
                                    : __builtin_sub_overflow(a, b, step));
-}
-
-static bool step_of(const struct survey *s, const struct loop_expr *e,
-                    const struct loop_variable *v, int64_t *step)
-{
-        return jam_step(s->nest, e, v, step);
 }
 
 static void take_load(struct loop_expr *e, void *context)
@@ -165,7 +153,8 @@ static void look_at_loop(struct loop_stmt *s, void *context)
 {
         struct even *e = context;
         if (s->kind == STMT_FOR)
-                e->good &= !depends(e->survey, s->a, e->v) && !depends(e->survey, s->b, e->v);
+                e->good &= !jam_depends(e->survey->nest, s->a, e->v) &&
+                           !jam_depends(e->survey->nest, s->b, e->v);
 }
 
 static bool is_independent(const struct survey *survey, struct loop_stmt *loop)
@@ -188,11 +177,13 @@ static bool may_jam(const struct survey *survey, struct loop_stmt *loop)
 static double loads_of(const struct survey *s, const struct jam *jam, bool by_column)
 {
         double loads = 0;
+        const struct jam_nest *nest = s->nest;
         for (int i = 0; i < s->load_count; i++) {
+                const struct loop_expr *load = s->loads[i];
                 bool by_sum = jam->along >= 0 &&
-                              depends(s, s->loads[i], s->nest->loops[jam->along]->variable),
+                              jam_depends(nest, load, nest->loops[jam->along]->variable),
                      moves = jam->column >= 0 &&
-                             depends(s, s->loads[i], s->nest->loops[jam->column]->variable);
+                             jam_depends(nest, load, nest->loops[jam->column]->variable);
                 if (moves == by_column)
                         loads += by_sum ? jam->sums : 1;
         }
@@ -207,7 +198,8 @@ static bool is_reduction(const struct survey *s, const struct jam *jam)
         bool all = jam->sums == 1 && s->products == 1 && !s->floats && s->narrow &&
                    scalars_reduce(trip_of(s->innermost), s->target);
         for (int i = 0; i < s->load_count && all; i++)
-                all = step_of(s, s->loads[i]->args[0], s->innermost->variable, &step) && step == 1;
+                all = jam_step(s->nest, s->loads[i]->args[0], s->innermost->variable, &step) &&
+                      step == 1;
         return all;
 }
 
@@ -277,11 +269,11 @@ static bool are_neighbours(const struct survey *s, const struct loop_variable *v
         int64_t step;
         bool some = false;
         for (int i = 0; i < s->load_count; i++) {
-                if (!step_of(s, s->loads[i]->args[0], v, &step) || (step != 0 && step != 1))
+                if (!jam_step(s->nest, s->loads[i]->args[0], v, &step) || (step != 0 && step != 1))
                         return false;
                 some |= step == 1;
         }
-        return some && step_of(s, s->nest->store->a, v, &step) && step == 1;
+        return some && jam_step(s->nest, s->nest->store->a, v, &step) && step == 1;
 }
 
 /* Returns how many of the smallest numbers that are read a vector holds: rows are multiples of
@@ -291,7 +283,7 @@ static int64_t unit_of(const struct survey *s, const struct loop_variable *v)
         int64_t step, bytes = element_info[s->nest->sum->variable->type.element].bytes;
         for (int i = 0; i < s->load_count; i++) {
                 int64_t own = element_info[s->loads[i]->buffer->element].bytes;
-                if (own < bytes && step_of(s, s->loads[i]->args[0], v, &step) && step)
+                if (own < bytes && jam_step(s->nest, s->loads[i]->args[0], v, &step) && step)
                         bytes = own;
         }
         const int vector = scalars_vector_bytes(s->target);
@@ -387,11 +379,6 @@ static bool search_begin(struct search *s, const struct jam_nest *nest,
 
 /* ---- the search ---- */
 
-static bool are_same(const struct schedule_scalar *a, const struct schedule_scalar *b)
-{
-        return !memcmp(a, b, sizeof *a);
-}
-
 /* Adds words to the list, behind those that are no worse. The nest as it is ranks as if it took
  * less: what is hardly better is not worth its code. */
 static void try(struct search *s, struct schedule_scalar words)
@@ -403,7 +390,7 @@ static void try(struct search *s, struct schedule_scalar words)
         const double time = cycles(&s->survey, &jam), rank = plain ? WORTH * time : time;
         int at = s->count;
         for (int i = 0; i < s->count; i++)
-                if (are_same(&s->list[i].words, &words))
+                if (!memcmp(&s->list[i].words, &words, sizeof words))
                         return;
         while (at && s->list[at - 1].rank > rank)
                 at--;

@@ -71,46 +71,27 @@ struct schedule {
 
 /* Returns a schedule in which all words are preset. */
 struct schedule schedule_preset(enum schedule_kind kind);
-/* These return its words; NULL where it is NULL or of another kind. */
-static inline const struct schedule_registers *schedule_registers(const struct schedule *s)
-{
-        return s && s->kind == SCHEDULE_registers ? &s->registers : NULL;
-}
-static inline const struct schedule_circular *schedule_circular(const struct schedule *s)
-{
-        return s && s->kind == SCHEDULE_circular ? &s->circular : NULL;
-}
-static inline const struct schedule_grid *schedule_grid(const struct schedule *s)
-{
-        return s && s->kind == SCHEDULE_grid ? &s->grid : NULL;
-}
-static inline const struct schedule_stream *schedule_stream(const struct schedule *s)
-{
-        return s && s->kind == SCHEDULE_stream ? &s->stream : NULL;
-}
-static inline const struct schedule_scalar *schedule_scalar(const struct schedule *s)
-{
-        return s && s->kind == SCHEDULE_scalar ? &s->scalar : NULL;
-}
+/* schedule_KIND returns its words; NULL where it is NULL or of another kind. schedule_of_KIND
+ * returns a schedule of such words; why: as in struct schedule. */
+#define SCHEDULE_OF_KIND(name)                                                                     \
+        static inline const struct schedule_##name *schedule_##name(const struct schedule *s)      \
+        {                                                                                          \
+                return s && s->kind == SCHEDULE_##name ? &s->name : NULL;                          \
+        }                                                                                          \
+        static inline struct schedule schedule_of_##name(struct schedule_##name words,             \
+                                                         const char *why)                          \
+        {                                                                                          \
+                return (struct schedule){ .kind = SCHEDULE_##name, .name = words, .why = why };    \
+        }
+SCHEDULE_OF_KIND(registers)
+SCHEDULE_OF_KIND(circular)
+SCHEDULE_OF_KIND(grid)
+SCHEDULE_OF_KIND(stream)
+SCHEDULE_OF_KIND(scalar)
 /* Returns its words of register tiles, which are preset where it is of another kind. */
 static inline struct schedule_registers schedule_tiles(const struct schedule *s)
 {
         return (s->kind == SCHEDULE_registers ? *s : schedule_preset(SCHEDULE_registers)).registers;
-}
-/* These return a schedule of such words; why: as in struct schedule. */
-static inline struct schedule schedule_of_registers(struct schedule_registers words,
-                                                    const char *why)
-{
-        return (struct schedule){ .kind = SCHEDULE_registers, .registers = words, .why = why };
-}
-static inline struct schedule schedule_of_grid(struct schedule_grid words, const char *why)
-{
-        return (struct schedule){ .kind = SCHEDULE_grid, .grid = words, .why = why };
-}
-
-static inline struct schedule schedule_of_scalar(struct schedule_scalar words, const char *why)
-{
-        return (struct schedule){ .kind = SCHEDULE_scalar, .scalar = words, .why = why };
 }
 
 /* Returns where the word's value is. */

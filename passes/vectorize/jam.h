@@ -42,9 +42,9 @@ struct jam {
 
 /* ---- jam.c ---- */
 
-/* Finds the nest of f whose sum has that schedule; what it is made of is in arena. Returns false if
- * there is none. */
-bool jam_find(struct arena *arena, struct loop_bounds *bounds, struct loop_function *f,
+/* Finds the nest in block whose sum has that schedule; what it is made of is in arena. Returns
+ * false if there is none. */
+bool jam_find(struct arena *arena, struct loop_bounds *bounds, struct loop_block *block,
               const struct schedule *schedule, struct jam_nest *nest);
 /* Appends an empty loop. */
 struct loop_stmt *jam_append_loop(struct arena *arena, struct loop_variable *v, int64_t from,
