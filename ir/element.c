@@ -70,8 +70,8 @@ static double from_short(uint64_t bits, int exponent_bits, int fraction_bits)
         if (exponent == top) {
                 wide |= UINT64_C(0x7ff) << DOUBLE_FRACTION |
                         fraction << (DOUBLE_FRACTION - fraction_bits);
-        } else if (exponent == 0) {                     /* It is zero or subnormal, and exact in
-                                                         * double. */
+        } else if (exponent == 0) {                     /* The number is zero or subnormal, and
+                                                         * exact in double. */
                 value = ldexp((double)fraction, 2 - (1 << (exponent_bits - 1)) - fraction_bits);
                 return sign ? -value : value;
         } else {

@@ -6,8 +6,8 @@
 
 #include "passes/pass.h"
 
-/* This is where a compilation stands: at the tensor level program is NULL. Each of the two lives in
- * the arena it came with. */
+/* The state says where a compilation stands: at the tensor level program is NULL. Each of the two
+ * lives in the arena it came with. */
 struct pipeline_state {
         struct module *module;
         struct loop_program *program;
@@ -28,9 +28,9 @@ enum pipeline_part {
 };
 
 struct pipeline_options {
-        const char *passes;             /* It is a comma-separated list; NULL: the default of
+        const char *passes;             /* The list is separated by commas; NULL: the default of
                                          * `level`. */
-        int level;                      /* It is the level of -O0 .. -O3. */
+        int level;                      /* The level is that of -O0 .. -O3. */
         const char *print_after, *print_before;         /* The name of a pass, "all", or NULL; the
                                                          * IR is printed on standard error. */
         const char *dump_dir;           /* The folder for numbered files after every pass; NULL:
@@ -50,19 +50,19 @@ struct pipeline_options {
                                          * go on. */
         const char *label;              /* The target's name, for names of files and reports; NULL:
                                          * there is one target. */
-        /* These serve --check where the interpreter would take too long, and may both be NULL.
-         * nearest_target returns the target that this processor can run code for and that is
+        /* These callbacks serve --check where the interpreter would take too long, and may both be
+         * NULL. nearest_target returns the target that this processor can run code for and that is
          * nearest to t. run_compiled runs a planned program, legal for t, as compiled C. It returns
          * NULL, or why the program could not be run; *code: how the run ended. */
         const struct target *(*nearest_target)(const struct target *t);
         const char *(*run_compiled)(void *runner, struct loop_program *p, const struct target *t,
                                     const void *const *inputs, void *const *outputs, int *code);
-        /* It is called with the state before the first pass (pass NULL) and after each. It may be
-         * NULL. */
+        /* observe is called with the state before the first pass (pass NULL) and after each. It may
+         * be NULL. */
         void (*observe)(void *runner, const struct pipeline_state *state, const struct pass *pass,
                         int rewrites);
-        /* It is called before a pass runs, with the pass's number in the list and the length of the
-         * list. It may be NULL. */
+        /* begin is called before a pass runs, with the pass's number in the list and the length of
+         * the list. It may be NULL. */
         void (*begin)(void *runner, const struct pass *pass, int number, int count);
         void *runner;
 };

@@ -33,7 +33,7 @@ struct pass_context {
         const struct loop_library *library;
         struct limits limits;
         struct lower_options lower;
-        const struct stream_memo *memo; /* It holds tiles of streams that were looked for
+        const struct stream_memo *memo; /* The memo holds tiles of streams that were looked for
                                          * (engines/stream/stream_memo.h). */
         bool all_on_machine;            /* The target's machine does all that it can do, even where
                                          * the processor is faster. */
@@ -54,7 +54,7 @@ struct pass_context {
         const char *obstacle;           /* Where max_ram was not reached, it says what keeps more
                                          * rows from being passed on, as a part of a sentence; else
                                          * it is NULL. */
-        struct loop_region *regions;    /* These are the regions beside the workspace. */
+        struct loop_region *regions;    /* These regions stand beside the workspace. */
         int region_count;
         bool exact;                     /* Only rewrites of class E are done. */
         bool direct;                    /* Convolutions stay as they are, without Winograd's
@@ -81,7 +81,7 @@ struct pass {
         const char *name, *doc;
         enum pass_level level;
         enum pass_class class;
-        /* These return the number of rewrites, or -1 after an error. */
+        /* Both functions return the number of rewrites, or -1 after an error. */
         int (*run_tensor)(struct function *f, struct pass_context *context);
         int (*run_loop)(struct loop_program *p, struct pass_context *context);
 };

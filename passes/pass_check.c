@@ -38,8 +38,8 @@ struct check {
         struct pass_context *context;
         struct result *before;          /* NULL: the last state could not be run. */
         struct snapshot snapshot;
-        double epsilon;                 /* It is half the distance from 1 to the next number, in the
-                                         * coarsest type met so far. */
+        double epsilon;                 /* Epsilon is half the distance from 1 to the next number,
+                                         * in the coarsest type met so far. */
         bool compile;                   /* The interpreter has taken too long once. */
         int64_t *extents;               /* The extents that inputs choose indices from, one for each
                                          * input; a .loops text has none. */

@@ -34,9 +34,9 @@
 struct item { struct loop_stmt *s; int parent; bool needed; };
 
 struct pruning {
-        struct arena *arena;            /* It is the pass's. */
-        struct item *items;             /* These are the function's statements, each before those
-                                         * inside it. */
+        struct arena *arena;            /* The arena is the pass's. */
+        struct item *items;             /* The items are the function's statements, each before
+                                         * those inside it. */
         int item_count;
         struct map *entries;            /* The entries of register tiles that are read. */
         int count;
@@ -233,8 +233,8 @@ static bool does_something(const struct pruning *p, const struct loop_stmt *s)
 {
         switch (s->kind) {
         case STMT_FOR: return false;    /* The statements inside it have. */
-        case STMT_IF: return s->a->op == LOOP_LITERAL;  /* It is a block that types chose, empty or
-                                                         * not. */
+        case STMT_IF: return s->a->op == LOOP_LITERAL;  /* Types chose which block runs; it may be
+                                                         * empty. */
         case STMT_LET:
         case STMT_VAR:
         case STMT_MULTIPLY:

@@ -27,8 +27,8 @@ struct remark {
         const char *made, *made_by, *read, *read_by;    /* read_by NULL: the remark is about `made`
                                                          * alone. */
         const char *because;            /* The nodes of another reader, which decided; or NULL. */
-        const char *detail;             /* It is what the operation has now, a type or a schedule;
-                                         * or NULL. */
+        const char *detail;             /* The operation has this now, a type or a schedule; or
+                                         * NULL. */
 };
 struct remarks { struct arena *arena; struct remark *items; int count; };
 

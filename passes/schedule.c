@@ -24,7 +24,7 @@ static const struct schedule *find_given(const struct op *op, const struct modul
         const struct schedule *given =
                 context->book ? schedule_book_find(context->book, m, op) : NULL;
         if (!given || given->kind != lowering->kind)
-                return NULL;                    /* It was written for another engine. */
+                return NULL;                    /* The schedule was written for another engine. */
         const char *where = op->location ? op->location : op_info[op->code].name;
         if (lowering->follows && !lowering->follows(op, machine, given)) {
                 diag_warning(context->diag,

@@ -106,8 +106,8 @@ static bool place_workspace(struct interp *interp, const struct loop_program *p,
                 d->offset = bases[b->region] + b->offset;
                 if (b->offset < 0 || room < 0)
                         d->offset = d->extent = 0;
-                else if (d->extent > room / d->bytes) /* It is not in the plan, so nothing may use
-                                                       * it. */
+                else if (d->extent > room / d->bytes) /* The buffer is not in the plan, so nothing
+                                                       * may use it. */
                         d->extent = room / d->bytes;
         }
         return true;

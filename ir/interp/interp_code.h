@@ -74,11 +74,11 @@ struct interp {
         union slot *slots;
         struct nest *nests;
         struct interp_buffer *buffers;
-        struct descriptor *descriptors; /* Those of the buffers come first, then those of parameters
-                                         * and stack buffers. */
+        struct descriptor *descriptors; /* The descriptors of buffers come first, then those of
+                                         * parameters and stack buffers. */
         int code_count, slot_count, buffer_count, descriptor_count;
-        unsigned char *memory;          /* It has converted inputs and constants, then the workspace
-                                         * and stack buffers. */
+        unsigned char *memory;          /* The memory has converted inputs and constants, then the
+                                         * workspace and stack buffers. */
         size_t memory_bytes, garbage_from;        /* The bytes of memory, and the first of those
                                                    * that are filled with garbage before a run. */
         bool as_double;

@@ -72,7 +72,7 @@ static void compile_set(struct compiler *c, const struct loop_stmt *s)
         compile_expr(c, s->a, slot);
 }
 
-/* These compile statements on hardware tiles by what they mean, on the same slots. */
+/* These functions compile statements on hardware tiles by what they mean, on the same slots. */
 /* Returns the same slots as vectors. */
 static struct loop_variable *sums_of(struct compiler *c, const struct loop_variable *tile)
 {

@@ -16,8 +16,8 @@
 /* A cell is where a value is. */
 struct cell {
         int slot, level, lanes;
-        bool changes;                   /* It is the slot of a `var` or tile, which must be read
-                                         * now, or copied. */
+        bool changes;                   /* The cell is the slot of a `var` or tile, which must be
+                                         * read now, or copied. */
 };
 
 /* constant + sum of coefficient * slot: most subscripts are such sums. */
@@ -55,7 +55,7 @@ struct compiler {
 
         struct node *nodes;
         int node_count, node_room;
-        struct chunk *chunk;            /* It is the innermost open one. */
+        struct chunk *chunk;            /* The innermost open chunk receives the code. */
         int chunk_count;
         int slot_count, label_count;
 
@@ -80,8 +80,8 @@ struct compiler {
                                          * late. */
         const struct loop_products *late_products;        /* Its products of warp groups, if they
                                                            * are done late. */
-        struct warp_variable *warp_variables;     /* They are those in scope, the innermost
-                                                   * first. */
+        struct warp_variable *warp_variables;     /* The list has the variables in scope, the
+                                                   * innermost first. */
         int depth;                      /* The depth of the recursion over expressions, blocks and
                                          * inlined functions. */
         int calls;                      /* The number of library functions being inlined. */
@@ -90,7 +90,8 @@ struct compiler {
         int strip;                      /* The lanes of the strip being compiled, or 0. */
         struct cell strip_counter;      /* The loop counter of its first lane. */
         int64_t strip_step;
-        struct cell returned;          /* It is what the library function just inlined returned. */
+        struct cell returned;          /* The library function that was just inlined returned
+                                        * this. */
         int return_into;
 };
 
@@ -140,8 +141,8 @@ struct cell splat(struct compiler *c, struct cell v, int lanes, int into);
 void compile_jump(struct compiler *c, const struct loop_expr *condition, bool when, int label);
 /* Compiles an operation of loop_ops.def. */
 struct cell compile_operation(struct compiler *c, const struct loop_expr *e, int into);
-enum { STORE_CODE = 1, VECTOR_CODE = 2, RUN_CODE = 2 };   /* They are added to the scalar load's
-                                                           * code; RUN_CODE to a vector's. */
+enum { STORE_CODE = 1, VECTOR_CODE = 2, RUN_CODE = 2 };   /* The first two are added to the scalar
+                                                           * load's code, RUN_CODE to a vector's. */
 int load_code(const struct compiler *c, enum element e);
 struct bound *bind_variable(struct compiler *c, struct loop_variable *v, struct cell value,
                             int form);

@@ -130,7 +130,7 @@ void emit_move(struct compiler *c, int to, struct cell from, int lanes)
 
 static bool chunk_is_open(const struct compiler *c, int number)
 {
-        if (!number) /* These are constants. */
+        if (!number) /* Constants are in no chunk, and always known. */
                 return true;
         for (const struct chunk *k = c->chunk; k; k = k->parent)
                 if (k->number == number)

@@ -81,7 +81,7 @@ static const uint16_t float_steps[3][ELEMENT_COUNT] = {
           [E_BOOL] = I_F64_BOOL },
 };
 static const uint16_t integer_steps[2][ELEMENT_COUNT] = {
-        /* These convert from signed, and from unsigned integers. */
+        /* These instructions convert from signed, and from unsigned integers. */
         { [E_F32] = I_SINT_F32, [E_F64] = I_SINT_F64, [E_F16] = I_SINT_F16, [E_BF16] = I_SINT_BF16,
           [E_TF32] = I_SINT_TF32 },
         { [E_F32] = I_UINT_F32, [E_F64] = I_UINT_F64, [E_F16] = I_UINT_F16, [E_BF16] = I_UINT_BF16,
@@ -200,7 +200,7 @@ static struct cell literal(struct compiler *c, const struct loop_expr *e, int in
 static struct cell load(struct compiler *c, const struct loop_expr *e, int into)
 {
         struct instruction i;
-        if (e->group)                   /* It is compiled by what it means. */
+        if (e->group)                   /* The load of words is compiled by what it means. */
                 return compile_expr(c, loop_words_expand(c->p->arena, e), into);
         int vector = compile_address(c, e->buffer, e->args[0], e->type.lanes, e->args[1], &i),
             lanes = i.lanes ? i.lanes : 1;

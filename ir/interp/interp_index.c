@@ -15,7 +15,7 @@ static bool add_term(struct compiler *c, struct form *form, struct cell value, i
                 }
         if (form->count == TERMS_MAX) {
                 for (int t = 0; t < form->count; t++)
-                        /* It is of a nest, so no slot holds it. */
+                        /* The variable is of a nest, so no slot holds it. */
                         if (form->terms[t].value.level > c->chunk->level)
                                 return false;
                 struct cell sum = form_value(c, form, -1);
@@ -172,7 +172,7 @@ struct cell form_value(struct compiler *c, const struct form *form, int into)
 static struct cell address_mask(struct compiler *c, const struct loop_expr *own, int lanes)
 {
         struct cell mask = c->mask, mine;
-        if (mask.slot >= 0 && mask.lanes != lanes) { /* This asks whether any lane needs it. */
+        if (mask.slot >= 0 && mask.lanes != lanes) { /* This code asks whether any lane needs it. */
                 struct cell copy = value_here(c, new_slots(c, mask.lanes), mask.lanes),
                             any = value_here(c, new_slots(c, 1), 1);
                 emit_move(c, copy.slot, mask, mask.lanes);

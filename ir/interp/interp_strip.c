@@ -100,7 +100,7 @@ static bool moves_by(const struct body *b, const struct loop_expr *e, int64_t *b
                 for (const struct loop_stmt *s = b->loop->body->first; s; s = s->next)
                         if (s->kind == STMT_LET && s->variable == e->variable)
                                 return moves_by(b, s->a, by);
-                return true; /* It is from outside the loop. */
+                return true; /* The variable is from outside the loop. */
         default: return e->op == LOOP_LITERAL;
         }
 }

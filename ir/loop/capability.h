@@ -25,47 +25,50 @@
 /* A row is for an operation of Loop IR (enum loop_opcode), or for one of these. Their operands
  * follow, in the order in which a printer has them. */
 enum capability_op {
-        CAN_TYPE = LOOP_CALL + 1,       /* It is the type of a variable, and has no operands. */
-        CAN_ZERO,                       /* It is zero bits, without operands; where there is no row,
-                                         * SPLAT of 0 is. */
-        CAN_TRUTHS,                     /* They are truth values that are known, as an integer whose
+        CAN_TYPE = LOOP_CALL + 1,       /* The row names the type of a variable, and has no
+                                         * operands. */
+        CAN_ZERO,                       /* The row gives zero bits, without operands; where there is
+                                         * no row, SPLAT of 0 does. */
+        CAN_TRUTHS,                     /* The operand gives known truth values, as an integer whose
                                          * lowest bit is lane 0. */
-        CAN_LOAD_MASKED,                /* It takes an address and a mask; a lane is 0 where the
-                                         * mask is false, and nothing is read. */
-        CAN_LOAD_WORDS,                 /* It takes an address, and loads words of `level` elements
-                                         * of type `to`. */
-        CAN_GATHER,                     /* It takes the address of element 0, and i32 subscripts. */
-        CAN_GATHER_MASKED,              /* It takes the same, and a mask. */
-        CAN_STORE,                      /* It takes an address and a value. */
-        CAN_STORE_MASKED,               /* It takes an address, a value and a mask. */
-        CAN_SCATTER,                    /* It takes the address of element 0, i32 subscripts and a
-                                         * value; the last lane wins. */
-        CAN_SCATTER_MASKED,             /* It takes the same, and a mask. */
-        CAN_FMA_LESS,                   /* It is a * b - c, an FMA whose third operand is a
-                                         * negation. */
-        CAN_FMA_FROM,                   /* It is c - a * b, an FMA whose first or second operand is
-                                         * one. */
-        CAN_CAST_ROUNDED,               /* It is a CAST whose operand is rounded: it does the work
-                                         * of a call of round itself, and leaves whole numbers as
-                                         * they are. */
+        CAN_LOAD_MASKED,                /* The load takes an address and a mask; a lane is 0 where
+                                         * the mask is false, and nothing is read. */
+        CAN_LOAD_WORDS,                 /* The load takes an address, and loads words of `level`
+                                         * elements of type `to`. */
+        CAN_GATHER,                     /* The load takes the address of element 0, and i32
+                                         * subscripts. */
+        CAN_GATHER_MASKED,              /* The load takes the same, and a mask. */
+        CAN_STORE,                      /* The store takes an address and a value. */
+        CAN_STORE_MASKED,               /* The store takes an address, a value and a mask. */
+        CAN_SCATTER,                    /* The store takes the address of element 0, i32 subscripts
+                                         * and a value; the last lane wins. */
+        CAN_SCATTER_MASKED,             /* The store takes the same, and a mask. */
+        CAN_FMA_LESS,                   /* The row computes a * b - c, an FMA whose third operand is
+                                         * a negation. */
+        CAN_FMA_FROM,                   /* The row computes c - a * b, an FMA whose first or second
+                                         * operand is one. */
+        CAN_CAST_ROUNDED,               /* The row is for a CAST whose operand is rounded: the
+                                         * instruction does the work of a call of round itself, and
+                                         * leaves whole numbers as they are. */
         CAN_SHL_LITERAL,
-        CAN_SHR_LITERAL,                /* These take a vector, and an i32 literal from 0 to width -
-                                         * 1. */
-        CAN_PREFETCH,                   /* It takes an address; `level` is the cache. */
+        CAN_SHR_LITERAL,                /* The shift takes a vector, and an i32 literal from 0 to
+                                         * width - 1. */
+        CAN_PREFETCH,                   /* The prefetch takes an address; `level` is the cache. */
         /* Hardware tiles are operands by number; a table has all of these rows, of F32 but for the
          * last, or none. */
-        CAN_TILES,                      /* It takes the address of the tiles' shapes (struct
-                                         * tile_shapes) or, where tiles are vector registers, a name
-                                         * and their number. */
-        CAN_TILES_END,                  /* It has no operands. */
-        CAN_TILE_ZERO,                  /* It takes a tile. */
-        CAN_TILE_LOAD,                  /* It takes a tile, the address of its first row, the bytes
-                                         * from row to row, the bytes of a row, and the rows. */
-        CAN_TILE_STORE,                 /* It takes the same. */
-        CAN_TILE_MULTIPLY,              /* It takes tiles of sums, of positions and of weights;
-                                         * there is a row for each element, and `to` is that of
-                                         * weights. */
-        CAN_END /* It ends a table. */
+        CAN_TILES,                      /* The statement takes the address of the tiles' shapes
+                                         * (struct tile_shapes) or, where tiles are vector
+                                         * registers, a name and their number. */
+        CAN_TILES_END,                  /* The statement has no operands. */
+        CAN_TILE_ZERO,                  /* The statement takes a tile. */
+        CAN_TILE_LOAD,                  /* The load takes a tile, the address of its first row, the
+                                         * bytes from row to row, the bytes of a row, and the
+                                         * rows. */
+        CAN_TILE_STORE,                 /* The store takes the same. */
+        CAN_TILE_MULTIPLY,              /* The product takes tiles of sums, of positions and of
+                                         * weights; there is a row for each element, and `to` is
+                                         * that of weights. */
+        CAN_END /* CAN_END ends a table. */
 };
 
 #define CAPABILITY_FIELDS                                                                         \
@@ -90,7 +93,7 @@ enum capability_op {
         float cycles;                   /* The operation takes so long; 0: what the rate of its   \
                                          * kind says (rates.def, code_...). */                    \
         const char *function;           /* CALL: the function of the library. */
-/* It may stand for the row of a printer, which begins with the same fields. */
+/* A capability may stand for the row of a printer, which begins with the same fields. */
 struct __attribute__((may_alias)) capability { CAPABILITY_FIELDS };
 
 /* These return the first row of the target's own table (NULL: it has none), and the row behind

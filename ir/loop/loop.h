@@ -104,12 +104,12 @@ enum { LOOP_VERSION = 6 };              /* The newest text form has this number.
 /* ---- buffers ---- */
 
 enum loop_space {
-        SPACE_INPUT, SPACE_OUTPUT,      /* They are the caller's, in the order of ports. */
-        SPACE_CONSTANT,                 /* It has data, or is a splat. */
-        SPACE_WORKSPACE,                /* It lies in `region` at `offset` once planned. */
-        SPACE_VIEW,                     /* It is part of another buffer, from view_offset elements
-                                         * on. */
-        SPACE_PARAMETER,                /* It is a parameter of a kernel. */
+        SPACE_INPUT, SPACE_OUTPUT,      /* The caller owns these buffers, in the order of ports. */
+        SPACE_CONSTANT,                 /* A constant has data, or is a splat. */
+        SPACE_WORKSPACE,                /* The buffer lies in `region` at `offset` once planned. */
+        SPACE_VIEW,                     /* A view is part of another buffer, from view_offset
+                                         * elements on. */
+        SPACE_PARAMETER,                /* The buffer is a parameter of a kernel. */
         SPACE_STACK, SPACE_SHARED,      /* An alloc statement makes it; the warps of a gpu_block
                                          * share SHARED. */
         SPACE_CLUSTER,                  /* An alloc makes it, and the blocks of a gpu_cluster share
@@ -120,15 +120,15 @@ enum loop_space {
 enum loop_access { ACCESS_IN = 1, ACCESS_OUT = 2, ACCESS_INOUT = 3 };
 
 struct loop_buffer {
-        const char *name;               /* It is a unique identifier; a parameter's is unique in its
-                                         * kernel. */
+        const char *name;               /* The name is a unique identifier; a parameter's is unique
+                                         * in its kernel. */
         enum element element;
         int64_t extent;                 /* The number of elements, an upper bound. */
         enum loop_space space;
         /* Inputs, outputs and buffers in the workspace belong to the entry with this number;
          * constants belong to all. */
         int entry;
-        /* These are of inputs and outputs: */
+        /* These fields are of inputs and outputs: */
         const char *port;               /* The model's own name. */
         const struct type *type;        /* The shape as the caller sees it; it may be NULL
                                          * elsewhere. */
@@ -137,26 +137,25 @@ struct loop_buffer {
         /* Constants have `extent` elements, or one where they are splats. */
         const void *data;
         bool splat;
-        /* These are of the workspace: */
-        int region;                     /* It is the number of the region, 0 for the workspace
-                                         * itself. */
+        /* These fields are of the workspace: */
+        int region;                     /* The region has this number; 0: the workspace itself. */
         int64_t offset;                 /* This many bytes lie in front of the buffer, -1 before
                                          * planning. */
-        /* These are of views: */
+        /* These fields are of views: */
         struct loop_buffer *view_of;
         int64_t view_offset;            /* This many elements lie in front of the view. */
-        /* These are of memories of machines: */
-        int memory;                     /* It is the number of the memory (ir/target/machine.h). */
+        /* These fields are of memories of machines: */
+        int memory;                     /* The memory has this number (ir/target/machine.h). */
         int place_count;                /* The places where the buffer begins there, in elements:
                                          * each execution of its alloc takes the next of them, and
                                          * the first after the last; 0: they are not chosen yet. */
         int64_t *places;
-        /* These are of parameters: */
+        /* These fields are of parameters: */
         enum loop_access access;
         int alias_class;                /* Parameters of one class may overlap; 0: it overlaps
                                          * nothing (restrict). */
-        int number;                     /* It is free for printers and passes; for a parameter it is
-                                         * the position. */
+        int number;                     /* Printers and passes may set the number; a parameter's is
+                                         * its position. */
         struct loop_buffer *next;
 };
 
@@ -188,18 +187,18 @@ struct loop_op_info {
         enum loop_result result;
         const char *doc;
 };
-/* These are the rows of loop_ops.def. */
+/* The table has the rows of loop_ops.def. */
 extern const struct loop_op_info loop_op_info[LOOP_CAST];
 
-struct schedule;                        /* ir/target/schedule.h */
+struct schedule;                        /* The struct is in ir/target/schedule.h. */
 struct loop_variable {
-        const char *name;               /* It is unique in its function, and has no %. */
+        const char *name;               /* The name is unique in its function, and has no %. */
         struct loop_type type;
-        int rows, columns;              /* It is a register tile when rows > 0: named variables with
-                                         * literal coordinates. */
-        struct tile_range registers;    /* It has these hardware tiles. */
-        int warps;                      /* This many warps have one of their own; 0: there is
-                                         * one. */
+        int rows, columns;              /* The variable is a register tile when rows > 0: named
+                                         * variables with literal coordinates. */
+        struct tile_range registers;    /* The tile lies in these hardware tiles. */
+        int warps;                      /* This many warps have a tile of their own; 0: there is one
+                                         * tile. */
         const struct schedule *schedule;        /* The sum of a contraction may have the schedule by
                                                  * which the pass jam computes its nest; NULL: jam
                                                  * chooses one. */
@@ -208,7 +207,7 @@ struct loop_variable {
                                          * subscript of base alone; NULL: it is an index like any
                                          * other. */
         enum { VARIABLE_LOOP, VARIABLE_LET, VARIABLE_VAR, VARIABLE_PARAMETER } kind;
-        int number;                     /* It is free for passes. */
+        int number;                     /* Passes may set the number. */
 };
 
 struct loop_expr {
@@ -228,10 +227,11 @@ struct loop_expr {
 /* ---- statements ---- */
 
 enum loop_stmt_kind {
-        STMT_FOR,                       /* It runs body for variable from a to b in steps of `step`;
-                                         * a and b are evaluated once, and b is exclusive. */
-        STMT_WHILE,                     /* It runs body while a is true. */
-        STMT_IF,                        /* It runs body if a is true, else other. */
+        STMT_FOR,                       /* The loop runs body for variable from a to b in steps of
+                                         * `step`; a and b are evaluated once, and b is
+                                         * exclusive. */
+        STMT_WHILE,                     /* The loop runs body while a is true. */
+        STMT_IF,                        /* The statement runs body if a is true, else other. */
         STMT_LET,
         STMT_VAR,                       /* variable begins as a; a NULL: as zero. */
         STMT_SET,                       /* variable, or its tile entry {row, column}, becomes a. */
@@ -239,12 +239,12 @@ enum loop_stmt_kind {
         STMT_CALL,                      /* main calls function(buffers..., scalars...), a kernel. */
         STMT_LAUNCH,                    /* A kernel launches function(buffers..., scalars..., i), a
                                          * task, for each i from a to b in steps of `step`. */
-        STMT_FAIL,                      /* It leaves the program with `code`. */
+        STMT_FAIL,                      /* The statement leaves the program with `code`. */
         STMT_RETURN,                    /* The result is a; it is the last statement of a library
                                          * function. */
         STMT_ALLOC,                     /* buffer lives until the end of this block. */
-        STMT_PREFETCH,                  /* It prefetches `step` elements of buffer from a on; `code`
-                                         * is a hint without meaning: 0 to L1, 1 to L2, 2
+        STMT_PREFETCH,                  /* The statement prefetches `step` elements of buffer from a
+                                         * on; `code` is a hint without meaning: 0 to L1, 1 to L2, 2
                                          * non-temporal, and in grid form 3: a warp's lanes load
                                          * weights of a product into registers. */
         STMT_KEEP,                      /* variable, a vector or an index, has a register up to
@@ -257,21 +257,23 @@ enum loop_stmt_kind {
         STMT_UNLOAD,                    /* buffer[a..] becomes variable, row by row. */
         STMT_SCALE,                     /* variable is multiplied by buffer[a..], a factor for each
                                          * position. */
-        /* These are in kernels in grid form alone, up to LAUNCH_DEPENDENTS: ir/loop/loop_grid.h. */
+        /* These statements are in kernels in grid form alone, up to LAUNCH_DEPENDENTS:
+         * ir/loop/loop_grid.h. */
         STMT_TAKE,
         STMT_GIVE,                      /* TAKE: buffer, which is a lane's, becomes what lane a has
                                          * of variable; GIVE goes the other way round. */
         STMT_COPY,                      /* buffer[a..] becomes source[b..], `code` elements a lane,
                                          * or zeros where the mask c (or NULL) is false. */
-        STMT_COMMIT,                    /* It closes a commit group, of what was copied since the
-                                         * last commit. */
-        STMT_WAIT,                      /* It waits for all but the last `code` commit groups. */
-        STMT_SETTLE,                    /* It waits until all but the last `code` products of warp
-                                         * groups are done. */
-        STMT_LAUNCH_WAIT,               /* It waits until the launch before this one has ended and
-                                         * its stores are seen. */
+        STMT_COMMIT,                    /* The statement closes a commit group, of what was copied
+                                         * since the last commit. */
+        STMT_WAIT,                      /* The thread waits for all but the last `code` commit
+                                         * groups. */
+        STMT_SETTLE,                    /* The thread waits until all but the last `code` products
+                                         * of warp groups are done. */
+        STMT_LAUNCH_WAIT,               /* The kernel waits until the launch before this one has
+                                         * ended and its stores are seen. */
         STMT_LAUNCH_DEPENDENTS,         /* The launch behind this one may begin. */
-        /* These are in streams alone: ir/loop/stream.h. */
+        /* These statements are in streams alone: ir/loop/stream.h. */
         STMT_TRANSFER,                  /* buffer[a..] becomes source[b..], row by row, by
                                          * `transfer`; one of the two is memory of the machine. */
         STMT_RESET,                     /* buffer[a..], an element of sums, becomes 0. */
@@ -383,8 +385,8 @@ struct machine;
 struct loop_function {
         enum loop_function_kind kind;
         const struct machine *machine;  /* STREAM: the machine that it is for. */
-        const char *name;               /* It is unique; a library function's is unique with its
-                                         * first parameter's element. */
+        const char *name;               /* The name is unique; a library function's is unique with
+                                         * its first parameter's element. */
         const char *location;           /* The nodes of the model that it computes, as safe text, or
                                          * NULL. */
         const char *summary;            /* A kernel names its operation and shapes, in one safe line
@@ -398,12 +400,12 @@ struct loop_function {
         const char *spelling;           /* An intrinsic has this name in target tables; else it is
                                          * NULL. */
         struct loop_block *body;
-        bool can_fail;                  /* It holds a FAIL. */
+        bool can_fail;                  /* The function holds a FAIL. */
         double flops;                   /* A kernel has this many floating-point operations per
                                          * call, for comments and reports. */
         double again;                   /* A kernel computes this many of them more than once. */
         struct loop_function *next;
-        int number;                     /* It is free for passes. */
+        int number;                     /* Passes may set the number. */
 };
 
 /* Returns how many `scalars` a statement has. */
@@ -422,7 +424,7 @@ enum { REGIONS_MAX = 16 };
 /* Memory beside the workspace that the caller hands to run; region k of a buffer is regions[k -
  * 1]. */
 struct loop_region {
-        const char *name;               /* It is an identifier. */
+        const char *name;               /* The name is an identifier. */
         const char *section;            /* The section that its macro puts it into, as safe text;
                                          * "": none. */
         int64_t limit, align, size;     /* size: the bytes that the plan takes of it. */
@@ -433,7 +435,8 @@ struct loop_library;
  * OUTPUT with its number in `entry`, in their order, and whose own part of the plan begins where
  * the workspace begins, because one entry runs at a time. */
 struct loop_entry {
-        const char *name;               /* It is unique among entries: an identifier, or "main". */
+        const char *name;               /* The name is unique among entries: an identifier, or
+                                         * "main". */
         struct loop_function *main;
         /* Planning fills these in, in bytes. */
         int64_t workspace_size;
@@ -445,10 +448,10 @@ struct loop_program {
         struct arena *arena;
         const char *name;
         char source[65];
-        const char *command;            /* These options shaped it so far; they are safe text, or
-                                         * "". */
-        const char *within;             /* This is done to stay within --max-ram, as in its module;
-                                         * or it is "". */
+        const char *command;            /* These options shaped the program so far; they are safe
+                                         * text, or "". */
+        const char *within;             /* The compiler did this to stay within --max-ram, as in the
+                                         * program's module; "": nothing. */
         const char *passes_done;        /* The comma-separated list of the passes that it and its
                                          * module went through, or "". */
         struct loop_buffer *buffers, **buffers_end;
@@ -457,7 +460,7 @@ struct loop_program {
         struct loop_entry *entries;     /* There is at least one. */
         int entry_count;
         const struct loop_library *library;
-        struct names *names;            /* It has the names of buffers and kernels. */
+        struct names *names;            /* The table has the names of buffers and kernels. */
         /* Planning fills these in, in bytes. */
         int64_t workspace_align;
         bool planned;
@@ -493,7 +496,7 @@ struct loop_buffer *loop_parameter_add(struct arena *arena, struct loop_function
                                        enum loop_access access);
 struct loop_variable *loop_scalar_add(struct arena *arena, struct loop_function *f,
                                       const char *name,
-                                      /* It is a scalar parameter. */
+                                      /* The parameter is a scalar of this type. */
                                       struct loop_type type);
 struct loop_block *loop_block_new(struct arena *arena);
 /* Appends a statement: its step is 1, and FOR, WHILE and IF have an empty body; the caller fills in
@@ -529,7 +532,7 @@ struct loop_expr *loop_op(struct arena *arena, enum loop_opcode op, struct loop_
 /* Returns a itself when it has the type already. */
 struct loop_expr *loop_cast(struct arena *arena, enum element to, struct loop_expr *a);
 struct loop_expr *loop_bitcast(struct arena *arena, enum element to, struct loop_expr *a);
-/* It loads as many lanes as the index has. */
+/* The vector that is loaded has as many lanes as the index. */
 struct loop_expr *loop_load(struct arena *arena, struct loop_buffer *b, struct loop_expr *index);
 struct loop_expr *loop_load_vector(struct arena *arena, struct loop_buffer *b,
                                    struct loop_expr *index, int lanes, struct loop_expr *mask);
@@ -576,7 +579,7 @@ bool loop_expr_same(const struct loop_expr *a, const struct loop_expr *b);
 void loop_expr_walk(struct loop_expr *e, void (*visit)(struct loop_expr *e, void *context),
                     void *context);
 void loop_block_walk(struct loop_block *b, void (*stmt)(struct loop_stmt *s, void *context),
-                     /* It visits them in order, nested ones too. */
+                     /* The walk visits statements in order, nested ones too. */
                      void (*expr)(struct loop_expr *e, void *context), void *context);
 /* Walks the body of each entry's main in the same way. */
 void loop_walk_mains(const struct loop_program *p, void (*stmt)(struct loop_stmt *s, void *context),
@@ -650,7 +653,7 @@ struct loop_program *loop_parse(struct arena *arena, const char *text, size_t le
  * "where T in f32 f64" makes one function per type, with T its name inside. */
 struct loop_function *loop_parse_library(struct arena *arena, const char *text, size_t length,
                                          struct diag *diag);
-/* It reports EXIT_INTERNAL errors. */
+/* The verifier reports EXIT_INTERNAL errors. */
 bool loop_verify(const struct loop_program *p, struct diag *diag);
 
 #endif

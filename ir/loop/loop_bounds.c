@@ -64,7 +64,8 @@ static struct loop_range product_of(struct loop_range a, struct loop_range b)
                 r.low = corners[i] < r.low ? corners[i] : r.low;
                 r.high = corners[i] > r.high ? corners[i] : r.high;
         }
-        if (r.low == most || r.high == least)           /* It lies beyond int64_t altogether. */
+        if (r.low == most || r.high == least)           /* The range lies beyond int64_t
+                                                         * altogether. */
                 return unknown;
         r.multiple = r.multiple == most ? 1 : r.multiple;
         return r;
@@ -191,8 +192,8 @@ struct loop_range loop_bounds_for(const struct loop_bounds *bounds, const struct
         struct loop_range a = loop_bounds_of(bounds, from), b = loop_bounds_of(bounds, to);
         struct loop_range r = { a.low, bound_sum(b.high, -1, most), divisor(a.multiple, step) };
         if (a.low == a.high && r.high != most && r.high >= a.low)
-                r.high -= (r.high - a.low) % step;        /* This is the last value that the steps
-                                                           * from a known first one reach. */
+                r.high -= (r.high - a.low) % step;        /* The result is the last value that the
+                                                           * steps from a known first one reach. */
         return r;
 }
 

@@ -11,7 +11,7 @@
 
 struct late {
         struct loop_buffer *buffer, *late, *group;
-        bool there;                     /* It has been allocated. */
+        bool there;                     /* The buffer has been allocated. */
         struct late *next;
 };
 

@@ -21,7 +21,7 @@ struct settle { const struct loop_stmt *stmt; const struct scope *scope; struct 
 struct loop_products {
         struct arena *arena;
         struct loop_variable *made, *done;
-        struct loop_buffer *x, *w, *which;        /* They are the circular buffer. */
+        struct loop_buffer *x, *w, *which;        /* The three make up the circular buffer. */
         struct product *products;
         struct settle *settles;
         int count;                      /* It is used while they are searched. */

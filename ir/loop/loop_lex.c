@@ -280,7 +280,7 @@ static bool read_float(struct loop_parser *p, const struct loop_token *t, bool n
                 return loop_lex_error(p, "a number has more than %d characters", NUMBER_LENGTH);
         memcpy(digits, t->start, t->length);
         digits[t->length] = 0;
-        /* It is rounded once. */
+        /* The number is rounded once. */
         double read = e == E_F64 ? strtod(digits, NULL) : (double)strtof(digits, NULL);
         if (element_is_small(e)) {
                 uint64_t storage;

@@ -35,8 +35,8 @@ struct loop_parser {
         struct loop_token token;
         int version;                    /* PROGRAM: the format has this version. */
         bool failed;
-        bool semicolon_is_mark;         /* It is a mark between the parentheses of a call; else it
-                                         * opens a comment. */
+        bool semicolon_is_mark;         /* A semicolon is a mark between the parentheses of a call;
+                                         * else it opens a comment. */
         int depth, height;              /* The depth of open expressions, and the height of the tree
                                          * read last. */
         int block_depth;
@@ -77,8 +77,8 @@ bool loop_lex_error(struct loop_parser *p, const char *format, ...)
 bool loop_lex_is(const struct loop_parser *p, const char *word_or_mark);
 bool loop_lex_accept(struct loop_parser *p, const char *word_or_mark);
 bool loop_lex_expect(struct loop_parser *p, const char *word_or_mark);
-/* These read a token and go on; they return false or NULL after an error. In strings escapes are
- * resolved, and there is no NUL. */
+/* These functions read a token and go on; they return false or NULL after an error. In strings
+ * escapes are resolved, and there is no NUL. */
 char *loop_lex_word(struct loop_parser *p, const char *what);
 char *loop_lex_string(struct loop_parser *p, const char *what);
 bool loop_lex_int(struct loop_parser *p, const char *what, int64_t low, int64_t high,
@@ -140,7 +140,7 @@ bool loop_parse_machine(struct loop_parser *p);           /* Reads "on NAME" of 
                                                            * being read. */
 /* Reads "NAME at 0, 8" behind "in". */
 bool loop_parse_memory(struct loop_parser *p, struct loop_buffer *b);
-/* These read what follows the statement's word. */
+/* These functions read what follows the statement's word. */
 bool loop_parse_transfer(struct loop_parser *p, struct loop_stmt *s);
 bool loop_parse_reset(struct loop_parser *p, struct loop_stmt *s);
 bool loop_parse_product(struct loop_parser *p, struct loop_stmt *s);
@@ -154,7 +154,7 @@ bool loop_parse_await(struct loop_parser *p, struct loop_stmt *s);
 struct loop_library {
         struct loop_function *first;
         struct map *overloads;          /* Functions by name and element of the first parameter. */
-        const struct machine *const *machines;          /* They may be NULL. */
+        const struct machine *const *machines;          /* The list may be NULL. */
 };
 char *loop_type_text(struct arena *arena, struct loop_type type);
 /* Returns the type of a literal without one in a library function: that of its first parameter.

@@ -516,8 +516,7 @@ static bool bits_survive(enum element e, const void *data, size_t index)
         size_t bytes = (size_t)element_info[e].bytes;
         union scalar value = element_load(e, data, index);
         if (element_is_float(e) && isnan(value.f))
-                value.f = (double)NAN;                  /* It is the NaN that the word stands
-                                                         * for. */
+                value.f = (double)NAN;                  /* The word stands for this NaN. */
         element_store(e, stored, 0, value);
         return !memcmp(stored, (const char *)data + index * bytes, bytes);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* This is the inside of the printer of Loop IR: loop_print_expr.c, loop_print.c. */
+/* This header is the inside of the printer of Loop IR: loop_print_expr.c, loop_print.c. */
 #ifndef IR_LOOP_PRINTER_H
 #define IR_LOOP_PRINTER_H
 
@@ -7,8 +7,8 @@
 
 struct loop_printer {
         struct text *out;
-        struct arena *numbers;          /* It is the arena of text_number, made when needed. */
-        struct loop_type fallback;      /* It is the same as the reader's. */
+        struct arena *numbers;          /* text_number makes the arena when it needs one. */
+        struct loop_type fallback;      /* The reader has the same fallback. */
         const struct machine *machine;  /* The machine of the stream that is printed. */
         const struct loop_entry *entry; /* The entry whose main is printed with its name, or
                                          * NULL. */

@@ -64,8 +64,8 @@ struct loop_tiles {
         int columns;                    /* UNLOAD: how many vectors it stores, from `column` on; 0:
                                          * all. */
         int column;
-        int group;                      /* These are of MULTIPLY alone; group: the channels of a
-                                         * word. */
+        int group;                      /* These fields are of MULTIPLY alone; group: the channels
+                                         * of a word. */
         bool transposed;                /* A word of w has outputs of one channel. */
         int64_t step, jump;             /* UNLOAD has a step: the elements from a position to the
                                          * next; 0: they lie side by side. */

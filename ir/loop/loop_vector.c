@@ -218,7 +218,8 @@ static bool write_let(struct vectorizer *v, const struct loop_stmt *s)
         bool leaf = variable || value.e->op == LOOP_LITERAL;
         bool subscripts = value.e->type.lanes > 1 && value.e->op == LOOP_CAST &&
                           value.e->type.element == E_INDEX;
-        if (subscripts)                 /* They stay in the type that they were computed in. */
+        if (subscripts)                 /* Subscripts stay in the type that they were computed
+                                         * in. */
                 value.e = value.e->args[0];
         if (!leaf) {
                 struct loop_stmt *let = append(v, s);
@@ -343,7 +344,7 @@ static bool restrict_lanes(struct vectorizer *v, const struct loop_expr *conditi
                 *none |= !value.e->literal.u;
                 return !v->failed;
         }
-        if (is_uniform(value))          /* It is not known as a vector. */
+        if (is_uniform(value))          /* The value is not known as a vector. */
                 return lane_refuse(v);
         lane_mask(v, value.e, true);
         return v->conditional = true;

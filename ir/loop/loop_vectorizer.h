@@ -13,9 +13,10 @@ static inline bool is_uniform(struct lane_value v) { return v.e->type.lanes == 1
 /* A variable in the lanes: it is the lane, is substituted, or is declared in the scalar code. */
 struct lane_binding {
         const struct loop_variable *variable;
-        bool varies;                    /* It differs from lane to lane. */
-        bool inside;                    /* It is declared in the scalar code. */
-        struct lane_value value;        /* It is set once known; for a tile, e uses the new tile. */
+        bool varies;                    /* The variable differs from lane to lane. */
+        bool inside;                    /* The variable is declared in the scalar code. */
+        struct lane_value value;        /* The value is set once known; for a tile, e uses the new
+                                         * tile. */
 };
 
 struct vectorizer {

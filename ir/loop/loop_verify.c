@@ -370,7 +370,7 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
         case STMT_PUSH:
         case STMT_POP:
         case STMT_AWAIT:
-                break;                  /* They are of streams, and checked above. */
+                break;                  /* Other statements are of streams, and checked above. */
         }
         return verify_error(v, "no statement %d", (int)s->kind);
 }

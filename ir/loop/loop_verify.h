@@ -17,7 +17,7 @@ struct verify_name {
 };
 
 struct verifier {
-        struct arena *arena;            /* It is the arena of the check alone. */
+        struct arena *arena;            /* The arena is of the check alone. */
         struct diag *diag;
         enum exit_code code;
         const struct loop_program *program;       /* NULL: it checks the library. */
@@ -30,7 +30,7 @@ struct verifier {
                                          * the name. */
         struct verify_name *innermost;
         int loops;                      /* This many loops are open. */
-        int parallel;                   /* This many of them are parallel, over warps, or over
+        int parallel;                   /* This many of the loops are parallel, over warps, or over
                                          * lanes. */
         bool warp;                      /* One of them is over warps. */
         const struct loop_variable *subscript;    /* The variable that is looked at, where it is an
@@ -63,7 +63,7 @@ bool verify_sound(struct loop_type type);
 
 bool verify_expr(struct verifier *v, const struct loop_expr *e, struct loop_type type,
                  const char *what);
-/* It may be of any type. */
+/* The expression may be of any type. */
 bool verify_any(struct verifier *v, const struct loop_expr *e);
 /* Checks an index into b, which may be a let that has b as its base. */
 bool verify_subscript(struct verifier *v, const struct loop_buffer *b,

@@ -23,10 +23,11 @@ struct multiplied { const struct loop_variable *sums; bool under_way; int since;
 
 struct copies {
         struct verifier *v;
-        const struct loop_buffer *buffers[BUFFERS_MAX];   /* They are shared, and in scope. */
+        const struct loop_buffer *buffers[BUFFERS_MAX];   /* The buffers are shared, and in
+                                                           * scope. */
         enum state states[BUFFERS_MAX];
         enum reading readings[BUFFERS_MAX];
-        struct multiplied tiles[TILES_MAX];       /* They are in scope. */
+        struct multiplied tiles[TILES_MAX];       /* The tiles are in scope. */
         int count, tile_count, twice;
 };
 

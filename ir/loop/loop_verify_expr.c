@@ -25,7 +25,7 @@ static const enum domain op_domain[LOOP_CAST] = {
         [LOOP_FMA] = DOMAIN_FLOAT,        [LOOP_RAMP] = DOMAIN_NUMBER,
         [LOOP_SUM_LANES] = DOMAIN_NUMBER, [LOOP_MAX_LANES] = DOMAIN_ANY,
         [LOOP_MIN_LANES] = DOMAIN_ANY, [LOOP_SELECT] = DOMAIN_ANY,
-        /* They only move lanes; see below. */
+        /* These operations only move lanes; see below. */
         [LOOP_SPLAT] = DOMAIN_ANY,        [LOOP_LANE] = DOMAIN_ANY,
         [LOOP_INTERLEAVE_LOW] = DOMAIN_ANY, [LOOP_INTERLEAVE_HIGH] = DOMAIN_ANY,
 };

@@ -154,9 +154,10 @@ struct racing {
         struct verifier *v;
         const struct machine *m;
         struct clock clocks[MACHINE_STAGES];
-        struct queue queues[MACHINE_STAGES][2];         /* They are found by who pushes, and in
-                                                         * which direction. */
-        struct history done[MACHINE_STAGES];            /* They are used for machines that await. */
+        struct queue queues[MACHINE_STAGES][2];         /* A queue is found by the stage that
+                                                         * pushes, and by the direction. */
+        struct history done[MACHINE_STAGES];            /* The histories are used for machines that
+                                                         * await. */
 };
 
 static struct queue *queue_of(struct racing *r, struct loop_queue q)

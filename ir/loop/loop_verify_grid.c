@@ -5,7 +5,7 @@
 #include "ir/loop/loop_place.h"
 #include "ir/loop/loop_verify.h"
 
-/* This is known of the kernel so far. */
+/* The verifier knows this of the kernel so far. */
 struct grid {
         struct verifier *v;
         struct loop_bounds *bounds;     /* NULL: they have not been needed yet. */

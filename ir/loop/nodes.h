@@ -21,7 +21,8 @@ const struct node_use *node_uses_first(const struct node_uses *uses);
 /* The number of all nodes, of those on the machine alone, and of those on both. */
 struct node_shares { int all, machine, both; };
 struct node_shares node_uses_count(const struct node_uses *uses);
-/* These write , "nodes": {..} behind other members, and a line of --stats without its end. */
+/* These functions write , "nodes": {..} behind other members, and a line of --stats without its
+ * end. */
 void node_shares_json(FILE *out, struct node_shares shares);
 void node_shares_say(FILE *out, struct node_shares shares, const char *machine);
 

@@ -83,7 +83,7 @@ struct loop_buffer *loop_memory_alloc(struct arena *arena, struct loop_block *bl
                                       int64_t elements);
 struct loop_stmt *loop_transfer(struct arena *arena, struct loop_block *block, struct loop_place to,
                                 struct loop_place from, struct loop_expr *rows,
-                                /* It has no padding. */
+                                /* The transfer has no padding. */
                                 struct loop_expr *columns, int64_t step);
 struct loop_stmt *loop_reset(struct arena *arena, struct loop_block *block, struct loop_place sums);
 struct loop_stmt *loop_product(struct arena *arena, struct loop_block *block,

@@ -146,7 +146,7 @@ struct expansion {
         struct arena *arena;
         const struct machine *m;
         const struct loop_stmt *s;
-        struct loop_block *block;       /* It is the innermost block. */
+        struct loop_block *block;       /* The innermost block receives statements. */
 };
 
 static struct loop_expr *plus(struct expansion *e, struct loop_expr *a, struct loop_expr *b)

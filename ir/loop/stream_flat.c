@@ -9,7 +9,7 @@
 struct affine { int64_t base, add[NEST_MAX]; };
 struct reading {
         const struct flat_state *state;
-        /* They are of the nest's loops. */
+        /* The variables are of the nest's loops. */
         const struct loop_variable *variables[NEST_MAX];
         int64_t starts[NEST_MAX], steps[NEST_MAX];
         int count;
@@ -324,7 +324,7 @@ void flat_step_visit(const struct machine *m, const struct flat_step *step,
                                   step->at[1 - in] + r * s->transfer->step, step->columns * numbers,
                                   !loads);
         } else if (loop_is_step(s)) {
-                /* It reads nothing. */
+                /* An activation with equal bounds reads nothing. */
                 const bool given =
                         s->kind == STMT_ACTIVATE && s->activation->low == s->activation->high;
                 for (int k = OPERANDS - 1; k >= 0; k--)

@@ -14,10 +14,10 @@ struct nest_loop { int64_t count, add[OPERANDS]; enum loop_for_kind kind; };
  * where they are in a memory of the machine, else in numbers. */
 struct flat_step {
         const struct loop_stmt *s;              /* The statement itself, inside of its loops. */
-        struct nest_loop loops[NEST_MAX];       /* They begin with the outermost. */
+        struct nest_loop loops[NEST_MAX];       /* The loops begin with the outermost. */
         int loop_count;
         int64_t at[OPERANDS];
-        int64_t rows, columns, pad[4];          /* They are of TRANSFER. */
+        int64_t rows, columns, pad[4];          /* The three are of TRANSFER. */
 };
 
 /* The values of a function's variables, by their numbers (loop_number_variables), and the places of

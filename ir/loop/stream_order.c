@@ -18,7 +18,7 @@ struct stream_grounds {
         const struct machine *m;
         struct ground *grounds;         /* The memories of the machine, then parameters. */
         int count;
-        /* These are about the statement that is looked at. */
+        /* These fields are about the statement that is looked at. */
         int stage;
         int64_t *wanted, number;        /* number: the number that its accesses are marked with; 0:
                                          * its wants are collected. */

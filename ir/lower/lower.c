@@ -189,8 +189,8 @@ struct loop_expr *emit_let_early(struct emit *e, const char *name, struct loop_e
 {
         struct scope *saved = e->scope;
         int depth = expr_depth(value);
-        while (e->scope->depth > depth)         /* It goes out of conditions, too: index arithmetic
-                                                 * is total. */
+        while (e->scope->depth > depth)         /* The scope goes out of conditions, too: index
+                                                 * arithmetic is total. */
                 e->scope = e->scope->parent;
         value = emit_let(e, name, value);
         e->scope = saved;

@@ -15,10 +15,10 @@
 #include "ir/loop/loop.h"
 #include "ir/tensor/tensor.h"
 
-struct kernel_scheduler;                /* It is in lower_emit.h. */
+struct kernel_scheduler;                /* The struct is in lower_emit.h. */
 struct target;
 struct lower_options {
-        const struct target *target;    /* It is the target of scheduled kernels. */
+        const struct target *target;    /* Scheduled kernels are for this target. */
         const struct kernel_scheduler *scheduler;         /* NULL: there are canonical kernels
                                                            * only. */
         bool unchecked;                 /* There are no run-time index checks. */
@@ -66,7 +66,8 @@ struct loop_expr *emit_formula(struct emit *e, const char *formula, struct loop_
                                int count);
 
 struct arena *emit_arena(struct emit *e);
-/* These write statements into the innermost open block; names are made unique in the kernel. */
+/* These functions write statements into the innermost open block; names are made unique in the
+ * kernel. */
 /* Returns a use of the variable; leaves are returned as they are. */
 struct loop_expr *emit_let(struct emit *e, const char *name, struct loop_expr *value);
 struct loop_variable *emit_var(struct emit *e, const char *name, struct loop_type type,

@@ -81,7 +81,7 @@ struct loop_expr *element_dot(struct emit *e, const struct op *op, int result,
                 add_product(e, sum, x, y);
                 return close_sum(e, op, sum, contract);
         }
-        x = emit_op(e, LOOP_MUL, x, y);         /* It is an outer product. */
+        x = emit_op(e, LOOP_MUL, x, y);         /* The dot is an outer product. */
         return loop_cast(e->arena, op_result(op)->type->element, x);
 }
 

@@ -23,8 +23,8 @@ enum {
 
 enum scope_kind {
         SCOPE_KERNEL, SCOPE_FOR, SCOPE_IF,
-        SCOPE_ARM                       /* It is one side of a choice, which is not yet part of the
-                                         * kernel. */
+        SCOPE_ARM                       /* The scope is one side of a choice, which is not yet part
+                                         * of the kernel. */
 };
 
 /* A scope is an open block. Its statement joins the parent's block when the scope closes: until
@@ -33,7 +33,7 @@ struct scope {
         struct scope *parent;
         enum scope_kind kind;
         int depth;
-        bool certain;                   /* It is a loop that runs at least once. */
+        bool certain;                   /* The scope is a loop that runs at least once. */
         struct loop_block *block;
         struct loop_stmt *stmt;         /* NULL: there is nothing to join. */
         bool closed;
@@ -41,7 +41,7 @@ struct scope {
 
 /* An element that has a name; it is valid until its scope closes. */
 struct memo {
-        bool computed;                  /* It is in the compute type. */
+        bool computed;                  /* The element is in the compute type. */
         struct loop_expr **index;
         struct loop_variable *variable;
         const struct scope *scope;
@@ -64,10 +64,10 @@ struct emit_circular {
         struct loop_expr *from;
 };
 
-/* This is known of a value in the kernel. */
+/* A local has what is known of a value in the kernel. */
 struct local {
         const struct value *value;
-        bool inside;                    /* It is computed here, not loaded. */
+        bool inside;                    /* The value is computed here, not loaded. */
         int uses;                       /* The number of its uses by operations of this kernel. */
         const char *role;               /* The name of the operand that it first stands for. */
         struct memo *memos;
@@ -76,8 +76,8 @@ struct local {
         struct loop_expr *read;         /* The subscript at which it was first loaded, and the nest
                                          * in which it was. */
         int nest;
-        bool mixed;                     /* It is loaded at another subscript, too. */
-        const struct emit_place *place;      /* It has been computed, and lies there. */
+        bool mixed;                     /* The value is loaded at another subscript, too. */
+        const struct emit_place *place;      /* The value has been computed, and lies there. */
         unsigned loops;                 /* The loops over the row that need an element of it
                                          * (lower_rows.c). */
         bool overlaps, elsewhere;       /* A scheduled kernel reads an element of it just before it
@@ -94,16 +94,16 @@ struct loop_group { int first, last; int64_t extent; };
 struct rows {
         unsigned along;                 /* A bit for each dimension of the result that lies along a
                                          * row; 0: there are no rows. */
-        struct loop_group groups[RANK_MAX];       /* They are the loops over a row. */
+        struct loop_group groups[RANK_MAX];       /* The groups are the loops over a row. */
         int group_count;
-        const struct loop_variable *around[RANK_MAX];     /* They are the variables of the loops
-                                                           * around these. */
+        const struct loop_variable *around[RANK_MAX];     /* The loops around these have the
+                                                           * variables. */
         int around_count;
         const struct value *kept;       /* The value that is computed once, and kept where the
                                          * result will be; or NULL. */
-        struct emit_place place;             /* It is the place of the result. */
-        struct loop_expr *row[RANK_MAX];          /* This row is kept now, */
-        const struct scope *scope;                /* until this scope closes. */
+        struct emit_place place;             /* The place is where the result is stored. */
+        struct loop_expr *row[RANK_MAX];          /* The row with this index is kept now. */
+        const struct scope *scope;                /* The row is kept until this scope closes. */
         struct scope *from;
         int written;                    /* Code that keeps a row was written this often. */
 };
@@ -113,20 +113,21 @@ struct emit {
         const struct loop_library *library;
         const struct lower_options *options;
         struct diag *diag;
-        bool *too_large;                /* It is set instead of reporting that; NULL: that is
-                                         * reported. */
+        bool *too_large;                /* The flag is set instead of reporting that the kernel is
+                                         * too large; NULL: that is reported. */
         bool failed;                    /* An error was reported; the kernel is thrown away. */
-        const char *described;          /* It is for messages. */
-        struct local **locals;          /* It is a hash table of values. */
+        const char *described;          /* Messages describe the kernel by this text. */
+        struct local **locals;          /* The hash table finds the locals of values. */
         size_t local_room;
         struct loop_function *kernel;
-        struct value **inputs;          /* They are the values of the parameters, in order. */
+        struct value **inputs;          /* The inputs are the values of the parameters, in order. */
         struct loop_buffer **parameters;
         int input_count;
-        struct loop_buffer **results;   /* They are those of the request, in order. */
+        struct loop_buffer **results;   /* The results are those of the request, in order. */
         struct loop_buffer *whole;      /* The result of the kernel's only operation, which stores
                                          * it itself (lower_whole.c); or NULL. */
-        struct loop_buffer **scratch;    /* They are the parameters behind the results. */
+        struct loop_buffer **scratch;    /* The scratch buffers are the parameters behind the
+                                          * results. */
         int scratch_count;
         struct scope *scope, *outermost;
         struct name *names[128];
@@ -137,13 +138,13 @@ struct emit {
 
 /* ---- context (lower.c) ---- */
 
-void emit_start(struct emit *e);                          /* It is called after arena, options, ...
-                                                           * are set. */
+void emit_start(struct emit *e);                          /* The caller calls emit_start after
+                                                           * arena, options, ... are set. */
 /* Finds v, or adds it. */
 struct local *emit_local(struct emit *e, const struct value *v);
 const char *emit_name(struct emit *e, const char *stem);  /* Returns a name that is not yet in
                                                            * use in this kernel. */
-/* It reports only the first error. */
+/* Only the first error is reported. */
 void emit_error(struct emit *e, enum exit_code code, const char *what);
 
 /* Between emit_prologue and emit_resume of what that returned, statements go in front of all
@@ -216,11 +217,11 @@ void emit_mark_all_overlaps(struct emit *e, const struct loop_block *block,
 void emit_define(struct emit *e, const struct value *v, struct loop_expr *const *index,
                  struct loop_variable *variable);
 
-/* These are short for operations. */
+/* These functions are short for operations. */
 struct loop_expr *emit_op(struct emit *e, enum loop_opcode op, struct loop_expr *a,
                           struct loop_expr *b);
 struct loop_expr *emit_op_int(struct emit *e, enum loop_opcode op, struct loop_expr *a, int64_t b);
-/* It is of type index. */
+/* The number is of type index. */
 struct loop_expr *emit_int(struct emit *e, int64_t value);
 struct loop_expr *emit_number(struct emit *e, enum element element, int64_t value);
 
@@ -298,9 +299,9 @@ bool rows_end_with(struct emit *e, const struct region *region, const struct val
 int rows_order(struct emit *e, struct loop_group *groups, int count);
 /* Says that the loop of this index is now open around the row. */
 void rows_stand_in(struct emit *e, const struct loop_expr *index);
-/* These compute the element of emit->rows.kept at index. rows_begin returns whether its row is not
- * computed yet; it has then opened loops in which rows_end stores the value that it is given at
- * index *at. */
+/* These functions compute the element of emit->rows.kept at index. rows_begin returns whether its
+ * row is not computed yet; it has then opened loops in which rows_end stores the value that it is
+ * given at index *at. */
 bool rows_begin(struct emit *e, struct loop_expr *const *index, struct loop_expr **at);
 void rows_end(struct emit *e, struct loop_expr *const *at, struct loop_expr *value);
 struct loop_expr *rows_load(struct emit *e, struct loop_expr *const *index);
@@ -320,10 +321,11 @@ struct kernel_request {
         const struct op *op;
         struct value *const *results;
         int result_count;
-        bool *too_large;                /* It is set instead of reporting that the kernel is too
-                                         * large; it may be NULL. */
-        bool *refused;                  /* It is set where the scheduler cannot write the kernel,
-                                         * which is then not written otherwise; it may be NULL. */
+        bool *too_large;                /* The flag is set instead of reporting that the kernel is
+                                         * too large; it may be NULL. */
+        bool *refused;                  /* The flag is set where the scheduler cannot write the
+                                         * kernel, which is then not written otherwise; it may be
+                                         * NULL. */
 };
 /* Another way to write a kernel than by loops over its result: into buffer, its first result; the
  * others are emit->results. `write` returns false when it cannot, and then the kernel is begun

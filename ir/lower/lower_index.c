@@ -124,7 +124,7 @@ struct loop_expr *emit_amount(struct emit *e, const char *name, const struct val
         return amount;
 }
 
-/* These are found in constant indices; for tuples of them, in one entry of each. */
+/* The bits are found in constant indices; for tuples of them, in one entry of each. */
 enum { SOME_NEGATIVE = 1, SOME_WRONG = 2, SCANNED = 4 };
 
 static int scan_indices(const struct constant *c, int first, int step, int64_t extent)
@@ -161,7 +161,7 @@ struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const stru
         enum element compute = element_info[indices->type->element].compute;
         bool is_signed = element_info[compute].class == CLASS_SINT;
         int found = possible_indices(indices->type->element, extent);
-        if (value_is_constant(indices)) {       /* They are looked at once. */
+        if (value_is_constant(indices)) {       /* The constant is scanned once. */
                 unsigned char *known = *emit_state(e, op);
                 if (!known)
                         *emit_state(e, op) = known = arena_alloc(e->arena, (size_t)width);
@@ -185,7 +185,8 @@ struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const stru
                             emit_op_int(e, LOOP_ADD, j, extent), j);
         int64_t known;
         if (loop_is_int(j, &known) && (known < 0 || known >= extent))
-                j = emit_int(e, 0);     /* It has failed above, and is not read there. */
+                j = emit_int(e, 0);     /* The check above has failed, and this element is not
+                                         * read. */
         j = emit_let(e, "j", loop_cast(e->arena, E_INDEX, j));
         emit_resume(e, saved);
         return j;

@@ -315,7 +315,7 @@ static void write_results(struct emit *e, const struct kernel_request *request,
                 struct nest nest = { .shape = v->type, .splits = local->splits, .count = 1,
                                      .values = &request->results[i], .outputs = &outputs[i] };
                 bool flat = !local->splits, same = true;
-                /* These are neighbours that fit into one nest. */
+                /* The results are neighbours that fit into one nest. */
                 for (next = i + 1; next < request->result_count; next++) {
                         const struct value *w = request->results[next];
                         unsigned splits = emit_local(e, w)->splits;

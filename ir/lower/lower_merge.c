@@ -15,7 +15,7 @@
 enum { SETS_MAX = 4 };                  /* A loop has as many sets as vectorize takes, and of these
                                          * kinds alone. */
 
-/* These are the variables from outside that loops set. */
+/* The set has the variables from outside that loops set. */
 struct sets { const struct loop_variable *variables[SETS_MAX]; int count; bool plain; };
 
 static void add_set(struct loop_stmt *s, void *context)

@@ -250,7 +250,7 @@ static struct place *port_place(struct lowering *l, const struct port *port, con
 
 static bool lower_function(struct lowering *l, struct function *f)
 {
-        /* These are parameters of the run function. */
+        /* The run function has parameters of these names. */
         static const char *const taken[] = { "workspace", "weights" };
         for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
                 names_reserve(l->p->names, taken[i]);

@@ -11,12 +11,12 @@ struct lowering {
         struct loop_program *p;
         const struct lower_options *options;
         struct diag *diag;
-        struct map *kernels;            /* It finds a struct loop_function by its digest. */
+        struct map *kernels;            /* The map finds a struct loop_function by its digest. */
         struct text scratch;
         struct arena *marks;
         struct value **placed;          /* The values whose scratch is set, and must be reset. */
         int placed_count;
-        struct map *loops;              /* It finds the struct loop_places of an operation. */
+        struct map *loops;              /* The map finds the struct loop_places of an operation. */
         int loop_count;
         struct loop_function *number;   /* The kernel that stores the number of an iteration; NULL:
                                          * it has not been needed so far. */

@@ -28,7 +28,7 @@ struct loop_expr *element_reshape(struct emit *e, const struct op *op, int resul
         struct loop_expr *moved[RANK_MAX];
         if (emit_local(e, x)->splits)
                 emit_reindex(e, from->rank, from->dims, index, to->rank, to->dims, moved);
-        else                            /* It needs no quotients. */
+        else                            /* This way needs no quotients. */
                 emit_flat_index(e, to, emit_position(e, from->rank, from->dims, index), moved);
         return emit_element(e, x, moved);
 }
@@ -95,7 +95,7 @@ static const struct bounds *slice_bounds(struct emit *e, const struct op *op)
                 struct loop_expr *step = emit_amount(e, "step", steps, d);
                 check_bounds(e, start, step, type_extent(op_result(op)->type, d), extent);
                 if (loop_is_int(start, &known) && (known < 0 || known >= extent))
-                        /* It has failed above. */
+                        /* The check above has failed. */
                         start = emit_number(e, E_I64, 0);
                 b->start[d] = emit_let(e, "start", loop_cast(e->arena, E_INDEX, start));
                 b->step[d] = emit_let(e, "step", loop_cast(e->arena, E_INDEX, step));
@@ -135,7 +135,7 @@ static struct loop_expr *pad_low(struct emit *e, const struct op *op, int d)
                                           emit_op_int(e, LOOP_GT, low, size));
         emit_fail_if(e, wrong, FAIL_EXTENT);
         if (loop_is_int(low, &known) && (known < -extent || known > size))
-                low = emit_number(e, E_I64, 0); /* It has failed; this keeps numbers small. */
+                low = emit_number(e, E_I64, 0); /* The check has failed; a 0 keeps numbers small. */
         return emit_let(e, "low", loop_cast(e->arena, E_INDEX, low));
 }
 

@@ -54,7 +54,7 @@ struct loop_expr *element_convolve_packed(struct emit *e, const struct op *op, i
         int64_t blocks = type_extent(y, 1) / groups, panels = type_extent(w, 0) / groups;
         struct loop_expr *group = emit_op_int(e, LOOP_DIV, index[1], blocks);
         struct loop_expr *wi[RANK_MAX], *xi[RANK_MAX];
-        /* These are the number of the vector in the group, and the lane in it. */
+        /* Block is the number of the vector in the group; the other is the lane in it. */
         struct loop_expr *block = emit_op_int(e, LOOP_REM, index[1], blocks),
                          *l = index[x->rank - 1];
         int64_t all = op_int(op, "block");

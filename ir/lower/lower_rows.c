@@ -103,7 +103,7 @@ static bool is_needed_by(const struct region *region, const struct value *v, con
 bool rows_end_with(struct emit *e, const struct region *region, const struct value *operand,
                    const struct value *result)
 {
-        /* This is the first value that is stored. */
+        /* first is the first value that is stored. */
         const struct value *first = e->rows.kept ? e->rows.kept : result;
         unsigned loops = emit_local(e, operand)->loops, along;
         if (e->rows.kept && loops & LOOP_RESULT)

@@ -11,8 +11,8 @@ struct tiles {
         const struct winograd *f;
         struct loop_buffer *v, *m, *y;  /* V [elements][channels] and M [elements] of one tile, and
                                          * Y of all tiles. */
-        dim_t y_dims[RANK_MAX];         /* They have whole tiles. */
-        struct loop_expr *image, *row, *column;           /* They are of the tile. */
+        dim_t y_dims[RANK_MAX];         /* The extents of y are those of whole tiles. */
+        struct loop_expr *image, *row, *column;           /* The subscripts are of the tile. */
         struct loop_expr *channel, *block, *lane;
 };
 

@@ -80,9 +80,10 @@ struct engine {
          * do (kernels/kernel_state.h). */
         bool (*kernel)(struct emit *e, const struct kernel_request *request, struct op *contraction,
                        struct loop_buffer *buffer);
-        /* These write a kernel of two products with rows between them (kernels/attention.h), and
-         * find the schedule of its second product; they return false if there is none. NULL: blocks
-         * of rows are computed by the kernel states of both products. */
+        /* These functions write a kernel of two products with rows between them
+         * (kernels/attention.h), and find the schedule of its second product; they return false if
+         * there is none. NULL: blocks of rows are computed by the kernel states of both
+         * products. */
         bool (*attention)(struct emit *e, const struct kernel_request *request,
                           const struct attention *a, struct loop_buffer *buffer);
         bool (*attention_schedule)(const struct attention *a, const struct target *target,

@@ -47,7 +47,7 @@ struct machine_cycles {
         int product_fill, operation_fill;       /* These cycles pass before the pipelines are
                                                  * full. */
         int idle;                       /* An instruction that does nothing takes these cycles. */
-        /* These are about the processor beside it. */
+        /* These fields are about the processor beside the machine. */
         double processor;               /* The processor's cycles in one of the machine's; 0: they
                                          * are not known, and the processor does what the machine
                                          * cannot. */
@@ -55,7 +55,7 @@ struct machine_cycles {
                                          * known to be done, besides what it computes. */
         int clean_bytes;                /* The bytes of its caches that the processor cleans for the
                                          * machine in a cycle; 0: it need not clean any. */
-        /* These are about machines that activate. */
+        /* These fields are about machines that activate. */
         int weight_bytes;               /* The bytes that weights' memory reads in a cycle;
                                          * beat_bytes is the host's link. */
         int change;                     /* The cycles until a block of weights in memory is in the
@@ -91,9 +91,9 @@ struct machine {
                                          * low bits of sums. */
         int lists;                      /* The memory of micro-op lists; -1: an instruction has
                                          * none. */
-        /* It makes bytes of sums in its inputs' memory, where they are the next layer's inputs:
-         * whole activations lie there, and stay. Its products may replace sums; it has no other
-         * operations. */
+        /* The machine makes bytes of sums in its inputs' memory, where they are the next layer's
+         * inputs: whole activations lie there, and stay. Its products may replace sums; it has no
+         * other operations. */
         bool activates;
         int parameters;                 /* The memory of what is added to sums, and of amounts to
                                          * shift them by, element by element. */
@@ -111,7 +111,7 @@ struct machine {
         struct machine_cycles cycles;
 };
 
-/* These return the number of a memory or stage by its name; -1: there is none. */
+/* These functions return the number of a memory or stage by its name; -1: there is none. */
 int machine_memory_find(const struct machine *m, const char *name, size_t length);
 int machine_stage_find(const struct machine *m, const char *name, size_t length);
 

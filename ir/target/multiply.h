@@ -28,22 +28,23 @@
 #include "ir/element.h"
 
 enum multiply_source {
-        SOURCE_SCALAR,                  /* It is one word in a scalar register, for all lanes. */
-        SOURCE_BROADCAST,               /* It is one word in all lanes of a vector. */
-        SOURCE_LANE,                    /* It is one lane of a vector of MULTIPLY_LANES words, which
-                                         * are consecutive channels of one position. */
-        SOURCE_LANE_LOADED,             /* It is one of MULTIPLY_LANES words in memory, which the
-                                         * instruction loads into each part of its vector, to use
-                                         * one lane. */
-        SOURCE_VECTOR,                  /* It is a word in each lane. */
-        SOURCE_TILE,                    /* It is a hardware tile, with as many rows of words as
-                                         * there are positions, or as it is deep. */
-        SOURCE_WARP,                    /* It is a thread block's shared memory, from which a warp
-                                         * loads fragments: rows of words that lie side by side;
-                                         * sums are in fragments, too. */
-        SOURCE_WARP_GROUP               /* It is shared memory that the instruction reads itself,
-                                         * for the four warps of a warp group, as swizzle lines of
-                                         * eight words (ir/loop/loop_tiles.h). */
+        SOURCE_SCALAR,                  /* The operand is one word in a scalar register, for all
+                                         * lanes. */
+        SOURCE_BROADCAST,               /* The operand is one word in all lanes of a vector. */
+        SOURCE_LANE,                    /* The operand is one lane of a vector of MULTIPLY_LANES
+                                         * words, which are consecutive channels of one position. */
+        SOURCE_LANE_LOADED,             /* The operand is one of MULTIPLY_LANES words in memory,
+                                         * which the instruction loads into each part of its vector,
+                                         * to use one lane. */
+        SOURCE_VECTOR,                  /* The operand is a word in each lane. */
+        SOURCE_TILE,                    /* The operand is a hardware tile, with as many rows of
+                                         * words as there are positions, or as it is deep. */
+        SOURCE_WARP,                    /* The operand is in a thread block's shared memory, from
+                                         * which a warp loads fragments: rows of words that lie side
+                                         * by side; sums are in fragments, too. */
+        SOURCE_WARP_GROUP               /* The operand is in shared memory that the instruction
+                                         * reads itself, for the four warps of a warp group, as
+                                         * swizzle lines of eight words (ir/loop/loop_tiles.h). */
 };
 /* A warp group has this many warps, each with a quarter of the positions; a swizzle line has this
  * many words; the instruction has at most this many outputs, and takes this many channels at a time
@@ -89,7 +90,7 @@ struct multiply {
                                          * zeros, and function(sum, partial) adds that to a sum. */
         int partial;                    /* A partial sum has at most this many words. */
         bool flushes;                   /* Subnormal operands and sums count as zeros. */
-        int instructions;               /* It takes this many instructions. */
+        int instructions;               /* A multiply takes this many instructions. */
         int registers;                  /* There are this many hardware tiles, or vector registers
                                          * that each hold a small tile, or fragments of a warp; 0
                                          * where sums are in vectors. */
@@ -97,8 +98,8 @@ struct multiply {
                                          * sums and operands. */
         int lane_registers;             /* This many vector registers may hold the lanes of x; 0:
                                          * any may. */
-        int least;                      /* It is faster than the next row from this many products of
-                                         * a sum on; 0: always. */
+        int least;                      /* This row is faster than the next row from this many
+                                         * products of a sum on; 0: always. */
         bool streams;                   /* The target's machine does it, in memories of its own. */
         int limit;                      /* The largest magnitude of w for which body is exact, where
                                          * products are added up in fewer bits; 0: any. */

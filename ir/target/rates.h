@@ -13,8 +13,8 @@ struct multiply_rate { const char *name; double cycles; };
 struct rates {
 #define RATE(name, neutral, unit, doc) double name;
 #include "ir/target/rates.def"
-        const struct multiply_rate *multiplies; /* It ends with a row without name; the base's
-                                                 * follow. */
+        const struct multiply_rate *multiplies; /* The table ends with a row without name; the
+                                                 * base's follow. */
 };
 
 /* rate_issue(target), ...: these return the rate of the nearest base that states one; without a

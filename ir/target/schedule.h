@@ -50,7 +50,7 @@ struct schedule_scalar {
 #include "ir/target/schedule.def"
 };
 
-/* These are the words of register tiles. */
+/* The words describe register tiles. */
 enum schedule_word {
 #define REGISTERS(name, ...) WORD_##name,
 #include "ir/target/schedule.def"
@@ -58,7 +58,7 @@ enum schedule_word {
 };
 
 struct schedule {
-        enum schedule_kind kind;        /* It says which member of the union is used. */
+        enum schedule_kind kind;        /* The kind says which member of the union is used. */
         union {
                 struct schedule_registers registers;
                 struct schedule_circular circular;

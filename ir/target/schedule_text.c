@@ -7,7 +7,7 @@
 struct field {
         const char *name;
         int preset, least, most;
-        size_t offset;                  /* It lies here in the union of struct schedule. */
+        size_t offset;                  /* The word lies here in the union of struct schedule. */
 };
 #define NUMBERS(kind, name, preset, least, most) \
         { #name, preset, least, most, offsetof(struct schedule_##kind, name) },

@@ -15,15 +15,16 @@
 
 struct machine;
 struct overlay;
-struct printer;                         /* It is in codegen/printer.h. */
-struct rates;                           /* It is in ir/target/rates.h. */
-struct capability;                      /* It is an operation on vectors (ir/loop/capability.h). */
+struct printer;                         /* The struct is in codegen/printer.h. */
+struct rates;                           /* The struct is in ir/target/rates.h. */
+struct capability;                      /* A capability is an operation on vectors
+                                         * (ir/loop/capability.h). */
 
 /* A kind of processor is described as in /proc/cpuinfo: on x86 by vendor, family and (displayed)
  * model, on ARM by implementer, architecture and part. */
 struct processor {
-        const char *vendor;             /* It is "GenuineIntel" or "AuthenticAMD", for instance;
-                                         * "0x41" is Arm. */
+        const char *vendor;             /* The vendor is "GenuineIntel" or "AuthenticAMD", for
+                                         * instance; "0x41" is Arm. */
         int family, first, last;        /* The models, or parts, from first to last. */
 };
 
@@ -32,7 +33,7 @@ struct processor {
 enum { TILE_SHAPES_MAX = 256 };
 struct tile_shapes {
         int bytes;                      /* The number of all bytes, at most TILE_SHAPES_MAX. */
-        unsigned char first;            /* This is the first of them. */
+        unsigned char first;            /* The first byte has this value. */
         int row_bytes_at, rows_at;      /* Tile 0's are here: the bytes of a row, the lower eight
                                          * bits first, and the rows in one byte. Those of the next
                                          * tiles follow. */
@@ -52,7 +53,7 @@ struct float_control {
 struct gpu {
         int multiprocessors;            /* The most common model of this capability has this
                                          * many. */
-        double clock;                   /* It has this many cycles a second. */
+        double clock;                   /* The clock has this many cycles a second. */
         int warps;                      /* A multiprocessor holds this many warps at a time. */
         int registers;                  /* A multiprocessor has this many registers of 32 bits, for
                                          * all its warps. */
@@ -71,7 +72,7 @@ struct gpu {
         double launch;                  /* The seconds that a launch in a graph takes. */
         int capability;                 /* The compute capability that the code asks for: 80 is
                                          * 8.0. */
-        bool bulk_copies;               /* It copies runs of bytes into shared memory by itself
+        bool bulk_copies;               /* The GPU copies runs of bytes into shared memory by itself
                                          * (cp.async.bulk). */
         bool dependent_launch;          /* A launch may begin before the one in front of it has
                                          * ended, and waits inside (programmatic dependent
@@ -80,21 +81,22 @@ struct gpu {
 
 struct target {
         const char *name, *doc;
-        const struct target *base;      /* It is NULL for generic. */
-        /* It ends with { 0 }, and the target is native to these processors alone. NULL: the target
-         * is an instruction set, native wherever its own `attribute` is, or all of its own
+        const struct target *base;      /* Only generic has no base: NULL. */
+        /* The list ends with { 0 }, and the target is native to these processors alone. NULL: the
+         * target is an instruction set, native wherever its own `attribute` is, or all of its own
          * `machine` are; with neither, it is native to no processor. */
         const struct processor *processors;
         const struct engine *engine;    /* The engine that computes; NULL: the base's. */
         const struct printer *printer;  /* The printer that writes the code; NULL: the base's. */
         bool big_endian;                /* Constants are written as numbers, not as bytes. */
-        int64_t workspace_align;        /* It is in bytes; 0: the base's. */
+        int64_t workspace_align;        /* The workspace is aligned to this many bytes; 0: the
+                                         * base's. */
         const struct gpu *gpu;          /* The GPU that runs kernels in grid form; NULL: the
                                          * base's. */
         int64_t stack_bytes;            /* The bytes of the largest array that a kernel may put on
                                          * the stack; 0: the base's. */
 
-        /* These are about vectors; 0, false and NULL: the base's. */
+        /* These fields are about vectors; 0, false and NULL: the base's. */
         int vector_bytes;               /* The bytes of a register; generic has none. */
         const char *length;             /* In C, in functions with the attribute, it is how many
                                          * bytes the processor's registers have, where they may be
@@ -107,8 +109,8 @@ struct target {
                                          * registers each, which a schedule may ask for (`wide` of
                                          * schedule.def); this target is its base. NULL: there is
                                          * none, whatever the base has. */
-        bool has_fma;                   /* It has fma in one instruction; else fma is a function of
-                                         * the library. */
+        bool has_fma;                   /* The target has fma in one instruction; else fma is a
+                                         * function of the library. */
         bool has_masks;                 /* Masked loads and stores cost nothing extra. */
         bool pointers;                  /* An address is of a register and another one or a number,
                                          * not of all three: so an iteration's places are reached by
@@ -118,7 +120,7 @@ struct target {
         int64_t l1_bytes, l2_bytes;     /* The bytes of the data caches of one core that a schedule
                                          * may count on. */
         int line_bytes;                 /* A line of them has this many bytes. */
-        const struct rates *rates;      /* They say what it costs to compute and to move
+        const struct rates *rates;      /* The rates say what it costs to compute and to move
                                          * (ir/target/rates.h), as far as that is known better than
                                          * for the base. */
         const char *attribute;          /* The attribute of functions that hold vectors:
@@ -127,8 +129,8 @@ struct target {
                                          * target itself. */
         const struct multiply *multiplies;        /* Its own, best first; they end with a row
                                                    * without name, and the base's follow. */
-        const struct tile_shapes *tile_shapes; /* It is set where multiplies have hardware tiles
-                                                * that need to be given their shapes. */
+        const struct tile_shapes *tile_shapes; /* The shapes are set where multiplies have hardware
+                                                * tiles that need to be given their shapes. */
         const struct overlay *commands; /* The overlay that command text is for
                                          * (codegen/sections/sections.h); NULL: none. */
         const struct machine *accelerator; /* The machine that streams are for
@@ -136,7 +138,7 @@ struct target {
                                             * any. */
         const char *machine;            /* This condition of the preprocessor holds for a compiler
                                          * for such a processor. */
-        const char *compilers;          /* It is the same in words, for users of another compiler:
+        const char *compilers;          /* The words say the same for users of another compiler:
                                          * "gcc or clang for 64-bit x86"; or NULL. */
         const char *keep;               /* The asm constraint of a vector register, where gcc needs
                                          * it (engines/vector/keep.c). */
@@ -144,10 +146,10 @@ struct target {
                                          * has the form of #pragma GCC optimize, or is NULL. */
         const struct float_control *control; /* The register that says how denormal numbers are
                                               * treated; NULL: there is none. */
-        const char *include;            /* It is the header of the intrinsics, "<immintrin.h>". */
+        const char *include;            /* The header declares the intrinsics: "<immintrin.h>". */
         const struct capability
-                *capabilities; /* They say what it can do with vectors: these are its own rows,
-                                * which end with CAN_END; other rows are the base's. */
+                *capabilities; /* The rows say what the target can do with vectors: these are its
+                                * own, which end with CAN_END; other rows are the base's. */
         size_t capability_bytes;        /* The bytes from a row to the next: the rows of a printer
                                          * have text behind them. */
 };

@@ -28,7 +28,7 @@ struct block_weights {
         int64_t block, blocks;          /* block: the numbers of a block; blocks: the blocks of an
                                          * output, the last of which may be padded. */
         int64_t bytes;                  /* A block has this many bytes. */
-        int bits;                       /* It is 2, 4 or 8. */
+        int bits;                       /* A number has 2, 4 or 8 bits. */
         struct value *numbers;          /* <outputs x blocks x bytes x u8>; a byte's lowest bits
                                          * come first. */
         struct value *scales;           /* <outputs x blocks> of floats. */
@@ -64,8 +64,8 @@ struct value *build_bits_apart(struct builder *b, struct value *x, int64_t bits,
 struct value *build_block_rows(struct builder *b, const struct block_weights *w,
                                struct value *bytes, struct value *scales, struct value *zeros);
 
-/* These build the product [rows, outputs] of x, f32 [.., blocks * block], as it is, or rounded. For
- * rounded x, weights are constant, without groups, their zeros are bytes, and
+/* These functions build the product [rows, outputs] of x, f32 [.., blocks * block], as it is, or
+ * rounded. For rounded x, weights are constant, without groups, their zeros are bytes, and
  * block_weights_sum_fits holds. */
 struct value *build_block_product(struct builder *b, const struct block_weights *w,
                                   struct value *x);

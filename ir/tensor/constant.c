@@ -179,10 +179,10 @@ struct packing {
         int rank;
         struct axis axes[RANK_MAX];
         int source_rank;
-        /* They are the source's, in elements. */
+        /* Extents and strides are the source's, in elements. */
         int64_t extents[RANK_MAX], strides[RANK_MAX];
-        int64_t at[RANK_MAX];           /* It is the index in the source, or in the zeros behind
-                                         * it. */
+        int64_t at[RANK_MAX];           /* The index points into the source, or into the zeros
+                                         * behind it. */
 };
 
 /* Finds the dimensions of the result in its order; neighbours whose steps make them one axis are
@@ -287,7 +287,7 @@ static struct value *pack(struct module *m, const struct constant *c, const stru
         const struct axis run = p.axes[p.rank - 1];
         bool across = p.source_rank && run.step * p.strides[run.from] > 1;
         unsigned char *data = constant_room(m, (size_t)type_bytes(type));
-        /* This fills the padding. */
+        /* The loop fills the padding. */
         if (type_elements(type) > type_elements(c->value.type))
                 memset(data, 0, (size_t)type_bytes(type));
         int64_t part = across && run.extent > LINES ? LINES : run.extent;

@@ -129,7 +129,7 @@ void drawn_extents(struct function *f, int64_t *extents)
 
 void drawn_fill(enum element e, void *data, int64_t count, int64_t extent, uint64_t seed)
 {
-        /* It is at most half of what the type holds, so that no number is negative. */
+        /* Half is at most half of what the type holds, so that no number is negative. */
         uint64_t half = UINT64_C(1) << (8 * element_info[e].bytes - 1),
                  range = extent ? (uint64_t)extent : 8;
         range = range < half ? range : half;

@@ -5,15 +5,15 @@
 
 #include "ir/tensor/tensor.h"
 
-/* These are type rules (type_rules.c, type_moves.c, type_reductions.c). */
-/* It serves every EW row. */
+/* The type rules are in type_rules.c, type_moves.c and type_reductions.c. */
+/* This rule serves every EW row. */
 bool type_elementwise(struct module *m, struct op *op, struct diag *diag);
-/* This one serves every CMP row. */
+/* This rule serves every CMP row. */
 bool type_compare(struct module *m, struct op *op, struct diag *diag);
 #define OP(name, traits, rule, element, relate, doc) bool rule(struct module *m, struct op *op, struct diag *diag);
 #include "ir/tensor/ops.def"
 
-/* These are element functions (lower*.c). */
+/* The element functions are in lower*.c. */
 struct loop_expr *element_formula(struct emit *e, const struct op *op, int result,
                                   struct loop_expr *const *index);
 #define OP(name, traits, rule, element, relate, doc)                                    \
@@ -21,7 +21,7 @@ struct loop_expr *element_formula(struct emit *e, const struct op *op, int resul
                                          struct loop_expr *const *index);
 #include "ir/tensor/ops.def"
 
-/* These are relations (relation.c); every element-wise row has relate_same. */
+/* The relations are in relation.c; every element-wise row has relate_same. */
 #define OP(name, traits, rule, element, relate, doc) \
         bool relate(const struct op *op, int operand, struct relation *r);
 #include "ir/tensor/ops.def"

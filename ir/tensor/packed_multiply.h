@@ -12,10 +12,11 @@
 
 /* The place where a multiply has its sums. */
 enum packed_sums {
-        SUMS_IN_VECTORS,                /* They are in vectors, with any number of lanes that the
-                                         * target has. */
-        SUMS_IN_TILES,                  /* They are in hardware tiles, or in fragments of warps. */
-        SUMS_OF_ROWS                    /* They are of one position, which a warp computes. */
+        SUMS_IN_VECTORS,                /* The sums are in vectors, with any number of lanes that
+                                         * the target has. */
+        SUMS_IN_TILES,                  /* The sums are in hardware tiles, or in fragments of
+                                         * warps. */
+        SUMS_OF_ROWS                    /* The sums are of one position, which a warp computes. */
 };
 
 /* Returns the multiply of a convolve_packed; NULL: the target has none. */

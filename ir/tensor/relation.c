@@ -4,7 +4,7 @@
 
 #include "ir/tensor/ops.h"
 
-enum { SPATIAL = 2 };                   /* It is the first spatial dimension. */
+enum { SPATIAL = 2 };                   /* Spatial dimensions begin with this one. */
 
 static const struct type *operand_type(const struct op *op, int i)
 {

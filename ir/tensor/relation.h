@@ -38,7 +38,7 @@ enum along_kind {
                                          * others. */
 };
 
-/* It describes one dimension of an operand; from is a dimension of the result. */
+/* An along describes one dimension of an operand; from is a dimension of the result. */
 struct along { enum along_kind kind; int from; int64_t scale, low, window, dilation, spread; };
 
 /* in_order: the operand's elements are those of the result in row-major order (reshape), and

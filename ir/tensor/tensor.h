@@ -54,7 +54,7 @@ typedef struct {
         int64_t code;                   /* >= 0: the extent; negative: ~code is a term's index in
                                          * module->dims. */
 } dim_t;
-#define DIM_NONE ((dim_t){ INT64_MAX }) /* It is a dimension that no type may have. */
+#define DIM_NONE ((dim_t){ INT64_MAX }) /* No type may have this dimension. */
 
 static inline bool dim_is_static(dim_t d) { return d.code >= 0; }
 static inline dim_t dim_of(int64_t extent) { return extent < 0 ? DIM_NONE : (dim_t){ extent }; }
@@ -101,7 +101,7 @@ struct type {
 const struct type *type_tensor(struct module *m, enum element e, int rank, const dim_t *dims);
 /* Returns the type with these extents, each >= 0. */
 const struct type *type_static(struct module *m, enum element e, int rank, const int64_t *extents);
-/* It has rank 0. */
+/* The type has rank 0. */
 const struct type *type_scalar(struct module *m, enum element e);
 const struct type *type_wrap(struct module *m, enum type_kind kind, const struct type *of);
 const struct type *type_with_element(struct module *m, const struct type *t, enum element e);
@@ -139,18 +139,20 @@ struct reducer_info { const char *name, *identity, *formula, *doc; };
 extern const struct reducer_info reducer_info[REDUCER_COUNT];
 
 enum trait {
-        TRAIT_PURE = 1,                 /* It has no effect but its results. */
+        TRAIT_PURE = 1,                 /* The operation has no effect but its results. */
         TRAIT_ELEMENTWISE = 2,          /* result[i] = formula(operands[i]); operands and result
                                          * have equal dims. */
         TRAIT_COMMUTATIVE = 4,          /* Its first two operands commute. */
-        TRAIT_REGION = 8,               /* It has regions. */
+        TRAIT_REGION = 8,               /* The operation has regions. */
         TRAIT_TERMINATOR = 16,
-        TRAIT_FREE = 32,                /* It moves elements and computes nothing: reshape,
-                                         * broadcast, slice, ... */
-        TRAIT_CONTRACTION = 64,         /* It does many multiply-adds per result: dot, convolve. */
-        TRAIT_REDUCTION = 128,          /* It reads several elements per result: reduce, windows. */
-        TRAIT_COSTLY = 256,             /* It is element-wise, and better kept than computed
-                                         * twice. */
+        TRAIT_FREE = 32,                /* The operation moves elements and computes nothing:
+                                         * reshape, broadcast, slice, ... */
+        TRAIT_CONTRACTION = 64,         /* The operation does many multiply-adds per result: dot,
+                                         * convolve. */
+        TRAIT_REDUCTION = 128,          /* The operation reads several elements per result: reduce,
+                                         * windows. */
+        TRAIT_COSTLY = 256,             /* The operation is element-wise, and better kept than
+                                         * computed twice. */
         TRAIT_WHOLE = 512               /* No element exists before all of them do: scatter,
                                          * argsort. */
 };
@@ -167,7 +169,7 @@ struct attr_info {
         const char *const *names;       /* An ENUM has these names, NULL-terminated. */
 };
 struct attr {
-        int64_t i;                      /* It is the value of an INT, ENUM or ELEMENT. */
+        int64_t i;                      /* An INT, ENUM or ELEMENT has its value here. */
         int count;                      /* The length of INTS; 0: all are preset, and the type rule
                                          * fills them in. */
         int64_t *ints;
@@ -223,14 +225,14 @@ struct value {
         enum value_kind kind;
         const struct type *type;
         struct op *op;                  /* A result has this operation. */
-        int index;                      /* It is the number of the result or argument. */
+        int index;                      /* The result or argument has this number. */
         struct region *region;          /* An argument has this region. */
         struct constant *constant;      /* A constant has its data here. */
-        struct use *uses;               /* These are the uses, in no order, doubly linked. */
+        struct use *uses;               /* The uses are doubly linked, in no order. */
         const char *name;               /* The name in the text without %, or NULL; arguments and
                                          * kept values have one. */
-        int number;                     /* It is free for printers and passes. */
-        void *scratch;                  /* It is free for passes, and NULL between them. */
+        int number;                     /* Printers and passes may set the number. */
+        void *scratch;                  /* A pass may set the pointer, and leaves NULL behind. */
 };
 
 struct use {
@@ -254,17 +256,18 @@ struct op {
         struct region **regions;
         const char *location;           /* The nodes of the model that it came from, text_safe,
                                          * separated by ", "; or NULL. */
-        const struct schedule *schedule; /* It says how the operation is computed
+        const struct schedule *schedule; /* The schedule says how the operation is computed
                                           * (ir/target/schedule.h); NULL: as it stands. */
-        int number;                     /* It is free for passes. */
-        bool dead;                      /* It has been erased; its memory stays in the arena. */
+        int number;                     /* Passes may set the number. */
+        bool dead;                      /* The operation has been erased; its memory stays in the
+                                         * arena. */
 };
 
 struct region {
         struct op *owner;               /* NULL: it is a function's body. */
         struct function *function;
         int argument_count, argument_room;
-        struct value *arguments;        /* They never move. */
+        struct value *arguments;        /* The arguments never move. */
         struct op *first, *last;        /* last is the yield, once that is built. */
 };
 
@@ -278,7 +281,7 @@ struct function {
         int output_count;               /* The yield has this many operands. */
         struct function *next;
         struct module *module;
-        struct names *names;            /* These are the names of arguments. */
+        struct names *names;            /* The table has the names of arguments. */
 };
 
 enum constant_kind { CONSTANT_DENSE, CONSTANT_SPLAT };    /* Encoded kinds (palette, packed) will
@@ -296,15 +299,15 @@ struct constant {
 
 struct module {
         struct arena *arena;
-        struct store *store;            /* It is the memory of large constants' data
+        struct store *store;            /* The store has the memory of large constants' data
                                          * (constant_room). */
         const char *name;               /* The name of the model's file or graph, text_safe. */
         char source[65];                /* The SHA-256 of the model and its external data in hex, or
                                          * "". */
-        const char *command;            /* These options shaped it so far; they are safe text, "" at
-                                         * first. */
-        const char *within;             /* This is done to stay within --max-ram
-                                         * (compiler/budget.c), or it is "". */
+        const char *command;            /* These options shaped the module so far; they are safe
+                                         * text, "" at first. */
+        const char *within;             /* The compiler did this to stay within --max-ram
+                                         * (compiler/budget.c); "": nothing. */
         const char *passes_done;        /* The comma-separated list of the passes it went through;
                                          * "" at first. */
         struct function *functions, **functions_end;      /* Each function is an entry: what a
@@ -330,9 +333,10 @@ struct function *function_new(struct module *m, const char *name);
 /* Adds an input. name: the model's own; the argument's identifier is made from it. */
 struct value *function_add_input(struct function *f, const char *name, const struct type *type);
 
-/* These make constants. Their types have stored elements, and those of dense constants are static.
- * Dense data is not copied and must live as long as the module. A dense constant whose elements are
- * all equal becomes a splat. Equal small constants are not shared: CSE compares contents. */
+/* These functions make constants. Their types have stored elements, and those of dense constants
+ * are static. Dense data is not copied and must live as long as the module. A dense constant whose
+ * elements are all equal becomes a splat. Equal small constants are not shared: CSE compares
+ * contents. */
 struct value *constant_dense(struct module *m, const struct type *type, const void *data,
                              const char *name);
 /* Returns memory for the data of one constant, of `bytes` bytes with any contents. From
@@ -363,9 +367,9 @@ void module_settle_constants(struct module *m);
 /* Makes memory that constants no longer use free again. It must not be called where the module has
  * a copy, which shares the data. */
 void module_sweep_constants(struct module *m);
-/* These do the same within a pass, between two rewrites, when much memory has been taken since:
- * weights are packed in the memory of those that were packed before. Constants without uses go, so
- * the pass may not keep any of them for later. */
+/* These functions do the same within a pass, between two rewrites, when much memory has been taken
+ * since: weights are packed in the memory of those that were packed before. Constants without uses
+ * go, so the pass may not keep any of them for later. */
 bool module_wants_sweep(const struct module *m);
 void module_drop_constants(struct module *m);
 union scalar constant_element(const struct constant *c, int64_t index);
@@ -379,7 +383,7 @@ static inline float constant_float(const struct constant *c, int64_t index)
                sizeof x);
         return x;
 }
-/* These build a constant in one pass over it, whatever its size, under c's name (until
+/* These functions build a constant in one pass over it, whatever its size, under c's name (until
  * module_settle_constants, when c has not gone). constant_packed is transpose(reshape(pad(c, zeros
  * behind it, up to the extents padded), dims), perm), where each dimension of c becomes one or
  * several consecutive ones of dims; constant_sliced is slice, with a rank of at least 1 and
@@ -438,8 +442,8 @@ struct value *region_add_argument(struct region *region, const struct type *type
  * for 65536 (a function's body) or 256. */
 void region_reserve(struct region *region, int count);
 
-/* These are short for value_build with the row's operands and attributes. A NULL operand gives
- * NULL, so a sequence of them needs one test at the end. */
+/* These functions are short for value_build with the row's operands and attributes. A NULL operand
+ * gives NULL, so a sequence of them needs one test at the end. */
 struct value *build_unary(struct builder *b, enum opcode code, struct value *x);
 /* x and y have equal types. */
 struct value *build_binary(struct builder *b, enum opcode code, struct value *x, struct value *y);
@@ -472,7 +476,8 @@ struct value *build_like(struct builder *b, struct value *like, double number);
  * no name. */
 struct op *build_yield(struct builder *b, struct value *const *values, int count);
 
-/* These read attributes by name; it is a bug in dnncc when the row has no such attribute. */
+/* These functions read attributes by name; it is a bug in dnncc when the row has no such
+ * attribute. */
 int64_t op_int(const struct op *op, const char *name);
 /* Returns the element type of op's sums. */
 enum element op_accumulator(const struct op *op);
@@ -491,9 +496,9 @@ struct attr *attrs_new(struct module *m, enum opcode code);
 static inline struct value *op_operand(const struct op *op, int i) { return op->operands[i].value; }
 static inline struct value *op_result(const struct op *op) { return &op->results[0]; }
 
-/* These read the shape of the panels w of a convolve_packed that reads x: packed_group returns how
- * many channels of an output lie side by side, a word of its multiply; the others return the
- * outputs of a vector of words (ir/target/multiply.h), and of a panel. */
+/* These functions read the shape of the panels w of a convolve_packed that reads x: packed_group
+ * returns how many channels of an output lie side by side, a word of its multiply; the others
+ * return the outputs of a vector of words (ir/target/multiply.h), and of a panel. */
 static inline int64_t packed_group(const struct type *x, const struct type *w)
 {
         int64_t words = type_extent(w, w->rank - 3);
@@ -507,9 +512,9 @@ static inline int64_t packed_panel(const struct type *x, const struct type *w)
 {
         return type_extent(w, w->rank - 2) * packed_lanes(x, w);
 }
-/* These describe the weights of a dot_blocks, by the shapes of its operands. Number k of a block is
- * in byte k % bytes, k / bytes * bits bits from the lowest; a panel has vectors * lanes outputs,
- * with `group` bytes of an output side by side, a word of a multiply. */
+/* The fields describe the weights of a dot_blocks, by the shapes of its operands. Number k of a
+ * block is in byte k % bytes, k / bytes * bits bits from the lowest; a panel has vectors * lanes
+ * outputs, with `group` bytes of an output side by side, a word of a multiply. */
 struct packed_bits { int64_t blocks, block, bytes, words, vectors, lanes, group; int bits; };
 
 static inline struct packed_bits packed_bits_of(const struct op *op)
@@ -536,17 +541,17 @@ struct op_loop {
         struct value *trip, *go;        /* NULL: the loop has none. */
         int64_t steps;
         int carried, scanned, stacked;
-        struct use *first, *scans;      /* These are operands: the first values of carried ones, and
+        struct use *first, *scans;      /* The operands are the first values of carried ones, and
                                          * scanned ones. */
-        struct value *number, *held, *rows;               /* These are arguments: the iteration's
+        struct value *number, *held, *rows;               /* The arguments are the iteration's
                                                            * number, carried values, rows. */
-        struct value *last, *stacks;    /* These are results. */
+        struct value *last, *stacks;    /* The results are the last carried values, and stacks. */
         struct op *yield;
         struct use *next_go, *next, *stacked_rows;        /* The yield's operands; next_go: NULL
                                                            * without go. */
 };
 struct op_loop op_loop(const struct op *op);    /* The loop's region must be complete. */
-/* These say which of its parts a loop keeps, what else it scans (forward, its rows behind the
+/* The fields say which of its parts a loop keeps, what else it scans (forward, its rows behind the
  * others), and which results of its body's operations it stacks behind the others. */
 struct op_loop_kept {
         bool go, *carried, *scanned, *stacked;

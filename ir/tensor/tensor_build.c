@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* These are short for value_build with the row's operands and attributes. */
+/* The build_ functions are short for value_build with the row's operands and attributes. */
 #include "ir/tensor/tensor.h"
 
 #include <string.h>

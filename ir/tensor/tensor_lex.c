@@ -301,7 +301,7 @@ char *reader_location(struct reader *r)
                 return NULL;
         size_t length = (size_t)(stop - comment) - 2;
         if (!text_is_remark(comment + 1, length))
-                return NULL;                    /* It is a remark for the reader. */
+                return NULL;                    /* The comment is a remark for the reader. */
         char *out = arena_alloc(r->m->arena, length + 1);
         memcpy(out, comment + 1, length);
         return out;

@@ -41,7 +41,7 @@ static uint64_t default_nan(enum element e)
         case E_F64: return UINT64_C(0x7ff8) << 48;
         case E_F32: case E_TF32: return UINT64_C(0x7fc00000);
         case E_F16: return UINT64_C(0x7e00);
-        default: return UINT64_C(0x7fc0);       /* It is bf16. */
+        default: return UINT64_C(0x7fc0);       /* The element is bf16. */
         }
 }
 

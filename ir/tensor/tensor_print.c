@@ -14,7 +14,8 @@ struct printer {
         struct module *m;
         const struct tensor_print *options;
         struct arena *arena;
-        size_t offset;                  /* It is the offset in the constants' file. */
+        size_t offset;                  /* The next constant has this offset in the constants'
+                                         * file. */
         int next;                       /* The number for the next result without a name. */
 };
 

@@ -9,7 +9,7 @@
 
 struct reader {
         struct module *m;
-        struct arena *arena;            /* It lives as long as reading takes. */
+        struct arena *arena;            /* The arena lives as long as reading takes. */
         const char *p, *end;
         const char *counted;            /* `line` counts the lines up to here. */
         int line;
@@ -21,7 +21,7 @@ struct reader {
         struct map *constants;          /* struct value by the text's name. */
         struct map *functions;          /* struct function by name. */
         struct map *values;             /* struct name_entry of the function at hand. */
-        const char *file;               /* These are the constants' bytes, or NULL. */
+        const char *file;               /* The file has the constants' bytes, or is NULL. */
         size_t file_bytes, file_used;
         blob_reader read_blob;
         void *blob_context;

@@ -11,13 +11,14 @@ struct verifier {
         struct module *m;
         struct diag *diag;
         struct arena *arena;
-        struct value **values;          /* They are found by their numbers. */
+        struct value **values;          /* Values are found by their numbers. */
         bool *visible;                  /* The value of a number is defined before, in a region that
                                          * is still open. */
         int count;
         int64_t operands;               /* The number of operands seen in operations; use lists must
                                          * hold as many. */
-        struct map *names;              /* These are the names of values in the function at hand. */
+        struct map *names;              /* The map has the names of values in the function at
+                                         * hand. */
 };
 
 static bool fail(struct verifier *v, const struct function *f, const struct op *op,

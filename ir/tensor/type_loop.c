@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* This is the type rule of loop. */
+/* This file has the type rule of loop. */
 #include "ir/tensor/type_rules.h"
 
 /* Returns the type of a row of a stack of type t, or NULL. */

@@ -16,7 +16,7 @@ static bool check_static(struct module *m, const struct op *op, int least, struc
         bool narrow = op->code == OP_convolve_packed && x == E_F32 &&
                       ((element_is_float(w) && element_info[w].bytes < element_info[x].bytes) ||
                        element_code(w) || (element_is_integer(w) && element_info[w].bytes == 1));
-        /* These are bytes that were widened. */
+        /* Wide inputs are bytes that were widened. */
         bool wide = op->code == OP_convolve_packed && x == E_I16;
         bool bytes = op->code != OP_convolve_winograd && element_is_integer(x) &&
                      element_is_integer(w) && (element_info[x].bytes == 1 || wide) &&

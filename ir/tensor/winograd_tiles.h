@@ -31,10 +31,10 @@ struct winograd_line {
 };
 
 struct winograd {
-        int tile, size;                 /* They are m and m + 2. */
-        struct winograd_line input;     /* It is the matrix B^T, from size to size values. */
-        struct winograd_line output;    /* It is the matrix A^T, from size to tile values. */
-        /* It is the matrix G. */
+        int tile, size;                 /* The two are m and m + 2. */
+        struct winograd_line input;     /* The matrix B^T takes size values to size values. */
+        struct winograd_line output;    /* The matrix A^T takes size values to tile values. */
+        /* The matrix is G. */
         double window[WINOGRAD_SIZE_MAX][WINOGRAD_WINDOW];
 };
 

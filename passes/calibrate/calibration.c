@@ -153,8 +153,8 @@ void calibration_digest(struct module *m, char hex[65])
         m->within = within;
         m->passes_done = passes;
         m->source[0] = source;
-        /* It stands in place of the text's own version, so that ranges of before a later one are
-         * still those of the model. */
+        /* This line stands in place of the text's own version, so that ranges of before a later one
+         * are still those of the model. */
         static const char version[] = "dnn 1\n";
         const size_t line = strcspn(text.data, "\n") + 1;
         sha256_init(&sha);

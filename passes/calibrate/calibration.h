@@ -37,15 +37,15 @@ struct extent extent_join(struct extent a, struct extent b);
 static inline bool extent_is_none(struct extent e) { return !(e.least <= e.most); }
 
 struct range {
-        const char *name;               /* It is safe text without spaces; NULL: the range of no
-                                         * tensor. */
+        const char *name;               /* The name is safe text without spaces; NULL: the range of
+                                         * no tensor. */
         struct extent all;              /* The extent of all finite numbers; 0 is never -0. */
         uint64_t count, infinite;       /* The numbers of finite numbers and of others. A tensor
                                          * that has any of these should stay as it is. */
-        struct exact_sum sum, squares;  /* These are sums over blocks of RANGE_BLOCK numbers, each
+        struct exact_sum sum, squares;  /* The sums are over blocks of RANGE_BLOCK numbers, each
                                          * added up in double. */
         int exponent;
-        uint64_t *bins;                 /* It has RANGE_BINS elements. */
+        uint64_t *bins;                 /* The array has RANGE_BINS elements. */
         struct extent *samples;         /* The extents of samples, [sample_count], in the file's
                                          * order; extent_none where a sample had no finite
                                          * number. */
@@ -104,7 +104,7 @@ float scheme_scale(double step, const struct scheme *g);
 enum element scheme_stored(const struct scheme *g); /* Returns the type that holds its numbers in
                                                      * memory; numbers of 4 bits are kept in
                                                      * bytes. */
-/* These read TYPE[-symmetric][-powers] (schemes.def), and TYPE alone. */
+/* These functions read TYPE[-symmetric][-powers] (schemes.def), and TYPE alone. */
 bool scheme_from_text(const char *text, struct scheme *g);
 bool scheme_element_from_text(const char *name, size_t length, enum element *to);
 void scheme_help(void);                   /* Prints the schemes on standard output. */
@@ -120,10 +120,10 @@ struct sample { const char *name; char digest[65]; };     /* name: safe text wit
 struct calibration {
         char digest[65];
         enum channel_axis axis;
-        struct sample *samples;         /* They are sorted by name, numbers in names as numbers,
-                                         * then by digest: the order of moving averages. */
+        struct sample *samples;         /* The samples are sorted by name, numbers in names as
+                                         * numbers, then by digest: the order of moving averages. */
         int64_t sample_count;
-        struct range **ranges;          /* They are in the order of calibrated_values. */
+        struct range **ranges;          /* The ranges are in the order of calibrated_values. */
         int range_count;
         struct map *by_name;
 };

@@ -78,7 +78,7 @@ struct reader {
         struct diag *diag;
         char *next, *end;               /* The lines that are still to be read. */
         int line;                       /* The number of the line that is read. */
-        char *rest;                     /* This is the rest of that line. */
+        char *rest;                     /* The rest of that line begins here. */
         struct calibration *c;
         int64_t room, taken;            /* The bytes that its tensors may take, and those that they
                                          * take. */

@@ -20,7 +20,7 @@ struct exposed {
         struct value *value;            /* The value of the function's body that holds all computed
                                          * values, one after the other. */
         int64_t elements;               /* The number of elements of the value itself. */
-        int64_t times;                  /* It may be computed this often in a run. */
+        int64_t times;                  /* The value may be computed this often in a run. */
         int flags;                      /* The number of the exposed_flags that say when it was
                                          * computed; -1: always. */
 };

@@ -28,7 +28,7 @@ struct view {
         int64_t groups, depth, places;  /* places is the number of rows of one sample. */
         /* A product has this many elements behind the dimension that is summed over. */
         int64_t inner;
-        /* These are of a convolution; else spatial is -1. */
+        /* These fields are of a convolution; else spatial is -1. */
         int spatial;
         const dim_t *window, *result;
         const int64_t *strides, *dilations, *spread, *pads;
@@ -110,9 +110,9 @@ static void gather(const struct view *v, const float *x, int64_t place, int64_t 
 struct item {
         struct view view;
         const char *location;
-        double times;                   /* It runs this often for a sample, as far as that is
-                                         * known. */
-        int value;                      /* It reads the program's value with this number. */
+        double times;                   /* The operation runs this often for a sample, as far as
+                                         * that is known. */
+        int value;                      /* The item reads the program's value with this number. */
         int same;                       /* The number of an earlier item that sees the same rows;
                                          * -1: there is none. */
         bool products;                  /* Its products are computed. */
@@ -221,7 +221,7 @@ static bool fail(struct moments_run *r, const struct item *t, int64_t sample, in
         return false;
 }
 
-/* It is the sampled_take of a run. Infinite numbers (masks) count as 0. */
+/* take is the sampled_take of a run. Infinite numbers (masks) count as 0. */
 static bool take(void *context, int64_t sample, int value, int64_t from, const void *data,
                  int64_t count)
 {

@@ -24,9 +24,9 @@
 struct moments {
         int64_t groups, depth;
         int64_t rows;                   /* The number of rows that were counted, in each group. */
-        /* These are sums over rows, [groups * depth]. */
-        const double *sums, *magnitudes, *squares;        /* They are sums of x, |x| and x^2. */
-        const float *largest;           /* It is the largest |x|. */
+        /* The sums are over rows, [groups * depth]. */
+        const double *sums, *magnitudes, *squares;        /* The sums are of x, |x| and x^2. */
+        const float *largest;           /* No |x| is larger than this. */
         /* [groups][depth][depth]: sums over rows of x[i] * x[j], symmetric. NULL: they were not
          * asked for, or do not fit into --limit moment_bytes. */
         const float *products;

@@ -19,11 +19,11 @@
 
 enum { BINS = RANGE_BINS / 2 };
 
-/* It has sums over the first k bins, for k from 0 to N. */
+/* The struct has sums over the first k bins, for k from 0 to N. */
 struct sums {
-        double numbers[BINS + 1];       /* This is the sum of their numbers. */
-        double entropy[BINS + 1];       /* This is the sum of their h log h. */
-        int filled[BINS + 1];           /* This many of them are not empty. */
+        double numbers[BINS + 1];       /* The bins hold this many numbers. */
+        double entropy[BINS + 1];       /* The bins' h log h add up to this. */
+        int filled[BINS + 1];           /* This many of the bins are not empty. */
 };
 
 static double x_log_x(double x) { return x > 0 ? x * log(x) : 0; }

@@ -37,7 +37,8 @@ double range_mean(const struct range *r)
 static void grow(struct range *r, int exponent)
 {
         for (; r->exponent < exponent; r->exponent++) {
-                for (int k = 0; k < HALF / 2; k++) {      /* This goes from the middle outwards. */
+                for (int k = 0; k < HALF / 2; k++) {      /* The loop goes from the middle
+                                                           * outwards. */
                         int up = HALF + k, down = HALF - 1 - k;
                         uint64_t above = r->bins[HALF + 2 * k] + r->bins[HALF + 2 * k + 1];
                         uint64_t below = r->bins[HALF - 1 - 2 * k] + r->bins[HALF - 2 - 2 * k];
@@ -154,7 +155,7 @@ static void add_block(struct range *r, const float *x, int count)
         struct extent e = extent_of(x, count);
         if (extent_is_none(e))
                 return;
-        e.least += 0.0f;                /* This makes 0 of -0. */
+        e.least += 0.0f;                /* The addition makes 0 of -0. */
         e.most += 0.0f;
         r->all = extent_join(r->all, e);
         if (!holds(r->exponent, e))

@@ -87,7 +87,7 @@ float scheme_scale(double step, const struct scheme *g)
 {
         if (g->power_of_two) {
                 int exponent;
-                double mantissa = frexp(step, &exponent); /* It is in [1/2, 1). */
+                double mantissa = frexp(step, &exponent); /* The mantissa is in [1/2, 1). */
                 step = ldexp(1, mantissa == 0.5 ? exponent - 1 : exponent);
         }
         float scale = (float)step;
@@ -105,7 +105,7 @@ struct affine affine_of(struct extent e, const struct scheme *g)
         float scale = scheme_scale(((double)e.most - (double)e.least) / (highest - lowest), g);
         if (g->symmetric)
                 return (struct affine){ scale, middle };
-        /* It is in range but for rounding. */
+        /* The zero point is in range but for rounding. */
         double zero = nearbyint(lowest - (double)e.least / (double)scale);
         zero = zero < lowest ? lowest : zero > highest ? highest : zero;
         return (struct affine){ scale, (int32_t)zero };

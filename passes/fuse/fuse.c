@@ -59,22 +59,22 @@ struct member {                         /* A member is what the pass knows of an
         const struct op *decided;       /* The reader that this was decided by, or NULL. */
         const struct op *home;          /* The packed contraction whose epilogue it could be part
                                          * of, or NULL. */
-        bool epilogue;                  /* It is a contraction, or could be in the epilogue of any
-                                         * one. */
-        bool stays;                     /* It has a home or could be an epilogue, and all its
-                                         * readers are element-wise, or a single halo. */
+        bool epilogue;                  /* The operation is a contraction, or could be in the
+                                         * epilogue of any one. */
+        bool stays;                     /* The operation has a home or could be an epilogue, and all
+                                         * its readers are element-wise, or a single halo. */
         bool identity;                  /* Its element i is needed once, where the root's element i
                                          * (in a halo) is stored. */
         bool repeated;                  /* An element of it may be read more than once. */
         const struct op *map;           /* The reader whose index it is read at: members with the
                                          * same map are read at the same index, and computed once
                                          * for it. */
-        bool decoded;                   /* It is computed from indices and from constants that
-                                         * should stay as small as they are. */
+        bool decoded;                   /* The operation is computed from indices and from constants
+                                         * that should stay as small as they are. */
         bool widens;                    /* Its reader wants to read it narrow (fuse_narrow.c). */
-        bool summed;                    /* It is a reduction, or is computed from one and has no
-                                         * more elements. */
-        bool per_row;                   /* It is needed once for a row. */
+        bool summed;                    /* The operation is a reduction, or is computed from one and
+                                         * has no more elements. */
+        bool per_row;                   /* The operation is needed once for a row. */
         bool along_row;                 /* Its element i is needed where the root's is stored, and
                                          * in loops over the root's row. */
         unsigned loops;                 /* These loops have a bit each. */
@@ -82,9 +82,9 @@ struct member {                         /* A member is what the pass knows of an
 
 struct group {
         struct op *root;
-        const struct op *home;          /* It is the root's home. */
+        const struct op *home;          /* The root has this home. */
         int size;
-        bool anchored;                  /* It holds a contraction or a reduction. */
+        bool anchored;                  /* The kernel holds a contraction or a reduction. */
         const struct type *shape;       /* The shape that it stores or, where rows become one
                                          * element each, the shape that is reduced. */
         bool reduced;                   /* Rows become one element each. */
@@ -96,7 +96,8 @@ struct group {
 };
 
 struct fusing {
-        struct member *members;         /* It has all operations of the region, by their numbers. */
+        struct member *members;         /* The members are all operations of the region, by their
+                                         * numbers. */
         int limit;                      /* A group has at most this many operations. */
         bool vectors;                   /* The target has vectors, or is a machine whose layouts
                                          * have blocks. */

@@ -182,7 +182,7 @@ struct pair {
         struct walk walks[2];           /* The walks of first and second. */
         int64_t bytes;                  /* The bytes that are no longer read. */
         struct op *place;               /* The joined kernel stands in front of this operation. */
-        struct value **read;            /* These are the values that the second kernel reads. */
+        struct value **read;            /* The second kernel reads these values. */
         int read_count;
         const struct gpu *gpu;                    /* The GPU whose kernels are launches, or NULL. */
 };

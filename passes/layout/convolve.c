@@ -15,7 +15,7 @@ enum { SPATIAL_MAX = 6, MERGED_MAX = 8, PHASES_MAX = 64 };
 struct convolution {
         struct layout *l;
         const struct op *op;
-        struct value *x, *w;            /* They are in the logical form: x is [N, C, S..], w is [M,
+        struct value *x, *w;            /* Both are in the logical form: x is [N, C, S..], w is [M,
                                          * C / groups, K..]. */
         const struct multiply *multiply;
         int64_t groups, block;          /* The number of channels in a block of x, before blocks are
@@ -323,7 +323,7 @@ struct phases {
                                          * phases. */
         int64_t low[SPATIAL_MAX];       /* The number of elements in front of x in the halo that
                                          * serves all phases. */
-        struct value *x;                /* It is x with that halo. */
+        struct value *x;                /* The operand is x with that halo. */
 };
 
 static struct phase phase_in(const struct phases *p, int d, int64_t r)

@@ -23,17 +23,18 @@ struct form {
         bool blocked[LAYOUT_KIND_COUNT], logical[LAYOUT_KIND_COUNT];
         bool stays;                     /* The convolution that makes the value is computed in its
                                          * own shape. */
-        struct value *blocks;           /* It is <N x C x S..> in blocks, as <N x C/16 x S.. x 16>
-                                         * for instance. */
-        struct value *rows;             /* It is the rows of a dot's result: <B.. x M.. x N..> as <1
-                                         * x B x M x N>. */
+        struct value *blocks;           /* The blocks are <N x C x S..> in blocks, as <N x C/16 x
+                                         * S.. x 16> for instance. */
+        struct value *rows;             /* The rows are of a dot's result: <B.. x M.. x N..> as <1 x
+                                         * B x M x N>. */
         int batch, free;                /* The number of dimensions in B, and in M. */
 };
 
 struct layout {
         struct module *m;
         struct pass_context *context;
-        struct builder b;               /* It stands in front of the operation that is looked at. */
+        struct builder b;               /* The builder stands in front of the operation that is
+                                         * looked at. */
         int64_t block;                  /* The number of channels in a block: the floats of a cache
                                          * line, or of a longer vector; where contractions read
                                          * bf16, the channels of a hardware tile's row. */

@@ -120,7 +120,7 @@ static double copy(const struct layout *l, const struct type *t, int kind)
         return layout_copy_cost(2 * bytes_of(l, t, kind), l->context->target);
 }
 
-/* These two say that v is needed in its blocks, or in its own shape. */
+/* These two functions say that v is needed in its blocks, or in its own shape. */
 static void want_blocks(struct layout *l, struct value *v, int kind)
 {
         struct form *state = layout_form(l, v);

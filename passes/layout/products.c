@@ -177,9 +177,10 @@ static void convolve_rows(struct layout *l, struct op *op)
 /* ---- sums of windows ---- */
 
 struct sums {
-        struct value *x;                /* They are bytes, as [1, C, rows, columns] for instance. */
+        struct value *x;                /* The operand is of bytes, as [1, C, rows, columns] for
+                                         * instance. */
         double zero;                    /* The number that is subtracted from each byte. */
-        /* These are of the dimensions behind C. */
+        /* The three are of the dimensions behind C. */
         int64_t window[RANK_MAX], strides[RANK_MAX], pads[2 * RANK_MAX];
 };
 

@@ -369,10 +369,11 @@ struct arranging {
         struct loop_program *p;
         struct pass_context *context;
         struct step_graph g;
-        struct loop_stmt **statements;  /* They are in the order that they had at first. */
+        struct loop_stmt **statements;  /* The statements are in the order that they had at
+                                         * first. */
         int *order, *best;              /* The order that is looked at, and the best so far. */
-        int64_t size, peak;             /* These are the planned size and the peak of the best
-                                         * order, in bytes. */
+        int64_t size, peak;             /* The best order has this planned size and peak, in
+                                         * bytes. */
 };
 
 static void put_in_order(const struct arranging *a, const int *order)

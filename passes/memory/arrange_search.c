@@ -36,7 +36,7 @@ static void set_add(uint64_t *set, int i) { set[i / 64] |= UINT64_C(1) << (i % 6
 struct stretch {
         const struct step_graph *g;
         int from, to, words;
-        int64_t live;                   /* This many bytes are in use before it. */
+        int64_t live;                   /* This many bytes are in use before the step. */
         int64_t floor;                  /* A peak that no order is below, or that is low enough. */
         int64_t work, most_work;        /* The work that is done, and the work after which states
                                          * have run out. */
@@ -371,7 +371,7 @@ static bool search_states(struct stretch *s, int *order, int64_t limit, int64_t 
                 struct state state = x.states[number];
                 *bound = state.peak;
                 if (*find_state(&x, state.set) != number + 1)
-                        continue;       /* It has been reached with a lower peak since. */
+                        continue;       /* The state has been reached with a lower peak since. */
                 done = state.count == s->to - s->from;
                 if (done)
                         read_order(&x, number, order);
@@ -437,7 +437,7 @@ static void search_beam(struct stretch *s, int *order)
                                 ARENA_GROW(scratch, next, next_count);
                                 next[next_count++] = new_state(&x, &state, level[k], i);
                         }
-                        if (state.count == steps) {     /* It has all steps, so it stays. */
+                        if (state.count == steps) {     /* The state has all steps, so it stays. */
                                 ARENA_GROW(scratch, next, next_count);
                                 next[next_count++] = state;
                         }

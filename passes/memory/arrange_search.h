@@ -34,8 +34,8 @@ struct step_graph {
         int resident_count;
 };
 
-/* These build a graph: `before` comes before a step; bytes are in use from the first of the
- * resident's distinct steps to the last. The graph keeps the array. */
+/* These functions build a graph: `before` comes before a step; bytes are in use from the first of
+ * the resident's distinct steps to the last. The graph keeps the array. */
 void step_before(struct step_graph *g, struct arena *arena, int step, int before);
 void step_graph_resident(struct step_graph *g, struct arena *arena, struct resident resident);
 

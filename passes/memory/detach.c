@@ -42,8 +42,8 @@ struct part {
                                                    * been detached. */
         struct loop_function *copy;
         struct loop_stmt *at;           /* The copy stands in front of this statement. */
-        bool joins;                     /* It is copied into the buffer that it is a part of, not
-                                         * out of it. */
+        bool joins;                     /* The part is copied into the buffer that it is a part of,
+                                         * not out of it. */
 };
 
 /* The program as it was: each trial changes it, and the next one begins from here. */

@@ -30,7 +30,7 @@ struct touch {
         int64_t start, end;
         bool read, written, fills;      /* fills: all of these bytes are written, and not read
                                          * before. */
-        int time;                       /* It is the number of the statement. */
+        int time;                       /* The touching statement has this number. */
         struct block_scope *scope;
 };
 /* Visits every touch in main, in order of time; what a statement reads comes before what it writes.
@@ -45,7 +45,7 @@ struct touch touch_argument(const struct loop_stmt *call, int i, int time);
 struct span { int64_t start, end; int first, last; };
 
 struct storage {
-        struct loop_buffer *buffer;     /* It is a root, a view of no other buffer. */
+        struct loop_buffer *buffer;     /* The buffer is a root, a view of no other buffer. */
         int64_t bytes;                  /* The bytes that it takes. */
         double traffic;                 /* The bytes of all touches, added up. */
         int first, last;                /* The first and last statement of all spans; first < 0:
@@ -64,7 +64,7 @@ struct storage {
 
 struct lifetimes {
         struct arena *arena;
-        struct storage *storages;       /* They are numbered by their buffers. */
+        struct storage *storages;       /* The storages are numbered by their buffers. */
         int count, statements;
 };
 

@@ -11,7 +11,8 @@ struct item {
         const struct span *spans;
         int span_count, number;         /* number: it tells equal items apart. */
         int64_t bytes;                  /* The end of the last span, or more. */
-        int first, last;                /* They are the first and last statement of all spans. */
+        int first, last;                /* All spans lie between the first and the last
+                                         * statement. */
         int64_t offset;
         int64_t crowd;                  /* The most bytes of all items in use while it is;
                                          * place_items finds it. */

@@ -27,7 +27,7 @@
 struct plan {
         struct arena *arena;
         struct loop_program *p;
-        struct remarks *remarks;        /* It may be NULL. */
+        struct remarks *remarks;        /* The remarks may be NULL. */
         struct lifetimes lifetimes;
         struct item *items;             /* The storages that have a place of their own. */
         int count, peak;

@@ -22,7 +22,7 @@ struct plan_facts {
         bool proved;                    /* No placing takes fewer bytes (in one region). */
         const char *where;              /* The nodes of the model that are computed when most bytes
                                          * are in use, or NULL. */
-        struct plan_resident *residents;          /* They come with the largest first. */
+        struct plan_resident *residents;          /* The residents come with the largest first. */
         int resident_count;
 };
 /* Finds the facts of a planned program; shares: results may lie on operands. */

@@ -17,9 +17,9 @@ struct block {
         int least, most;                /* The least and the largest number that are used. */
         const float *w;
         int64_t count;
-        float low, high;                /* They are the least and the largest of the weights and
+        float low, high;                /* The least and the largest are those of the weights and
                                          * 0. */
-        float *numbers;                 /* It has `count` elements. */
+        float *numbers;                 /* The array has `count` elements. */
 };
 
 void block_open(struct block *b, const float *w, int64_t count);

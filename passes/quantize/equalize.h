@@ -16,7 +16,7 @@
 
 #include "passes/quantize/quantize.h"
 
-/* This is a constant with a number for each channel, along a dimension of an operation's result. */
+/* The constant has a number for each channel, along a dimension of an operation's result. */
 struct channel_constant { struct op *op; int operand, along; };
 
 /* A value that layers multiply, with the operations that can take in a scale of each of its
@@ -28,8 +28,9 @@ struct channels {
         int64_t count, inner;           /* Element i belongs to channel i / inner % count. */
         int64_t each;                   /* This many consecutive channels of a reader are one
                                          * channel here. */
-        struct op *layer;               /* This layer's outputs are the channels; or it is NULL: */
-        struct channel_constant factor; /* then this constant of a multiplication scales them. */
+        struct op *layer;               /* The outputs of this layer are the channels; NULL:
+                                         * `factor` scales them instead. */
+        struct channel_constant factor; /* This multiplication scales the channels. */
         struct channel_constant *added; /* The constants that are added on the way from there to
                                          * x. */
         int added_count;

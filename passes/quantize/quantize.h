@@ -35,8 +35,8 @@ struct quantize_policy {
         bool first, last;               /* The first layer, or the last one, stays in floats. */
         const char *const *keep_float;  /* The names of nodes or values. */
         int keep_float_count;
-        struct quantized_ports *ports;  /* It is --quantize-port, or NULL. */
-        /* It is called for each layer that stays in floats; it may be NULL. */
+        struct quantized_ports *ports;  /* The list is --quantize-port, or NULL. */
+        /* kept is called for each layer that stays in floats; it may be NULL. */
         void (*kept)(void *runner, const struct op *op, const char *why);
         void *runner;
 };
@@ -46,8 +46,8 @@ static inline int quantize_largest_weight(const struct quantize_policy *p)
 {
         return (1 << (p->weights ? p->weights->bits - 1 : 7)) - 1;
 }
-/* These set the default steps, and those of a comma-separated list: names, or names with + or - in
- * front. quantize_steps_parse returns false if a name is unknown; *name points at it. */
+/* These functions set the default steps, and those of a comma-separated list: names, or names with
+ * + or - in front. quantize_steps_parse returns false if a name is unknown; *name points at it. */
 void quantize_steps_preset(bool steps[STEP_COUNT]);
 bool quantize_steps_parse(const char *list, bool steps[STEP_COUNT], const char **name);
 /* Returns a step that the list asks for and that learns from samples; NULL: none does. */
@@ -64,10 +64,10 @@ const bool *keep_float_find(struct arena *arena, const struct quantize_policy *p
 struct site;
 struct layer {
         struct op *op;                  /* A convolve or dot of floats. */
-        const char *obstacle;           /* It says why the layer is not quantized, as a part of a
-                                         * sentence; NULL: it is quantized. */
-        struct site *x;                 /* It is the site of operand 0. */
-        bool both;                      /* It is a product of two activations. */
+        const char *obstacle;           /* The text says why the layer is not quantized, as a part
+                                         * of a sentence; NULL: it is quantized. */
+        struct site *x;                 /* The layer reads this site as operand 0. */
+        bool both;                      /* The layer is a product of two activations. */
 };
 
 /* A site is a value of floats whose shape is known. */
@@ -84,21 +84,21 @@ struct site {
                                          * stored, or NULL. */
         struct site *same;              /* A site with the same step, towards the one that stands
                                          * for all of these; NULL: this one does. */
-        int members;                    /* It stands for this many other sites. */
+        int members;                    /* The site stands for this many other sites. */
         struct extent extent;           /* The extent of all that have its step, in the site that
                                          * stands for them. */
-        struct affine affine;           /* It is their step, in the same site. */
+        struct affine affine;           /* The members have this step, in the same site. */
         bool keep;                      /* --keep-float: its operation works on floats. */
         bool unfit;                     /* Some of its numbers are not finite. */
-        bool unseen;                    /* It is in a loop or branch that no sample ran. */
-        bool pinned;                    /* It is decoded from bytes of the model, in steps of their
-                                         * own. */
-        bool cut;                       /* It is stored in bytes though a kernel could go on with
-                                         * it. */
-        bool norm;                      /* It is computed from sums of rows that are spread over the
-                                         * rows. */
-        bool reduced, spread;           /* It is computed from a reduction; and that has been
-                                         * spread. */
+        bool unseen;                    /* The value is in a loop or branch that no sample ran. */
+        bool pinned;                    /* The value is decoded from bytes of the model, in steps of
+                                         * their own. */
+        bool cut;                       /* The value is stored in bytes though a kernel could go on
+                                         * with it. */
+        bool norm;                      /* The value is computed from sums of rows that are spread
+                                         * over the rows. */
+        bool reduced, spread;           /* reduced: the value is computed from a reduction; spread:
+                                         * the reduction has been spread. */
         bool bytes;                     /* Its readers, layers and operations on bytes, read it
                                          * decoded from bytes. */
         bool carried;                   /* Its operation works on bytes. */
@@ -146,11 +146,11 @@ void quantize_remember_sites(struct quantizing *q);
 
 /* An operation may do this to bytes. */
 enum carrying {
-        CARRY_NONE,                     /* It works on floats. */
-        CARRY_MAP,                      /* It computes element by element. */
-        CARRY_MOVE,                     /* It hands on some of its operands' numbers, and perhaps
-                                         * 0. */
-        CARRY_SUM                       /* It adds them up. */
+        CARRY_NONE,                     /* The operation works on floats. */
+        CARRY_MAP,                      /* The operation computes element by element. */
+        CARRY_MOVE,                     /* The operation hands on some of its operands' numbers, and
+                                         * perhaps 0. */
+        CARRY_SUM                       /* The operation adds its operands' numbers up. */
 };
 enum carrying quantize_carrying(const struct op *op);
 /* Returns this as far as the kind of operation tells (carrying.def); *when: the further condition,

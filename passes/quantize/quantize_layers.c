@@ -23,8 +23,8 @@ enum { BIAS_MOST = 1 << 24, BIAS_BITS = 16 };
 static const double TINY = 0x1p-64;
 
 /* Do sums leave as much room as the rules of simplify want? */
-static bool sums_fit(const struct op *op, bool both)     /* This is about bytes; sums of 16 bits may
-                                                          * be floats. */
+static bool sums_fit(const struct op *op, bool both)     /* The limit is about bytes; sums of 16
+                                                          * bits may be floats. */
 {
         enum { ROOM = 1 << 25, BYTE = 255, SIGNED = 128 };
         return (double)whole_products(op) * BYTE * (both ? BYTE : SIGNED) < INT32_MAX - ROOM;
@@ -71,7 +71,7 @@ static struct op *constant_behind(struct quantizing *q, struct builder *b, struc
 
 struct weights {
         struct weight_places places;    /* along -1: all weights have one step. */
-        int largest;                    /* This is the largest number. */
+        int largest;                    /* No number is larger than this. */
         int64_t outputs, count;
         float *numbers;                 /* Its shape is [count]. */
         float *scales, *biases;         /* [outputs]; biases NULL: there are none, or none that can

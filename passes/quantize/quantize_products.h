@@ -13,15 +13,15 @@
  * is a convolution by such weights, where k counts what a window sees; or a table that is gathered
  * from, whose rows are the outputs. */
 struct product {
-        struct op *op;                  /* It is the dot, convolve or gather. */
+        struct op *op;                  /* The operation is a dot, convolve or gather. */
         const char *name;               /* Its name in the calibration; NULL: it depends on no
                                          * input. */
-        const char *obstacle;           /* It says why the product is not quantized, as a part of a
-                                         * sentence; or it is NULL. */
+        const char *obstacle;           /* The text says why the product is not quantized, as a part
+                                         * of a sentence; NULL: it is quantized. */
         int64_t outputs, inner;
         int moments;                    /* Its number among the moments that are computed; -1: it
                                          * has none. */
-        const struct product *same;     /* It is an earlier product of the same table, or NULL. */
+        const struct product *same;     /* An earlier product has the same table; NULL: none has. */
         struct value *bytes, *steps, *zeros;    /* The constants of a table that has been
                                                  * written. */
 };
@@ -67,7 +67,8 @@ struct rounded *product_round(const struct products *q, const struct product *p,
                               const float *weights);
 /* Returns the type and blocks of a product's rounded weights, without numbers. */
 struct rounded product_scheme(const struct quantize_policy *policy, const struct product *p);
-/* These make a block of rounded weights without contents, and open one on some weights [inner]. */
+/* These functions make a block of rounded weights without contents, and open one on some weights
+ * [inner]. */
 struct block rounded_block(struct arena *arena, const struct rounded *r);
 void rounded_open(const struct rounded *r, struct block *b, const float *w, int64_t number);
 
@@ -84,9 +85,9 @@ float *product_scale_inputs(const struct products *q, const struct product *p, f
 
 /* ---- write_products.c ---- */
 
-/* These build constants from a rounded matrix: bytes [outputs, inner], or transposed [inner,
- * outputs], of u8 where there are zero points, else of i8; [outputs] scales, or zero points of u8;
- * and all of it in blocks. */
+/* These functions build constants from a rounded matrix: bytes [outputs, inner], or transposed
+ * [inner, outputs], of u8 where there are zero points, else of i8; [outputs] scales, or zero points
+ * of u8; and all of it in blocks. */
 struct value *rounded_bytes(struct builder *b, const struct rounded *r, bool turned,
                             const char *name);
 struct value *rounded_numbers(struct builder *b, const struct rounded *r, bool zeros);

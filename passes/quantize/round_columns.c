@@ -122,7 +122,7 @@ static void feed(const struct feedback *f, int64_t k, float d, float *restrict t
 struct columns {
         const struct feedback *f;
         const struct rounded *nearest;
-        const float *weights;           /* These are the weights of the first output. */
+        const float *weights;           /* The weights of the first output begin here. */
         int64_t first, count;
         float *t;                       /* Its shape is [OUTPUTS][stride]. */
         unsigned char *numbers;         /* Its shape is [OUTPUTS][inner]. */

@@ -16,7 +16,7 @@
 #include "passes/simplify/formula.h"
 #include "passes/simplify/tables.h"
 
-/* It is the polynomial in whole numbers, times 2^shift. */
+/* The struct holds the polynomial in whole numbers, times 2^shift. */
 struct whole_polynomial { int64_t one, x, y, xy; int shift, low, high; };
 
 /* ---- in whole numbers ---- */

@@ -18,9 +18,9 @@
 enum { BYTES = 256, BITS = 24, FRACTION = 16, LENGTH_MAX = 1 << 14, SCALE_MAX = 1 << 14 };
 
 struct softmax {
-        struct value *whole;            /* It is q, of i32. */
-        struct op *largest, *sum, *spread;      /* These are the two reductions, and the broadcast
-                                                 * of the sum. */
+        struct value *whole;            /* The value is q, of i32. */
+        struct op *largest, *sum, *spread;      /* The three are the two reductions, and the
+                                                 * broadcast of the sum. */
         double step, scale, zero;       /* step is s, scale is k. */
         int64_t length;
 };

@@ -33,7 +33,7 @@ int formula_at(const struct formula *f, int64_t s);
 enum { THRESHOLDS_MAX = 255 };
 struct thresholds {
         bool falls;
-        int bottom, top;                /* They are the least and the largest byte. */
+        int bottom, top;                /* The byte is at least bottom and at most top. */
         int first, count;
         int64_t low, high, least[THRESHOLDS_MAX];
         double slope;                   /* The approximate slope of the formula between its bounds;
@@ -49,7 +49,7 @@ void thresholds_of(const struct formula *f, int64_t low, int64_t high, struct th
  *
  * Halves of the first form go up, those of the second to even numbers. */
 struct form {
-        int shift;                      /* It is from 1 to 48. */
+        int shift;                      /* The shift is from 1 to 48. */
         int64_t even;                   /* 0: the form is the first one. */
         bool each;                      /* Each output has an `even` of its own, which is
                                          * searched. */

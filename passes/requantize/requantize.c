@@ -25,8 +25,8 @@
 
 enum { SUMMANDS = 4 };
 
-/* It has the operations between a sum and a byte, in their order. Their numbers differ along
- * dimension `along` of the values at most; -1: along none. */
+/* A sequence has the operations between a sum and a byte, in their order. Their numbers differ
+ * along dimension `along` of the values at most; -1: along none. */
 struct sequence {
         struct value *sum, *total;      /* sum: total without the bias, and all else that is
                                          * constant. */
@@ -35,7 +35,7 @@ struct sequence {
         enum opcode codes[FORMULA_STEPS];
         struct spread steps[FORMULA_STEPS], summands[SUMMANDS];
         bool less[SUMMANDS];
-        int low, high;                  /* They are the least and the largest byte. */
+        int low, high;                  /* The byte is at least low and at most high. */
 };
 
 /* ---- what there is ---- */

@@ -31,16 +31,16 @@
 
 enum { FACTOR_MOST = 127, SHIFT_MOST = 15, SHIFT_OF_SUMS = 7 };
 
-/* It has the errors of the whole function. */
+/* The figure has the errors of the whole function. */
 struct figure {
         int layers;
         double signal, error, worst;    /* worst is the largest error / signal of a layer. */
         const char *name;               /* The name of that layer. */
 };
 
-/* It is the line factor * s + added of a layer's sums s, perhaps between bounds. */
+/* A layer is the line factor * s + added of its sums s, perhaps between bounds. */
 struct layer {
-        struct op *product;             /* It is a convolve or a dot. */
+        struct op *product;             /* The product is a convolve or a dot. */
         int along;                      /* The dimension of its outputs; in the weights it is
                                          * whole_outputs. */
         int64_t outputs;
@@ -471,7 +471,8 @@ static struct plan *find_plans(struct arena *arena, const struct function *f, in
         ops = 0;
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
                 all[ops++] = op;
-        /* They go from the last to the first, so that an addition takes in the layer before it. */
+        /* The loop goes from the last layer to the first, so that an addition takes in the layer
+         * before it. */
         while (ops-- > 0) {
                 struct plan *p = &plans[*count];
                 p->parts.narrow = narrow;

@@ -13,14 +13,13 @@ struct shifted_weights {
         const double *factors;
         double *exact;                  /* Weights times factors, one output behind the other, while
                                          * numbers are searched. */
-        int8_t *numbers;                /* They are from -127 to 127, in the order of the
+        int8_t *numbers;                /* The numbers are from -127 to 127, in the order of the
                                          * weights. */
         int32_t *shifts;                /* There is one for each block of outputs. */
-        double *magnitudes;             /* They are the magnitudes of the numbers of an output,
-                                         * added up. */
+        double *magnitudes;             /* The magnitudes of an output's numbers add up to this. */
         double *lost;                   /* The mean error of a result that rounding makes, with
                                          * operands at their averages. */
-        double signal, error;           /* They are sums of squares: of weight * factor, and of
+        double signal, error;           /* Both are sums of squares: of weight * factor, and of
                                          * errors. */
 };
 

@@ -20,14 +20,14 @@ struct line {
 };
 
 struct terms {
-        const struct type *type; /* It is the type of the bytes. */
-        struct value *sources[TERMS_SOURCES]; /* They are of integers of up to 32 bits. */
+        const struct type *type; /* The bytes have this type. */
+        struct value *sources[TERMS_SOURCES]; /* The sources are integers of up to 32 bits. */
         double zeros[TERMS_SOURCES]; /* The zero point that is subtracted first from sources of
                                       * bytes; the lines include it. */
         int source_count, along; /* -1: the numbers do not differ. */
-        int64_t places; /* It is the extent of that dimension, or 1. */
+        int64_t places; /* That dimension has this extent; without one, it is 1. */
         struct line *lines; /* There is one at each place. */
-        double zero, low, high; /* They are the zero point and the bounds of the byte. */
+        double zero, low, high; /* The byte has this zero point and these bounds. */
 };
 
 /* Finds the line that op, which makes bytes, rounds. Returns false if there is none. Lines lie in

@@ -21,7 +21,7 @@ enum { SHIFT_MOST = 48, SHIFT_LEAST = 1, NEAR = 5, WIDE = 61 };
 struct whole_terms {
         int shift;
         double sizes[TERMS_SOURCES]; /* Each source has this largest magnitude. */
-        int64_t *of[TERMS_SOURCES], *one; /* These have a number for each place. */
+        int64_t *of[TERMS_SOURCES], *one; /* The arrays have a number for each place. */
 };
 
 /* Scales the lines to numbers of this many bits beside the sign, with w's shift. Returns false if

@@ -15,8 +15,8 @@ enum { BETWEEN_MAX = 24 };
 struct between {
         struct value *v, *moved;        /* moved is the same value before the transposes. */
         int reads;                      /* The number of its readers between the transposes. */
-        bool outer;                     /* It is a broadcast of a value from outside the transposes,
-                                         * which others may read, too. */
+        bool outer;                     /* The operand is a broadcast of a value from outside the
+                                         * transposes, which others may read, too. */
 };
 
 struct around {
@@ -294,8 +294,8 @@ static struct value *move(struct around *a, struct value *v)
         if (value_is_splat(v, NULL))
                 return constant_splat(a->b->m, moved_type(a, v->type), v->constant->data);
         if (!known)
-                return op_operand(v->op, 0);    /* It is a transpose, whose operand is the moved
-                                                 * value. */
+                return op_operand(v->op, 0);    /* The operation is a transpose, whose operand is
+                                                 * the moved value. */
         if (known->moved)
                 return known->moved;
         switch (v->op->code) {

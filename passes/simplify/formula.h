@@ -30,9 +30,9 @@ struct formula {
         enum element to;
         struct value *root;             /* The value that is rounded, moved by `zero`, and cast. */
         double zero;
-        bool shared;                    /* It may contain values that others read, too. */
-        unsigned char want[BYTES][BYTES];       /* It has the byte for each x and y, counted from
-                                                 * the least of the type. */
+        bool shared;                    /* The formula may contain values that others read, too. */
+        unsigned char want[BYTES][BYTES];       /* The table has the byte for each x and y, counted
+                                                 * from the least of the type. */
 };
 
 /* Finds the formula that ends in op, a cast to bytes; it has p, but not yet `want`. shared: values

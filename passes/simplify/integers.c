@@ -263,7 +263,7 @@ static struct value *center_weights(struct builder *b, struct op *op, struct pas
             op_result(op)->type->element != E_I32 || !op_is(w, OP_sub))
                 return NULL;
         struct value *plain = uncast(op_operand(w->op, 0)), *zero = op_operand(w->op, 1);
-        /* These are the bytes before their zero point is taken out, too. */
+        /* The bytes are those before their zero point is taken out, too. */
         const struct value *bytes = uncast(op_is(x, OP_sub) ? op_operand(x->op, 0) : x);
         const struct type *t = op_result(op)->type;
         if (!value_is_constant(plain) || w->type->element != E_I32 || !type_is_static(t) ||

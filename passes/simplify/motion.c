@@ -353,7 +353,7 @@ struct value *rewrite_gather_constant(struct builder *b, struct op *op,
 
 /* ---- contractions ---- */
 
-/* This is not done where it changes the order of the dimensions that remain, which is the
+/* Nothing is done where it changes the order of the dimensions that remain, which is the
  * result's. */
 struct value *rewrite_dot_transpose(struct builder *b, struct op *op, struct pass_context *context)
 {

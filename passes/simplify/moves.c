@@ -122,7 +122,7 @@ struct value *rewrite_slice_slice(struct builder *b, struct op *op, struct pass_
         for (int i = 0; i < t->rank; i++) {
                 if (dim_is(t->dims[i], 0))
                         return NULL;
-                /* It is within x, so it does not overflow. */
+                /* The start is within x, so it does not overflow. */
                 starts[i] = inner_starts[i] + starts[i] * inner_steps[i];
                 if (!int_mul(steps[i], inner_steps[i], &steps[i]))
                         return NULL;

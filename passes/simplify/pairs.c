@@ -181,8 +181,8 @@ static bool set_form(const struct formula *f, const struct polynomial *p, bool i
         double x = rint(-p->y / p->xy), y = rint(-p->x / p->xy);
         g->a = (float)x, g->b = (float)y, g->k = (float)p->xy;
         g->c = (float)(c - x * y * p->xy);
-        if (fabs(g->c - rintf(g->c)) < 1e-3)    /* It is a zero point that went through a
-                                                 * division. */
+        if (fabs(g->c - rintf(g->c)) < 1e-3)    /* A constant this close to a whole number is a zero
+                                                 * point that went through a division. */
                 g->c = rintf(g->c);
         return fabs(x) <= BYTES && fabs(y) <= BYTES;
 }
@@ -257,8 +257,8 @@ struct value *rewrite_cast_pair(struct builder *b, struct op *op, struct pass_co
                 struct form g;
                 if (set_form(&f, &f.p, !outside, &g) && cost_of(&f, &g) < f.cost &&
                     (known || (known = formula_find_bytes(&f))) && find_form(&f, &g) &&
-                    cost_of(&f, &g) < f.cost)   /* It is still cheaper: the search may have moved c
-                                                 * off zero. */
+                    cost_of(&f, &g) < f.cost)   /* The formula is still cheaper: the search may have
+                                                 * moved c off zero. */
                         return write_form(b, &f, &g);
         }
         return NULL;

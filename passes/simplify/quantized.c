@@ -77,7 +77,7 @@ enum { BOUNDS = 2 };
  * and the bounds come in any order. */
 struct requantized {
         struct value *sum, *scale, *bias;
-        struct op *bounds[BOUNDS];      /* They go from the outermost to the innermost. */
+        struct op *bounds[BOUNDS];      /* The bounds go from the outermost to the innermost. */
         int bound_count;
 };
 

@@ -527,7 +527,7 @@ struct value *rewrite_cast_cast(struct builder *b, struct op *op, struct pass_co
         enum element from = x->type->element, through = middle->type->element, to = element_of(op);
         bool byte = through == E_I8 || through == E_U8;
         if (byte && element_is_integer(from) && !holds(through, from)) {
-                /* These are not the bytes that are multiplied (cast_sign). */
+                /* Bytes of this type are not those that are multiplied (cast_sign). */
                 enum element kept = multiply_sign(context) == E_I8 ? E_I8 : E_U8;
                 const struct whole_range own = whole_range_of(x),
                                          fits = whole_range_of_element(through);
@@ -548,7 +548,7 @@ struct value *rewrite_bitcast_same(struct builder *b, struct op *op, struct pass
         struct value *x = op_operand(op, 0);
         if (x->type == op->results[0].type)
                 return x;
-        /* It has the same bytes. */
+        /* The result has the same bytes. */
         if (value_is_constant(x) && element_is_stored(x->type->element))
                 return x->constant->kind == CONSTANT_SPLAT
                                ? constant_splat(b->m, op->results[0].type, x->constant->data)

@@ -120,7 +120,7 @@ static struct value *factor_along(struct builder *b, struct value *s, int along,
         for (int k = 0; k < x->type->rank; k++)
                 if (!dim_is(x->type->dims[k], 1) && dims[k] != along)
                         return NULL;
-        if (type_elements(x->type) == 1)        /* It is one number for all. */
+        if (type_elements(x->type) == 1)        /* The constant is one number for all. */
                 return x->constant->kind == CONSTANT_SPLAT
                                ? constant_splat(b->m, vector, x->constant->data)
                                : NULL;

@@ -37,7 +37,7 @@
 
 struct rule {
         const char *name, *algebra;
-        enum opcode code;               /* It is the operation at the root of the pattern. */
+        enum opcode code;               /* The root of the pattern is this operation. */
         char class;
         rewrite_function rewrite;
 };

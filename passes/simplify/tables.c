@@ -100,8 +100,8 @@ static struct value *all_bytes(struct builder *b, const struct mapping *m)
 struct value *mapping_table(struct builder *b, const struct mapping *m,
                             struct pass_context *context)
 {
-        struct pass_context all_of_it = *context;       /* It folds, however little folding decodes
-                                                         * otherwise. */
+        struct pass_context all_of_it = *context;       /* The mapping folds, however little folding
+                                                         * decodes otherwise. */
         struct builder folds = *b;
         struct value *made[MAPPING_OPS], *operands[OPERAND_ROW_MAX], *all = all_bytes(b, m),
                                                                      *y = NULL;

@@ -9,8 +9,8 @@ enum { MAPPING_OPS = 40 };
 
 /* A mapping is the operations that make bytes of bytes, with floats between. */
 struct mapping {
-        struct op *ops[MAPPING_OPS];    /* They come in order, operands first; the last one is the
-                                         * cast. */
+        struct op *ops[MAPPING_OPS];    /* The operations come in order, operands first; the last
+                                         * one is the cast. */
         int count;
         struct value *source;           /* The bytes that all of them read in the end. */
         int cost;                       /* The cost of all operations, in simple ones. */

@@ -40,8 +40,9 @@ struct proof {
         int count;
         struct map *own;                /* The variables and buffers declared in the loop, each with
                                          * its LET, or with the proof itself. */
-        struct map *written;            /* It finds a struct written by buffer or alias class. */
-        struct written *first;          /* It is the first of the list of all. */
+        struct map *written;            /* The map finds a struct written by buffer or alias
+                                         * class. */
+        struct written *first;          /* The list of all begins here. */
         bool may_fail, failed;
 };
 
@@ -298,7 +299,7 @@ static bool lie_apart(const struct proof *p, const struct form *f)
         bool done[INDEPENDENT_LOOPS_MAX] = { false };
         if (!int_sub(f->high, f->low, &width))
                 return false;
-        /* This finds the smallest step that is left. */
+        /* The loop finds the smallest step that is left. */
         for (int round = 0; round < p->count; round++) {
                 int smallest = -1;
                 int64_t step = 0;

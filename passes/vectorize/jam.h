@@ -17,7 +17,7 @@ enum { JAM_DEPTH_MAX = 12, JAM_TERMS_MAX = 8, JAM_CHOICES = 32 };
 struct jam_nest {
         struct loop_stmt *loops[JAM_DEPTH_MAX];
         int depth;
-        struct loop_block *leaf; /* It is the body of the innermost loop. */
+        struct loop_block *leaf; /* The innermost loop has this body. */
         struct loop_stmt *store; /* Its last statement. */
         struct loop_stmt *sum; /* The variable of the only sum; NULL: there are several sums. */
         struct map *lets; /* Each variable has its definition, an expression. */
@@ -113,7 +113,7 @@ struct jam_copy {
         struct arena *arena;
         int times;
         struct map *values; /* Each variable has here what it is in each copy, as expressions. */
-        bool all; /* It makes one new copy of everything. */
+        bool all; /* One new copy is made of everything. */
         /* Loops over what a single iteration would do, which another loop around each does for all
          * copies; or NULL. */
         const struct loop_variable *alone[2];

@@ -154,7 +154,7 @@ static void copy_simple(struct jam_copy *c, const struct loop_stmt *s, int i,
                 copy->a = jam_expr(c, s->a, i);
                 copy->b = jam_expr(c, s->b, i);
                 break;
-        case STMT_ALLOC: /* It serves all copies. */
+        case STMT_ALLOC: /* One array serves all copies. */
                 if (!i)
                         append(c, s, out);
                 break;

@@ -366,7 +366,8 @@ static struct loop_expr *rewritten(const struct legalization *l, struct loop_exp
 {
         struct arena *arena = l->arena;
         struct loop_expr *ordered;
-        switch (e->op) {                /* These are rewritten even where there is a row. */
+        switch (e->op) {                /* These operations are rewritten even where there is a
+                                         * row. */
         case LOOP_MIN: case LOOP_MAX:
                 ordered = legalize_truth(arena, legalize_extreme(arena, e));
                 if (ordered != e)

@@ -22,7 +22,7 @@ struct lanes {
         const struct target *target;
         struct diag *diag;
         struct loop_function *f;
-        struct loop_block *out;         /* It receives statements. */
+        struct loop_block *out;         /* The block receives statements. */
         struct map *arrays;             /* A map from struct entry to struct loop_buffer: the
                                          * variables that live in arrays. */
         int count;

@@ -22,13 +22,13 @@
 enum { REDUCTIONS_MAX = 4, TURNS_MAX = 4, LIGHT = 6, LONG = 16 };
 
 struct reduction {
-        const struct loop_stmt *set;    /* It is in the innermost body. */
+        const struct loop_stmt *set;    /* The statement is in the innermost body. */
         enum loop_opcode op;
         struct loop_variable *parts[TURNS_MAX];
 };
 struct reducing {
         const struct vectorizing *v;
-        const struct loop_stmt *loop;   /* These are the outermost loop, and the innermost one
+        const struct loop_stmt *loop;   /* This is the outermost loop; `inner` is the innermost one
                                          * below. */
         const struct loop_stmt *inner, *around;   /* around: the loop that inner is in, or NULL. */
         struct reduction reductions[REDUCTIONS_MAX];
@@ -70,7 +70,7 @@ static bool accumulates(const struct loop_stmt *s, int *other)
         return false;
 }
 
-/* It counts how often the statements of a body mention the variable. */
+/* The count says how often the statements of a body mention the variable. */
 struct count { const struct loop_variable *variable; int uses; };
 static void count_use(struct loop_expr *e, void *context)
 {

@@ -73,7 +73,7 @@ static void add_place(struct search *s, int64_t place)
 /* Adds the first value where the line is at least `least`, or where it is no longer. */
 static void add_crossing(struct search *s, struct line line, int64_t least)
 {
-        enum { LARGEST = INT32_MAX };   /* It is far beyond any extent where that matters. */
+        enum { LARGEST = INT32_MAX };   /* The bound is far beyond any extent where that matters. */
         if (line.constant > LARGEST || line.constant < -LARGEST || line.factor > LARGEST ||
             line.factor < -LARGEST)
                 return;

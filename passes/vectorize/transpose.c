@@ -27,13 +27,14 @@ enum { LOADS_MAX = 2, LOOPS_MAX = 8 };
 
 struct square {
         const struct vectorizing *v;
-        const struct loop_stmt *loops[LOOPS_MAX];         /* They go from the outermost to the
+        const struct loop_stmt *loops[LOOPS_MAX];         /* The loops go from the outermost to the
                                                            * innermost. */
         int depth;
         int lane, other;                /* The numbers of the loops along what is stored, and along
                                          * the rows. */
-        const struct loop_expr *loads[LOADS_MAX];         /* These are the loads of the rows. */
-        struct loop_variable *loaded[LOADS_MAX];          /* They stand for the loads in `body`. */
+        const struct loop_expr *loads[LOADS_MAX];         /* The loads of the rows are here. */
+        struct loop_variable *loaded[LOADS_MAX];          /* The variables stand for the loads in
+                                                           * `body`. */
         int count;
         struct loop_block *body;
         struct loop_expr *at[LOOPS_MAX];                  /* The value of each loop's variable in
@@ -108,7 +109,7 @@ static bool find_loads(struct square *s, const struct loop_expr *e)
                 return false;
         if (step == 0 || step == 1)
                 return true;
-        /* They are read whether they are needed or not. */
+        /* Elements of the row are read whether they are needed or not. */
         struct loop_range r = loop_bounds_of(s->v->bounds, e->args[0]);
         if (across != 1 || s->count == LOADS_MAX || may_be_stored(s, e->buffer) || r.low < 0 ||
             r.high >= e->buffer->extent)
@@ -245,7 +246,7 @@ static bool write_square(const struct square *s, struct loop_block *out)
         return true;
 }
 
-struct part { int64_t from, to; };      /* It is a part of a loop. */
+struct part { int64_t from, to; };      /* A part is a range of a loop's iterations. */
 
 /* Writes one loop after the other, from depth d on; whole: in squares, else as it was. */
 static bool write_loops(struct square *s, int d, const struct part *outer, const struct part *inner,
@@ -422,8 +423,8 @@ struct loop_block *vectorize_turns(const struct vectorizing *v, const struct loo
                 return NULL;
         make_body(&s);
         for (struct loop_stmt *t = s.body->first; t; t = t->next)
-                if (t->kind == STMT_STORE)      /* It is the store of a row by itself: the loop's
-                                                 * elements lie side by side. */
+                if (t->kind == STMT_STORE)      /* The statement is the store of a row by itself:
+                                                 * the loop's elements lie side by side. */
                         t->a = loop_use(v->arena,
                                         (struct loop_variable *)(uintptr_t)loop->variable);
         int64_t end = vectorize_trip(loop, &from) + from;

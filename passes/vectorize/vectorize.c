@@ -49,8 +49,8 @@ static void look_at_stmt(struct loop_stmt *stmt, void *context)
 {
         struct survey *s = context;
         bool vector = stmt->variable && stmt->variable->type.lanes > 1;
-        if (is_converted(s->v, stmt)) {         /* It is stored lane by lane, after its operand has
-                                                 * been computed as a vector. */
+        if (is_converted(s->v, stmt)) {         /* The statement is stored lane by lane, after its
+                                                 * operand has been computed as a vector. */
                 look(s, stmt->b->args[0]);
                 return;
         }
