@@ -47,8 +47,8 @@ struct loop_parser {
         struct map *buffers, *kernels;            /* PROGRAM: they are found by name. */
 
         struct loop_function *function;
-        struct map *names;                        /* struct loop_binding by the name in the
-                                                   * function. */
+        struct map *names;                        /* The map finds a struct loop_binding by its
+                                                   * name in the function. */
         struct loop_binding *innermost;
         struct loop_expr *const *args;            /* FORMULA: these are x, y and z. */
         int arg_count;

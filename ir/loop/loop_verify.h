@@ -26,8 +26,8 @@ struct verifier {
         struct map *functions;          /* The library functions that exist, by address. */
         const struct loop_function *function;
         const struct loop_stmt *stmt;
-        struct map *names;              /* struct verify_name, of the last function that declared
-                                         * the name. */
+        struct map *names;              /* The map has a struct verify_name for the last function
+                                         * that declared the name. */
         struct verify_name *innermost;
         int loops;                      /* This many loops are open. */
         int parallel;                   /* This many of the loops are parallel, over warps, or over

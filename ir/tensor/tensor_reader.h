@@ -18,9 +18,9 @@ struct reader {
         int version;                    /* The version of the text, from 1 to TENSOR_VERSION; 0: it
                                          * is not read yet. */
         char place[96];
-        struct map *constants;          /* struct value by the text's name. */
-        struct map *functions;          /* struct function by name. */
-        struct map *values;             /* struct name_entry of the function at hand. */
+        struct map *constants;          /* The map finds values by their names in the text. */
+        struct map *functions;          /* The map finds functions by name. */
+        struct map *values;             /* The map finds a name_entry of the function. */
         const char *file;               /* The file has the constants' bytes, or is NULL. */
         size_t file_bytes, file_used;
         blob_reader read_blob;
