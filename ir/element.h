@@ -48,20 +48,21 @@ static inline enum element element_storage(enum element e)
         return element_info[e].class == CLASS_OTHER ? element_info[e].compute : e;
 }
 
-/* A float of 8 bits that is only moved (class OTHER), but that cast converts to f32: it has a sign,
- * an exponent and a fraction. Codes beyond the largest finite number's are infinite or NaN. */
+/* The struct describes a float of 8 bits that is only moved (class OTHER), but that cast converts
+ * to f32: it has a sign, an exponent and a fraction. Codes beyond the largest finite number's are
+ * infinite or NaN. */
 struct element_code {
         int fraction, bias;
         unsigned largest;
-        const char *decoder;            /* The function in ir/library/bits.loop that decodes it. */
+        const char *decoder;            /* This function in ir/library/bits.loop decodes it. */
 };
 const struct element_code *element_code(enum element e);   /* Returns NULL for other types. */
 /* Decodes a finite number. */
 double element_code_number(const struct element_code *c, unsigned bits);
 bool element_codes_finite(const struct element_code *c, const unsigned char *codes, int64_t count);
 
-/* One element of any stored type, widened: floats are in f, signed integers in i, unsigned integers
- * and bool in u. */
+/* A scalar is one element of any stored type, widened: floats are in f, signed integers in i,
+ * unsigned integers and bool in u. */
 union scalar { double f; long long i; unsigned long long u; };
 union scalar element_load(enum element e, const void *data, size_t index);
 /* Stores value, rounded to nearest even. */

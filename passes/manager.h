@@ -14,9 +14,9 @@ struct pipeline_state {
         struct arena *program_arena;
 };
 
-/* The part of the pipeline that a call runs. Under --max-ram COMMON runs once, then each try on a
- * copy of the module. For several targets SHARED runs once, for the best of them, then OF_TARGET on
- * a copy of the module for each. */
+/* A call runs this part of the pipeline. Under --max-ram COMMON runs once, then each try on a copy
+ * of the module. For several targets SHARED runs once, for the best of them, then OF_TARGET on a
+ * copy of the module for each. */
 enum pipeline_part {
         PIPELINE_WHOLE,
         PIPELINE_TENSOR,                /* Tensor passes only. */
@@ -33,7 +33,7 @@ struct pipeline_options {
         int level;                      /* The level is that of -O0 .. -O3. */
         const char *print_after, *print_before;         /* The name of a pass, "all", or NULL; the
                                                          * IR is printed on standard error. */
-        const char *dump_dir;           /* The folder for numbered files after every pass; NULL:
+        const char *dump_dir;           /* Numbered files go to this folder after every pass; NULL:
                                          * none are written. */
         const struct target *
                 /* The target for passes up to the last one that changes the model (quantize and its

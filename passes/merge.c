@@ -46,7 +46,7 @@ struct merging {
         struct arena *arena, *scratch;  /* arena is the program's, scratch the pass's. */
         struct loop_variable *hole;     /* This variable stands in all slots while kernels are
                                          * compared. */
-        struct member *open;            /* The kernel that slots are added to. */
+        struct member *open;            /* Slots are added to this kernel. */
 };
 
 /* ---- slots ---- */
@@ -234,7 +234,7 @@ static struct group **find_groups(struct merging *m, const struct loop_program *
 
 /* ---- calls ---- */
 
-/* A kernel that another one stands for now; the map finds it by its address. */
+/* A moved kernel is one that another one stands for now; the map finds it by its address. */
 struct moved { const struct group *group; const struct member *member; };
 struct moving { struct arena *arena; struct map *moved; };
 

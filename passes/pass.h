@@ -28,8 +28,8 @@ struct pass_context {
         const struct target *target;
         int shifted;                    /* --requantize=shift gives each group of this many outputs
                                          * one shift; 0: 16. */
-        const struct target *least;     /* The smallest of several targets that the module is for;
-                                         * NULL: target. */
+        const struct target *least;     /* The module is for several targets, and this one is the
+                                         * smallest; NULL: target. */
         const struct loop_library *library;
         struct limits limits;
         struct lower_options lower;
@@ -37,15 +37,15 @@ struct pass_context {
                                          * (engines/stream/stream_memo.h). */
         bool all_on_machine;            /* The target's machine does all that it can do, even where
                                          * the processor is faster. */
-        int64_t fold_steps;             /* The steps that folding has taken so far, of
+        int64_t fold_steps;             /* Folding has taken this many steps so far, of
                                          * limits.fold_total_steps. */
-        int64_t fold_bytes;             /* The bytes that folding has taken so far, of
+        int64_t fold_bytes;             /* Folding has taken this many bytes so far, of
                                          * limits.fold_total_bytes. */
-        int threads;                    /* The number of threads that generated code may use; 1: it
-                                         * has no threading code at all. */
+        int threads;                    /* Generated code may use this many threads; 1: it has no
+                                         * threading code at all. */
         bool narrow_sums;               /* shift_scales keeps sums that others are added to in 16
                                          * bits. */
-        enum element precision;         /* The element type that contractions read: E_F32 (0, too),
+        enum element precision;         /* Contractions read this element type: E_F32 (0, too),
                                          * E_BF16, E_F16 or E_TF32. */
         bool memory;                    /* The goal is little memory rather than speed. */
         int64_t max_ram;                /* Rows are passed from kernel to kernel until the workspace

@@ -28,7 +28,7 @@
 struct port_data { const char *name; enum element element; int64_t elements; void *data; };
 struct result {
         struct arena *arena;
-        int code;                       /* The code that the run ended with. */
+        int code;                       /* The run ended with this code. */
         int input_count, output_count;
         struct port_data *inputs, *outputs;
 };

@@ -38,7 +38,8 @@ struct pruning {
         struct item *items;             /* The items are the function's statements, each before
                                          * those inside it. */
         int item_count;
-        struct map *entries;            /* The entries of register tiles that are read. */
+        struct map *entries;            /* The map has the entries of register tiles that are
+                                         * read. */
         int count;
 };
 

@@ -58,14 +58,14 @@ struct nest {
         struct nest_access { int descriptor, base; int64_t stride[NEST_DEPTH_MAX]; } access[2];
 };
 
-/* A buffer of the program; its descriptor has the same number. */
+/* The struct describes a buffer of the program; its descriptor has the same number. */
 struct interp_buffer {
-        enum element element;           /* The type in the program; the descriptor's may be wider
+        enum element element;           /* The program has this type; the descriptor's may be wider
                                          * (as_double). */
-        enum loop_space space;          /* The root's, as are all below. */
+        enum loop_space space;          /* This field and all below are the root's. */
         int root, port;                 /* root is the number of the root buffer, port that of the
                                          * input or output. */
-        int64_t view;                   /* The bytes from where the root begins. */
+        int64_t view;                   /* The view begins this many bytes behind the root. */
         const void *data;               /* Constants have their data here. */
 };
 
@@ -79,13 +79,14 @@ struct interp {
         int code_count, slot_count, buffer_count, descriptor_count;
         unsigned char *memory;          /* The memory has converted inputs and constants, then the
                                          * workspace and stack buffers. */
-        size_t memory_bytes, garbage_from;        /* The bytes of memory, and the first of those
-                                                   * that are filled with garbage before a run. */
+        size_t memory_bytes, garbage_from;        /* The memory has memory_bytes; those from
+                                                   * garbage_from on are filled with garbage before
+                                                   * a run. */
         bool as_double;
 };
 
 struct interp_options {
-        int entry;                      /* The number of the program's entry that is run. */
+        int entry;                      /* The program's entry with this number is run. */
         bool as_double;
         bool plain;                     /* Nothing is hoisted, shared or fused, for comparison in
                                          * tests. */

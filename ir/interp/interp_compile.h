@@ -39,7 +39,8 @@ struct node { struct instruction i; int next; };
 struct bound {                          /* A bound is a variable. */
         const struct loop_variable *variable;
         struct cell value;
-        int form;                       /* The form of a let of a subscript; -1: it has a value. */
+        int form;                       /* The let of a subscript has this form; -1: it has a
+                                         * value. */
         const struct loop_expr *definition;       /* A let has this definition. */
 };
 struct shared { struct instruction key; int slot, level, chunk, next; };
@@ -59,12 +60,12 @@ struct compiler {
         int chunk_count;
         int slot_count, label_count;
 
-        struct bound *bounds;           /* The variables in scope, or that were; variable->number is
-                                         * an index into it. */
+        struct bound *bounds;           /* These variables are in scope, or were; variable->number
+                                         * is an index into the array. */
         int bound_count, bound_room;
         struct form *forms;
         int form_count, form_room;
-        struct shared *shares;          /* The operations that were computed, hashed. */
+        struct shared *shares;          /* The hash table has the operations that were computed. */
         int *buckets;
         int share_count, share_room, bucket_count;
         struct constant_slot *constants;
@@ -72,7 +73,7 @@ struct compiler {
         struct kernel *kernels;
         int kernel_count, kernel_room;
         int descriptor_room, nest_count, nest_room;
-        const struct machine *machine;  /* The machine of the stream that is compiled. */
+        const struct machine *machine;  /* The stream that is compiled is for this machine. */
         int parameters;                 /* The descriptor of the first buffer parameter of the
                                          * kernel being compiled. */
 

@@ -48,8 +48,7 @@ static const uint16_t loads[ELEMENT_COUNT] = {
         [E_BOOL] = I_LOAD_BOOL, [E_INDEX] = I_LOAD_U64,
 };
 
-/* The steps that convert between floats and to integers, and with which integers of a width
- * wrap. */
+/* These steps convert between floats and to integers, and wrap integers of a width. */
 static const uint16_t float_steps[3][ELEMENT_COUNT] = {
         { [E_F64] = I_F32_F64,
           [E_F16] = I_F32_F16,

@@ -25,7 +25,7 @@ static const struct nest_row rows[] = {
 #include "ir/interp/interp_ops.def"
 };
 
-/* The statements of a nest, found before any code is made. */
+/* The pattern holds the statements of a nest, found before any code is made. */
 struct pattern {
         const struct loop_stmt *loops[NEST_DEPTH_MAX], *set;
         int depth;

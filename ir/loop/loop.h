@@ -130,8 +130,7 @@ struct loop_buffer {
         int entry;
         /* These fields are of inputs and outputs: */
         const char *port;               /* The model's own name. */
-        const struct type *type;        /* The shape as the caller sees it; it may be NULL
-                                         * elsewhere. */
+        const struct type *type;        /* The caller sees this shape; it may be NULL elsewhere. */
         const char *location;           /* The nodes of the model that the buffer is the result of,
                                          * as safe text, or NULL. */
         /* Constants have `extent` elements, or one where they are splats. */
@@ -146,7 +145,7 @@ struct loop_buffer {
         int64_t view_offset;            /* This many elements lie in front of the view. */
         /* These fields are of memories of machines: */
         int memory;                     /* The memory has this number (ir/target/machine.h). */
-        int place_count;                /* The places where the buffer begins there, in elements:
+        int place_count;                /* The buffer begins at these places there, in elements:
                                          * each execution of its alloc takes the next of them, and
                                          * the first after the last; 0: they are not chosen yet. */
         int64_t *places;
@@ -289,8 +288,8 @@ enum loop_stmt_kind {
         STMT_AWAIT                      /* Stage queue.to waits until `step` statements of stage
                                          * queue.from are done. */
 };
-/* The rest of a transfer. These are index expressions; columns and padding count elements of the
- * memory, step elements of the buffer. */
+/* The struct holds the rest of a transfer. These are index expressions; columns and padding count
+ * elements of the memory, step elements of the buffer. */
 struct loop_transfer {
         struct loop_expr *rows, *columns;
         struct loop_expr *pad[4];       /* The zeros above, below, left and right of what is loaded;
@@ -298,10 +297,11 @@ struct loop_transfer {
         int64_t step;                   /* The elements from row to row, outside of the machine's
                                          * memory. */
 };
-/* The amounts of an activation; lanes: each number is shifted by an amount of its own. */
+/* The struct holds the amounts of an activation; lanes: each number is shifted by an amount of its
+ * own. */
 struct loop_activation { int64_t add, shift, low, high; bool lanes; };
-struct loop_queue { int from, to; };    /* Numbers of stages of the machine; for tokens they are
-                                         * neighbours. */
+struct loop_queue { int from, to; };    /* The stages of the machine have these numbers; for tokens
+                                         * they are neighbours. */
 
 /* PARALLEL: iterations may run in any order and at the same time. Such a loop is outermost in a
  * kernel (an if may stand around it); it sets no variable and reads no register tile from outside,
@@ -326,8 +326,8 @@ enum loop_for_kind {
 /* This barrier stands behind a GPU_WARP or GPU_LANE loop of a kernel in grid form
  * (ir/loop/loop_grid.h). */
 enum loop_barrier {
-        BARRIER_WHOLE,                  /* All that ran the loop wait for each other: the block's
-                                         * warps, or the warp's lanes. */
+        BARRIER_WHOLE,                  /* All warps of the block, or all lanes of the warp, that
+                                         * ran the loop wait for each other. */
         BARRIER_WARP,                   /* Behind a GPU_WARP loop, only the lanes of each warp wait
                                          * for each other. */
         BARRIER_NONE                    /* Nobody waits. */
@@ -416,8 +416,8 @@ static inline int loop_scalar_count(const struct loop_stmt *s)
                                         : 0;
 }
 
-enum { STORAGE_ALIGN = 16 };            /* The bytes of alignment of every buffer in the workspace:
-                                         * it begins and ends at multiples of it. */
+enum { STORAGE_ALIGN = 16 };            /* Every buffer in the workspace begins and ends at
+                                         * multiples of this many bytes. */
 static inline int64_t storage_bytes(int64_t bytes) { return round_up(bytes, STORAGE_ALIGN); }
 
 enum { REGIONS_MAX = 16 };
@@ -425,8 +425,8 @@ enum { REGIONS_MAX = 16 };
  * 1]. */
 struct loop_region {
         const char *name;               /* The name is an identifier. */
-        const char *section;            /* The section that its macro puts it into, as safe text;
-                                         * "": none. */
+        const char *section;            /* The array's macro puts it into this section, as safe
+                                         * text; "": none. */
         int64_t limit, align, size;     /* size: the bytes that the plan takes of it. */
 };
 

@@ -168,8 +168,8 @@
 #include "base/memory.h"
 #include "ir/loop/loop.h"
 
-/* The limits of a grid: blocks, blocks of a cluster, warps of a block, lanes of a warp, bytes of a
- * block's shared memory (verified; a target may have less). */
+/* These are the limits of a grid: blocks, blocks of a cluster, warps of a block, lanes of a warp,
+ * bytes of a block's shared memory (verified; a target may have less). */
 enum {
         GRID_BLOCKS_MAX = INT32_MAX,
         GRID_CLUSTER_MAX = 8,
@@ -178,15 +178,15 @@ enum {
         GRID_SHARED_MAX = 232448
 };
 enum { COPY_BYTES = 16, COPY_GROUPS_MAX = 16, PRODUCTS_MAX = 16 };
-enum { GRID_BULK_BYTES = 8 * COPY_GROUPS_MAX };           /* The bytes of shared memory, beside all
-                                                           * else, at which groups of bulk copies
-                                                           * arrive. */
-enum { GRID_BLOCK_SHARED = 1024 };                       /* The bytes of a multiprocessor's shared
-                                                          * memory that every block takes beside its
-                                                          * own (CUDA C Programming Guide, compute
-                                                          * capability 8.0 on). */
-/* The rows and lanes of tiles that lanes have parts of, the lanes that share a row, and the
- * elements that each has of a vector. */
+enum { GRID_BULK_BYTES = 8 * COPY_GROUPS_MAX };           /* Groups of bulk copies arrive at this
+                                                           * many bytes of shared memory, beside all
+                                                           * else. */
+enum { GRID_BLOCK_SHARED = 1024 };                       /* Every block takes this many bytes of a
+                                                          * multiprocessor's shared memory beside
+                                                          * its own (CUDA C Programming Guide,
+                                                          * compute capability 8.0 on). */
+/* Lanes have parts of tiles of so many rows and lanes; the next two are the lanes that share a row,
+ * and the elements that each has of a vector. */
 enum { TILE_OWN_ROWS = 16, TILE_OWN_LANES = 8, TILE_ROW_LANES = 4, TILE_OWN = 4 };
 
 static inline bool loop_for_is_grid(enum loop_for_kind kind)

@@ -8,7 +8,7 @@
  * are done. */
 #include "ir/loop/loop_grid.h"
 
-/* The sums that are declared where a statement stands. */
+/* A scope has the sums that are declared where a statement stands. */
 struct scope { const struct loop_variable *sums; const struct scope *outer; };
 struct product {
         const struct loop_stmt *multiply;

@@ -14,7 +14,7 @@ struct program_reader {
         struct loop_parser p;
         blob_reader read_blob;
         void *context;
-        const unsigned char *file;      /* The constants' file; NULL: none was named. */
+        const unsigned char *file;      /* The constants' file is here; NULL: none was named. */
         size_t file_bytes;
 };
 

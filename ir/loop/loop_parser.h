@@ -24,7 +24,7 @@ struct loop_binding {                   /* A name in a function, of a variable o
         struct loop_variable *variable;
         struct loop_buffer *buffer;
         bool live;                      /* Its block is open. */
-        struct loop_binding *outer;     /* The one that was declared before it. */
+        struct loop_binding *outer;     /* The outer binding was declared before this one. */
 };
 
 struct loop_parser {
@@ -52,8 +52,8 @@ struct loop_parser {
         struct loop_binding *innermost;
         struct loop_expr *const *args;            /* FORMULA: these are x, y and z. */
         int arg_count;
-        struct loop_type fallback;      /* The type of a literal that has none; lanes 0: index,
-                                         * f32. */
+        struct loop_type fallback;      /* A literal that states no type has this one; lanes 0:
+                                         * index, f32. */
         const char *template_name;                /* LIBRARY: the name that stands for
                                                    * template_element. */
         size_t template_length;

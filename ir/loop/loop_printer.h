@@ -9,9 +9,9 @@ struct loop_printer {
         struct text *out;
         struct arena *numbers;          /* text_number makes the arena when it needs one. */
         struct loop_type fallback;      /* The reader has the same fallback. */
-        const struct machine *machine;  /* The machine of the stream that is printed. */
-        const struct loop_entry *entry; /* The entry whose main is printed with its name, or
-                                         * NULL. */
+        const struct machine *machine;  /* The stream that is printed is for this machine. */
+        const struct loop_entry *entry; /* The main of this entry is printed with its name; NULL:
+                                         * none is. */
         size_t file_offset;             /* The next constant has this offset in the file beside the
                                          * text. */
 };

@@ -81,7 +81,7 @@ static bool mark_block(struct vectorizer *v, const struct loop_block *block, boo
 
 struct touches {
         const struct vector_request *request;
-        const struct loop_buffer **buffers;       /* The buffers that are stored to. */
+        const struct loop_buffer **buffers;       /* The body stores to these buffers. */
         const struct loop_expr **subscripts;
         size_t count;
         struct arena *arena;

@@ -18,24 +18,25 @@
 #include "ir/loop/loop.h"
 #include "ir/loop/loop_bounds.h"
 
-/* The value that stands for a variable of the scalar code: a vector, or a scalar that is the same
+/* The value stands for a variable of the scalar code: it is a vector, or a scalar that is the same
  * in every lane. A variable that the scalar code sets must be replaced by a variable or a tile
  * entry. */
 struct vector_substitution { const struct loop_variable *variable; struct loop_expr *value; };
 
-/* An inner loop that lanes leave at different iterations has at most this many. */
+/* An inner loop that lanes leave at different iterations has at most this many iterations. */
 enum { VECTOR_JOINED_MAX = 128 };
 
 struct vector_request {
         struct arena *arena;
         const struct loop_variable *lane;
-        struct loop_expr *base;         /* An index, the lane variable's value in lane 0. It should
-                                         * be small, as it is written in many places. */
+        struct loop_expr *base;         /* The index is the lane variable's value in lane 0. It
+                                         * should be small, as it is written in many places. */
         int lanes;                      /* 1: it makes a copy for lane variable = base. */
-        struct loop_expr *mask;         /* The lanes that are active (small, too); NULL: all. */
+        struct loop_expr *mask;         /* These lanes are active (the mask is small, too); NULL:
+                                         * all. */
         const struct vector_substitution *substitutions;
         int substitution_count;
-        struct loop_bounds *bounds;     /* The kernel's bounds, to which new variables are added;
+        struct loop_bounds *bounds;     /* New variables are added to these bounds of the kernel;
                                          * NULL: less is known of subscripts. */
         bool scatters;                  /* Stores that are not contiguous may scatter. */
 };

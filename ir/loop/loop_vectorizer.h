@@ -5,12 +5,13 @@
 
 #include "ir/loop/loop_vector.h"
 
-/* An expression in the lanes: a vector; or a scalar, where lane l has e + l * step (step: for an
- * index). */
+/* A lane_value is an expression in the lanes: a vector; or a scalar, where lane l has e + l * step
+ * (step: for an index). */
 struct lane_value { struct loop_expr *e; int64_t step; };
 static inline bool is_uniform(struct lane_value v) { return v.e->type.lanes == 1 && !v.step; }
 
-/* A variable in the lanes: it is the lane, is substituted, or is declared in the scalar code. */
+/* A binding says what a variable is in the lanes: it is the lane, is substituted, or is declared in
+ * the scalar code. */
 struct lane_binding {
         const struct loop_variable *variable;
         bool varies;                    /* The variable differs from lane to lane. */
@@ -26,7 +27,7 @@ struct vectorizer {
         struct lane_binding *bindings;  /* variable->number is an index into it. */
         int count;
         struct loop_block *out;
-        struct loop_expr *mask;         /* The lanes that are active here; NULL: all. */
+        struct loop_expr *mask;         /* These lanes are active here; NULL: all. */
         bool conditional;               /* The mask is not just the request's. */
         bool pinned;                    /* What is written here may not be computed earlier. */
         int choosing;                   /* The number of choices by lane around what is written. */

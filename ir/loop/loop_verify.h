@@ -22,7 +22,8 @@ struct verifier {
         enum exit_code code;
         const struct loop_program *program;       /* NULL: it checks the library. */
         struct map *buffers, *kernels;  /* The program's, by name. */
-        const struct loop_entry *entry; /* The entry whose main is checked; else NULL. */
+        const struct loop_entry *entry; /* The main of this entry is checked; else the field is
+                                         * NULL. */
         struct map *functions;          /* The library functions that exist, by address. */
         const struct loop_function *function;
         const struct loop_stmt *stmt;
@@ -33,8 +34,8 @@ struct verifier {
         int parallel;                   /* This many of the loops are parallel, over warps, or over
                                          * lanes. */
         bool warp;                      /* One of them is over warps. */
-        const struct loop_variable *subscript;    /* The variable that is looked at, where it is an
-                                                   * index of a buffer; or NULL. */
+        const struct loop_variable *subscript;    /* This variable is looked at, where it is an
+                                                   * index of a buffer; else the field is NULL. */
         bool failed, fails, returns;
         /* Which sums have hardware tile number k, and how deep in blocks they were declared. */
         struct { const struct loop_variable *sums; int depth; } tiles[TILE_MAX];

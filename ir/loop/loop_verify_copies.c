@@ -17,8 +17,8 @@ enum state { UNTOUCHED, ARRIVED, ARRIVED_IN_PART, ARRIVED_AND_COPIED, COMMITTED,
 enum reading { SETTLED, SETTLED_IN_PART, MULTIPLIED };  /* An operand is in one of these states. */
 enum { BUFFERS_MAX = 16, TILES_MAX = 8, TWICE_MAX = 6 };
 
-/* Sums of warps: whether a product of them, or by them, is under way, and how many others have been
- * made since, at least. */
+/* The struct says of sums of warps whether a product of them, or by them, is under way, and how
+ * many others have been made since, at least. */
 struct multiplied { const struct loop_variable *sums; bool under_way; int since; };
 
 struct copies {

@@ -9,13 +9,13 @@
 struct grid {
         struct verifier *v;
         struct loop_bounds *bounds;     /* NULL: they have not been needed yet. */
-        int64_t blocks;                 /* The number of blocks of the cluster; 0: it is not known
+        int64_t blocks;                 /* The cluster has this many blocks; 0: that is not known
                                          * yet. */
-        const struct loop_stmt *block;  /* The block's loop that is looked at. */
-        const struct loop_stmt *lane;   /* The lanes' loop that is looked at; NULL: a statement is
+        const struct loop_stmt *block;  /* This loop over blocks is looked at. */
+        const struct loop_stmt *lane;   /* This loop over lanes is looked at; NULL: a statement is
                                          * the warp's. */
         int64_t shared;                 /* The block's shared memory takes this many bytes. */
-        int64_t warps;                  /* The number of warps of the block; 0: it is not known
+        int64_t warps;                  /* The block has this many warps; 0: that is not known
                                          * yet. */
         int code;                       /* The code of its fails; 0: there is none yet. */
         bool codes, iterations;         /* There are several codes, or iterations. */

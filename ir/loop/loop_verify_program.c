@@ -108,7 +108,8 @@ static bool check_program_buffer(struct verifier *v, const struct loop_buffer *b
 
 /* ---- calls ---- */
 
-/* An argument as the bytes that it may touch; origin: what the bytes are counted from. */
+/* An extent is an argument as the bytes that it may touch; origin: what the bytes are counted
+ * from. */
 struct extent {
         const void *origin;
         int64_t start, end;

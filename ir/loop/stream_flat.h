@@ -10,8 +10,8 @@ enum { NEST_MAX = 16, OPERANDS = 3 };
 /* A loop around a step, and what an iteration adds to each place. */
 struct nest_loop { int64_t count, add[OPERANDS]; enum loop_for_kind kind; };
 
-/* A statement of a flat stream. Places are of `buffer`, `source` and `weights`, in elements
- * where they are in a memory of the machine, else in numbers. */
+/* A flat_step is a statement of a flat stream. Places are of `buffer`, `source` and `weights`, in
+ * elements where they are in a memory of the machine, else in numbers. */
 struct flat_step {
         const struct loop_stmt *s;              /* The statement itself, inside of its loops. */
         struct nest_loop loops[NEST_MAX];       /* The loops begin with the outermost. */
@@ -36,7 +36,7 @@ struct flat_writer {
         struct arena *arena;
         const struct loop_function *f;
         struct loop_block *out;
-        /* The whole memories that places are in. */
+        /* Places are in these whole memories. */
         struct loop_buffer *memories[MACHINE_MEMORIES];
         char letter;
         int number;

@@ -16,7 +16,7 @@
 
 struct name {
         const char *text;
-        int last;                       /* The number that was tried last for this stem. */
+        int last;                       /* This number was tried last for this stem. */
         struct name *next;
 };
 

@@ -22,7 +22,7 @@ struct lower_options {
         const struct kernel_scheduler *scheduler;         /* NULL: there are canonical kernels
                                                            * only. */
         bool unchecked;                 /* There are no run-time index checks. */
-        int threads;                    /* The threads that the code may use; 0 and 1: one. */
+        int threads;                    /* The code may use this many threads; 0 and 1: one. */
         bool views;                     /* reshape, slice and concat are aliases (off at -O0). */
 };
 
@@ -52,7 +52,7 @@ struct loop_program *lower_module(struct module *m, struct function *f,
 
 /* ---- for element functions (lower_*.c) ---- */
 
-struct emit;                            /* A kernel that is being written. */
+struct emit;                            /* An emit is a kernel that is being written. */
 
 /* Returns the element of v at index (one expression of type index per dimension, simple: a literal,
  * a variable, or cheap), in v's element type: a load, a literal of a splat, or the element function

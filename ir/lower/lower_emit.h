@@ -39,7 +39,7 @@ struct scope {
         bool closed;
 };
 
-/* An element that has a name; it is valid until its scope closes. */
+/* A memo is an element that has a name; it is valid until its scope closes. */
 struct memo {
         bool computed;                  /* The element is in the compute type. */
         struct loop_expr **index;
@@ -55,8 +55,8 @@ struct emit_place {
         int64_t stride[RANK_MAX];
 };
 
-/* The last `kept` rows (along dimension `rows`) of one image of a value; with `from`, they have
- * `width` columns of another dimension from there on. */
+/* The struct holds the last `kept` rows (along dimension `rows`) of one image of a value; with
+ * `from`, they have `width` columns of another dimension from there on. */
 struct emit_circular {
         struct loop_buffer *buffer;
         int rows, columns;
@@ -73,12 +73,12 @@ struct local {
         struct memo *memos;
         unsigned splits;                /* The splits of a result computed here (lower_splits.c). */
         struct loop_buffer *parameter;  /* Its parameter, once it has been loaded. */
-        struct loop_expr *read;         /* The subscript at which it was first loaded, and the nest
-                                         * in which it was. */
+        struct loop_expr *read;         /* The value was first loaded at this subscript, in this
+                                         * nest. */
         int nest;
         bool mixed;                     /* The value is loaded at another subscript, too. */
         const struct emit_place *place;      /* The value has been computed, and lies there. */
-        unsigned loops;                 /* The loops over the row that need an element of it
+        unsigned loops;                 /* These loops over the row need an element of the value
                                          * (lower_rows.c). */
         bool overlaps, elsewhere;       /* A scheduled kernel reads an element of it just before it
                                          * stores that element; or reads other ones. */
@@ -90,17 +90,18 @@ struct local {
 /* Dimensions that share a loop; those between them have extent 1. */
 struct loop_group { int first, last; int64_t extent; };
 
-/* The rows of a kernel whose elements are computed from reductions along the row (lower_rows.c). */
+/* The struct describes the rows of a kernel whose elements are computed from reductions along the
+ * row (lower_rows.c). */
 struct rows {
-        unsigned along;                 /* A bit for each dimension of the result that lies along a
-                                         * row; 0: there are no rows. */
+        unsigned along;                 /* Each dimension of the result that lies along a row has a
+                                         * bit; 0: there are no rows. */
         struct loop_group groups[RANK_MAX];       /* The groups are the loops over a row. */
         int group_count;
         const struct loop_variable *around[RANK_MAX];     /* The loops around these have the
                                                            * variables. */
         int around_count;
-        const struct value *kept;       /* The value that is computed once, and kept where the
-                                         * result will be; or NULL. */
+        const struct value *kept;       /* This value is computed once, and kept where the result
+                                         * will be; NULL: none is. */
         struct emit_place place;             /* The place is where the result is stored. */
         struct loop_expr *row[RANK_MAX];          /* The row with this index is kept now. */
         const struct scope *scope;                /* The row is kept until this scope closes. */
@@ -124,8 +125,8 @@ struct emit {
         struct loop_buffer **parameters;
         int input_count;
         struct loop_buffer **results;   /* The results are those of the request, in order. */
-        struct loop_buffer *whole;      /* The result of the kernel's only operation, which stores
-                                         * it itself (lower_whole.c); or NULL. */
+        struct loop_buffer *whole;      /* The kernel's only operation stores this result itself
+                                         * (lower_whole.c); NULL: there is none. */
         struct loop_buffer **scratch;    /* The scratch buffers are the parameters behind the
                                           * results. */
         int scratch_count;
@@ -254,8 +255,8 @@ struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const stru
 
 /* ---- windows (lower_window.c): convolve, reduce_window, arg_window ---- */
 
-/* One dimension of a window: at result position o and offset k it reads x at (o * stride + k *
- * dilation - low) / spread, where that divides and lies in x. */
+/* A tap describes one dimension of a window: at result position o and offset k it reads x at (o *
+ * stride + k * dilation - low) / spread, where that divides and lies in x. */
 struct tap { int64_t extent, positions, window, stride, dilation, spread, low; };
 /* Returns the tap of dimension d of operand 0, by op's relation. */
 struct tap emit_tap_of(const struct op *op, int d);
@@ -314,8 +315,8 @@ unsigned op_splits(struct emit *e, const struct op *op);
 
 /* ---- kernels (lower_kernel.c, lower_describe.c, lower_copy.c) ---- */
 
-/* The values that a kernel computes: the results of a fusion's region, of one operation, or (with
- * neither) copies of values. */
+/* A request names the values that a kernel computes: the results of a fusion's region, of one
+ * operation, or (with neither) copies of values. */
 struct kernel_request {
         const struct region *region;
         const struct op *op;

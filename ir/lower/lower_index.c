@@ -68,7 +68,7 @@ void emit_flat_index(struct emit *e, const struct type *t, struct loop_expr *pos
 static void split_position(struct emit *e, struct loop_expr *position, int rank, const dim_t *dims,
                            struct loop_expr **index)
 {
-        int first = 0;                  /* The dimension that takes what the inner ones leave. */
+        int first = 0;                  /* This dimension takes what the inner ones leave. */
         while (first < rank && dim_is(dims[first], 1))
                 first++;
         for (int d = rank - 1; d >= 0; d--) {

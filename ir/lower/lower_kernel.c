@@ -100,9 +100,10 @@ static bool take_all(struct emit *e, const struct kernel_request *request)
 
 /* ---- nests ---- */
 
-/* A loop nest that stores values of equal shape, or the part of a concat that one operand is. */
+/* A nest is a loop nest that stores values of equal shape, or the part of a concat that one operand
+ * is. */
 struct nest {
-        const struct type *shape;       /* The shape that the loops run over. */
+        const struct type *shape;       /* The loops run over this shape. */
         unsigned splits;
         int count;
         struct value *const *values;
@@ -111,7 +112,8 @@ struct nest {
                                          * this offset. */
         int64_t offset;
         const struct type *whole;
-        const struct op *running;       /* The operation whose running sums it stores, or NULL. */
+        const struct op *running;       /* The nest stores the running sums of this operation; NULL:
+                                         * of none. */
 };
 
 struct output { struct loop_buffer *buffer; struct loop_expr *position; int nest; bool parts; };

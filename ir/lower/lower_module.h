@@ -14,12 +14,12 @@ struct lowering {
         struct map *kernels;            /* The map finds a struct loop_function by its digest. */
         struct text scratch;
         struct arena *marks;
-        struct value **placed;          /* The values whose scratch is set, and must be reset. */
+        struct value **placed;          /* The scratch of these values is set, and must be reset. */
         int placed_count;
         struct map *loops;              /* The map finds the struct loop_places of an operation. */
         int loop_count;
-        struct loop_function *number;   /* The kernel that stores the number of an iteration; NULL:
-                                         * it has not been needed so far. */
+        struct loop_function *number;   /* This kernel stores the number of an iteration; NULL: it
+                                         * has not been needed so far. */
 };
 
 /* ---- places (lower_places.c) ---- */

@@ -199,8 +199,8 @@ struct loop_expr *rows_load(struct emit *e, struct loop_expr *const *index)
 
 enum { TERMS_MAX = 8, ACCESSES_MAX = 64 };
 struct term { const struct loop_variable *variable; int64_t factor, extent; };
-/* A position as terms of loops around the row, and of loops along it, which are joined where they
- * run on: {1, 49} {49, 3} is {1, 147}. */
+/* A form is a position as terms of loops around the row, and of loops along it, which are joined
+ * where they run on: {1, 49} {49, 3} is {1, 147}. */
 struct form { int around_count, count; struct term around[TERMS_MAX], along[TERMS_MAX]; };
 struct row_access {
         const struct loop_expr *at;

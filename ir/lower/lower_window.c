@@ -46,8 +46,8 @@ struct tap emit_tap_of(const struct op *op, int d)
 int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct loop_expr *o,
              struct loop_expr **k, struct loop_expr **i)
 {
-        /* The extent of x spread out, and the last place reached; a sum beyond int64_t is beyond x,
-         * too. */
+        /* reach is the extent of x spread out, `last` the last place reached; a sum beyond int64_t
+         * is beyond x, too. */
         int64_t reach = tap->extent ? (tap->extent - 1) * tap->spread + 1 : 0;
         int64_t last = (tap->positions - 1) * tap->stride;
         if (!int_add(last, (tap->window - 1) * tap->dilation, &last) ||
@@ -82,8 +82,8 @@ int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct l
 
 /* ---- windows over every dimension of x ---- */
 
-/* A window that reaches back to the first element: what it has combined so far, and its element at
- * index. */
+/* The struct describes a window that reaches back to the first element: what it has combined so
+ * far, and its element at index. */
 struct running { struct loop_variable *so_far; struct loop_expr *value, *index[RANK_MAX]; };
 
 /* Opens the loops of op's window at index; at[]: the index in x. Returns the number of scopes. */

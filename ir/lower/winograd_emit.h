@@ -6,10 +6,9 @@
 #include "ir/lower/lower.h"
 #include "ir/tensor/winograd_tiles.h"
 
-/* A transform of a square of values, scalars or vectors: load(context, row, column) returns those
- * that are needed, each once, column by column; store(context, row, column, value) gets the first
- * results of the first rows, row by row, and returns whether to go on. fused: products are added
- * with one rounding. */
+/* The struct describes a transform of a square of values, scalars or vectors: load(context, row,
+ * column) returns those that are needed, each once, column by column; store(context, row, column,
+ * value) gets the first results of the first rows, row by row, and returns whether to go on. */
 struct winograd_values {
         int rows, columns;              /* This many results are needed in each direction. */
         struct loop_expr *(*load)(void *context, int row, int column);

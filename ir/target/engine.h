@@ -31,7 +31,7 @@ struct schedule_machine;
 struct schedule_product;
 struct target;
 
-/* The layout that the pass `layout` gives values. */
+/* The pass `layout` gives values this layout. */
 enum engine_layout {
         LAYOUT_OF_LEAST_COST,           /* Values have planes, blocks of channels, or all channels
                                          * last, whichever costs least. */
@@ -41,15 +41,16 @@ enum engine_layout {
                                          * else blocks. */
 };
 
-/* A convolution whose few channels include some of the window (passes/layout/products.c): an image
- * of `inputs` elements, gathered in `copies`, becomes `positions` of sums over `channels` at `taps`
- * offsets for `outputs`. */
+/* The struct describes a convolution whose few channels include some of the window
+ * (passes/layout/products.c): an image of `inputs` elements, gathered in `copies`, becomes
+ * `positions` of sums over `channels` at `taps` offsets for `outputs`. */
 struct window_products { int64_t positions, outputs, taps, channels; double inputs; int copies; };
 
 struct engine {
         const char *name, *doc;
-        const struct engine *base;      /* The engine whose lowerings are used where this one has
-                                         * none; NULL: canonical nests and loop passes are. */
+        const struct engine *base;      /* The lowerings of this engine are used where the engine
+                                         * itself has none; NULL: canonical nests and loop passes
+                                         * are used. */
         bool (*fits)(const struct target *target);        /* Returns whether the target has what
                                                            * the engine needs. */
 

@@ -13,10 +13,10 @@
  * row. */
 struct machine_memory {
         const char *name;
-        int64_t bytes;                  /* The bytes of the whole memory; a power of two, as are all
-                                         * numbers here. */
+        int64_t bytes;                  /* The whole memory has this many bytes; a power of two, as
+                                         * are all numbers here. */
         int rows, columns, bits;
-        int loader;                     /* The number of the stage that fills it; -1: computed
+        int loader;                     /* The stage with this number fills the memory; -1: computed
                                          * elements do. */
         bool fifo;                      /* Elements are filled one after the other, and only the
                                          * array reads them, in that order: it takes the next one
@@ -36,9 +36,9 @@ static inline int64_t machine_depth(const struct machine_memory *m)
         return m->bytes ? m->bytes / machine_element_bytes(m) : 0;
 }
 
-/* The numbers that a cycle model counts with; they are cycles where nothing else is said. */
+/* A cycle model counts with these numbers; they are cycles where nothing else is said. */
 struct machine_cycles {
-        int beat_bytes;                 /* The bytes that the bus moves in a cycle. */
+        int beat_bytes;                 /* The bus moves this many bytes in a cycle. */
         int burst_beats;                /* A transfer is split at multiples of this many beats. */
         int load_latency, load_burst;   /* These cycles pass before the first beat, and for each
                                          * burst. */
@@ -48,15 +48,15 @@ struct machine_cycles {
                                                  * full. */
         int idle;                       /* An instruction that does nothing takes these cycles. */
         /* These fields are about the processor beside the machine. */
-        double processor;               /* The processor's cycles in one of the machine's; 0: they
-                                         * are not known, and the processor does what the machine
-                                         * cannot. */
+        double processor;               /* The processor has this many cycles in one of the
+                                         * machine's; 0: they are not known, and the processor does
+                                         * what the machine cannot. */
         int launch;                     /* The cycles until the machine is started, and until it is
                                          * known to be done, besides what it computes. */
         int clean_bytes;                /* The bytes of its caches that the processor cleans for the
                                          * machine in a cycle; 0: it need not clean any. */
         /* These fields are about machines that activate. */
-        int weight_bytes;               /* The bytes that weights' memory reads in a cycle;
+        int weight_bytes;               /* The weights' memory reads this many bytes in a cycle;
                                          * beat_bytes is the host's link. */
         int change;                     /* The cycles until a block of weights in memory is in the
                                          * array, besides the products of the block before. */
@@ -69,8 +69,8 @@ struct machine_limits {
         int64_t count;                  /* Each of them runs at most this often. */
         int64_t list;                   /* A micro-op list should have at most this many places, so
                                          * that all lists are resident together. */
-        int apart;                      /* The least distance, in steps, from one that writes an
-                                         * element of sums to the next that reads or writes it. */
+        int apart;                      /* A step that reads or writes an element of sums comes at
+                                         * least this many steps behind the one that wrote it. */
         int64_t rows, pad;              /* rows: the most rows of a transfer, elements of a row, and
                                          * elements from one row to the next; pad: the most rows, or
                                          * elements, of padding. */
@@ -87,8 +87,8 @@ struct machine {
         int inputs, weights, sums;      /* The memories of what a step multiplies, and of what it
                                          * adds to. */
         int leaves;                     /* Transfers leave the machine from this memory. */
-        int stored;                     /* The memory whose elements are like those that leave: the
-                                         * low bits of sums. */
+        int stored;                     /* The elements of this memory are like those that leave:
+                                         * the low bits of sums. */
         int lists;                      /* The memory of micro-op lists; -1: an instruction has
                                          * none. */
         /* The machine makes bytes of sums in its inputs' memory, where they are the next layer's
@@ -100,8 +100,8 @@ struct machine {
         /* Stages run beside each other, each its own statements in order; neighbours pass
          * tokens. */
         const char *stages[MACHINE_STAGES];
-        int stage_count, compute, store;          /* The stage that multiplies and combines, and the
-                                                   * one that stores. */
+        int stage_count, compute, store;          /* `compute` is the stage that multiplies and
+                                                   * combines, `store` the one that stores. */
         int activate;                   /* This stage activates. */
         bool awaits;                    /* There are no tokens: any stage waits until another one
                                          * has done a number of statements. */

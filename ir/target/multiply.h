@@ -54,7 +54,7 @@ enum { MULTIPLY_WARPS = 4, MULTIPLY_SWIZZLE = 8, MULTIPLY_WIDE = 256, MULTIPLY_T
 /* ARM's instructions have this many, however long their vectors of sums are. */
 enum { MULTIPLY_LANES = 4 };
 
-/* The order in which sums are added up: what comparisons may expect of two ways to compute the
+/* The order in which sums are added up says what comparisons may expect of two ways to compute the
  * same. */
 enum multiply_order {
         ORDER_EXACT,                    /* Integers wrap, so that any order gives the same sum. */
@@ -67,7 +67,7 @@ enum multiply_order {
 
 struct multiply_operand {
         enum element memory;            /* The type of its elements in memory. */
-        enum element word;              /* The type that body takes: a word of elements as u32 or
+        enum element word;              /* The body takes this type: a word of elements as u32 or
                                          * u64 (ir/loop/loop_words.c), or one element in its compute
                                          * type, where one element is a word and in hardware
                                          * tiles. */
@@ -101,7 +101,7 @@ struct multiply {
         int least;                      /* This row is faster than the next row from this many
                                          * products of a sum on; 0: always. */
         bool streams;                   /* The target's machine does it, in memories of its own. */
-        int limit;                      /* The largest magnitude of w for which body is exact, where
+        int limit;                      /* The body is exact up to this magnitude of w, where
                                          * products are added up in fewer bits; 0: any. */
 };
 

@@ -37,14 +37,14 @@ struct tile_shapes {
         int row_bytes_at, rows_at;      /* Tile 0's are here: the bytes of a row, the lower eight
                                          * bits first, and the rows in one byte. Those of the next
                                          * tiles follow. */
-        int rows, row_bytes;            /* The most that a tile has. */
+        int rows, row_bytes;            /* A tile has at most so many rows, and bytes in a row. */
 };
 
-/* A processor's register that says how denormal numbers are treated. */
+/* The struct describes a processor's register that says how denormal numbers are treated. */
 struct float_control {
         const char *name, *bits;        /* bits: those that make them count as 0; both are for
                                          * comments and for C. */
-        const char *type;               /* The type of a variable `control` that holds it. */
+        const char *type;               /* A variable `control` of this type holds the register. */
         const char *read, *write;       /* These statements fill the variable, and put it back. */
 };
 
@@ -57,21 +57,20 @@ struct gpu {
         int warps;                      /* A multiprocessor holds this many warps at a time. */
         int registers;                  /* A multiprocessor has this many registers of 32 bits, for
                                          * all its warps. */
-        int64_t shared_bytes;           /* The bytes of shared memory that a block may have at
-                                         * most. */
-        int64_t l2_bytes;               /* The bytes of the second cache, which all multiprocessors
-                                         * share. */
-        double l2_rate, memory_rate;    /* The bytes a second that all multiprocessors read from it,
-                                         * and from memory. */
+        int64_t shared_bytes;           /* A block may have at most this many bytes of shared
+                                         * memory. */
+        int64_t l2_bytes;               /* The second cache, which all multiprocessors share, has
+                                         * this many bytes. */
+        double l2_rate, memory_rate;    /* All multiprocessors together read so many bytes a second
+                                         * from that cache, and from memory. */
         int cluster;                    /* A cluster has at most this many blocks; 0: there are no
                                          * clusters. */
         int clustered;                  /* Clusters of more than two blocks find room on this many
                                          * multiprocessors. */
-        double cluster_rate;            /* The bytes a second that all blocks read from others'
-                                         * shared memory. */
-        double launch;                  /* The seconds that a launch in a graph takes. */
-        int capability;                 /* The compute capability that the code asks for: 80 is
-                                         * 8.0. */
+        double cluster_rate;            /* All blocks together read this many bytes a second from
+                                         * others' shared memory. */
+        double launch;                  /* A launch in a graph takes this many seconds. */
+        int capability;                 /* The code asks for this compute capability: 80 is 8.0. */
         bool bulk_copies;               /* The GPU copies runs of bytes into shared memory by itself
                                          * (cp.async.bulk). */
         bool dependent_launch;          /* A launch may begin before the one in front of it has
@@ -86,18 +85,18 @@ struct target {
          * target is an instruction set, native wherever its own `attribute` is, or all of its own
          * `machine` are; with neither, it is native to no processor. */
         const struct processor *processors;
-        const struct engine *engine;    /* The engine that computes; NULL: the base's. */
-        const struct printer *printer;  /* The printer that writes the code; NULL: the base's. */
+        const struct engine *engine;    /* This engine computes; NULL: the base's. */
+        const struct printer *printer;  /* This printer writes the code; NULL: the base's. */
         bool big_endian;                /* Constants are written as numbers, not as bytes. */
         int64_t workspace_align;        /* The workspace is aligned to this many bytes; 0: the
                                          * base's. */
-        const struct gpu *gpu;          /* The GPU that runs kernels in grid form; NULL: the
-                                         * base's. */
-        int64_t stack_bytes;            /* The bytes of the largest array that a kernel may put on
+        const struct gpu *gpu;          /* This GPU runs kernels in grid form; NULL: the base's. */
+        int64_t stack_bytes;            /* A kernel may put an array of at most this many bytes on
                                          * the stack; 0: the base's. */
 
         /* These fields are about vectors; 0, false and NULL: the base's. */
-        int vector_bytes;               /* The bytes of a register; generic has none. */
+        int vector_bytes;               /* A vector register has this many bytes; generic has
+                                         * none. */
         const char *length;             /* In C, in functions with the attribute, it is how many
                                          * bytes the processor's registers have, where they may be
                                          * fewer than vector_bytes; NULL: there are as many. */
@@ -117,41 +116,40 @@ struct target {
                                          * pointers. */
         bool flushes;                   /* Arithmetic on vectors of f32 takes denormal numbers as
                                          * zeros, and returns zeros for them. */
-        int64_t l1_bytes, l2_bytes;     /* The bytes of the data caches of one core that a schedule
-                                         * may count on. */
+        int64_t l1_bytes, l2_bytes;     /* A schedule may count on data caches of so many bytes in
+                                         * each core. */
         int line_bytes;                 /* A line of them has this many bytes. */
         const struct rates *rates;      /* The rates say what it costs to compute and to move
                                          * (ir/target/rates.h), as far as that is known better than
                                          * for the base. */
         const char *attribute;          /* The attribute of functions that hold vectors:
                                          * target("attribute"). */
-        const char *gcc_attribute;      /* The same in gcc's words, where clang has others, for the
-                                         * target itself. */
+        const char *gcc_attribute;      /* The attribute is written like this for gcc, where clang
+                                         * has other words, for the target itself. */
         const struct multiply *multiplies;        /* Its own, best first; they end with a row
                                                    * without name, and the base's follow. */
         const struct tile_shapes *tile_shapes; /* The shapes are set where multiplies have hardware
                                                 * tiles that need to be given their shapes. */
-        const struct overlay *commands; /* The overlay that command text is for
+        const struct overlay *commands; /* Command text is for this overlay
                                          * (codegen/sections/sections.h); NULL: none. */
-        const struct machine *accelerator; /* The machine that streams are for
-                                            * (ir/target/machine.h); NULL: it hands no work to
-                                            * any. */
+        const struct machine *accelerator; /* Streams are for this machine (ir/target/machine.h);
+                                            * NULL: the target hands no work to any. */
         const char *machine;            /* This condition of the preprocessor holds for a compiler
                                          * for such a processor. */
         const char *compilers;          /* The words say the same for users of another compiler:
                                          * "gcc or clang for 64-bit x86"; or NULL. */
-        const char *keep;               /* The asm constraint of a vector register, where gcc needs
-                                         * it (engines/vector/keep.c). */
+        const char *keep;               /* asm names a vector register by this constraint, where gcc
+                                         * needs it (engines/vector/keep.c). */
         const char *gcc_optimize;       /* gcc must not do this to kernels with register tiles; it
                                          * has the form of #pragma GCC optimize, or is NULL. */
-        const struct float_control *control; /* The register that says how denormal numbers are
-                                              * treated; NULL: there is none. */
+        const struct float_control *control; /* This register says how denormal numbers are treated;
+                                              * NULL: there is none. */
         const char *include;            /* The header declares the intrinsics: "<immintrin.h>". */
         const struct capability
                 *capabilities; /* The rows say what the target can do with vectors: these are its
                                 * own, which end with CAN_END; other rows are the base's. */
-        size_t capability_bytes;        /* The bytes from a row to the next: the rows of a printer
-                                         * have text behind them. */
+        size_t capability_bytes;        /* A row lies this many bytes behind the one before: the
+                                         * rows of a printer have text behind them. */
 };
 
 /* target_FIELD returns what the target says, or its nearest base that says something. */

@@ -34,9 +34,9 @@ struct block_weights {
         struct value *scales;           /* <outputs x blocks> of floats. */
         struct value *zeros;            /* <outputs x bytes x u8>, packed alike, or <outputs x
                                          * blocks> of floats; NULL: they are 2^(bits - 1). */
-        struct value *group;            /* The block whose scale each number has, where that is not
-                                         * its own: <blocks x numbers of a byte x bytes x i32>, in
-                                         * the order of build_in_blocks; or NULL. */
+        struct value *group;            /* Each number has the scale of this block, where that is
+                                         * not its own: <blocks x numbers of a byte x bytes x i32>,
+                                         * in the order of build_in_blocks; or NULL. */
 };
 
 /* Fills in blocks and bytes from the other fields. */

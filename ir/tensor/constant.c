@@ -173,7 +173,7 @@ void module_drop_constants(struct module *m)
 
 /* ---- packing ---- */
 
-/* An axis of the result: its steps go along dimension `from` of the source. */
+/* The struct describes an axis of the result: its steps go along dimension `from` of the source. */
 struct axis { int64_t extent; int from; int64_t step; };
 struct packing {
         int rank;

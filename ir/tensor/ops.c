@@ -94,8 +94,8 @@ static const char *const elementwise_results[] = { "result", NULL };
 
 /* ---- the table ---- */
 
-/* The traits that a word in a row's column stands for; only the end of a region has an effect
- * besides its results. */
+/* A word in a row's column stands for these traits; only the end of a region has an effect besides
+ * its results. */
 enum {
         ROW_0 = TRAIT_PURE,
         ROW_COMMUTATIVE = TRAIT_PURE | TRAIT_COMMUTATIVE,

@@ -10,7 +10,7 @@
 #include "ir/target/multiply.h"
 #include "ir/tensor/tensor.h"
 
-/* The place where a multiply has its sums. */
+/* The enum says where a multiply has its sums. */
 enum packed_sums {
         SUMS_IN_VECTORS,                /* The sums are in vectors, with any number of lanes that
                                          * the target has. */

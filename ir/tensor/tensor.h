@@ -37,7 +37,7 @@
 
 enum { RANK_MAX = 16, NESTING_MAX = 128 };
 
-/* The version of the text form. It rises when a text may mean something else than before, or
+/* The text form has this version. It rises when a text may mean something else than before, or
  * nothing: because a word of it (an operation, an attribute, a field of a schedule;
  * test/golden/dnn_words.txt) is gone or has another meaning. Older texts are read as long as they
  * hold only words that still exist, and errors in them name their version. Version 1 lasted until
@@ -164,14 +164,14 @@ enum { ATTR_MAX = 10 };
 struct attr_info {
         const char *name;
         enum attr_kind kind;
-        int64_t preset;                 /* The default of an INT, ENUM or ELEMENT, and of every
-                                         * entry of INTS; it is not printed. */
+        int64_t preset;                 /* An INT, ENUM or ELEMENT, and every entry of INTS, has
+                                         * this default; it is not printed. */
         const char *const *names;       /* An ENUM has these names, NULL-terminated. */
 };
 struct attr {
         int64_t i;                      /* An INT, ENUM or ELEMENT has its value here. */
-        int count;                      /* The length of INTS; 0: all are preset, and the type rule
-                                         * fills them in. */
+        int count;                      /* INTS have this length; 0: all are preset, and the type
+                                         * rule fills them in. */
         int64_t *ints;
 };
 
@@ -288,9 +288,10 @@ enum constant_kind { CONSTANT_DENSE, CONSTANT_SPLAT };    /* Encoded kinds (pale
                                                            * stand here. */
 struct constant {
         enum constant_kind kind;
-        struct value value;             /* The value that operations have as operand. */
-        const char *name;               /* A unique identifier where the constant is printed by
-                                         * name; it is given on creation, or by the printer. */
+        struct value value;             /* Operations have this value as operand. */
+        const char *name;               /* The name is a unique identifier where the constant is
+                                         * printed by name; it is given on creation, or by the
+                                         * printer. */
         const void *data;               /* Dense: type_bytes(type) bytes, little endian; splat: one
                                          * element. The constant does not own it, and it may lie at
                                          * any address. */
@@ -547,8 +548,8 @@ struct op_loop {
                                                            * number, carried values, rows. */
         struct value *last, *stacks;    /* The results are the last carried values, and stacks. */
         struct op *yield;
-        struct use *next_go, *next, *stacked_rows;        /* The yield's operands; next_go: NULL
-                                                           * without go. */
+        struct use *next_go, *next, *stacked_rows;        /* The yield has these operands; next_go:
+                                                           * NULL without go. */
 };
 struct op_loop op_loop(const struct op *op);    /* The loop's region must be complete. */
 /* The fields say which of its parts a loop keeps, what else it scans (forward, its rows behind the

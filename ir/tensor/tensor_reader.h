@@ -15,8 +15,8 @@ struct reader {
         int line;
         struct diag *diag;
         bool failed;
-        int version;                    /* The version of the text, from 1 to TENSOR_VERSION; 0: it
-                                         * is not read yet. */
+        int version;                    /* The text has this version, from 1 to TENSOR_VERSION; 0:
+                                         * it is not read yet. */
         char place[96];
         struct map *constants;          /* The map finds values by their names in the text. */
         struct map *functions;          /* The map finds functions by name. */

@@ -15,8 +15,8 @@ struct verifier {
         bool *visible;                  /* The value of a number is defined before, in a region that
                                          * is still open. */
         int count;
-        int64_t operands;               /* The number of operands seen in operations; use lists must
-                                         * hold as many. */
+        int64_t operands;               /* This many operands were seen in operations; use lists
+                                         * must hold as many. */
         struct map *names;              /* The map has the names of values in the function at
                                          * hand. */
 };

@@ -8,8 +8,8 @@
 
 #include "base/size.h"
 
-enum { DIM_SIZE_MAX = 64 };             /* The most leaves of one term: text and recursion stay
-                                         * small. */
+enum { DIM_SIZE_MAX = 64 };             /* One term has at most this many leaves: text and recursion
+                                         * stay small. */
 
 int64_t dim_extent(dim_t d)
 {

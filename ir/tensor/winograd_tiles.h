@@ -27,7 +27,7 @@ struct winograd_line {
         int count, results;
         struct winograd_step steps[12];
         int step_count;
-        int result[WINOGRAD_SIZE_MAX];  /* The numbers of the values that are results. */
+        int result[WINOGRAD_SIZE_MAX];  /* The values that are results have these numbers. */
 };
 
 struct winograd {

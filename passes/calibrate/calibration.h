@@ -39,8 +39,8 @@ static inline bool extent_is_none(struct extent e) { return !(e.least <= e.most)
 struct range {
         const char *name;               /* The name is safe text without spaces; NULL: the range of
                                          * no tensor. */
-        struct extent all;              /* The extent of all finite numbers; 0 is never -0. */
-        uint64_t count, infinite;       /* The numbers of finite numbers and of others. A tensor
+        struct extent all;              /* All finite numbers lie in this extent; 0 is never -0. */
+        uint64_t count, infinite;       /* `count` numbers are finite, `infinite` are not. A tensor
                                          * that has any of these should stay as it is. */
         struct exact_sum sum, squares;  /* The sums are over blocks of RANGE_BLOCK numbers, each
                                          * added up in double. */
@@ -138,7 +138,7 @@ struct calibrated {
                                          * operation, "conv1.convolve"; of an argument of a loop its
                                          * region and number besides, "lstm.loop.body.1". #2, #3 ..
                                          * follow where the name was taken. */
-        /* The index of an earlier value that has the same numbers in other places, or each as often
+        /* An earlier value with this index has the same numbers in other places, or each as often
          * as all others (reshape, transpose, broadcast): this one is looked at only in calibrations
          * by channels; -1: there is none. */
         int same;

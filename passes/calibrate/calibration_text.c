@@ -76,12 +76,11 @@ void calibration_write(const struct calibration *c, FILE *out)
 struct reader {
         struct arena *arena;
         struct diag *diag;
-        char *next, *end;               /* The lines that are still to be read. */
-        int line;                       /* The number of the line that is read. */
+        char *next, *end;               /* The lines between the two are still to be read. */
+        int line;                       /* The line that is read has this number. */
         char *rest;                     /* The rest of that line begins here. */
         struct calibration *c;
-        int64_t room, taken;            /* The bytes that its tensors may take, and those that they
-                                         * take. */
+        int64_t room, taken;            /* Its tensors may take `room` bytes, and take `taken`. */
 };
 
 static bool fail(struct reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));

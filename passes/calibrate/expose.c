@@ -3,7 +3,7 @@
  * flags. On the way they have one dimension: a row of a stack for each iteration. */
 #include "passes/calibrate/expose.h"
 
-/* The values that were of one region, in the region that they have reached. */
+/* The group holds the values that were of one region, in the region that they have reached. */
 struct group {
         struct region *in;
         struct value *ran;              /* u8 [times]: whether the region was run each time; NULL:

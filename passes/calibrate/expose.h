@@ -17,8 +17,8 @@
 #include "passes/pass.h"
 
 struct exposed {
-        struct value *value;            /* The value of the function's body that holds all computed
-                                         * values, one after the other. */
+        struct value *value;            /* The function's body has this value, which holds all
+                                         * computed values, one after the other. */
         int64_t elements;               /* The number of elements of the value itself. */
         int64_t times;                  /* The value may be computed this often in a run. */
         int flags;                      /* The number of the exposed_flags that say when it was

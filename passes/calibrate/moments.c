@@ -113,8 +113,8 @@ struct item {
         double times;                   /* The operation runs this often for a sample, as far as
                                          * that is known. */
         int value;                      /* The item reads the program's value with this number. */
-        int same;                       /* The number of an earlier item that sees the same rows;
-                                         * -1: there is none. */
+        int same;                       /* An earlier item with this number sees the same rows; -1:
+                                         * there is none. */
         bool products;                  /* Its products are computed. */
         uint64_t below;                 /* Rows whose hash is below this one count. */
         uint64_t seen;                  /* There have been this many rows so far, of one group. */
@@ -127,9 +127,9 @@ struct moments_run {
         struct sampled *sampled;
         struct item *items;
         int count;
-        int first, end;                 /* The items that are in memory. */
+        int first, end;                 /* Items from `first` to before `end` are in memory. */
         struct arena *memory;           /* These items have their memory here. */
-        float *whole;                   /* A value, as it comes. */
+        float *whole;                   /* A value lies here as it comes. */
         float *row, *block;             /* row has `depth` elements; block is [depth /
                                          * PANEL][ROWS][PANEL]. */
         int64_t fill;                   /* The block has this many rows. */

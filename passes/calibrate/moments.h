@@ -23,7 +23,7 @@
 
 struct moments {
         int64_t groups, depth;
-        int64_t rows;                   /* The number of rows that were counted, in each group. */
+        int64_t rows;                   /* This many rows were counted, in each group. */
         /* The sums are over rows, [groups * depth]. */
         const double *sums, *magnitudes, *squares;        /* The sums are of x, |x| and x^2. */
         const float *largest;           /* No |x| is larger than this. */

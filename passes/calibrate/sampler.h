@@ -11,7 +11,8 @@
 typedef bool (*sampled_take)(void *context, int64_t sample, int value, int64_t from,
                              const void *data, int64_t count);
 
-struct sampled;                         /* A program that gives values of a function. */
+struct sampled;                         /* A sampled is a program that gives values of a
+                                         * function. */
 struct sampler {
         void *runner;
         /* Returns a program that gives these values of the module's first function and its regions,

@@ -39,7 +39,8 @@ enum { KERNELS_MAX = 24, RESULTS_MAX = 3, LEAST_KEYS = 64 };
 
 /* ---- which kernels ---- */
 
-/* The kernels that become one, in the order of the program, and the results of that one. */
+/* The struct has the kernels that become one, in the order of the program, and the results of that
+ * one. */
 struct candidates {
         struct op *kernels[KERNELS_MAX];
         int count;

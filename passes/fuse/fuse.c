@@ -56,9 +56,9 @@ struct member {                         /* A member is what the pass knows of an
                                          * groups form. */
         struct group *group;
         enum remark_reason why;         /* The reason why it is not in the group of its readers. */
-        const struct op *decided;       /* The reader that this was decided by, or NULL. */
-        const struct op *home;          /* The packed contraction whose epilogue it could be part
-                                         * of, or NULL. */
+        const struct op *decided;       /* This reader decided that; NULL: none did. */
+        const struct op *home;          /* The operation could be part of the epilogue of this
+                                         * packed contraction; NULL: of none. */
         bool epilogue;                  /* The operation is a contraction, or could be in the
                                          * epilogue of any one. */
         bool stays;                     /* The operation has a home or could be an epilogue, and all
@@ -66,9 +66,9 @@ struct member {                         /* A member is what the pass knows of an
         bool identity;                  /* Its element i is needed once, where the root's element i
                                          * (in a halo) is stored. */
         bool repeated;                  /* An element of it may be read more than once. */
-        const struct op *map;           /* The reader whose index it is read at: members with the
-                                         * same map are read at the same index, and computed once
-                                         * for it. */
+        const struct op *map;           /* The operation is read at the index of this reader:
+                                         * members with the same map are read at the same index, and
+                                         * computed once for it. */
         bool decoded;                   /* The operation is computed from indices and from constants
                                          * that should stay as small as they are. */
         bool widens;                    /* Its reader wants to read it narrow (fuse_narrow.c). */
@@ -85,14 +85,14 @@ struct group {
         const struct op *home;          /* The root has this home. */
         int size;
         bool anchored;                  /* The kernel holds a contraction or a reduction. */
-        const struct type *shape;       /* The shape that it stores or, where rows become one
-                                         * element each, the shape that is reduced. */
+        const struct type *shape;       /* The kernel stores this shape or, where rows become one
+                                         * element each, reduces it. */
         bool reduced;                   /* Rows become one element each. */
         unsigned along;                 /* A bit for each dimension of its rows; 0: it has no
                                          * rows. */
         unsigned loop_count;            /* The number of its loops over a row. */
-        const struct op *kept;          /* The operation whose values are kept while a row is
-                                         * computed, or NULL. */
+        const struct op *kept;          /* The values of this operation are kept while a row is
+                                         * computed; NULL: of none. */
 };
 
 struct fusing {
@@ -465,16 +465,17 @@ static bool join_rows(struct group *group, const struct op *op, unsigned along,
         return true;
 }
 
-/* The state of an operation while its readers are asked whether it may join their group. */
+/* The struct holds the state of an operation while its readers are asked whether it may join their
+ * group. */
 struct joining {
         struct group *group;
-        struct member member;           /* The operation's facts, as they will be in the group. */
-        unsigned rows;                  /* A bit for each dimension along which it is computed once
-                                         * per row; 0: it is not. */
+        struct member member;           /* The operation will have these facts in the group. */
+        unsigned rows;                  /* Each dimension along which it is computed once per row
+                                         * has a bit; 0: it is not. */
         bool others;                    /* A reader needs it elsewhere than once per row. */
         bool several_maps;              /* Several operations that are not element-wise read it,
                                          * each at an index of its own. */
-        const struct op *decided;       /* The reader that was looked at last. */
+        const struct op *decided;       /* This reader was looked at last. */
 };
 
 /* A view is a kernel of its own or, where memory is shared, none. */
@@ -632,7 +633,7 @@ static void form_groups(struct region *region, const struct fusing *f, struct ar
         for (struct op *op = region->last; op; op = op->previous) {
                 struct member *member = &f->members[op->number];
                 bool known = can_join_any(f, op);
-                /* The reason of operations for which no group is tried. */
+                /* Operations for which no group is tried have this reason. */
                 member->why = is_view(op) ? REMARK_fuse_view : REMARK_fuse_alone;
                 if (((known || member->summed) && join(f, op)) || (!known && !reads_indices(op)))
                         continue;

@@ -180,11 +180,12 @@ static struct op *reader_in(const struct use *u, const struct region *region)
 struct pair {
         struct op *first, *second;
         struct walk walks[2];           /* The walks of first and second. */
-        int64_t bytes;                  /* The bytes that are no longer read. */
+        int64_t bytes;                  /* This many bytes are no longer read. */
         struct op *place;               /* The joined kernel stands in front of this operation. */
         struct value **read;            /* The second kernel reads these values. */
         int read_count;
-        const struct gpu *gpu;                    /* The GPU whose kernels are launches, or NULL. */
+        const struct gpu *gpu;                    /* Kernels are launches on this GPU; NULL: they
+                                                   * are not launches. */
 };
 
 static struct value **values_read(struct arena *arena, struct op *kernel, int *count)

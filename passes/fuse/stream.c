@@ -29,8 +29,9 @@
 
 enum { RANGE_MAX = 32 };                /* A range has this many operations at most. */
 
-/* A range, as one kernel: the bytes of its circular buffers (and of what is prepared for it) with
- * whole rows, and with the narrowest patches. INT64_MAX: it cannot be one kernel. */
+/* The struct measures a range as one kernel: the bytes of its circular buffers (and of what is
+ * prepared for it) with whole rows, and with the narrowest patches. INT64_MAX: it cannot be one
+ * kernel. */
 struct range { int64_t whole, narrow; };
 
 /* The best way to go on from an operation: the range that begins there ends with operation `last`,
@@ -55,7 +56,7 @@ struct streaming {
         int64_t *least;                 /* Each operation has the fewest bytes with which it and all
                                          * behind it can run. */
         struct way *ways;
-        int64_t enough;                 /* The bytes that may be in use. */
+        int64_t enough;                 /* This many bytes may be in use. */
 };
 
 /* ---- what is in use ---- */

@@ -18,7 +18,7 @@ struct convolution {
         struct value *x, *w;            /* Both are in the logical form: x is [N, C, S..], w is [M,
                                          * C / groups, K..]. */
         const struct multiply *multiply;
-        int64_t groups, block;          /* The number of channels in a block of x, before blocks are
+        int64_t groups, block;          /* A block of x has this many channels, before blocks are
                                          * padded to whole words. */
         int spatial;
 };
@@ -301,8 +301,9 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
 
 /* ---- transposed convolution ---- */
 
-/* A phase of one dimension: output s * q + r, with q below `count`, is the sum over t below `taps`
- * of weight first + s * t times x at q - low + t. `high` is how far x is read behind its end. */
+/* The struct describes a phase of one dimension: output s * q + r, with q below `count`, is the sum
+ * over t below `taps` of weight first + s * t times x at q - low + t. `high` is how far x is read
+ * behind its end. */
 struct phase { int64_t first, taps, low, high; };
 
 static struct phase phase_of(int64_t r, int64_t step, int64_t pad, int64_t window, int64_t extent,

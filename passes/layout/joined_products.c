@@ -15,8 +15,8 @@
 enum { MOST = 8, COLUMNS = 2 };         /* At most MOST products are joined; COLUMNS is the
                                          * dimension N of <1 x M x N>. */
 
-/* The products to join. `ends` are the values that each sequence of operations behind a product has
- * been followed to; `all` is the value that stands for all of these. */
+/* The struct has the products to join. `ends` are the values that each sequence of operations
+ * behind a product has been followed to; `all` is the value that stands for all of these. */
 struct joined { struct op *dots[MOST]; struct value *ends[MOST]; int count; struct value *all; };
 
 /* Is op a product of <1 x M x K> by a constant <K x N> of floats? */

@@ -7,17 +7,18 @@
 #include "passes/pass.h"
 #include "passes/remark.h"
 
-/* The layouts of <N x C x S..>: <N x C/16 x S.. x 16>, <N x 1 x S.. x C>, or the shape as it is
- * (layout_choose.c). */
+/* <N x C x S..> has one of these layouts: <N x C/16 x S.. x 16>, <N x 1 x S.. x C>, or the shape as
+ * it is (layout_choose.c). */
 enum layout_kind { LAYOUT_BLOCKS, LAYOUT_LAST, LAYOUT_PLAIN, LAYOUT_KIND_COUNT };
 
 /* The other forms that a value has besides its own shape. It is the value's scratch. */
 struct form {
         enum layout_kind kind;
-        struct form *joined;            /* The next form towards the one that stands for the region;
-                                         * NULL: this is that one, and holds what follows. */
+        struct form *joined;            /* The next form leads towards the one that stands for the
+                                         * region; NULL: this is that one, and holds what
+                                         * follows. */
         double cost[LAYOUT_KIND_COUNT]; /* The predicted cost of each kind, in cycles. */
-        double blocked_cost;            /* The cycles that any kind but the plain one costs in
+        double blocked_cost;            /* Any kind but the plain one costs this many cycles in
                                          * addition. */
         /* Would the value be made, or read, in that form, if the region were of this kind? */
         bool blocked[LAYOUT_KIND_COUNT], logical[LAYOUT_KIND_COUNT];
@@ -35,18 +36,17 @@ struct layout {
         struct pass_context *context;
         struct builder b;               /* The builder stands in front of the operation that is
                                          * looked at. */
-        int64_t block;                  /* The number of channels in a block: the floats of a cache
+        int64_t block;                  /* A block has this many channels: the floats of a cache
                                          * line, or of a longer vector; where contractions read
                                          * bf16, the channels of a hardware tile's row. */
         bool in_rows;                   /* A block is a row of a hardware tile. */
         struct arena *arena;
-        struct value **formed;          /* The values whose scratch is set. */
+        struct value **formed;          /* The scratch of these values is set. */
         int formed_count;
-        struct op **replaced;           /* The operations that have been built anew on other
-                                         * forms. */
+        struct op **replaced;           /* These operations have been built anew on other forms. */
         int replaced_count;
-        enum remark_reason why;         /* The reason why the operation that is looked at stays as
-                                         * it is, set by the function that decides so. */
+        enum remark_reason why;         /* The operation that is looked at stays as it is for this
+                                         * reason, set by the function that decides so. */
         bool failed;
 };
 

@@ -25,7 +25,7 @@ static bool pays(const struct multiply *m, const struct op *op)
                (products >= m->least && 3 * round_up(channels, m->channels) <= 4 * channels);
 }
 
-/* The memory that sums may be in, as bits. */
+/* Each bit stands for a memory that sums may be in. */
 enum { IN_VECTORS = 1, IN_TILES = 2 };
 
 static const struct multiply *find(const struct pass_context *context, enum element x,

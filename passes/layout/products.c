@@ -179,7 +179,7 @@ static void convolve_rows(struct layout *l, struct op *op)
 struct sums {
         struct value *x;                /* The operand is of bytes, as [1, C, rows, columns] for
                                          * instance. */
-        double zero;                    /* The number that is subtracted from each byte. */
+        double zero;                    /* This number is subtracted from each byte. */
         /* The three are of the dimensions behind C. */
         int64_t window[RANK_MAX], strides[RANK_MAX], pads[2 * RANK_MAX];
 };
@@ -305,8 +305,8 @@ enum { FEW_SPATIAL = 2, PARTS_MOST = 16 };        /* At most 2 dimensions are fo
                                                    * parts are copied: each is a copy in the
                                                    * code. */
 
-/* The folding of one dimension: x' at p holds x at p * step + m for each m < times; its window has
- * `taps` elements, `stride` apart, and x' has `positions`. */
+/* The struct describes the folding of one dimension: x' at p holds x at p * step + m for each m <
+ * times; its window has `taps` elements, `stride` apart, and x' has `positions`. */
 struct folding { int64_t step, times, taps, stride, positions; };
 
 static struct folding folding_of(int way, int64_t window, int64_t stride, int64_t results)

@@ -6,8 +6,8 @@
 
 #include "passes/pass.h"
 
-/* A convolution that could be computed in such tiles, with the cycles saved, the bytes that its
- * weights grow by, and the number of the operation. */
+/* A choice is a convolution that could be computed in such tiles, with the cycles saved, the bytes
+ * that its weights grow by, and the number of the operation. */
 struct winograd_choice { struct op *op; int tile, number; double gain, bytes; };
 
 /* Takes the best choices for `room` bytes: each in turn that fits takes its operation, or improves

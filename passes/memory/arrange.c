@@ -36,8 +36,8 @@ struct root {
         struct loop_buffer *buffer;
         struct part_touch *touches;
         int touch_count;
-        int whole;                      /* The number of the resident whose steps are all that touch
-                                         * the root; -1: there is none. */
+        int whole;                      /* The steps of the resident with this number are all that
+                                         * touch the root; -1: there is none. */
 };
 
 struct building {
@@ -371,7 +371,7 @@ struct arranging {
         struct step_graph g;
         struct loop_stmt **statements;  /* The statements are in the order that they had at
                                          * first. */
-        int *order, *best;              /* The order that is looked at, and the best so far. */
+        int *order, *best;              /* `order` is looked at, and `best` is the best so far. */
         int64_t size, peak;             /* The best order has this planned size and peak, in
                                          * bytes. */
 };

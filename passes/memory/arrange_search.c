@@ -31,19 +31,18 @@ enum {
 static bool has(const uint64_t *set, int i) { return set[i / 64] >> (i % 64) & 1; }
 static void set_add(uint64_t *set, int i) { set[i / 64] |= UINT64_C(1) << (i % 64); }
 
-/* A stretch of steps from..to-1. Sets hold steps of it, counted from `from`; the steps in front of
- * it have run. */
+/* A stretch has the steps from..to-1. Sets hold steps of it, counted from `from`; the steps in
+ * front of it have run. */
 struct stretch {
         const struct step_graph *g;
         int from, to, words;
         int64_t live;                   /* This many bytes are in use before the step. */
-        int64_t floor;                  /* A peak that no order is below, or that is low enough. */
-        int64_t work, most_work;        /* The work that is done, and the work after which states
-                                         * have run out. */
+        int64_t floor;                  /* No order has a lower peak, or this one is low enough. */
+        int64_t work, most_work;        /* `work` is done; states run out of it after most_work. */
         const int *last;                /* Where a whole order is walked, each resident has the
                                          * position of the last step that touches it. Else it is
                                          * NULL. */
-        int at;                         /* The position that this walk has reached. */
+        int at;                         /* The walk has reached this position. */
 };
 
 static bool has_run(const struct stretch *s, const uint64_t *set, int step)
@@ -218,8 +217,8 @@ int64_t arrange_peak(const struct step_graph *g, const int *order)
 struct state {
         uint64_t *set;
         int64_t peak, live;
-        int parent, count;              /* The number of steps that have run. */
-        int first_step, step_count;     /* The steps that have run since the parent, in
+        int parent, count;              /* count: this many steps have run. */
+        int first_step, step_count;     /* These steps have run since the parent, in
                                          * search->steps. */
 };
 

@@ -17,11 +17,11 @@ struct in_place { int dying; int64_t bytes; int result; };  /* Entries with the 
                                                              * tried in order. */
 
 struct step {
-        int *before, before_count;      /* The steps that come before it; their numbers are
-                                         * lower. */
-        int *residents, resident_count; /* The residents that it touches, each of which other steps
-                                         * touch, too. */
-        int64_t own;                    /* The bytes that are in use while it runs and never
+        int *before, before_count;      /* The steps with these numbers, which are lower, come
+                                         * before it. */
+        int *residents, resident_count; /* The step touches these residents, each of which other
+                                         * steps touch, too. */
+        int64_t own;                    /* This many bytes are in use while the step runs and never
                                          * else. */
         struct in_place *in_places;
         int in_place_count;

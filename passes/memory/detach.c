@@ -46,7 +46,7 @@ struct part {
                                          * not out of it. */
 };
 
-/* The program as it was: each trial changes it, and the next one begins from here. */
+/* A snapshot is the program as it was: each trial changes it, and the next one begins from here. */
 struct snapshot {
         struct loop_buffer *buffers, **buffers_end;       /* Copies of all buffers, in order. */
         struct loop_function **kernels_end;
@@ -66,8 +66,8 @@ struct detaching {
         struct snapshot start;
         int64_t enough;                 /* No plan takes fewer bytes. */
         int tries;
-        int64_t work;                   /* The work that the search for orders may still do. */
-        /* The best result so far: the detached parts, the planned bytes, and the copied bytes. */
+        int64_t work;                   /* The search for orders may still do this much work. */
+        /* The best result so far has these detached parts, planned bytes, and copied bytes. */
         bool *best;
         int64_t size, copied;
 };

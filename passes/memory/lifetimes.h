@@ -20,12 +20,12 @@
 
 #include "passes/remark.h"
 
-/* A block of main. If it is a loop's body, its statements are those between from and to, and the
- * loop is the first of them. */
+/* A block_scope is a block of main. If it is a loop's body, its statements are those between from
+ * and to, and the loop is the first of them. */
 struct block_scope { struct block_scope *parent; bool loops; int from, to, depth; };
 
 struct touch {
-        struct loop_buffer *root;       /* A root of any space, of which the touch has bytes
+        struct loop_buffer *root;       /* The root is of any space; the touch has its bytes
                                          * start..end. */
         int64_t start, end;
         bool read, written, fills;      /* fills: all of these bytes are written, and not read
@@ -46,17 +46,17 @@ struct span { int64_t start, end; int first, last; };
 
 struct storage {
         struct loop_buffer *buffer;     /* The buffer is a root, a view of no other buffer. */
-        int64_t bytes;                  /* The bytes that it takes. */
+        int64_t bytes;                  /* The storage takes this many bytes. */
         double traffic;                 /* The bytes of all touches, added up. */
-        int first, last;                /* The first and last statement of all spans; first < 0:
-                                         * nothing touches it. */
+        int first, last;                /* All spans lie between the first and the last statement;
+                                         * first < 0: nothing touches the storage. */
         struct span *spans;             /* The storage has none where `into` is set: they have
                                          * become spans of that one. */
         int span_count;
         bool carried;                   /* The last touch is in a loop whose next iteration may
                                          * touch it again. */
-        struct storage *into;           /* The storage in whose memory it lies, from byte `at` on,
-                                         * or NULL. */
+        struct storage *into;           /* The storage lies in the memory of this one, from byte
+                                         * `at` on; NULL: in its own. */
         int64_t at;
         struct touch *touches;
         int touch_count;

@@ -36,7 +36,7 @@ struct placing {
         size_t taken_room;
         int64_t *best, size;            /* The offsets by item, and the bytes that they take;
                                          * INT64_MAX: there are none yet. */
-        int64_t steps;                  /* The number of steps that are left. */
+        int64_t steps;                  /* This many steps are left. */
         int64_t align;                  /* Offsets are multiples of it, where spans are not
                                          * already. */
 };

@@ -14,12 +14,12 @@ struct item {
         int first, last;                /* All spans lie between the first and the last
                                          * statement. */
         int64_t offset;
-        int64_t crowd;                  /* The most bytes of all items in use while it is;
-                                         * place_items finds it. */
+        int64_t crowd;                  /* At most this many bytes of all items are in use while it
+                                         * is; place_items finds it. */
 };
 
-/* The effort: PLACE_QUICKLY tries several orders and small changes, PLACE_WELL proves what it
- * can. */
+/* The effort says how hard to try: PLACE_QUICKLY tries several orders and small changes, PLACE_WELL
+ * proves what it can. */
 enum place_effort { PLACE_QUICKLY, PLACE_WELL };
 /* Gives every item an offset so that no two that are in use at the same time overlap. Returns the
  * bytes that all take; *proved: no placing takes less. bound: the largest sum of bytes in use,

@@ -39,7 +39,7 @@ struct search {
         int64_t offsets[ITEMS_MAX], found[ITEMS_MAX];
         int64_t bound, best;            /* The search stops at `bound`, and looks for less than
                                          * `best`. */
-        int64_t steps;                  /* The number of steps that are left. */
+        int64_t steps;                  /* This many steps are left. */
         bool any;                       /* A placing has been found. */
 };
 

@@ -29,10 +29,10 @@ struct plan {
         struct loop_program *p;
         struct remarks *remarks;        /* The remarks may be NULL. */
         struct lifetimes lifetimes;
-        struct item *items;             /* The storages that have a place of their own. */
+        struct item *items;             /* These storages have a place of their own. */
         int count, peak;
-        int64_t live_peak, size;        /* The most bytes in use at once, and the bytes that the
-                                         * workspace takes. */
+        int64_t live_peak, size;        /* At most live_peak bytes are in use at once, and the
+                                         * workspace takes `size`. */
         int *region;                    /* Each storage has its region here. */
         bool proved;
 };

@@ -5,7 +5,7 @@
 
 #include "passes/memory/place.h"
 
-/* A buffer that is in use when most bytes are. */
+/* A resident is a buffer that is in use when most bytes are. */
 struct plan_resident {
         const struct loop_buffer *buffer;
         int64_t bytes;

@@ -14,7 +14,7 @@ struct step { float scale; int zero; };
 struct block {
         int bits;
         bool zeros;                     /* The block has a zero point; else it is 2^(bits - 1). */
-        int least, most;                /* The least and the largest number that are used. */
+        int least, most;                /* Numbers from `least` to `most` are used. */
         const float *w;
         int64_t count;
         float low, high;                /* The least and the largest are those of the weights and

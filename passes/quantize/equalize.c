@@ -75,7 +75,7 @@ static bool is_first_reader(const struct quantizing *q, int layer)
 
 /* ---- which scales ---- */
 
-/* A reader: a layer's weights, output by output, and the moments of its rows. */
+/* A reader has a layer's weights, output by output, and the moments of its rows. */
 struct reader { const struct op *op; const struct moments *m; const float *w; int64_t outputs; };
 
 static struct reader reader_of(struct arena *arena, const struct op *op, const struct moments *m)

@@ -19,11 +19,11 @@
 /* The constant has a number for each channel, along a dimension of an operation's result. */
 struct channel_constant { struct op *op; int operand, along; };
 
-/* A value that layers multiply, with the operations that can take in a scale of each of its
- * channels. */
+/* The struct describes a value that layers multiply, with the operations that can take in a scale
+ * of each of its channels. */
 struct channels {
         struct value *x;
-        struct layer **readers;         /* The layers that multiply it, by the same channels. */
+        struct layer **readers;         /* These layers multiply the value, by the same channels. */
         int reader_count;
         int64_t count, inner;           /* Element i belongs to channel i / inner % count. */
         int64_t each;                   /* This many consecutive channels of a reader are one
@@ -31,8 +31,7 @@ struct channels {
         struct op *layer;               /* The outputs of this layer are the channels; NULL:
                                          * `factor` scales them instead. */
         struct channel_constant factor; /* This multiplication scales the channels. */
-        struct channel_constant *added; /* The constants that are added on the way from there to
-                                         * x. */
+        struct channel_constant *added; /* These constants are added on the way from there to x. */
         int added_count;
         bool apart;                     /* What makes x stays as it is, and a multiplication follows
                                          * it. */

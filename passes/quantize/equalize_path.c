@@ -18,7 +18,7 @@
 struct path {
         struct quantizing *q;
         struct channels *c;
-        int64_t inner;                  /* The `inner` of the value that the walk has reached. */
+        int64_t inner;                  /* The walk has reached a value with this `inner`. */
 };
 
 static int64_t stride_of(const struct type *t, int d)

@@ -7,8 +7,8 @@
 #include "ir/tensor/tensor.h"
 
 struct weight_places {
-        int along;                      /* The dimension of w that holds the outputs; -1: there is
-                                         * none, and w is that of one output. */
+        int along;                      /* This dimension of w holds the outputs; -1: there is none,
+                                         * and w is that of one output. */
         int64_t outputs, depth, inner;
 };
 

@@ -7,13 +7,13 @@
 #include "passes/calibrate/calibration.h"
 
 enum port_steps {
-        PORT_ROWS,                      /* Numbers of s8, with a scale for each row that is found at
-                                         * run time. */
-        PORT_NUMBERS,                   /* The scale and zero point that the option gives. */
-        PORT_RANGES                     /* The steps that pass_quantize chooses by ranges. */
+        PORT_ROWS,                      /* The port has numbers of s8, with a scale for each row
+                                         * that is found at run time. */
+        PORT_NUMBERS,                   /* The option gives the scale and the zero point. */
+        PORT_RANGES                     /* pass_quantize chooses the steps by ranges. */
 };
 struct port_choice {
-        const char *option;             /* The option as it was given, for messages. */
+        const char *option;             /* Messages show the option as it was given. */
         const char *name;               /* The name of the port; * stands for any characters. */
         enum port_steps steps;
         enum element to;
@@ -21,7 +21,7 @@ struct port_choice {
         bool used;
 };
 
-/* A port whose steps are the same for all of it, as the header says. */
+/* The steps of such a port are the same for all of it, as the header says. */
 struct port_affine {
         const char *name;               /* The model's own name for it. */
         bool output;
@@ -32,7 +32,7 @@ struct port_affine {
 struct quantized_ports {
         struct port_choice *choices;
         int choice_count;
-        struct port_affine *items;      /* The ports that were quantized. */
+        struct port_affine *items;      /* These ports were quantized. */
         int count;
 };
 

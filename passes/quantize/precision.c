@@ -25,7 +25,7 @@ struct rounding {
         struct module *m;
         struct pass_context *context;
         struct arena *arena;
-        struct value **rounded;         /* The values whose scratch is their rounded value. */
+        struct value **rounded;         /* The scratch of these values is their rounded value. */
         int count;
         bool failed;
 };

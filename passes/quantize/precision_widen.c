@@ -14,7 +14,7 @@ struct widening {
         struct module *m;
         struct pass_context *context;
         struct arena *arena;
-        struct value **widened;         /* The values whose scratch is the same value in f32. */
+        struct value **widened;         /* The scratch of these values is the same value in f32. */
         int count;
 };
 

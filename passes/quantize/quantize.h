@@ -21,11 +21,11 @@ enum quantize_step {
 struct quantize_policy {
         bool layers;                    /* The policy is for pass_quantize; else for
                                          * pass_quantize_products. */
-        const struct calibration *calibration;  /* The calibration for layers; NULL: the one that
+        const struct calibration *calibration;  /* Layers take this calibration; NULL: the one that
                                                  * the context's sampler makes. */
         bool dynamic;                   /* Products by constant weights multiply bytes. */
-        const struct weights_type *weights;     /* The type of weights; NULL: s8. Weights of layers
-                                                 * have no zero points, nor blocks. */
+        const struct weights_type *weights;     /* Weights have this type; NULL: s8. Weights of
+                                                 * layers have no zero points, nor blocks. */
         int64_t block;                  /* This many numbers of an output share a step; 0: all
                                          * do. */
         bool one_step;                  /* All weights of a layer share one step. */
@@ -73,20 +73,20 @@ struct layer {
 /* A site is a value of floats whose shape is known. */
 struct site {
         struct value *value;
-        struct layer *layer;            /* The layer whose result it is, or NULL. */
+        struct layer *layer;            /* The value is the result of this layer; NULL: of none. */
         const char *name;               /* Its name in the calibration; NULL: it depends on no
                                          * input. */
         const struct range *range;      /* Its range, or NULL. */
-        struct site *root;              /* The value that is stored in the end, computed from this
-                                         * one element by element; it is its own root where it is
+        struct site *root;              /* This value is stored in the end, computed from the site's
+                                         * element by element; a site is its own root where it is
                                          * stored. */
-        struct site *sum;               /* The one contraction whose sums reach it without being
-                                         * stored, or NULL. */
-        struct site *same;              /* A site with the same step, towards the one that stands
-                                         * for all of these; NULL: this one does. */
+        struct site *sum;               /* The sums of this contraction alone reach the site without
+                                         * being stored; NULL: there is no such one. */
+        struct site *same;              /* The next site has the same step, towards the one that
+                                         * stands for all of these; NULL: this one does. */
         int members;                    /* The site stands for this many other sites. */
-        struct extent extent;           /* The extent of all that have its step, in the site that
-                                         * stands for them. */
+        struct extent extent;           /* All that have its step lie in this extent, in the site
+                                         * that stands for them. */
         struct affine affine;           /* The members have this step, in the same site. */
         bool keep;                      /* --keep-float: its operation works on floats. */
         bool unfit;                     /* Some of its numbers are not finite. */
@@ -102,7 +102,7 @@ struct site {
         bool bytes;                     /* Its readers, layers and operations on bytes, read it
                                          * decoded from bytes. */
         bool carried;                   /* Its operation works on bytes. */
-        struct value *decoded;          /* The decoded value that they read. */
+        struct value *decoded;          /* Its readers read this decoded value. */
 };
 
 struct quantizing {
@@ -118,8 +118,7 @@ struct quantizing {
         int site_count;
         struct layer *layers;           /* The layers come in order. */
         int layer_count;
-        struct value **scaled;          /* The products that scale channels, on floats
-                                         * (equalize.h). */
+        struct value **scaled;          /* These products scale channels, on floats (equalize.h). */
         int scaled_count;
         int byte_count;                 /* This many values are in bytes. */
 };

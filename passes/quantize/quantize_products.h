@@ -22,8 +22,8 @@ struct product {
         int moments;                    /* Its number among the moments that are computed; -1: it
                                          * has none. */
         const struct product *same;     /* An earlier product has the same table; NULL: none has. */
-        struct value *bytes, *steps, *zeros;    /* The constants of a table that has been
-                                                 * written. */
+        struct value *bytes, *steps, *zeros;    /* A table that has been written has these
+                                                 * constants. */
 };
 
 struct products {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { TRIES = 20 };
-static const double LEAST = 1e-4;        /* The least factor; 1 / it is the largest. */
+static const double LEAST = 1e-4;        /* No factor is less; 1 / it is the largest. */
 
 /* Computes s, divided by the square root of least times largest factor, so that about half of the
  * factors are below 1. */

@@ -25,8 +25,9 @@ bool weights_widen(struct op *user, const struct stored_weights *s, struct pass_
 /* Does every finite number of c stay finite, rounded to e (16 bits)? */
 bool weights_fit(const struct constant *c, enum element e);
 
-/* The step and zero point of some weights: the whole number q, 0 <= q < steps, stands for (q -
- * zero) * step. Zero is represented exactly; any other weight is at most half a step away. */
+/* A scheme is the step and zero point of some weights: the whole number q, 0 <= q < steps, stands
+ * for (q - zero) * step. Zero is represented exactly; any other weight is at most half a step
+ * away. */
 struct weight_scheme { double step, zero; };
 
 /* Finds the scheme of `count` elements from number `from` on. Returns false if they are not all

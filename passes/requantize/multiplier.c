@@ -132,8 +132,9 @@ void thresholds_of(const struct formula *f, int64_t low, int64_t high, struct th
 /* Products are less than 2^FAR, and so is b: neither sums nor differences of two overflow. */
 enum { FAR = 61 };
 
-/* The numbers that b may be, and those that b + even may be where each output has an `even` of its
- * own: even values have their thresholds there. There are none where low > high. */
+/* The ranges hold the numbers that b may be, and those that b + even may be where each output has
+ * an `even` of its own: even values have their thresholds there. There are none where low >
+ * high. */
 enum { PARTS = 2 };
 struct room { int64_t low[PARTS], high[PARTS]; };
 

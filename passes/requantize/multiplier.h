@@ -27,7 +27,7 @@ bool formula_is_finite(const struct formula *f);
 /* Returns the byte that s becomes; s + bias fits into i32. */
 int formula_at(const struct formula *f, int64_t s);
 
-/* The places where the formula takes another value, for s from low to high, both included: least[i]
+/* At these places the formula takes another value, for s from low to high, both included: least[i]
  * is the least s that becomes at least first + 1 + i. For a falling formula all of this is about
  * -s. */
 enum { THRESHOLDS_MAX = 255 };

@@ -100,8 +100,8 @@ union scalar spread_number(const struct spread *s, int64_t i)
 static struct value *take_step(struct sequence *c, struct value *v)
 {
         const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
-        int step = c->step_count, first = 0;          /* The first of the operands that may be a
-                                                       * number. */
+        int step = c->step_count, first = 0;          /* `first` is the first of the operands that
+                                                       * may be a number. */
         if (!op || step == FORMULA_STEPS || v->type->element != E_F32 || !value_has_one_use(v))
                 return NULL;
         c->codes[step] = op->code;

@@ -33,7 +33,7 @@ int requantize_softmax(struct op *op, struct pass_context *context);
  * the bytes where it adds bytes up, or by its type (requantize.c). */
 struct whole_range requantize_range(const struct value *v);
 
-/* A constant that is the same in all places, or has one number for each index of a dimension
+/* The constant is the same in all places, or has one number for each index of a dimension
  * (requantize.c). */
 /* stride is the distance from number to number. */
 struct spread { const struct constant *constant; int64_t stride; };

@@ -45,14 +45,15 @@ struct layer {
                                          * whole_outputs. */
         int64_t outputs;
         double *factors, *added, zero;  /* zero: the zero point of x, where it is not subtracted. */
-        const struct op *inside;        /* The operation that makes bytes of it alone, which the
-                                         * line's op reads; or NULL. */
+        const struct op *inside;        /* This operation makes bytes of the layer alone, and the
+                                         * line's op reads them; or NULL. */
         double low, high;
         struct shifted_weights weights;        /* The weights of its factors times 2^shift of the
                                                 * parts. */
 };
 
-/* A whole number that is multiplied by a byte; `zero` is the number that stands for 0. */
+/* A branch is a whole number that is multiplied by a byte; `zero` is the number that stands for
+ * 0. */
 struct branch {
         struct value *value;
         int source;
@@ -61,7 +62,7 @@ struct branch {
 
 /* The parts of y = bound(round(one + the layers + the branches)). */
 struct parts {
-        int block;                      /* The number of outputs that have one shift. */
+        int block;                      /* This many outputs have one shift. */
         int layer_count, branch_count, shift; /* shift: layers and branches are brought to steps of
                                                * 2^-shift. */
         bool narrow;                    /* Sums of layers have 16 bits before others are added
@@ -271,7 +272,7 @@ static bool find_shift(struct arena *arena, const struct terms *t, struct parts 
 
 /* ---- the rewrite ---- */
 
-/* A value that is built, with the largest magnitude that it can have at any place. */
+/* A sum is a value that is built, with the largest magnitude that it can have at any place. */
 struct sum {
         struct value *value;
         double most;
@@ -452,7 +453,7 @@ static struct value *shifted_parts(struct builder *b, struct arena *arena, const
 /* ---- plans ---- */
 
 struct plan {
-        struct op *op;                  /* The operation that makes bytes. */
+        struct op *op;                  /* The operation makes bytes. */
         struct terms terms;
         struct parts parts;
 };

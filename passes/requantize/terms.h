@@ -22,8 +22,8 @@ struct line {
 struct terms {
         const struct type *type; /* The bytes have this type. */
         struct value *sources[TERMS_SOURCES]; /* The sources are integers of up to 32 bits. */
-        double zeros[TERMS_SOURCES]; /* The zero point that is subtracted first from sources of
-                                      * bytes; the lines include it. */
+        double zeros[TERMS_SOURCES]; /* This zero point is subtracted first from sources of bytes;
+                                      * the lines include it. */
         int source_count, along; /* -1: the numbers do not differ. */
         int64_t places; /* That dimension has this extent; without one, it is 1. */
         struct line *lines; /* There is one at each place. */

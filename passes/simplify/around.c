@@ -22,8 +22,7 @@ struct between {
 struct around {
         struct builder *b;
         const struct type *type;        /* The last transpose reads this type. */
-        int64_t at[RANK_MAX];           /* The dimension that dimension d is before the
-                                         * transposes. */
+        int64_t at[RANK_MAX];           /* Dimension d is this dimension before the transposes. */
         struct between seen[BETWEEN_MAX];
         int count;
         bool undone;                    /* A transpose that the last one cancels has been met. */

@@ -20,7 +20,8 @@ struct leaf { struct value *bytes; struct op *spread; };
 
 struct polynomial {
         double one, x, y, xy;
-        double low, high;               /* The bounds of the polynomial; infinite: it has none. */
+        double low, high;               /* The polynomial has these bounds; infinite: it has
+                                         * none. */
 };
 
 struct formula {
@@ -28,7 +29,7 @@ struct formula {
         struct leaf leaves[2];
         int leaf_count, cost, visited;
         enum element to;
-        struct value *root;             /* The value that is rounded, moved by `zero`, and cast. */
+        struct value *root;             /* This value is rounded, moved by `zero`, and cast. */
         double zero;
         bool shared;                    /* The formula may contain values that others read, too. */
         unsigned char want[BYTES][BYTES];       /* The table has the byte for each x and y, counted

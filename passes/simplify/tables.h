@@ -12,7 +12,7 @@ struct mapping {
         struct op *ops[MAPPING_OPS];    /* The operations come in order, operands first; the last
                                          * one is the cast. */
         int count;
-        struct value *source;           /* The bytes that all of them read in the end. */
+        struct value *source;           /* All of them read these bytes in the end. */
         int cost;                       /* The cost of all operations, in simple ones. */
         bool function;                  /* One of them is a function of the library. */
 };

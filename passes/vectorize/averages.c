@@ -6,7 +6,7 @@
 struct finding {
         struct map *made;               /* Each variable has the let that makes it. */
         struct map *sums;               /* Each variable has a statement that adds to it. */
-        struct map *others;             /* The variables that are set in other ways. */
+        struct map *others;             /* These variables are set in other ways. */
         struct map *found;
 };
 
@@ -52,8 +52,8 @@ static void find_set(struct loop_stmt *s, void *context)
 
 enum { NODES_MAX = 64 };                /* Larger expressions are not looked at. */
 
-/* Arithmetic of numbers that the program knows and one other value, which is of integers, or is a
- * sum. */
+/* The struct describes arithmetic of numbers that the program knows and one other value, which is
+ * of integers, or is a sum. */
 struct arithmetic {
         const struct finding *f;
         const struct loop_variable *sum;

@@ -19,7 +19,7 @@ struct jam_nest {
         int depth;
         struct loop_block *leaf; /* The innermost loop has this body. */
         struct loop_stmt *store; /* Its last statement. */
-        struct loop_stmt *sum; /* The variable of the only sum; NULL: there are several sums. */
+        struct loop_stmt *sum; /* The only sum has this variable; NULL: there are several sums. */
         struct map *lets; /* Each variable has its definition, an expression. */
 };
 
@@ -117,8 +117,9 @@ struct jam_copy {
         /* Loops over what a single iteration would do, which another loop around each does for all
          * copies; or NULL. */
         const struct loop_variable *alone[2];
-        const struct loop_variable *variable; /* The variable of the loop that is jammed. */
-        const struct loop_variable *line; /* The variable that counts its copies from 0, or NULL. */
+        const struct loop_variable *variable; /* The loop that is jammed has this variable. */
+        const struct loop_variable *line; /* This variable counts the loop's copies from 0; NULL:
+                                           * none does. */
         bool failed;
 };
 

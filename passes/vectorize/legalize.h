@@ -18,8 +18,8 @@ struct loop_function *legalize_vectored(struct arena *arena, const struct target
 struct legalization {
         struct arena *arena;
         const struct target *target;
-        const struct loop_bounds *bounds;         /* The function's bounds; NULL: less is known of
-                                                   * subscripts. */
+        const struct loop_bounds *bounds;         /* The function has these bounds; NULL: less is
+                                                   * known of subscripts. */
 };
 /* Returns e, or an equal expression that the target has rows for, or for more of it; nothing is
  * changed in place. */

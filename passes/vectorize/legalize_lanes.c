@@ -23,8 +23,8 @@ struct lanes {
         struct diag *diag;
         struct loop_function *f;
         struct loop_block *out;         /* The block receives statements. */
-        struct map *arrays;             /* A map from struct entry to struct loop_buffer: the
-                                         * variables that live in arrays. */
+        struct map *arrays;             /* The map leads from struct entry to struct loop_buffer:
+                                         * the variables that live in arrays. */
         int count;
         bool failed;
 };
