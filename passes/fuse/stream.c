@@ -130,7 +130,7 @@ static struct op *mark_inside(const struct op *kernel, struct op **op)
         for (bool follows = false; inside != end; inside = inside->next, *op = (*op)->next) {
                 bool heavy = op_info[(*op)->code].traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION);
                 if (schedule_scalar((*op)->schedule))
-                        (*op)->schedule = NULL; /* it was chosen for the nest over all rows */
+                        (*op)->schedule = NULL; /* That schedule is for all rows at once. */
                 if (heavy && follows && op_operand(*op, 0)->kind == VALUE_RESULT)
                         circular_mark(op_operand(*op, 0)->op);
                 follows |= heavy;
