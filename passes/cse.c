@@ -54,7 +54,7 @@ static uint64_t sample_hash(const struct constant *c)
 
 struct constant_key { const struct type *type; uint64_t kind, hash; };
 
-/* The first constant with its sample; known: its contents have been hashed, too. */
+/* This is the first constant with its sample; known: its contents have been hashed, too. */
 struct sampled { struct constant *constant; bool known; };
 
 /* Makes c known by its contents, or replaces it by the equal constant that is known. Returns

@@ -31,8 +31,9 @@ struct pipeline_options {
         const char *passes;             /* The list is separated by commas; NULL: the default of
                                          * `level`. */
         int level;                      /* The level is that of -O0 .. -O3. */
-        const char *print_after, *print_before;         /* The name of a pass, "all", or NULL; the
-                                                         * IR is printed on standard error. */
+        const char *print_after, *print_before;         /* This is the name of a pass, "all", or
+                                                         * NULL; the IR is printed on standard
+                                                         * error. */
         const char *dump_dir;           /* Numbered files go to this folder after every pass; NULL:
                                          * none are written. */
         const struct target *

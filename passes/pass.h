@@ -65,12 +65,11 @@ struct pass_context {
         struct text *notes;             /* --stats: what a pass did in particular, as "name count,
                                          * ..."; or NULL. */
         struct remarks *remarks;        /* --remarks (passes/remark.h), or NULL. */
-        const struct schedule_book *book;         /* The schedules that the user has given, or
-                                                   * NULL. */
-        const struct quantize_policy *quantize;   /* --quantize (passes/quantize/quantize.h), or
-                                                   * NULL. */
-        const struct sampler *sampler;  /* The samples that a pass may look at
-                                         * (passes/calibrate/sampler.h), or NULL. */
+        const struct schedule_book *book;         /* The user has given these schedules, or NULL. */
+        const struct quantize_policy *quantize;   /* --quantize gives this
+                                                   * (passes/quantize/quantize.h), or NULL. */
+        const struct sampler *sampler;  /* A pass may look at these samples
+                                         * (passes/calibrate/sampler.h); or NULL. */
 };
 
 enum pass_level { LEVEL_TENSOR, LEVEL_LOWER, LEVEL_LOOP };

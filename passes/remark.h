@@ -16,8 +16,8 @@ enum remark_reason {
 struct remark_info { const char *pass, *reason, *left, *text, *doc; };
 extern const struct remark_info remark_info[REMARK_REASONS];
 struct remark_pass { const char *name, *doc; };
-extern const struct remark_pass remark_passes[];        /* The passes that make remarks; the last
-                                                         * entry has no name. */
+extern const struct remark_pass remark_passes[];        /* These passes make remarks; the last entry
+                                                         * has no name. */
 
 /* A remark is about an operation, or about a value that `made` makes and `read` reads: their nodes
  * of the model (text_safe, or ""), and what they are, an operation or the name of a buffer or
@@ -26,7 +26,7 @@ struct remark {
         enum remark_reason reason;
         const char *made, *made_by, *read, *read_by;    /* read_by NULL: the remark is about `made`
                                                          * alone. */
-        const char *because;            /* The nodes of another reader, which decided; or NULL. */
+        const char *because;            /* Another reader, of these nodes, decided; or NULL. */
         const char *detail;             /* The operation has this now, a type or a schedule; or
                                          * NULL. */
 };

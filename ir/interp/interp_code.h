@@ -12,7 +12,7 @@
 
 #include "ir/interp/interp.h"
 
-/* The types that arithmetic tells apart; index is I64. */
+/* Arithmetic tells these types apart; index is I64. */
 enum slot_kind {
         KIND_F32,
         KIND_F64,
@@ -43,7 +43,7 @@ struct instruction {
 
 struct descriptor {
         unsigned char *data;
-        int64_t extent;                 /* The number of elements. */
+        int64_t extent;                 /* The buffer has this many elements. */
         uint64_t mask;                  /* Subscripts are masked with it: it is 0 for a splat. */
         int64_t offset;                 /* The data lies here in interp->memory; -1: it does not lie
                                          * there. */

@@ -25,8 +25,8 @@ enum { TERMS_MAX = 8 };
 struct term { struct cell value; int64_t coefficient; };
 struct form { int64_t constant; int count; struct term terms[TERMS_MAX]; };
 
-struct list { int first, last; int64_t cost; };   /* A list of nodes; cost: the steps charged for
-                                                   * running it once. */
+struct list { int first, last; int64_t cost; };   /* A chunk is a list of nodes; cost: the steps
+                                                   * charged for running it once. */
 
 struct chunk {
         struct chunk *parent;
@@ -89,7 +89,7 @@ struct compiler {
         struct cell mask;               /* Inside a side of a select by mask: the lanes that count;
                                          * slot -1 elsewhere. */
         int strip;                      /* The lanes of the strip being compiled, or 0. */
-        struct cell strip_counter;      /* The loop counter of its first lane. */
+        struct cell strip_counter;      /* Its first lane has this loop counter. */
         int64_t strip_step;
         struct cell returned;          /* The library function that was just inlined returned
                                         * this. */

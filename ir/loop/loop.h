@@ -123,16 +123,16 @@ struct loop_buffer {
         const char *name;               /* The name is a unique identifier; a parameter's is unique
                                          * in its kernel. */
         enum element element;
-        int64_t extent;                 /* The number of elements, an upper bound. */
+        int64_t extent;                 /* The buffer has at most this many elements. */
         enum loop_space space;
         /* Inputs, outputs and buffers in the workspace belong to the entry with this number;
          * constants belong to all. */
         int entry;
         /* These fields are of inputs and outputs: */
-        const char *port;               /* The model's own name. */
+        const char *port;               /* The model itself has this name. */
         const struct type *type;        /* The caller sees this shape; it may be NULL elsewhere. */
-        const char *location;           /* The nodes of the model that the buffer is the result of,
-                                         * as safe text, or NULL. */
+        const char *location;           /* These nodes of the model have the buffer as result, as
+                                         * safe text, or NULL. */
         /* Constants have `extent` elements, or one where they are splats. */
         const void *data;
         bool splat;
@@ -294,8 +294,8 @@ struct loop_transfer {
         struct loop_expr *rows, *columns;
         struct loop_expr *pad[4];       /* The zeros above, below, left and right of what is loaded;
                                          * NULL: none. */
-        int64_t step;                   /* The elements from row to row, outside of the machine's
-                                         * memory. */
+        int64_t step;                   /* Rows lie this many elements apart, outside of the
+                                         * machine's memory. */
 };
 /* The struct holds the amounts of an activation; lanes: each number is shifted by an amount of its
  * own. */
@@ -387,7 +387,7 @@ struct loop_function {
         const struct machine *machine;  /* STREAM: the machine that it is for. */
         const char *name;               /* The name is unique; a library function's is unique with
                                          * its first parameter's element. */
-        const char *location;           /* The nodes of the model that it computes, as safe text, or
+        const char *location;           /* It computes these nodes of the model, as safe text, or
                                          * NULL. */
         const char *summary;            /* A kernel names its operation and shapes, in one safe line
                                          * for the reader. */
@@ -452,8 +452,8 @@ struct loop_program {
                                          * text, or "". */
         const char *within;             /* The compiler did this to stay within --max-ram, as in the
                                          * program's module; "": nothing. */
-        const char *passes_done;        /* The comma-separated list of the passes that it and its
-                                         * module went through, or "". */
+        const char *passes_done;        /* It and its module went through these passes, separated by
+                                         * commas, or "". */
         struct loop_buffer *buffers, **buffers_end;
         struct loop_function *kernels, **kernels_end;     /* Tasks stand before the kernels that
                                                            * launch them. */

@@ -8,7 +8,8 @@ enum { NAME_MAX_LENGTH = 31 };
 struct contracting {
         struct arena *arena;
         const struct loop_library *library;
-        struct map *twins;              /* The twins of variables; NULL: variables stay. */
+        struct map *twins;              /* The map finds the twins of variables; NULL: variables
+                                         * stay. */
         bool scalars, rounded;
         int count;
 };

@@ -20,7 +20,8 @@ struct loop_token {
         bool is_float;                  /* NUMBER: it has a point or an exponent. */
 };
 
-struct loop_binding {                   /* A name in a function, of a variable or a buffer. */
+struct loop_binding {                   /* A binding is a name in a function, of a variable or a
+                                         * buffer. */
         struct loop_variable *variable;
         struct loop_buffer *buffer;
         bool live;                      /* Its block is open. */
@@ -41,7 +42,7 @@ struct loop_parser {
                                          * read last. */
         int block_depth;
 
-        struct map *overloads;                    /* The functions of the library (LIBRARY: those
+        struct map *overloads;                    /* The library has these functions (LIBRARY: those
                                                    * read so far). */
         struct loop_program *program;
         struct map *buffers, *kernels;            /* PROGRAM: they are found by name. */

@@ -30,7 +30,8 @@ static void set(struct arena *arena, struct loop_block *block, struct loop_varia
         s->a = value;
 }
 
-/* The positions whose partial sums are held at a time, with a part for each channel of a word. */
+/* The partial sums of this many positions are held at a time, with a part for each channel of a
+ * word. */
 struct positions { int first, count; };
 
 /* Returns, for each lane, where its word `number` lies in its swizzle line. */

@@ -24,7 +24,8 @@ struct verifier {
         struct map *buffers, *kernels;  /* The program's, by name. */
         const struct loop_entry *entry; /* The main of this entry is checked; else the field is
                                          * NULL. */
-        struct map *functions;          /* The library functions that exist, by address. */
+        struct map *functions;          /* The map finds the library functions that exist, by
+                                         * address. */
         const struct loop_function *function;
         const struct loop_stmt *stmt;
         struct map *names;              /* The map has a struct verify_name for the last function

@@ -147,7 +147,7 @@ static bool check_fifo(struct verifier *v, struct fifo *f, const struct flat_ste
 /* A clock says, for each stage, up to which statement it is known to be done; a token carries its
  * sender's clock. */
 struct clock { int64_t known[MACHINE_STAGES]; };
-/* The clocks of a stage behind each of its statements. */
+/* A stage has these clocks behind each of its statements. */
 struct history { struct clock *clocks; int64_t count, room; };
 struct queue { struct clock *tokens; int first, count, room; };
 struct racing {

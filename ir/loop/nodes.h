@@ -18,7 +18,7 @@ void node_uses_add(struct node_uses *uses, const char *location, bool machine, b
 /* Returns the nodes in the order in which they were added, each once; NULL: there are none. */
 const struct node_use *node_uses_first(const struct node_uses *uses);
 
-/* The number of all nodes, of those on the machine alone, and of those on both. */
+/* The struct counts all nodes, those on the machine alone, and those on both. */
 struct node_shares { int all, machine, both; };
 struct node_shares node_uses_count(const struct node_uses *uses);
 /* These functions write , "nodes": {..} behind other members, and a line of --stats without its

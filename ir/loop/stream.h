@@ -94,7 +94,7 @@ struct loop_stmt *loop_apply(struct arena *arena, struct loop_block *block, enum
 struct loop_stmt *loop_apply_immediate(struct arena *arena, struct loop_block *block,
                                        enum loop_opcode op, struct loop_place sums,
                                        int64_t immediate);
-/* parameters without a buffer: there are none. */
+/* Where there are no parameters, their place has no buffer. */
 struct loop_stmt *loop_activate(struct arena *arena, struct loop_block *block, struct loop_place to,
                                 struct loop_place sums, struct loop_place parameters,
                                 const struct loop_activation *activation);

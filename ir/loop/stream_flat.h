@@ -13,15 +13,16 @@ struct nest_loop { int64_t count, add[OPERANDS]; enum loop_for_kind kind; };
 /* A flat_step is a statement of a flat stream. Places are of `buffer`, `source` and `weights`, in
  * elements where they are in a memory of the machine, else in numbers. */
 struct flat_step {
-        const struct loop_stmt *s;              /* The statement itself, inside of its loops. */
+        const struct loop_stmt *s;              /* The step is this statement, inside of its
+                                                 * loops. */
         struct nest_loop loops[NEST_MAX];       /* The loops begin with the outermost. */
         int loop_count;
         int64_t at[OPERANDS];
         int64_t rows, columns, pad[4];          /* The three are of TRANSFER. */
 };
 
-/* The values of a function's variables, by their numbers (loop_number_variables), and the places of
- * its allocs. */
+/* The struct has the values of a function's variables, by their numbers (loop_number_variables),
+ * and the places of its allocs. */
 struct flat_state { int64_t *values, *places; };
 
 /* Reads a nest or a statement: its bounds and places must be affine in the loops' variables, whose

@@ -16,7 +16,8 @@ struct ground {
 
 struct stream_grounds {
         const struct machine *m;
-        struct ground *grounds;         /* The memories of the machine, then parameters. */
+        struct ground *grounds;         /* The memories of the machine come first, then
+                                         * parameters. */
         int count;
         /* These fields are about the statement that is looked at. */
         int stage;

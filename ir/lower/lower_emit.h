@@ -15,8 +15,9 @@ enum {
                                          * lowering. */
         EMIT_SCOPE_MAX = 80,            /* Nested blocks: it bounds the recursion of all later
                                          * passes. */
-        EMIT_WORK_MAX = 20000,          /* The number of elements that are written out. */
-        EMIT_INLINE_MAX = 24            /* The nodes of an expression before it gets a name. */
+        EMIT_WORK_MAX = 20000,          /* This many elements are written out. */
+        EMIT_INLINE_MAX = 24            /* An expression has this many nodes before it gets a
+                                         * name. */
 };
 
 /* ---- scopes: the open blocks, innermost first ---- */
@@ -69,9 +70,10 @@ struct local {
         const struct value *value;
         bool inside;                    /* The value is computed here, not loaded. */
         int uses;                       /* The number of its uses by operations of this kernel. */
-        const char *role;               /* The name of the operand that it first stands for. */
+        const char *role;               /* The operand that it first stands for has this name. */
         struct memo *memos;
-        unsigned splits;                /* The splits of a result computed here (lower_splits.c). */
+        unsigned splits;                /* A result computed here has these splits
+                                         * (lower_splits.c). */
         struct loop_buffer *parameter;  /* Its parameter, once it has been loaded. */
         struct loop_expr *read;         /* The value was first loaded at this subscript, in this
                                          * nest. */
@@ -84,7 +86,7 @@ struct local {
                                          * stores that element; or reads other ones. */
         const struct emit_circular *circular;   /* Elements that were computed before are read from
                                                  * there. */
-        void *state;                    /* The state of the operation with this first result. */
+        void *state;                    /* The operation with this first result has this state. */
 };
 
 /* Dimensions that share a loop; those between them have extent 1. */

@@ -70,8 +70,8 @@ struct engine {
         bool canonical_depthwise;       /* Depthwise convolutions of floats stay canonical nests. */
         enum engine_layout layout;
 
-        /* The lowerings of contractions that follow schedules, best first (kernels/kernels.h), up
-         * to a row that reads nothing; the base's follow. */
+        /* These are the lowerings of contractions that follow schedules, best first
+         * (kernels/kernels.h), up to a row that reads nothing; the base's follow. */
         const struct lowering *lowerings;
         /* Finds the schedule of any operation, *s. Returns false if it has none. NULL: its
          * lowerings choose it. */

@@ -53,8 +53,8 @@ struct machine_cycles {
                                          * what the machine cannot. */
         int launch;                     /* The cycles until the machine is started, and until it is
                                          * known to be done, besides what it computes. */
-        int clean_bytes;                /* The bytes of its caches that the processor cleans for the
-                                         * machine in a cycle; 0: it need not clean any. */
+        int clean_bytes;                /* The processor cleans this many bytes of its caches for
+                                         * the machine in a cycle; 0: it need not clean any. */
         /* These fields are about machines that activate. */
         int weight_bytes;               /* The weights' memory reads this many bytes in a cycle;
                                          * beat_bytes is the host's link. */
@@ -62,7 +62,7 @@ struct machine_cycles {
                                          * array, besides the products of the block before. */
 };
 
-/* The limits of its instructions. */
+/* Its instructions have these limits. */
 struct machine_limits {
         int counters;                   /* An instruction has this many loops around a micro-op
                                          * list. */
@@ -89,7 +89,7 @@ struct machine {
         int leaves;                     /* Transfers leave the machine from this memory. */
         int stored;                     /* The elements of this memory are like those that leave:
                                          * the low bits of sums. */
-        int lists;                      /* The memory of micro-op lists; -1: an instruction has
+        int lists;                      /* Micro-op lists lie in this memory; -1: an instruction has
                                          * none. */
         /* The machine makes bytes of sums in its inputs' memory, where they are the next layer's
          * inputs: whole activations lie there, and stay. Its products may replace sums; it has no

@@ -6,10 +6,10 @@
 
 #include "ir/target/target.h"
 
-/* The cycles of one of the target's multiplies, in a row of independent ones. */
+/* One of the target's multiplies takes these cycles, in a row of independent ones. */
 struct multiply_rate { const char *name; double cycles; };
 
-/* The rates that a target states; 0: the base's, and in the end the neutral one. */
+/* A target states these rates; 0: the base's, and in the end the neutral one. */
 struct rates {
 #define RATE(name, neutral, unit, doc) double name;
 #include "ir/target/rates.def"

@@ -32,7 +32,7 @@ struct processor {
  * (ir/loop/capability.h) has. */
 enum { TILE_SHAPES_MAX = 256 };
 struct tile_shapes {
-        int bytes;                      /* The number of all bytes, at most TILE_SHAPES_MAX. */
+        int bytes;                      /* There are this many bytes, at most TILE_SHAPES_MAX. */
         unsigned char first;            /* The first byte has this value. */
         int row_bytes_at, rows_at;      /* Tile 0's are here: the bytes of a row, the lower eight
                                          * bits first, and the rows in one byte. Those of the next
@@ -101,9 +101,9 @@ struct target {
                                          * bytes the processor's registers have, where they may be
                                          * fewer than vector_bytes; NULL: there are as many. */
         int vector_registers;
-        uint32_t narrow;                /* The element types of fewer than four bytes that vectors
-                                         * compute with as they are, a lane for each element:
-                                         * 1 << E_I8 | ... (passes/vectorize/narrow.c). */
+        uint32_t narrow;                /* Vectors compute with these element types of fewer than
+                                         * four bytes as they are, a lane for each element: 1 <<
+                                         * E_I8 | ... (passes/vectorize/narrow.c). */
         const struct target *wide;      /* The same processor with longer vectors, of several
                                          * registers each, which a schedule may ask for (`wide` of
                                          * schedule.def); this target is its base. NULL: there is
@@ -122,12 +122,12 @@ struct target {
         const struct rates *rates;      /* The rates say what it costs to compute and to move
                                          * (ir/target/rates.h), as far as that is known better than
                                          * for the base. */
-        const char *attribute;          /* The attribute of functions that hold vectors:
+        const char *attribute;          /* Functions that hold vectors have this attribute:
                                          * target("attribute"). */
         const char *gcc_attribute;      /* The attribute is written like this for gcc, where clang
                                          * has other words, for the target itself. */
-        const struct multiply *multiplies;        /* Its own, best first; they end with a row
-                                                   * without name, and the base's follow. */
+        const struct multiply *multiplies;        /* These are its own, best first; they end with a
+                                                   * row without name, and the base's follow. */
         const struct tile_shapes *tile_shapes; /* The shapes are set where multiplies have hardware
                                                 * tiles that need to be given their shapes. */
         const struct overlay *commands; /* Command text is for this overlay

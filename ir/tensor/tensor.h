@@ -129,7 +129,7 @@ enum opcode {
         OPCODE_COUNT
 };
 
-/* The ways to combine two elements, for reduce and reduce_window (reducers.def). */
+/* reduce and reduce_window combine two elements in one of these ways (reducers.def). */
 enum reducer {
 #define REDUCER(name, identity, formula, doc) REDUCE_##name,
 #include "ir/tensor/reducers.def"
@@ -202,7 +202,7 @@ struct op_info {
         const struct operand_info *operands;
         const char *const *results;
         const struct attr_info *attrs;
-        const char *const *regions;             /* The names of its regions. */
+        const char *const *regions;             /* Its regions have these names. */
         int region_count;
         /* Computes the result types, or checks op->results[*].type where it cannot know them
          * (reshape, run-time operands). Before, results[*].type may be NULL (unknown). It fills in
@@ -229,7 +229,7 @@ struct value {
         struct region *region;          /* An argument has this region. */
         struct constant *constant;      /* A constant has its data here. */
         struct use *uses;               /* The uses are doubly linked, in no order. */
-        const char *name;               /* The name in the text without %, or NULL; arguments and
+        const char *name;               /* The text has this name without %, or NULL; arguments and
                                          * kept values have one. */
         int number;                     /* Printers and passes may set the number. */
         void *scratch;                  /* A pass may set the pointer, and leaves NULL behind. */
@@ -244,7 +244,7 @@ struct use {
 
 struct op {
         enum opcode code;
-        struct op *next, *previous;     /* Its neighbours in its region. */
+        struct op *next, *previous;     /* These are its neighbours in its region. */
         struct region *region;
         int operand_count;
         struct use *operands;           /* operands[i].value may be NULL only for a missing optional
@@ -254,7 +254,7 @@ struct op {
         struct attr *attrs;             /* [op_info[code].attr_count], in the order of the row. */
         int region_count;
         struct region **regions;
-        const char *location;           /* The nodes of the model that it came from, text_safe,
+        const char *location;           /* It came from these nodes of the model, text_safe,
                                          * separated by ", "; or NULL. */
         const struct schedule *schedule; /* The schedule says how the operation is computed
                                           * (ir/target/schedule.h); NULL: as it stands. */
@@ -271,8 +271,8 @@ struct region {
         struct op *first, *last;        /* last is the yield, once that is built. */
 };
 
-struct port { const char *name; };      /* The model's own name of an output, of any bytes but
-                                         * NUL. */
+struct port { const char *name; };      /* The model itself has this name for an output, of any
+                                         * bytes but NUL. */
 struct function {
         const char *name;
         struct region body;             /* Its arguments are the inputs; their own names are in
@@ -302,21 +302,21 @@ struct module {
         struct arena *arena;
         struct store *store;            /* The store has the memory of large constants' data
                                          * (constant_room). */
-        const char *name;               /* The name of the model's file or graph, text_safe. */
-        char source[65];                /* The SHA-256 of the model and its external data in hex, or
-                                         * "". */
+        const char *name;               /* The model's file or graph has this name, text_safe. */
+        char source[65];                /* The model and its external data have this SHA-256 in hex,
+                                         * or "". */
         const char *command;            /* These options shaped the module so far; they are safe
                                          * text, "" at first. */
         const char *within;             /* The compiler did this to stay within --max-ram
                                          * (compiler/budget.c); "": nothing. */
-        const char *passes_done;        /* The comma-separated list of the passes it went through;
-                                         * "" at first. */
+        const char *passes_done;        /* The module went through these passes, separated by
+                                         * commas; "" at first. */
         struct function *functions, **functions_end;      /* Each function is an entry: what a
                                                            * compiled file is called by (struct
                                                            * loop_entry). */
         struct constant *constants, **constants_end;
         struct names *constant_names;
-        struct map *types;              /* The interned types. */
+        struct map *types;              /* Interned types are found here. */
         struct symbol *symbols;
         int symbol_count;
         struct dim_expr *dims;

@@ -10,8 +10,7 @@
 struct name_entry {
         struct value *value;
         bool visible;
-        struct name_entry *before;      /* The name that was defined before it in the same
-                                         * region. */
+        struct name_entry *before;      /* This name was defined before it in the same region. */
 };
 
 /* The region being read, with the names defined in it. */

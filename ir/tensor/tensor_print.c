@@ -16,7 +16,7 @@ struct printer {
         struct arena *arena;
         size_t offset;                  /* The next constant has this offset in the constants'
                                          * file. */
-        int next;                       /* The number for the next result without a name. */
+        int next;                       /* The next result without a name gets this number. */
 };
 
 /* ---- constants ---- */

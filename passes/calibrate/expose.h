@@ -19,9 +19,9 @@
 struct exposed {
         struct value *value;            /* The function's body has this value, which holds all
                                          * computed values, one after the other. */
-        int64_t elements;               /* The number of elements of the value itself. */
+        int64_t elements;               /* The value itself has this many elements. */
         int64_t times;                  /* The value may be computed this often in a run. */
-        int flags;                      /* The number of the exposed_flags that say when it was
+        int flags;                      /* The exposed_flags with this number say when the value was
                                          * computed; -1: always. */
 };
 

@@ -32,8 +32,8 @@ struct view {
         int spatial;
         const dim_t *window, *result;
         const int64_t *strides, *dilations, *spread, *pads;
-        int64_t channels, taps;         /* The number of channels of a group, and of elements of the
-                                         * window. */
+        int64_t channels, taps;         /* A group has this many channels, and the window this many
+                                         * elements. */
         int64_t *offsets;               /* [taps]: where the window's elements lie in a channel of
                                          * x; -1: zero. */
 };

@@ -34,7 +34,7 @@
 #include "schedule/choose.h"
 #include "schedule/schedule_choice.h"
 
-enum { GROUP = 1, ROW = 2, COLUMN = 3 };         /* The numbers of the dimensions of scores. */
+enum { GROUP = 1, ROW = 2, COLUMN = 3 };         /* The dimensions of scores have these numbers. */
 enum { KERNELS_MAX = 24, RESULTS_MAX = 3, LEAST_KEYS = 64 };
 
 /* ---- which kernels ---- */

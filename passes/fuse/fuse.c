@@ -88,9 +88,9 @@ struct group {
         const struct type *shape;       /* The kernel stores this shape or, where rows become one
                                          * element each, reduces it. */
         bool reduced;                   /* Rows become one element each. */
-        unsigned along;                 /* A bit for each dimension of its rows; 0: it has no
+        unsigned along;                 /* Each dimension of its rows has a bit; 0: it has no
                                          * rows. */
-        unsigned loop_count;            /* The number of its loops over a row. */
+        unsigned loop_count;            /* It has this many loops over a row. */
         const struct op *kept;          /* The values of this operation are kept while a row is
                                          * computed; NULL: of none. */
 };

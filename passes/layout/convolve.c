@@ -320,10 +320,9 @@ static struct phase phase_of(int64_t r, int64_t step, int64_t pad, int64_t windo
 struct phases {
         const struct convolution *c;
         const int64_t *steps, *pads;
-        int64_t count[SPATIAL_MAX];     /* The number of positions of a phase, the same for all
-                                         * phases. */
-        int64_t low[SPATIAL_MAX];       /* The number of elements in front of x in the halo that
-                                         * serves all phases. */
+        int64_t count[SPATIAL_MAX];     /* Every phase has this many positions. */
+        int64_t low[SPATIAL_MAX];       /* The halo that serves all phases has this many elements in
+                                         * front of x. */
         struct value *x;                /* The operand is x with that halo. */
 };
 

@@ -11,13 +11,13 @@
  * it is (layout_choose.c). */
 enum layout_kind { LAYOUT_BLOCKS, LAYOUT_LAST, LAYOUT_PLAIN, LAYOUT_KIND_COUNT };
 
-/* The other forms that a value has besides its own shape. It is the value's scratch. */
+/* A form holds the other forms of a value, besides its own shape. It is the value's scratch. */
 struct form {
         enum layout_kind kind;
         struct form *joined;            /* The next form leads towards the one that stands for the
                                          * region; NULL: this is that one, and holds what
                                          * follows. */
-        double cost[LAYOUT_KIND_COUNT]; /* The predicted cost of each kind, in cycles. */
+        double cost[LAYOUT_KIND_COUNT]; /* Each kind is predicted to cost this many cycles. */
         double blocked_cost;            /* Any kind but the plain one costs this many cycles in
                                          * addition. */
         /* Would the value be made, or read, in that form, if the region were of this kind? */
@@ -28,7 +28,7 @@ struct form {
                                          * S.. x 16> for instance. */
         struct value *rows;             /* The rows are of a dot's result: <B.. x M.. x N..> as <1 x
                                          * B x M x N>. */
-        int batch, free;                /* The number of dimensions in B, and in M. */
+        int batch, free;                /* B and M have this many dimensions. */
 };
 
 struct layout {

@@ -34,7 +34,7 @@ struct placing {
         struct taken *taken;
         int block_count;
         size_t taken_room;
-        int64_t *best, size;            /* The offsets by item, and the bytes that they take;
+        int64_t *best, size;            /* Items have these offsets, and take these bytes;
                                          * INT64_MAX: there are none yet. */
         int64_t steps;                  /* This many steps are left. */
         int64_t align;                  /* Offsets are multiples of it, where spans are not

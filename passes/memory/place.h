@@ -10,7 +10,7 @@
 struct item {
         const struct span *spans;
         int span_count, number;         /* number: it tells equal items apart. */
-        int64_t bytes;                  /* The end of the last span, or more. */
+        int64_t bytes;                  /* No span ends behind this. */
         int first, last;                /* All spans lie between the first and the last
                                          * statement. */
         int64_t offset;

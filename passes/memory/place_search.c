@@ -95,7 +95,7 @@ static int by_offset(const void *x, const void *y)
 /* Finds the pieces that may come next, at offsets from `from` on. */
 static int find_choices(struct search *s, int64_t from, struct choice *choices)
 {
-        int64_t least = INT64_MAX;      /* The lowest end of a piece that may come next. */
+        int64_t least = INT64_MAX;      /* A piece that may come next ends here at the lowest. */
         int count = 0, kept = 0;
         for (int i = 0; i < s->count; i++) {
                 const struct piece *p = &s->pieces[i];

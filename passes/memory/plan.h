@@ -20,8 +20,8 @@ struct plan_facts {
                                          * `best_found` is what the best known order needs. */
         int64_t size;                   /* PLAN: all regions have this many bytes. */
         bool proved;                    /* No placing takes fewer bytes (in one region). */
-        const char *where;              /* The nodes of the model that are computed when most bytes
-                                         * are in use, or NULL. */
+        const char *where;              /* These nodes of the model are computed when most bytes are
+                                         * in use; or NULL. */
         struct plan_resident *residents;          /* The residents come with the largest first. */
         int resident_count;
 };

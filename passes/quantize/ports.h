@@ -14,7 +14,7 @@ enum port_steps {
 };
 struct port_choice {
         const char *option;             /* Messages show the option as it was given. */
-        const char *name;               /* The name of the port; * stands for any characters. */
+        const char *name;               /* The port has this name; * stands for any characters. */
         enum port_steps steps;
         enum element to;
         struct affine affine;           /* PORT_NUMBERS has these steps. */
@@ -23,7 +23,7 @@ struct port_choice {
 
 /* The steps of such a port are the same for all of it, as the header says. */
 struct port_affine {
-        const char *name;               /* The model's own name for it. */
+        const char *name;               /* The model itself has this name for it. */
         bool output;
         enum element to;
         struct affine affine;

@@ -33,7 +33,7 @@ struct quantize_policy {
         struct scheme scheme;               /* Activations have this scheme. */
         bool steps[STEP_COUNT];
         bool first, last;               /* The first layer, or the last one, stays in floats. */
-        const char *const *keep_float;  /* The names of nodes or values. */
+        const char *const *keep_float;  /* Nodes or values have these names. */
         int keep_float_count;
         struct quantized_ports *ports;  /* The list is --quantize-port, or NULL. */
         /* kept is called for each layer that stays in floats; it may be NULL. */
@@ -63,7 +63,7 @@ const bool *keep_float_find(struct arena *arena, const struct quantize_policy *p
 
 struct site;
 struct layer {
-        struct op *op;                  /* A convolve or dot of floats. */
+        struct op *op;                  /* A layer is a convolve or dot of floats. */
         const char *obstacle;           /* The text says why the layer is not quantized, as a part
                                          * of a sentence; NULL: it is quantized. */
         struct site *x;                 /* The layer reads this site as operand 0. */
@@ -76,7 +76,7 @@ struct site {
         struct layer *layer;            /* The value is the result of this layer; NULL: of none. */
         const char *name;               /* Its name in the calibration; NULL: it depends on no
                                          * input. */
-        const struct range *range;      /* Its range, or NULL. */
+        const struct range *range;      /* Its numbers have this range, or NULL. */
         struct site *root;              /* This value is stored in the end, computed from the site's
                                          * element by element; a site is its own root where it is
                                          * stored. */

@@ -19,8 +19,8 @@ struct product {
         const char *obstacle;           /* The text says why the product is not quantized, as a part
                                          * of a sentence; NULL: it is quantized. */
         int64_t outputs, inner;
-        int moments;                    /* Its number among the moments that are computed; -1: it
-                                         * has none. */
+        int moments;                    /* It has this number among the moments that are computed;
+                                         * -1: it has none. */
         const struct product *same;     /* An earlier product has the same table; NULL: none has. */
         struct value *bytes, *steps, *zeros;    /* A table that has been written has these
                                                  * constants. */

@@ -55,7 +55,7 @@ static unsigned kept_by(const struct use *u)
         return kept;
 }
 
-/* A walk over the elements in order; `at` is the number of an element's step. */
+/* A walk goes over the elements in order; `at` is the number of an element's step. */
 struct walk { const struct type *t; int64_t index[RANK_MAX], strides[RANK_MAX], at; };
 
 static struct walk walk_from(const struct type *t, unsigned kept, dim_t *dims, int *rank)

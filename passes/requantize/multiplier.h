@@ -36,8 +36,8 @@ struct thresholds {
         int bottom, top;                /* The byte is at least bottom and at most top. */
         int first, count;
         int64_t low, high, least[THRESHOLDS_MAX];
-        double slope;                   /* The approximate slope of the formula between its bounds;
-                                         * >= 0. */
+        double slope;                   /* The formula has about this slope between its bounds; >=
+                                         * 0. */
 };
 void thresholds_of(const struct formula *f, int64_t low, int64_t high, struct thresholds *t);
 

@@ -35,14 +35,14 @@ enum { FACTOR_MOST = 127, SHIFT_MOST = 15, SHIFT_OF_SUMS = 7 };
 struct figure {
         int layers;
         double signal, error, worst;    /* worst is the largest error / signal of a layer. */
-        const char *name;               /* The name of that layer. */
+        const char *name;               /* That layer has this name. */
 };
 
 /* A layer is the line factor * s + added of its sums s, perhaps between bounds. */
 struct layer {
         struct op *product;             /* The product is a convolve or a dot. */
-        int along;                      /* The dimension of its outputs; in the weights it is
-                                         * whole_outputs. */
+        int along;                      /* Its outputs lie along this dimension; in the weights it
+                                         * is whole_outputs. */
         int64_t outputs;
         double *factors, *added, zero;  /* zero: the zero point of x, where it is not subtracted. */
         const struct op *inside;        /* This operation makes bytes of the layer alone, and the

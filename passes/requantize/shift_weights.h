@@ -17,8 +17,8 @@ struct shifted_weights {
                                          * weights. */
         int32_t *shifts;                /* There is one for each block of outputs. */
         double *magnitudes;             /* The magnitudes of an output's numbers add up to this. */
-        double *lost;                   /* The mean error of a result that rounding makes, with
-                                         * operands at their averages. */
+        double *lost;                   /* Rounding makes this mean error of a result, with operands
+                                         * at their averages. */
         double signal, error;           /* Both are sums of squares: of weight * factor, and of
                                          * errors. */
 };

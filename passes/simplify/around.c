@@ -14,7 +14,7 @@ enum { BETWEEN_MAX = 24 };
 
 struct between {
         struct value *v, *moved;        /* moved is the same value before the transposes. */
-        int reads;                      /* The number of its readers between the transposes. */
+        int reads;                      /* It has this many readers between the transposes. */
         bool outer;                     /* The operand is a broadcast of a value from outside the
                                          * transposes, which others may read, too. */
 };

@@ -66,7 +66,7 @@ static const struct rule *rule_number(int i)
         return i < RULE_COUNT ? &rules[i] : &elementwise_rules[i - RULE_COUNT];
 }
 
-/* The numbers of the first rule of an operation and of the one behind its last; simplify.def is
+/* The first rule of an operation, and the one behind its last, have these numbers; simplify.def is
  * sorted by operation. */
 struct rule_range { int first, end; };
 

@@ -18,7 +18,7 @@
 #include "ir/target/target.h"
 
 enum { BYTES = 256 };
-/* The costs of such an operation, in simple ones; a table pays from SEVERAL on. */
+/* Such an operation costs this much, in simple ones; a table pays from SEVERAL on. */
 enum { OF_FUNCTION = 8, OF_DIVISION = 2, SEVERAL = 8 };
 
 static bool is_byte(const struct value *v)

@@ -13,7 +13,7 @@ struct mapping {
                                          * one is the cast. */
         int count;
         struct value *source;           /* All of them read these bytes in the end. */
-        int cost;                       /* The cost of all operations, in simple ones. */
+        int cost;                       /* All operations cost this much, in simple ones. */
         bool function;                  /* One of them is a function of the library. */
 };
 

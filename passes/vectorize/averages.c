@@ -58,7 +58,7 @@ struct arithmetic {
         const struct finding *f;
         const struct loop_variable *sum;
         bool whole;
-        int left;                       /* The number of nodes that may still be looked at. */
+        int left;                       /* This many nodes may still be looked at. */
 };
 
 /* Is e such arithmetic? varies: the other value is in it. */

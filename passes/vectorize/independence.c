@@ -38,8 +38,8 @@ struct proof {
         const struct loop_bounds *bounds;
         struct loop_stmt *const *loops;
         int count;
-        struct map *own;                /* The variables and buffers declared in the loop, each with
-                                         * its LET, or with the proof itself. */
+        struct map *own;                /* The map has the variables and buffers declared in the
+                                         * loop, each with its LET, or with the proof itself. */
         struct map *written;            /* The map finds a struct written by buffer or alias
                                          * class. */
         struct written *first;          /* The list of all begins here. */

@@ -18,7 +18,7 @@ struct jam_nest {
         struct loop_stmt *loops[JAM_DEPTH_MAX];
         int depth;
         struct loop_block *leaf; /* The innermost loop has this body. */
-        struct loop_stmt *store; /* Its last statement. */
+        struct loop_stmt *store; /* This is its last statement. */
         struct loop_stmt *sum; /* The only sum has this variable; NULL: there are several sums. */
         struct map *lets; /* Each variable has its definition, an expression. */
 };
