@@ -30,10 +30,10 @@ struct narrowing {
         const struct target *target;
         enum element elements[ELEMENT_COUNT];     /* The target's narrow ones, shortest first. */
         int element_count;
-        struct map *twins;              /* These are struct twin, by variable. */
-        struct map *rebuilt;            /* They are what `rebuilt` returned, by expression, as
-                                         * long as twins stay. */
-        enum element tried;             /* Variables may become of this element. */
+        struct map *twins;              /* The map finds a struct twin by its variable. */
+        struct map *rebuilt;            /* The map finds by expression what `rebuilt` returned,
+                                         * as long as twins stay. */
+        enum element tried;             /* Variables may get this type. */
         bool changed;
 };
 
