@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What all files of this room share: the state of an import, a node as its importer sees it, and
- * errors, attributes, tensors and subgraphs. The door is onnx_import (front/import.h).
+/* All files of this room share this: the state of an import, a node as its importer sees it, and
+ * errors, attributes, tensors and subgraphs. The entry point is onnx_import (front/import.h).
  *
  *   onnx_wire.c       scans the bytes before protobuf-c unpacks them: depth, lengths, counts, types
  *   onnx_text.c       turns ONNX's text form into these bytes
@@ -18,64 +18,74 @@
 #include "ir/tensor/tensor.h"
 #include "passes/pass.h"
 
-#include "onnx.pb-c.h"                  /* generated from onnx.proto; text fields are bytes */
+#include "onnx.pb-c.h"                  /* It is generated from onnx.proto; text fields are
+                                         * bytes. */
 
 struct onnx_import {
-        struct module *m;               /* the result */
-        struct builder b;               /* folds as it builds; its region and location are those of
-                                         * the node at hand */
-        struct compose *c;              /* builds the meaning of operators with b; its errors name
-                                         * the node at hand */
-        struct onnx_node *node;         /* the node at hand, or NULL */
+        struct module *m;               /* The import makes this module. */
+        struct builder b;               /* It folds as it builds; its region and location are those
+                                         * of the node at hand. */
+        struct compose *c;              /* It builds the meaning of operators with b; its errors
+                                         * name the node at hand. */
+        struct onnx_node *node;         /* It is the node at hand, or NULL. */
         struct diag *diag;
-        struct pass_context *context;   /* the limits, and what folding needs */
+        struct pass_context *context;   /* It has the limits, and what folding needs. */
         const struct import_options *options;
-        struct map *unsupported;        /* the lines of the list of what is not supported */
-        int unsupported_count;          /* how many lines the list has */
-        struct arena *arena;            /* lives as long as the import */
-        struct onnx_scope *scope;       /* the innermost scope of names */
-        struct onnx_model *model;       /* the state of the walk: onnx_model.h */
+        struct map *unsupported;        /* These are the lines of the list of what is not
+                                         * supported. */
+        int unsupported_count;          /* The list has so many lines. */
+        struct arena *arena;            /* It lives as long as the import. */
+        struct onnx_scope *scope;       /* The innermost scope of names. */
+        struct onnx_model *model;       /* It is the state of the walk (onnx_model.h). */
 };
 
-/* A node as its importer sees it. The importer sets outputs[0..output_count) for every output it
- * defines. */
+/* This is a node as its importer sees it. The importer sets outputs[0..output_count) for every
+ * output it defines. */
 struct onnx_node {
-        const char *name, *op, *domain; /* after text_safe */
-        int opset;                      /* the version of the domain that the model imports */
-        int input_count, output_count;  /* absent ones at the end are not counted */
-        struct value **inputs;          /* [input_count]; NULL: absent ("") */
-        struct value **outputs;         /* [output_count]; an output that stays NULL is not
-                                         * supported: an error where a node reads it */
-        const char *lacking;            /* why outputs stay NULL, for that error; or NULL */
-        const struct type **declared;   /* [output_count]: the static type that the model states, or
-                                         * NULL */
-        const bool *wanted;             /* [output_count]: the node names the output */
-        const struct onnx_row *row;     /* NULL: the node calls a function of the model */
-        const Onnx__NodeProto *proto;   /* references to attributes of a function are filled in */
-        unsigned char *attribute_used;  /* [attributes]: an accessor asked for it; an attribute that
-                                         * none asked for is an error */
+        const char *name, *op, *domain; /* They have been through text_safe. */
+        int opset;                      /* It is the version of the domain that the model
+                                         * imports. */
+        int input_count, output_count;  /* Absent ones at the end are not counted. */
+        struct value **inputs;          /* There are input_count of them; NULL stands for an absent
+                                         * one (""). */
+        struct value **outputs;         /* There are output_count of them; an output that stays NULL
+                                         * is not supported, which is an error where a node reads
+                                         * it. */
+        const char *lacking;            /* It says why outputs stay NULL, for that error; or it is
+                                         * NULL. */
+        const struct type **declared;   /* It has for each output the static type that the model
+                                         * states, or NULL. */
+        const bool *wanted;             /* It says for each output whether the node names it. */
+        const struct onnx_row *row;     /* Where it is NULL the node calls a function of the
+                                         * model. */
+        const Onnx__NodeProto *proto;   /* Its references to attributes of a function are filled
+                                         * in. */
+        unsigned char *attribute_used;  /* It says for each attribute whether an accessor asked for
+                                         * it; an attribute that none asked for is an error. */
 };
 
-/* One row of onnx_ops.def. */
+/* This is one row of onnx_ops.def. */
 struct onnx_row {
-        const char *domain, *op;        /* "" is ai.onnx */
-        int since, until;               /* opset range, inclusive; until 999: newest */
-        int inputs_min, inputs_max;     /* 999: any */
+        const char *domain, *op;        /* The domain "" is ai.onnx. */
+        int since, until;               /* The range of opsets is inclusive; where until is 999 it
+                                         * goes to the newest. */
+        int inputs_min, inputs_max;     /* 999 stands for any number. */
         int outputs_max;
         bool (*import)(struct onnx_import *im, struct onnx_node *n);
-        int variant;                    /* for the importer: an opcode, a reducer,
-                                         * ... */
-        unsigned lists;                 /* bit i: input i may be a sequence or an optional; bit 31:
-                                         * so may all from 31 on */
-        int mapped;                     /* the result has the shape of this many operands, broadcast
-                                         * to each other; 0: another shape */
+        int variant;                    /* It tells the importer which operator it is, by an opcode,
+                                         * a reducer and the like. */
+        unsigned lists;                 /* Where bit i is set, input i may be a sequence or an
+                                         * optional; where bit 31 is set, all from 31 on may. */
+        int mapped;                     /* The result has the shape of this many operands, broadcast
+                                         * to each other; at 0 it has another shape. */
 };
-int onnx_rows(const struct onnx_row **rows);              /* the table, for --help-ops; how many */
+int onnx_rows(const struct onnx_row **rows);              /* Sets *rows to the table, for --help-ops
+                                                           * too, and returns how many there are. */
 static inline int onnx_variant(const struct onnx_node *n) { return n->row->variant; }
 
-/* Errors about node n: "node 'conv1' (Conv): ...". Both return false. onnx_unsupported adds a
- * line to the list that is printed at the end; the node's outputs become unknown, and the rest
- * of the graph is still examined. */
+/* These report errors about node n, "node 'conv1' (Conv): ...", and return false. onnx_unsupported
+ * adds a line to the list that is printed at the end; the node's outputs become unknown, and the
+ * rest of the graph is still examined. */
 bool onnx_invalid(struct onnx_import *im, const struct onnx_node *n, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
 bool onnx_unsupported(struct onnx_import *im, const struct onnx_node *n, const char *format, ...)
@@ -86,21 +96,21 @@ void onnx_warning(struct onnx_import *im, const struct onnx_node *n, const char 
 /* Accessors of attributes return false after one error (wrong type, given twice). An absent
  * attribute gives the preset. */
 
-/* Whether the attribute is there; this does not count as use. */
+/* Returns whether the attribute is there; this does not count as use. */
 bool onnx_has(const struct onnx_node *n, const char *name);
 bool onnx_int(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t preset,
               int64_t *value);
 bool onnx_float(struct onnx_import *im, struct onnx_node *n, const char *name, float preset,
                 float *value);
-/* *values points into the model; an absent attribute gives NULL, and 0 for *count. */
+/* Sets *values into the model; an absent attribute gives NULL, and 0 for *count. */
 bool onnx_ints(struct onnx_import *im, struct onnx_node *n, const char *name,
                const int64_t **values, int *count);
 bool onnx_floats(struct onnx_import *im, struct onnx_node *n, const char *name,
                  const float **values, int *count);
-/* *which is the index of the attribute's text in `names`, a list that ends with NULL. */
+/* Sets *which to the index of the attribute's text in `names`, a list that ends with NULL. */
 bool onnx_choice(struct onnx_import *im, struct onnx_node *n, const char *name,
                  const char *const *names, int preset, int *which);
-/* A sparse tensor becomes a dense constant. An absent attribute is an error. */
+/* Makes a sparse tensor a dense constant. An absent attribute is an error. */
 bool onnx_sparse_attribute(struct onnx_import *im, struct onnx_node *n, const char *name,
                            struct value **constant);
 /* An absent attribute gives NULL. */
@@ -109,8 +119,8 @@ bool onnx_tensor_attribute(struct onnx_import *im, struct onnx_node *n, const ch
 const Onnx__GraphProto *onnx_graph_attribute(struct onnx_import *im, struct onnx_node *n,
                                              const char *name);
 
-/* A TensorProto as a constant. External data are read where the options allow it. NULL after one
- * error, which names the tensor by `what`. */
+/* Returns a TensorProto as a constant. External data are read where the options allow it. Returns
+ * NULL after one error, which names the tensor by `what`. */
 struct value *onnx_tensor(struct onnx_import *im, const Onnx__TensorProto *t, const char *what);
 
 /* Imports the nodes of a subgraph into the region, which yields the subgraph's outputs. Its inputs
@@ -127,50 +137,51 @@ bool onnx_repeat_graph(struct onnx_import *im, const Onnx__GraphProto *g,
                        struct value *const *arguments, int argument_count, struct value **outputs,
                        int output_count);
 
-/* How many channels lie side by side in weights of com.microsoft.nchwc: 8 or 16; 0 where neither
- * the options nor the model say it (onnx_channel_block.c). */
+/* Returns how many channels lie side by side in weights of com.microsoft.nchwc: 8 or 16, or 0 where
+ * neither the options nor the model say it (onnx_channel_block.c). */
 int onnx_channel_block(struct onnx_import *im);
 
 /* ---- sequences and optionals (onnx_sequence.c) ---- */
 
 /* Their values are of TYPE_SEQUENCE, or of TYPE_OPTIONAL for an optional without a value. No
  * operation makes or reads them: they are lists of values, complete while the graph is imported.
- * Importers of rows ONNX_LIST_OP take such inputs. NULL after an error. */
+ * Importers of rows ONNX_LIST_OP take such inputs. onnx_sequence_new returns NULL after an
+ * error. */
 struct value *onnx_sequence_new(struct onnx_import *im, enum element e, struct value *const *items,
                                 int count);
-/* An optional tensor, or an optional sequence, without a value. */
+/* Returns an optional tensor, or an optional sequence, without a value. */
 struct value *onnx_absent_new(struct onnx_import *im, enum element e, bool sequence);
-/* The items and their number; an optional has none. */
+/* Returns the items, and sets *count to their number; an optional has none. */
 struct value *const *onnx_sequence_items(const struct value *v, int *count);
 
-/* The bytes that protobuf-c unpacks: the messages of the file, without unknown fields, and
- * without the raw_data of tensors that have CONSTANT_LARGE bytes or more. Such data stay where
+/* These are the bytes that protobuf-c unpacks: the messages of the file, without unknown fields,
+ * and without the raw_data of tensors that have CONSTANT_LARGE bytes or more. Such data stay where
  * they lie in the file; the field long_data of their tensor is an index into the list of them. */
 struct onnx_image {
-        struct arena *arena;            /* the list's */
-        struct text bytes;              /* the caller frees it by text_free */
-        ProtobufCBinaryData *long_data; /* the list */
-        size_t long_count;              /* entries of the list */
+        struct arena *arena;            /* The list lies in it. */
+        struct text bytes;              /* The caller frees it by text_free. */
+        ProtobufCBinaryData *long_data; /* It is the list. */
+        size_t long_count;              /* The list has so many entries. */
 };
-/* Scans the bytes of a `message` in one pass, with a stack of constant size. False after one
- * error. */
+/* Scans the bytes of a `message` in one pass, with a stack of constant size. Returns false after
+ * one error. */
 bool onnx_wire_check(const unsigned char *bytes, size_t length,
                      const ProtobufCMessageDescriptor *message, const struct limits *limits,
                      struct onnx_image *image, struct diag *diag);
 
-/* ONNX's text form (onnx_text.c) as the protobuf of the same model, in *wire, which the caller
- * frees by text_free. False after one error. */
+/* onnx_text_read writes ONNX's text form (onnx_text.c) as the protobuf of the same model into
+ * *wire, which the caller frees by text_free. It returns false after one error. */
 bool onnx_is_text(const unsigned char *bytes, size_t length);
 bool onnx_text_read(const unsigned char *bytes, size_t length, const struct limits *limits,
                     struct text *wire, struct diag *diag);
 
 /* ---- helpers of importers (onnx_helpers.c) ---- */
 
-/* Makes an axis of [-rank, rank) positive. False after one error. */
+/* Makes an axis of [-rank, rank) positive. Returns false after one error. */
 bool onnx_axis(struct onnx_import *im, const struct onnx_node *n, int64_t axis, int rank,
                int *result);
-/* The numbers of an operand of rank 0 or 1, i32 or i64. *known is false where the operand is a
- * run-time value. */
+/* Reads the numbers of an operand of rank 0 or 1, i32 or i64. *known is false where the operand is
+ * a run-time value. */
 bool onnx_operand_ints(struct onnx_import *im, const struct onnx_node *n, int input,
                        int64_t *values, int room, int *count, bool *known);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Checked access to a node's attributes. A type tag must be there and say the truth; every
- * attribute must be asked for by the importer, or it has a meaning that dnncc does not know. */
+/* Access to a node's attributes is checked. A type tag must be there and say the truth; the
+ * importer must ask for every attribute, or it has a meaning that dnncc does not know. */
 #include "front/onnx/onnx_model.h"
 
 #include <limits.h>
@@ -33,7 +33,7 @@ static const char *type_name(int type)
         return NULL;
 }
 
-/* A bit per type that has a value in a. */
+/* Returns a bit for each type that has a value in a. */
 static unsigned values_present(const attribute_t *a)
 {
 #define HAS(condition, type)                                                                       \
@@ -112,7 +112,8 @@ bool onnx_has(const struct onnx_node *n, const char *name)
         return attribute_index(n, name) >= 0;
 }
 
-/* *found: NULL when the node has none of that name; false after an error */
+/* Finds the attribute; *found is NULL where the node has none of that name. Returns false after an
+ * error. */
 static bool attribute_get(struct onnx_import *im, struct onnx_node *n, const char *name, int type,
                           const attribute_t **found)
 {

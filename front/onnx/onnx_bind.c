@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Types of values: what the file declares, with symbols bound by --dim and --input. After this
- * every input of the graph has a static shape, or the user has been told which options would give
- * it one. */
+/* The types of values are those that the file declares, with symbols bound by --dim and --input.
+ * After this every input of the graph has a static shape, or the user has been told which options
+ * would give it one. */
 #include "front/onnx/onnx_model.h"
 
 #include <inttypes.h>
@@ -74,7 +74,7 @@ bool onnx_read_options(struct onnx_import *im)
         return true;
 }
 
-/* Reads "1x3x224x224", or "scalar". False where the text is neither. */
+/* Reads "1x3x224x224", or "scalar". Returns false where the text is neither. */
 static bool shape_parse(struct arena *arena, const char *text, int64_t *dims, int *rank)
 {
         *rank = 0;
@@ -103,7 +103,7 @@ static bool read_dim(struct onnx_import *im, const char *what,
                 if (d->dim_value < -1 || d->dim_value > INT32_MAX)
                         return onnx_error(im, "%s: extent %" PRId64 ", want 0 to %d", what,
                                           d->dim_value, INT32_MAX);
-                *dim = d->dim_value;            /* some exporters write -1 for an open one */
+                *dim = d->dim_value;            /* Some exporters write -1 for an open one. */
         } else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
                    d->dim_param.len) {
                 struct onnx_binding *b =
@@ -121,7 +121,8 @@ static const Onnx__TypeProto__Tensor *tensor_type(const Onnx__ValueInfoProto *v)
                        : NULL;
 }
 
-/* The type of a sequence or an optional, taken apart; tensor: NULL where it is another one. */
+/* This is the type of a sequence or an optional, taken apart; tensor is NULL where it is another
+ * one. */
 struct list_type { bool optional, sequence; const Onnx__TypeProto__Tensor *tensor; };
 
 static struct list_type list_type(const Onnx__ValueInfoProto *v)
@@ -139,8 +140,8 @@ static struct list_type list_type(const Onnx__ValueInfoProto *v)
         return l;
 }
 
-/* The static type, once all dims are known; NULL when open, too large, or of elements without
- * storage. */
+/* Returns the static type, once all dims are known, or NULL where it is open, too large, or of
+ * elements without storage. */
 static const struct type *static_type(struct onnx_import *im, const struct onnx_declaration *d)
 {
         int64_t count;
@@ -189,7 +190,7 @@ bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope,
                         continue;
                 struct onnx_declaration *d = ARENA_NEW(im->arena, struct onnx_declaration);
                 if (!tensor_type(v)->elem_type)
-                        continue;               /* says nothing */
+                        continue;               /* It says nothing. */
                 if (!read_declaration(im,
                                       arena_printf(im->arena, "declared type of '%s'",
                                                    SAFE(im, v->name)),
@@ -209,7 +210,7 @@ void onnx_declare_results(struct onnx_import *im, struct onnx_scope *scope,
                 if (!d || !f->output[i].len)
                         continue;
                 d = arena_copy(im->arena, d, sizeof *d);
-                d->contradicted = true; /* the call's own output gets the warning */
+                d->contradicted = true; /* The call's own output gets the warning. */
                 map_set(scope->declared, (const char *)f->output[i].data, f->output[i].len, d);
         }
 }
@@ -266,13 +267,13 @@ static const char *option_of(struct onnx_import *im, bytes_t name)
         return name.len ? map_get(im->model->shapes, (const char *)name.data, name.len) : NULL;
 }
 
-/* --input: the given shape must fit the declared one and binds its symbols. */
+/* Applies an option --input: the given shape must fit the declared one, and binds its symbols. */
 static bool apply_option(struct onnx_import *im, const Onnx__ValueInfoProto *v, const char *option)
 {
         int64_t dims[RANK_MAX];
         int rank;
         if (list_type(v).tensor)
-                return true;            /* read where its items become inputs */
+                return true;            /* It is read where its items become inputs. */
         if (!shape_parse(im->arena, strrchr(option, '=') + 1, dims, &rank))
                 return usage(im, "--input %s: want NAME=1x3x224x224", safe(im, option));
         const Onnx__TypeProto__Tensor *t = tensor_type(v);
@@ -345,8 +346,8 @@ const char *onnx_type_text(struct onnx_import *im, const Onnx__ValueInfoProto *v
 
 struct asking { struct onnx_import *im; struct asked asked; struct map *symbols; };
 
-/* --input of its whole shape, where a dimension has no name or there is no shape; else --dim of
- * each symbol */
+/* Asks for --input of the whole shape, where a dimension has no name or there is no shape; else for
+ * --dim of each symbol. */
 static void ask_for_input(struct asking *a, const Onnx__ValueInfoProto *v)
 {
         const Onnx__TypeProto__Tensor *t = tensor_type(v);
@@ -458,7 +459,7 @@ const char *onnx_kind_text(const Onnx__TypeProto *t)
         }
 }
 
-/* Returns the type that d declares. NULL after an error: it is too large. */
+/* Returns the type that d declares, or NULL after an error: it is too large. */
 static const struct type *bounded_type(struct onnx_import *im, const char *what,
                                        const struct onnx_declaration *d)
 {
@@ -470,7 +471,8 @@ static const struct type *bounded_type(struct onnx_import *im, const char *what,
         return NULL;
 }
 
-/* The static type of one input. NULL: *skipped (listed as unsupported), or an error. */
+/* Returns the static type of one input. Where it is NULL, *skipped says that the input is listed as
+ * unsupported; else there was an error. */
 static const struct type *input_type(struct onnx_import *im, const Onnx__ValueInfoProto *v,
                                      bool *skipped)
 {
@@ -507,7 +509,7 @@ static const struct type *input_type(struct onnx_import *im, const Onnx__ValueIn
         return bounded_type(im, what, &d);
 }
 
-/* An initializer listed as an input too is a constant. */
+/* Checks an initializer that is listed as an input too: it is a constant. */
 static bool check_initializer(struct onnx_import *im, const struct onnx_entry *e,
                               const Onnx__ValueInfoProto *v)
 {
@@ -581,7 +583,7 @@ static bool no_such_dim(struct onnx_import *im, const Onnx__GraphProto *g, const
                      suggest_text(&known, true));
 }
 
-/* Every --dim and --input names something of the graph. */
+/* Checks that every --dim and --input names something of the graph. */
 static bool check_options_used(struct onnx_import *im, const Onnx__GraphProto *g)
 {
         const struct import_options *o = im->options;
@@ -607,7 +609,7 @@ static bool check_options_used(struct onnx_import *im, const Onnx__GraphProto *g
         return ok;
 }
 
-/* NULL after an error */
+/* Returns a new input of f, or NULL after an error. */
 static struct value *add_input(struct onnx_import *im, struct function *f, const char *name,
                                const struct type *type)
 {
@@ -619,7 +621,7 @@ static struct value *add_input(struct onnx_import *im, struct function *f, const
 
 /* ---- inputs that are sequences or optionals ---- */
 
-/* An input of `shape`, which fits what is declared of it; NULL after an error. */
+/* Returns an input of `shape`, which fits what is declared of it, or NULL after an error. */
 static struct value *add_item(struct onnx_import *im, struct function *f, const struct list_type *l,
                               const char *option, const char *name, const char *shape)
 {
@@ -650,8 +652,9 @@ static struct value *add_item(struct onnx_import *im, struct function *f, const 
         return type ? add_input(im, f, name, type) : NULL;
 }
 
-/* --input NAME=2x3:2x3: an input "NAME.0", "NAME.1" for each item; NAME=empty: no item;
- * NAME=none: an optional without a value. NULL after an error. */
+/* Makes inputs of --input NAME=2x3:2x3, which is an input "NAME.0", "NAME.1" for each item; of
+ * NAME=empty, which is no item; or of NAME=none, which is an optional without a value. Returns NULL
+ * after an error. */
 static struct value *add_list(struct onnx_import *im, struct function *f, const struct list_type *l,
                               const char *name, const char *option)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How many channels lie side by side in the weights of com.microsoft.nchwc: 8 or 16, as the
- * processor that saved the model had it. The model does not say, but some numbers of channels are
- * what one of the two makes alone. */
+/* The weights of com.microsoft.nchwc have 8 or 16 channels side by side, as the processor that
+ * saved the model had it. The model does not say, but some numbers of channels are what one of the
+ * two makes alone. */
 #include "front/onnx/onnx_model.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { BY_8 = 1, BY_16 = 2, UNKNOWN = -1 };
 
-/* what the blocks may be, of weights [outputs, inputs / groups, rows, columns] */
+/* Returns what the blocks may be, of weights [outputs, inputs / groups, rows, columns]. */
 static unsigned weights_fit(const int64_t *dims, int64_t groups)
 {
         unsigned fit = BY_8 | BY_16;
@@ -19,7 +19,8 @@ static unsigned weights_fit(const int64_t *dims, int64_t groups)
                 fit &= ~(unsigned)BY_16;
         if (dims[1] > 16 && dims[1] % 16)
                 fit &= ~(unsigned)BY_16;
-        if (dims[1] > 8 && dims[1] % 8)           /* not blocks, but an image as it was */
+        if (dims[1] > 8 && dims[1] % 8)           /* These are not blocks, but an image as it
+                                                   * was. */
                 fit &= ~(unsigned)BY_8;
         if (groups > 1 && dims[1] > 1 && dims[1] % 16)
                 fit &= ~(unsigned)BY_16;
@@ -51,7 +52,7 @@ static unsigned graph_fits(struct onnx_import *im, const Onnx__GraphProto *g)
         for (size_t i = 0; i < g->n_node; i++) {
                 const Onnx__NodeProto *node = g->node[i];
                 const bool conv = is(node->op_type, "Conv") && node->n_input >= 2;
-                /* the image, or the weights */
+                /* It is the image, or the weights. */
                 const bytes_t x = node->n_input ? node->input[conv] : (bytes_t){ 0 };
                 int64_t *of = NULL;
 

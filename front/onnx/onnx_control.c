@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Control flow: If. A branch that is known at compile time stands in the node's place and the other
- * one is never looked at, which is how exporters guard code for other shapes. A branch that only a
- * run can choose may be for other shapes, too (another sampling rate, say): where its values are
- * not what the file declares them to be, and it cannot be imported for that, a run that chooses it
- * ends with INDEX. */
+/* A branch of an If that is known at compile time stands in the node's place and the other one is
+ * never looked at, which is how exporters guard code for other shapes. A branch that only a run can
+ * choose may be for other shapes, too (another sampling rate, say): where its values are not what
+ * the file declares them to be, and it cannot be imported for that, a run that chooses it ends with
+ * INDEX. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/onnx/onnx_model.h"
 #include "front/compose/compose_arithmetic.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The condition as a scalar; NULL after an error. */
+/* Returns the condition as a scalar, or NULL after an error. */
 static struct value *condition(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *c = n->inputs[0];
@@ -23,7 +23,7 @@ static struct value *condition(struct onnx_import *im, struct onnx_node *n)
         return build_reshape(&im->b, c, 0, NULL);
 }
 
-/* What the branches yield, which must have the same static types. */
+/* Checks what the branches yield, which must have the same static types. */
 static bool check_branches(struct onnx_import *im, struct onnx_node *n, struct op *op)
 {
         const struct op *yields[] = { op->regions[0]->last, op->regions[1]->last };
@@ -41,7 +41,7 @@ static bool check_branches(struct onnx_import *im, struct onnx_node *n, struct o
 
 /* ---- branches for other shapes ---- */
 
-/* What a branch reported instead of being imported. */
+/* This is what a branch reported instead of being imported. */
 struct refusal { char *text; bool misfit; };
 
 /* Returns the first error of a branch. */
@@ -54,7 +54,7 @@ static const char *reason(struct onnx_import *im, const struct refusal *refusal)
                     : "";
 }
 
-/* Imports a branch; what is said meanwhile is kept in *refusal, or said when all is well. */
+/* Imports a branch. What is said meanwhile is kept in *refusal, or said when all is well. */
 static bool import_branch(struct onnx_import *im, const Onnx__GraphProto *branch,
                           struct region *region, struct refusal *refusal)
 {
@@ -88,8 +88,8 @@ static bool import_branch(struct onnx_import *im, const Onnx__GraphProto *branch
         return false;
 }
 
-/* In place of what was imported of it: zeros of the types that the other branch yields, taken from
- * behind their end. */
+/* Replaces what was imported of a branch by zeros of the types that the other branch yields, taken
+ * from behind their end. */
 static bool fail_branch(struct onnx_import *im, struct onnx_node *n, struct op *op, int which,
                         const struct refusal *refusal)
 {
@@ -119,7 +119,8 @@ static bool fail_branch(struct onnx_import *im, struct onnx_node *n, struct op *
         return ok;
 }
 
-/* The second one too when the first is not supported: its nodes are listed. */
+/* Imports both branches: the second one too when the first is not supported, so that its nodes are
+ * listed. */
 static bool import_branches(struct onnx_import *im, struct onnx_node *n, struct op *op,
                             const Onnx__GraphProto *const *branches)
 {
@@ -155,7 +156,8 @@ static bool run_time_if(struct onnx_import *im, struct onnx_node *n, struct valu
                                     count);
         const struct type **types = arena_array(im->arena, (size_t)count, sizeof *types);
         for (int i = 0; i < count; i++)
-                types[i] = c->type;     /* any, until the branches have said what they yield */
+                types[i] = c->type;     /* It is a placeholder until the branches have said what
+                                         * they yield. */
         struct op *op = op_build_results(&im->b, OP_if, &c, 1, NULL, types, count, 2);
         if (!op)
                 return false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Tensor data in other files. The location is a word of the model, so it is trusted with nothing:
- * it names a file inside one folder, the model's own or the one given by --allow-external. The path
- * is walked component by component from a descriptor of that folder, links are not followed, and
- * all checks are made on the descriptor that is read. The bytes are read, not mapped: a mapped file
- * that shrinks is a signal. */
+/* Tensor data may lie in other files. The location is a word of the model, so it is trusted with
+ * nothing: it names a file inside one folder, the model's own or the one given by --allow-external.
+ * The path is walked component by component from a descriptor of that folder, links are not
+ * followed, and all checks are made on the descriptor that is read. The bytes are read, not mapped:
+ * a mapped file that shrinks is a signal. */
 #include "front/onnx/onnx_model.h"
 
 #include <errno.h>
@@ -17,15 +17,15 @@
 
 struct place {
         bytes_t location;
-        const char *path;               /* location, NUL-terminated */
-        int64_t offset, length;         /* length -1: not stated */
+        const char *path;               /* It is the location, NUL-terminated. */
+        int64_t offset, length;         /* A length of -1 is not stated. */
 };
 
-/* A file read from. Equal ranges are read once; all others together may not be more than the file
- * holds, so that a small model cannot fill the memory from one file. */
+/* This is a file that was read from. Equal ranges are read once; all others together may not be
+ * more than the file holds, so that a small model cannot fill the memory from one file. */
 struct file {
         int64_t read;
-        struct map *ranges;             /* offset, length -> data */
+        struct map *ranges;             /* It maps offset and length to data. */
 };
 
 /* ---- what the model says ---- */
@@ -71,7 +71,7 @@ static const char *wrong_component(bytes_t location)
 static bool location_check(struct onnx_import *im, const char *what, bytes_t location)
 {
         const char *wrong;
-        if (!location.len)              /* its data may be NULL */
+        if (!location.len)              /* Its data may be NULL. */
                 wrong = "names no file";
         else if (memchr(location.data, 0, location.len) ||
                  memchr(location.data, '\\', location.len))
@@ -121,7 +121,7 @@ static bool cannot(struct onnx_import *im, const char *what, const struct place 
         return false;
 }
 
-/* Returns the folder that locations are relative to; NULL: none is allowed. */
+/* Returns the folder that locations are relative to, or NULL where none is allowed. */
 static const char *base_folder(struct onnx_import *im)
 {
         const struct import_options *o = im->options;

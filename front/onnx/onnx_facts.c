@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a model says of itself: ports, operator sets, operators, parameters, names. Nothing is
+/* A model says this of itself: ports, operator sets, operators, parameters, names. Nothing is
  * built, so it holds for models that cannot be imported, too. */
 #include "front/onnx/onnx_model.h"
 
@@ -7,13 +7,14 @@
 
 #include "base/size.h"
 
-enum { DEPTH_MAX = 200 };               /* nested graphs; the scan of a file admits fewer */
+enum { DEPTH_MAX = 200 };               /* Graphs nest at most so deep; the scan of a file admits
+                                         * fewer. */
 
 struct counting {
         struct onnx_import *im;
         struct model_facts *facts;
-        struct map *operators;          /* domain.name -> its number + 1 */
-        struct map *names;              /* "kind name" */
+        struct map *operators;          /* It maps domain.name to its number + 1. */
+        struct map *names;              /* A key reads "kind name". */
 };
 
 static const char *keep(struct model_facts *facts, const char *text)

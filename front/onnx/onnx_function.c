@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of a model: a node that no row makes may call one, and the body stands in its place. A
- * body sees its inputs and nothing else; its nodes may take attributes from the call, and where
- * that leaves one out, and the function has no default for it, they have the operator's own. Calls
- * must not come back to where they started, and what they expand to is counted before anything is
+/* A node that no row makes may call a function of the model, whose body stands in its place. A body
+ * sees its inputs and nothing else; its nodes may take attributes from the call, and where that
+ * leaves one out, and the function has no default for it, they have the operator's own. Calls must
+ * not come back to where they started, and what they expand to is counted before anything is
  * expanded: 40 functions of two calls each are 2^40 nodes. */
 #include "front/onnx/onnx_model.h"
 
@@ -11,7 +11,7 @@
 
 #include "base/size.h"
 
-enum { OPSET_NEWEST = 27 };             /* the newest opset of ai.onnx */
+enum { OPSET_NEWEST = 27 };             /* It is the newest opset of ai.onnx. */
 
 /* ---- operator sets ---- */
 
@@ -122,11 +122,11 @@ static void each_node(Onnx__NodeProto *const *nodes, size_t count, node_visitor 
 struct calls {
         struct onnx_import *im;
         struct onnx_function *all, *caller;
-        size_t *first;                  /* per function: where its callers begin; one more at the
-                                         * end */
+        size_t *first;                  /* It says for each function where its callers begin; there
+                                         * is one more at the end. */
         size_t *fill;
         int *callers;
-        int64_t nodes, depth;           /* the work and the depth of the main graph */
+        int64_t nodes, depth;           /* They are the work and the depth of the main graph. */
         struct onnx_function *stuck;
 };
 
@@ -191,7 +191,8 @@ static void each_function(struct calls *c, node_visitor visit)
         c->caller = NULL;
 }
 
-/* Functions whose callees are all known give their size to their callers. How many were. */
+/* Resolves functions whose callees are all known: they give their size to their callers. Returns
+ * how many there were. */
 static size_t resolve_calls(struct calls *c, size_t count)
 {
         int *ready = arena_array(c->im->arena, count, sizeof *ready);
@@ -292,8 +293,8 @@ bool onnx_check_call(struct onnx_import *im, const struct onnx_node *n,
         return true;
 }
 
-/* What reference a stands for: a copy of the call's attribute under a's name. *out NULL: the call
- * leaves it out. */
+/* Finds what reference a stands for: a copy of the call's attribute under a's name. *out is NULL
+ * where the call leaves it out. */
 static bool resolve(struct onnx_import *im, const Onnx__NodeProto *node, Onnx__AttributeProto *a,
                     Onnx__AttributeProto **out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Graphs: scopes of names, and nodes one after the other. A node finds its inputs by name, then
+/* A graph is a scope of names, and nodes one after the other. A node finds its inputs by name, then
  * either its row's importer builds it or the function it calls is expanded in its place. What is
  * not supported is listed, its results become unknown, and the nodes that need them are passed
  * over, so that one run names everything that is missing. */
@@ -48,7 +48,7 @@ bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const O
 
 /* ---- what is not supported ---- */
 
-/* NULL when a row or a function makes the node; else why not */
+/* Returns NULL where a row or a function makes the node, else why none does. */
 static const char *missing(struct onnx_import *im, const Onnx__NodeProto *node)
 {
         if (onnx_row_find(im, node) || onnx_function_find(im, node))
@@ -69,7 +69,8 @@ static const char *missing(struct onnx_import *im, const Onnx__NodeProto *node)
 
 static void survey_node(struct onnx_import *im, const Onnx__NodeProto *node);
 
-/* Subgraph depth is bounded by the wire scan, function depth by the check of calls. */
+/* Lists the unsupported nodes. The wire scan bounds the depth of subgraphs, the check of calls that
+ * of functions. */
 static void survey_nodes(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t count)
 {
         for (size_t i = 0; i < count; i++) {
@@ -110,7 +111,7 @@ static int given_count(const ProtobufCBinaryData *names, size_t count)
         return count < INT32_MAX ? (int)count : INT32_MAX;
 }
 
-/* The inputs' values; *known false when one of them is unknown. */
+/* Finds the inputs' values; *known is false where one of them is unknown. */
 static bool find_inputs(struct onnx_import *im, struct onnx_node *n, bool *known)
 {
         *known = true;
@@ -128,11 +129,11 @@ static bool find_inputs(struct onnx_import *im, struct onnx_node *n, bool *known
                 onnx_list_entry(im, e);
         }
         while (n->input_count && !n->inputs[n->input_count - 1] && *known)
-                n->input_count--;       /* absent by way of a function's call */
+                n->input_count--;       /* It is absent by way of a function's call. */
         return true;
 }
 
-/* Storage for the arrays of a usual node. */
+/* The arrays of a usual node have this storage. */
 enum { ROOM = 8 };
 struct node_room {
         struct value *inputs[ROOM], *outputs[ROOM];
@@ -191,7 +192,7 @@ static bool check_counts(struct onnx_import *im, const struct onnx_node *n)
         return true;
 }
 
-/* Sequences and optionals stand only where the row says so. */
+/* Checks that sequences and optionals stand only where the row says so. */
 static bool check_kinds(struct onnx_import *im, const struct onnx_node *n)
 {
         for (int i = 0; i < n->input_count; i++)
@@ -205,7 +206,7 @@ static bool check_kinds(struct onnx_import *im, const struct onnx_node *n)
 /* Charges what was built since the last call against the limits. */
 static bool charge(struct onnx_import *im, const struct onnx_node *n)
 {
-        enum { OPERANDS_AT_ONCE = 32 }; /* cost as much as one operation */
+        enum { OPERANDS_AT_ONCE = 32 }; /* So many cost as much as one operation. */
         struct onnx_model *model = im->model;
         const struct limits *limits = &im->context->limits;
         const struct region *region = im->b.region;
@@ -232,7 +233,7 @@ static bool charge(struct onnx_import *im, const struct onnx_node *n)
         return true;
 }
 
-/* Gives the outputs their names. known false: they are unknown. */
+/* Gives the outputs their names. Where known is false they are unknown. */
 static bool define_outputs(struct onnx_import *im, const struct onnx_node *n, bool known)
 {
         for (int i = 0; i < n->output_count; i++) {
@@ -241,7 +242,7 @@ static bool define_outputs(struct onnx_import *im, const struct onnx_node *n, bo
                                             .value = known ? n->outputs[i] : NULL };
                 if (!n->wanted[i])
                         continue;
-                if (known && !entry.value) { /* the first use lists it */
+                if (known && !entry.value) { /* The first use lists it. */
                         entry.state = NAME_UNKNOWN;
                         entry.unsupported = onnx_unsupported_text(
                                 im, n->proto,
@@ -327,7 +328,7 @@ static bool call(struct onnx_import *im, struct onnx_node *n, struct onnx_functi
 
 /* ---- building ---- */
 
-/* Builds the node; false and skip when something is not supported. */
+/* Builds the node. Returns false, and sets skip, where something is not supported. */
 static bool build_node(struct onnx_import *im, struct onnx_node *n)
 {
         struct onnx_function *f = n->row ? NULL : onnx_function_find(im, n->proto);
@@ -399,7 +400,7 @@ bool onnx_nodes(struct onnx_import *im, Onnx__NodeProto *const *nodes, const int
 
 /* ---- subgraphs ---- */
 
-/* Sets outputs[i] to the values that g's outputs name. False, and skip is set, where one is
+/* Sets outputs[i] to the values that g's outputs name. Returns false, and sets skip, where one is
  * unknown. */
 static bool find_outputs(struct onnx_import *im, const Onnx__GraphProto *g, struct value **outputs)
 {
@@ -478,7 +479,8 @@ bool onnx_repeat_graph(struct onnx_import *im, const Onnx__GraphProto *g,
                        struct value *const *arguments, int argument_count, struct value **outputs,
                        int output_count)
 {
-        enum { SCOPE_NODES = 8 };       /* about what names of a scope take, beside its nodes */
+        enum { SCOPE_NODES = 8 };       /* The names of a scope take about as much as so many nodes,
+                                         * beside its own. */
         return charge_nodes(im, SCOPE_NODES + (int64_t)g->n_initializer) &&
                onnx_inline_graph(im, g, arguments, argument_count, outputs, output_count);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the operator importers share: checks of operands and attributes, and shorthands over the
+/* The operator importers share these checks of operands and attributes, and shorthands over the
  * tensor builder. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/onnx/onnx_model.h"
@@ -150,8 +150,8 @@ struct value *onnx_scalar(struct onnx_import *im, const struct onnx_node *n, int
         return compose_reshape(im->c, v, 0, NULL);
 }
 
-/* How many elements the operand has, at most room: 0 when it is absent, or not known. What it must
- * be is in wanted. */
+/* Counts the elements that the operand has, at most room; 0 where it is absent, or not known.
+ * `wanted` says what it must be. */
 static bool count_elements(struct onnx_import *im, const struct onnx_node *n, int input, bool fits,
                            const char *wanted, int room, int *count, bool *known)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the importers of operators (onnx_op_*.c) share: operands and results, the checks that
- * every operator needs, axes, windows. The functions named want_ check an input that is there,
+/* The importers of operators (onnx_op_*.c) share these helpers: operands and results, the checks
+ * that every operator needs, axes, windows. The functions named want_ check an input that is there,
  * and accept an absent one; all return false, or NULL, after one error. */
 #ifndef FRONT_ONNX_ONNX_HELPERS_H
 #define FRONT_ONNX_ONNX_HELPERS_H
@@ -10,24 +10,24 @@
 #include "front/compose/compose_reduce.h"
 #include "front/compose/compose_window.h"
 
-/* The importers: a prototype for each row. */
+/* Each row's importer has a prototype. */
 #define ONNX_OP(domain, name, since, until, in_min, in_max, out_max, importer, variant) \
         bool importer(struct onnx_import *im, struct onnx_node *n);
 #include "front/onnx/onnx_ops.def"
 
 /* ---- operands and results ---- */
 
-/* NULL where the input is absent. */
+/* Returns input i, or NULL where it is absent. */
 static inline struct value *onnx_input(const struct onnx_node *n, int i)
 {
         return i < n->input_count ? n->inputs[i] : NULL;
 }
-/* Whether the node names the output. */
+/* Returns whether the node names the output. */
 static inline bool onnx_wants(const struct onnx_node *n, int i)
 {
         return i < n->output_count && n->wanted[i];
 }
-/* Defines output i where the node has it. False where v is NULL, for which an error was
+/* Defines output i where the node has it. Returns false where v is NULL, for which an error was
  * reported. */
 static inline bool onnx_output(struct onnx_node *n, int i, struct value *v)
 {
@@ -36,71 +36,73 @@ static inline bool onnx_output(struct onnx_node *n, int i, struct value *v)
         return v != NULL;
 }
 
-/* The type that the model declares for an output, which must be of element e, and of this rank
- * (-1: of any). */
+/* Returns the type that the model declares for an output, which must be of element e, and of this
+ * rank (-1: of any). */
 const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_node *n, int output,
                                     enum element e, int rank);
-/* The values are of one element type; NULL entries are skipped. */
+/* Checks that the values are of one element type; NULL entries are skipped. */
 bool onnx_same_element(struct onnx_import *im, const struct onnx_node *n,
                        struct value *const *values, int count);
-/* The inputs whose bits are in the set are there. Needed where optional inputs stand between
- * required ones, which a row cannot say. */
+/* Checks that the inputs whose bits are in the set are there. This is needed where optional inputs
+ * stand between required ones, which a row cannot say. */
 bool onnx_want_inputs(struct onnx_import *im, const struct onnx_node *n, unsigned set);
-/* Input i is of a float type, of an integer type, of type e, of i8 or u8, of a rank in [least,
- * most]. */
+/* These check that input i is of a float type, of an integer type, of type e, of i8 or u8, of a
+ * rank in [least, most]. */
 bool onnx_want_float(struct onnx_import *im, const struct onnx_node *n, int i);
 bool onnx_want_integer(struct onnx_import *im, const struct onnx_node *n, int i);
 bool onnx_want_element(struct onnx_import *im, const struct onnx_node *n, int i, enum element e);
 bool onnx_want_8_bit(struct onnx_import *im, const struct onnx_node *n, int i);
 bool onnx_want_rank(struct onnx_import *im, const struct onnx_node *n, int i, int least, int most);
 
-/* Constant indices are in range: tuples of `width` entries, entry k in [-extents[k],
- * extents[k]). Those that only a run knows are checked by the generated code. */
+/* Checks that constant indices are in range: they are tuples of `width` entries, entry k in
+ * [-extents[k], extents[k]). Those that only a run knows are checked by the generated code. */
 bool onnx_indices_fit(struct onnx_import *im, const struct onnx_node *n,
                       const struct value *indices, const dim_t *extents, int64_t width);
 
-/* Input i, which has one element and any rank, as a scalar. */
+/* Returns input i, which has one element and any rank, as a scalar. */
 struct value *onnx_scalar(struct onnx_import *im, const struct onnx_node *n, int i);
-/* The integer (or bool), or the numbers, of a constant operand. *known is false where the
- * operand is a run-time value. An absent operand gives the preset, or no numbers. */
+/* These read the integer (or bool), or the numbers, of a constant operand. *known is false where
+ * the operand is a run-time value. An absent operand gives the preset, or no numbers. */
 bool onnx_operand_int(struct onnx_import *im, const struct onnx_node *n, int input, int64_t preset,
                       int64_t *value, bool *known);
 bool onnx_operand_numbers(struct onnx_import *im, const struct onnx_node *n, int input,
                           double *values, int room, int *count, bool *known);
-/* An integer operand of rank 0 or 1 as a value <k x i64>. */
+/* Returns an integer operand of rank 0 or 1 as a value <k x i64>. */
 struct value *onnx_operand_vector(struct onnx_import *im, const struct onnx_node *n, int input);
 
-/* Axes from an attribute (input < 0) or an operand. */
+/* Axes come from an attribute (input < 0) or an operand. */
 enum onnx_axes_state { AXES_ABSENT, AXES_KNOWN, AXES_RUNTIME };
 struct onnx_axes {
         enum onnx_axes_state state;
-        int count;                      /* how many axes there are, in any state */
-        int64_t axes[RANK_MAX];         /* AXES_KNOWN: not negative, each once, sorted */
-        struct value *operand;          /* AXES_RUNTIME: <count x i64>, as the model states them */
+        int count;                      /* There are so many axes, in any state. */
+        int64_t axes[RANK_MAX];         /* Where they are known, they are not negative, each is
+                                         * there once, and they are sorted. */
+        struct value *operand;          /* Where only a run knows them, it is <count x i64>, as the
+                                         * model states them. */
 };
 bool onnx_axes_read(struct onnx_import *im, struct onnx_node *n, int input, const char *attribute,
                     int rank, struct onnx_axes *axes);
 
 /* ---- attributes ---- */
 
-/* The attribute, or NULL. It counts as used from then on; its type is not checked. */
+/* Returns the attribute, or NULL. It counts as used from then on; its type is not checked. */
 const Onnx__AttributeProto *onnx_attribute(struct onnx_node *n, const char *name);
-/* An absent attribute is an error. */
+/* Reads an integer; an absent attribute is an error. */
 bool onnx_int_required(struct onnx_import *im, struct onnx_node *n, const char *name,
                        int64_t *value);
-/* The integer is in [least, most]. */
+/* Reads an integer and checks that it is in [least, most]. */
 bool onnx_int_range(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t preset,
                     int64_t least, int64_t most, int64_t *value);
-/* The element type of a number of TensorProto.DataType, called `what` in errors. */
+/* Finds the element type of a number of TensorProto.DataType, which errors call `what`. */
 bool onnx_element_number(struct onnx_import *im, const struct onnx_node *n, const char *what,
                          int64_t number, enum element *e);
-/* Accepts an attribute that means nothing for inference: is_test, consumed_inputs. */
+/* Accepts an attribute that means nothing for inference, as is_test and consumed_inputs do. */
 bool onnx_ignore(struct onnx_import *im, struct onnx_node *n, const char *name);
 
 /* ---- convolution and pooling windows ---- */
 
-/* Reads kernel_shape, strides, dilations (where asked for), pads and auto_pad, and checks the
- * range of every number. kernel: the extents of the weights, which kernel_shape must repeat; or
+/* Reads kernel_shape, strides, dilations (where asked for), pads and auto_pad, and checks the range
+ * of every number. `kernel` has the extents of the weights, which kernel_shape must repeat, or is
  * NULL. */
 bool onnx_window_read(struct onnx_import *im, struct onnx_node *n, int rank, const int64_t *kernel,
                       bool dilations, struct compose_window *w);
@@ -112,7 +114,7 @@ struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, str
 
 /* ---- quantized tensors ---- */
 
-/* Input `first` with its scale and zero point, which are the two inputs behind it. */
+/* Returns input `first` with its scale and zero point, which are the two inputs behind it. */
 static inline struct compose_quantized onnx_quantized(const struct onnx_node *n, int first)
 {
         return (struct compose_quantized){ onnx_input(n, first), onnx_input(n, first + 1),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Shapes that no declaration states, but that a later one implies. The shape of a value x may
- * depend on numbers that only a run knows; where element-wise nodes lead from x to a value whose
- * shape is declared, and nothing else takes part but scalars, x has that shape:
+/* Some shapes are stated by no declaration, but a later one implies them. The shape of a value x
+ * may depend on numbers that only a run knows; where element-wise nodes lead from x to a value
+ * whose shape is declared, and nothing else takes part but scalars, x has that shape:
  *
  *     r = ReduceSum(x, axes)      nobody declares r
  *     y = Sqrt(r)                 y : f32 <3 x 1 x 2>, so r has this shape
@@ -14,7 +14,7 @@ static bool has(struct map *names, bytes_t name)
         return name.len && map_get(names, (const char *)name.data, name.len);
 }
 
-/* The named value is in scope, and broadcasting it changes no shape of the rank. */
+/* Returns whether the named value is in scope, and broadcasting it changes no shape of the rank. */
 static bool is_scalar(const struct onnx_import *im, bytes_t name, int rank)
 {
         const struct onnx_entry *e = onnx_scope_find(im->scope, name);
@@ -24,7 +24,7 @@ static bool is_scalar(const struct onnx_import *im, bytes_t name, int rank)
                (t->rank == 0 || t->rank <= rank);
 }
 
-/* The node's result has the shape of the values in `same`. */
+/* Returns whether the node's result has the shape of the values in `same`. */
 static bool keeps_shape(const struct onnx_import *im, const Onnx__NodeProto *node,
                         struct map *same, int rank)
 {
@@ -44,7 +44,7 @@ static bool keeps_shape(const struct onnx_import *im, const Onnx__NodeProto *nod
 
 const struct type *onnx_implied(struct onnx_import *im, bytes_t name, int rank)
 {
-        enum { NODES_AT_ONCE = 64 };    /* cost as much as one operation */
+        enum { NODES_AT_ONCE = 64 };    /* So many cost as much as one operation. */
         const struct onnx_walk *walk = &im->model->walk;
         struct map *same = map_new(im->arena);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Control flow: Loop and Scan. A body becomes the region of a loop; what is known at compile time
- * (how often, that the condition holds) is not computed. Scan's axes are brought outermost before
- * the loop and back behind it. */
+/* The body of a Loop or a Scan becomes the region of a loop; what is known at compile time (how
+ * often it runs, that the condition holds) is not computed. Scan's axes are brought outermost
+ * before the loop and back behind it. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/onnx/onnx_model.h"
 #include "front/compose/compose_move.h"
@@ -10,10 +10,10 @@
 
 /* ---- bodies ---- */
 
-/* A loop whose region a graph fills, node by node. The operations in it are charged apart. */
+/* A graph fills the loop's region node by node. The operations in it are charged apart. */
 struct body {
         struct compose_loop loop;
-        struct op *counted;             /* outside, model->counted */
+        struct op *counted;             /* It is model->counted outside of the loop. */
 };
 
 static bool body_open(struct onnx_import *im, const struct compose_loop_parts *parts,
@@ -37,7 +37,7 @@ static bool body_close(struct onnx_import *im, struct body *body, struct value *
         return compose_loop_close(im->c, &body->loop, yielded);
 }
 
-/* Returns the rank that a body declares for an input; -1: none is declared. */
+/* Returns the rank that a body declares for an input, or -1 where none is declared. */
 static int declared_rank(const Onnx__GraphProto *body, size_t input)
 {
         const Onnx__TypeProto *t = input < body->n_input ? body->input[input]->type : NULL;
@@ -57,7 +57,7 @@ static struct value *as_declared(struct onnx_import *im, struct value *v,
                        : v;
 }
 
-/* Returns a value of one element as a scalar. NULL after an error. */
+/* Returns a value of one element as a scalar, or NULL after an error. */
 static struct value *scalar_of(struct onnx_import *im, struct onnx_node *n, struct value *v,
                                enum element e, const char *what)
 {
@@ -82,7 +82,7 @@ static bool want_inputs(struct onnx_import *im, struct onnx_node *n, int from)
         return true;
 }
 
-/* What is carried keeps its type. */
+/* Checks that what is carried keeps its type. */
 static bool check_carried(struct onnx_import *im, struct onnx_node *n, const struct value *first,
                           const struct value *next, int number)
 {
@@ -104,10 +104,12 @@ static bool constant_number_of(const struct value *v, int64_t *number)
 
 struct looping {
         const Onnx__GraphProto *body;
-        struct value *trip, *go;        /* the node's operands; NULL: absent */
-        int carried, stacked;           /* stacked: those that are wanted, which[] among all */
+        struct value *trip, *go;        /* They are the node's operands; NULL stands for an absent
+                                         * one. */
+        int carried, stacked;           /* The stacked ones are those that are wanted, which[] among
+                                         * all. */
         int *which;
-        int64_t trips;                  /* how often it runs; -1: unknown */
+        int64_t trips;                  /* The loop runs so often; -1 stands for unknown. */
 };
 
 static bool looping_read(struct onnx_import *im, struct onnx_node *n, struct looping *l)
@@ -137,7 +139,8 @@ static bool looping_read(struct onnx_import *im, struct onnx_node *n, struct loo
         return true;
 }
 
-/* Rows of stacks where the number of iterations is not known: the model says. -1 after an error. */
+/* Returns how many rows stacks have where the number of iterations is not known, as the model says,
+ * or -1 after an error. */
 static int64_t declared_rows(struct onnx_import *im, struct onnx_node *n, const struct looping *l)
 {
         int64_t rows = INT64_MAX;
@@ -162,7 +165,7 @@ static int64_t declared_rows(struct onnx_import *im, struct onnx_node *n, const 
         return rows;
 }
 
-/* The region is complete: how often it runs, now that it is known whether the condition can ever
+/* Completes the region: says how often it runs, now that it is known whether the condition can ever
  * fail. */
 static bool finish_looping(struct onnx_import *im, struct onnx_node *n, const struct looping *l,
                            struct value *next_go, struct op **op)
@@ -171,7 +174,7 @@ static bool finish_looping(struct onnx_import *im, struct onnx_node *n, const st
         bool certain = !l->go || value_is_constant(l->go),
              constant = constant_number_of(next_go, &known);
         if (certain && constant && !known && (l->trip ? trips > 1 : trips < 0))
-                trips = 1;              /* it ends behind the first iteration */
+                trips = 1;              /* It ends behind the first iteration. */
         bool go = certain && (trips == 0 || (constant && (known || trips == 1))) ? false : true;
         if (!go && trips < 0 && !l->trip)
                 return onnx_invalid(
@@ -193,7 +196,7 @@ static bool finish_looping(struct onnx_import *im, struct onnx_node *n, const st
         return go || (*op = op_loop_keep(*op, &kept, im->diag)) != NULL;
 }
 
-/* Imports the body, between opening and closing the loop. yielded: go, carried values, rows. */
+/* Imports the body, between opening and closing the loop. yielded are go, carried values, rows. */
 static bool import_body(struct onnx_import *im, struct onnx_node *n, const struct looping *l,
                         const struct compose_loop *loop, struct value **yielded)
 {
@@ -228,8 +231,8 @@ static bool carries_lists(const struct onnx_node *n)
         return any;
 }
 
-/* Iteration `step`: values[0] becomes the condition, which is constant; those behind it, which
- * are carried, the next ones; and those behind these the rows of all stacks. */
+/* Imports iteration `step`. values[0] becomes the condition, which is constant; those behind it,
+ * which are carried, become the next ones; and those behind these become the rows of all stacks. */
 static bool unroll_step(struct onnx_import *im, struct onnx_node *n, const struct looping *l,
                         int64_t step, struct value **values)
 {
@@ -373,7 +376,8 @@ static int64_t *directions(struct onnx_import *im, struct onnx_node *n, const ch
         return list;
 }
 
-/* Reads what a Scan says of its sequences. first: the input that is the first state. */
+/* Reads what a Scan says of its sequences. `first` is the number of the input that is the first
+ * state. */
 static bool scanning_read(struct onnx_import *im, struct onnx_node *n, int first,
                           struct scanning *s)
 {
@@ -408,7 +412,7 @@ static struct value *move_axis(struct onnx_import *im, struct value *x, int axis
         return compose_transpose(im->c, x, perm);
 }
 
-/* The loop over rows of scans, states carried; results are all of its results. */
+/* Builds the loop over rows of scans, with states carried; results are all of its results. */
 static bool scan_rows(struct onnx_import *im, struct onnx_node *n, const struct scanning *s,
                       struct value *const *states, struct value *const *scans,
                       struct value **results)
@@ -486,8 +490,8 @@ bool onnx_import_scan(struct onnx_import *im, struct onnx_node *n)
         return true;
 }
 
-/* Before opset 9 everything has a batch, and each of its members is scanned by itself: a loop in a
- * loop. */
+/* Before opset 9 everything has a batch, and each of its members is scanned by itself, by a loop in
+ * a loop. */
 bool onnx_import_scan_batch(struct onnx_import *im, struct onnx_node *n)
 {
         struct scanning s = { 0 };

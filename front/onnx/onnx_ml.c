@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What models of ai.onnx.ml have in common. */
+/* Models of ai.onnx.ml have this in common. */
 #include "front/onnx/onnx_ml.h"
 #include "front/compose/compose_activation.h"
 #include "front/compose/compose_softmax.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The door: bytes of a model file become a module with one function, main. */
+/* The import begins here: bytes of a model file become a module with one function, main. */
 #include "front/onnx/onnx_model.h"
 
 #include <inttypes.h>
@@ -14,8 +14,8 @@ enum { IR_OLDEST = 3, IR_NEWEST = 13 };
 
 /* ---- unpacking ---- */
 
-/* Small messages live as long as the import; large fields, lists of values that is, as long as the
- * module (onnx_tensor.c). Raw data of large tensors stays in the file's bytes. */
+/* Small messages live as long as the import; large fields, that is lists of values, live as long as
+ * the module (onnx_tensor.c). Raw data of large tensors stays in the file's bytes. */
 enum { LARGE = 1024 };
 
 static void *unpack_alloc(void *context, size_t bytes)
@@ -79,7 +79,7 @@ static bool check_head(struct onnx_import *im, struct onnx_frame *frame)
 struct wanted {
         bytes_t *names;
         int count;
-        struct map *set;                /* the same names */
+        struct map *set;                /* It has the same names. */
 };
 
 static bool is_wanted(const struct wanted *w, bytes_t name)
@@ -94,7 +94,7 @@ static void want(struct wanted *w, bytes_t name)
                 map_set(w->set, (const char *)name.data, name.len, w);
 }
 
-/* The graph's outputs, or those of --output, then those of --keep. */
+/* Collects the graph's outputs, or those of --output, then those of --keep. */
 static bool collect_outputs(struct onnx_import *im, struct wanted *w)
 {
         const Onnx__GraphProto *g = im->model->proto->graph;
@@ -136,7 +136,7 @@ static const char *suggest_value(struct onnx_import *im, bytes_t wanted)
         return suggest_text(&known, true);
 }
 
-/* Every wanted name is one of the graph. */
+/* Checks that every wanted name is one of the graph. */
 static bool check_outputs(struct onnx_import *im, const struct wanted *w,
                           const struct onnx_wiring *wiring)
 {
@@ -168,7 +168,7 @@ static bool check_outputs(struct onnx_import *im, const struct wanted *w,
         return ok;
 }
 
-/* The values that main yields, with a port for each. */
+/* These are the values that main yields, with a port for each. */
 struct yields { struct value **values; struct port *ports; int count; };
 
 static void yield_one(struct onnx_import *im, struct yields *y, struct value *v, const char *port)
@@ -179,7 +179,7 @@ static void yield_one(struct onnx_import *im, struct yields *y, struct value *v,
         y->ports[y->count++].name = port;
 }
 
-/* Whether the type is a sequence of maps, as ZipMap gives; the output is then the tensor of
+/* Returns whether the type is a sequence of maps, as ZipMap gives; the output is then the tensor of
  * scores. */
 static bool is_zipped(const Onnx__TypeProto *t)
 {
@@ -187,7 +187,7 @@ static bool is_zipped(const Onnx__TypeProto *t)
         return item && item->value_case == ONNX__TYPE_PROTO__VALUE_MAP_TYPE;
 }
 
-/* Lists the wanted outputs that are declared to be maps and such, or sequences where they are
+/* Lists the wanted outputs that are declared to be maps and the like, or sequences where they are
  * none. */
 static void check_output_kinds(struct onnx_import *im, const struct wanted *w)
 {
@@ -216,7 +216,8 @@ static void check_output_kinds(struct onnx_import *im, const struct wanted *w)
         }
 }
 
-/* A sequence is an output for each item, "y.0", "y.1", ...; an optional without a value is none. */
+/* Yields an output: a sequence is one for each item, "y.0", "y.1", ...; an optional without a value
+ * is none. */
 static bool yield_output(struct onnx_import *im, struct yields *y, bytes_t name)
 {
         struct onnx_entry *e = onnx_scope_find(im->scope, name);
@@ -259,8 +260,8 @@ static bool yield_outputs(struct onnx_import *im, const struct wanted *w, struct
 
 /* ---- the graph ---- */
 
-/* Initializers and inputs into the scope and the function; the order of the nodes that the wanted
- * outputs need. NULL after an error. */
+/* Brings initializers and inputs into the scope and the function, and returns the order of the
+ * nodes that the wanted outputs need, or NULL after an error. */
 static int *arrange(struct onnx_import *im, const struct wanted *wanted, struct function *f,
                     struct onnx_wiring *w, int *count)
 {
@@ -305,7 +306,7 @@ static bool import_model(struct onnx_import *im, const unsigned char *bytes, siz
         } else if (onnx_text_read(bytes, length, &im->context->limits, &wire, im->diag)) {
                 im->model->proto = (Onnx__ModelProto *)unpack(
                         im, message, (const unsigned char *)wire.data, wire.length);
-                text_free(&wire);       /* tensors of it have no raw_data, which would stay there */
+                text_free(&wire);       /* Its tensors have no raw_data, which would stay there. */
         }
         if (!im->model->proto)
                 return false;

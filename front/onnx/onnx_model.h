@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The importer's own state: the model as a whole, scopes of names, functions, the node at hand.
- * Shared by the files that walk graphs; importers of operators need only onnx.h.
+/* This is the importer's own state: the model as a whole, scopes of names, functions, the node at
+ * hand. The files that walk graphs share it; importers of operators need only onnx.h.
  *
  * Each of these files calls those above it alone; importers of operators stand behind them, and are
  * called through rows.
@@ -21,126 +21,142 @@
  *   onnx_op_*.c       importers, and those of control flow: onnx_control.c, onnx_loop.c
  *   onnx_rows.c       the table of importers
  *   onnx_facts.c      what a model says of itself
- *   onnx_model.c      the door: header checks, inputs, outputs, the module */
+ *   onnx_model.c      the entry point: header checks, inputs, outputs, the module */
 #ifndef FRONT_ONNX_ONNX_MODEL_H
 #define FRONT_ONNX_ONNX_MODEL_H
 
 #include "base/sha256.h"
 #include "front/onnx/onnx.h"
 
-enum { PORTS_MAX = 65000 };             /* inputs, and outputs; a function holds 65,536 arguments */
+enum { PORTS_MAX = 65000 };             /* There are at most so many inputs, and outputs; a function
+                                         * holds 65,536 arguments. */
 
-typedef ProtobufCBinaryData bytes_t;    /* { len, data }: any text field */
+typedef ProtobufCBinaryData bytes_t;    /* It is { len, data }, the type of any text field. */
 
-/* What a file says about the type of a value. */
+/* This is what a file says about the type of a value. */
 struct onnx_declaration {
         enum element element;
-        int rank;                       /* -1: the shape is not stated */
-        int64_t *dims;                  /* [rank]: extents; -1: open */
-        const struct type *type;        /* NULL: an extent is open, or the type cannot be stored */
-        bool binding;                   /* another shape is an error, not a warning */
-        bool contradicted;              /* the warning was printed */
+        int rank;                       /* Where it is -1 the shape is not stated. */
+        int64_t *dims;                  /* There are rank extents; -1 stands for an open
+                                         * one. */
+        const struct type *type;        /* It is NULL where an extent is open, or the type cannot be
+                                         * stored. */
+        bool binding;                   /* Another shape is an error, not a warning. */
+        bool contradicted;              /* The warning was printed. */
 };
 
-/* What a name stands for. */
+/* A name stands for one of these. */
 enum onnx_state {
         NAME_KNOWN,
-        NAME_ABSENT,                    /* an optional input that a call leaves out */
-        NAME_UNKNOWN                    /* the result of a node that is not supported */
+        NAME_ABSENT,                    /* It is an optional input that a call leaves out. */
+        NAME_UNKNOWN                    /* It is the result of a node that is not supported. */
 };
 struct onnx_entry {
         enum onnx_state state;
         bool initializer;
-        struct value *value;            /* the value of a known name */
-        const char *unsupported;        /* where NAME_UNKNOWN: the line that the first use adds to
-                                         * the list; NULL: the list has it already */
+        struct value *value;            /* It is the value of a known name. */
+        const char *unsupported;        /* With NAME_UNKNOWN, it is the line that the first use adds
+                                         * to the list; where it is NULL the list has it already. */
 };
 
-/* The names of one graph. An inner graph sees those of the graphs around it; the body of a function
- * does not. */
+/* A scope has the names of one graph. An inner graph sees those of the graphs around it; the body
+ * of a function does not. */
 struct onnx_scope {
         struct onnx_scope *parent;
-        struct map *names;              /* bytes -> struct onnx_entry */
-        struct map *declared;           /* bytes -> struct onnx_declaration; NULL: none */
+        struct map *names;              /* It maps bytes to struct onnx_entry. */
+        struct map *declared;           /* It maps bytes to struct onnx_declaration; NULL stands for
+                                         * an empty map. */
 };
 
 struct onnx_function {
         const Onnx__FunctionProto *proto;
-        const char *name;               /* after text_safe */
-        struct map *opsets;             /* domain -> int */
-        int64_t nodes;                  /* onnx_node_work of its body with all calls expanded, at
-                                         * most INT64_MAX / 4 */
-        int depth;                      /* how deep calls in its body nest */
-        int *order, count;              /* the order of its nodes; NULL before the first call */
-        int waiting;                    /* calls in its body to functions whose size is unknown */
-        bool surveyed;                  /* its unsupported nodes are listed */
+        const char *name;               /* It has been through text_safe. */
+        struct map *opsets;             /* It maps domains to int. */
+        int64_t nodes;                  /* It is onnx_node_work of its body with all calls expanded,
+                                         * at most INT64_MAX / 4. */
+        int depth;                      /* Calls in its body nest so deep. */
+        int *order, count;              /* It is the order of its nodes, NULL before the first
+                                         * call. */
+        int waiting;                    /* It is the number of calls in its body to functions whose
+                                         * size is unknown. */
+        bool surveyed;                  /* Its unsupported nodes are listed. */
 };
 
-/* The call of a function that is being expanded. The outermost frame is the model itself. */
+/* A frame is the call of a function that is being expanded. The outermost frame is the model
+ * itself. */
 struct onnx_frame {
         const struct onnx_frame *caller;
-        const struct onnx_function *function;     /* NULL: the main graph */
+        const struct onnx_function *function;     /* It is NULL in the main graph. */
         const Onnx__NodeProto *call;
-        struct map *opsets;             /* domain -> int */
+        struct map *opsets;             /* It maps domains to int. */
 };
 
-/* An extent that --dim or --input binds. */
+/* This is an extent that --dim or --input binds. */
 struct onnx_binding {
         int64_t extent;
-        bool used;                      /* some input has the dimension */
-        const char *origin;             /* the option, for messages */
+        bool used;                      /* Some input has the dimension. */
+        const char *origin;             /* It is the option, for messages. */
 };
 
-/* The nodes of the innermost graph or function, in the order of their import. */
+/* These are the nodes of the innermost graph or function, in the order of their import. */
 struct onnx_walk {
         Onnx__NodeProto *const *nodes;
-        const int *order;               /* [count]: numbers of nodes */
+        const int *order;               /* These are the numbers of nodes, count of them. */
         int count;
-        int next;                       /* the place in the order behind the node at hand */
+        int next;                       /* It is the position in the order behind the node at
+                                         * hand. */
 };
 
-/* The loop whose body is being imported. */
+/* This is the loop whose body is being imported. */
 struct onnx_iteration {
         const struct onnx_iteration *outer;
-        struct value *number;           /* of the iteration, from 0 on; an integer */
+        struct value *number;           /* It is the number of the iteration, from 0 on, an
+                                         * integer. */
 };
 
-/* The state of the walk over a model. */
+/* This is the state of the walk over a model. */
 struct onnx_model {
         const Onnx__ModelProto *proto;
-        struct map *rows;               /* the rows, as onnx_rows_map maps them */
-        struct map *functions;          /* domain NUL name NUL overload -> struct onnx_function */
-        struct map *dims;               /* symbol -> struct onnx_binding */
-        struct map *shapes;             /* input -> its --input option */
-        struct map *asked;              /* symbols whose option an error asked for already */
-        const char *command;            /* the command that would bind all open dimensions; NULL:
-                                         * nobody asked for it yet */
-        const struct onnx_frame *frame; /* innermost */
+        struct map *rows;               /* These are the rows, as onnx_rows_map maps them. */
+        struct map *functions;          /* It maps "domain NUL name NUL overload" to struct
+                                         * onnx_function. */
+        struct map *dims;               /* It maps symbols to struct onnx_binding. */
+        struct map *shapes;             /* It maps inputs to their --input options. */
+        struct map *asked;              /* It has the symbols whose option an error asked for
+                                         * already. */
+        const char *command;            /* It is the command that would bind all open dimensions; it
+                                         * is NULL while nobody has asked for it. */
+        const struct onnx_frame *frame; /* The innermost frame. */
         struct onnx_walk walk;
-        const struct onnx_iteration *iteration;   /* of the innermost loop; NULL: in none */
-        struct value *seed;             /* u64: of random numbers */
-        int64_t draws;                  /* nodes with random numbers of that seed so far */
-        int nesting;                    /* how deep subgraphs and functions nest now */
-        bool skip;                      /* the node at hand is not supported; without it, a failure
-                                         * is an error of the model */
-        bool contradicted;              /* some value is not what the file declares it to be */
-        const Onnx__NodeProto *origin;  /* the node at hand, before references to attributes were
-                                         * filled in */
-        struct map *hiding;             /* names that hide an outer one, and were warned of */
-        struct map *listed;             /* nodes listed as unsupported, by address */
-        struct onnx_omitted *omitted, **omitted_end;      /* operators whose further nodes are
-                                                           * counted instead of listed */
-        struct op *counted;             /* the last operation charged against the limits */
-        int64_t operations;             /* built so far; one of many operands counts as several */
-        int64_t held;                   /* onnx_node_work of all nodes of the file, those of
-                                         * functions and subgraphs included */
-        int64_t nodes;                  /* onnx_node_work of the nodes imported so far, those of
-                                         * expanded functions included */
-        int channel_block;              /* what onnx_channel_block found; 0: nobody asked yet */
-        int64_t items;                  /* items of sequences that were copied so far */
-        struct sha256 sha;              /* the digest of external data, then of the file */
-        const bytes_t *long_data;       /* data of large tensors, where they lie in the file */
-        struct map *files;              /* files with external data: onnx_external.c */
+        const struct onnx_iteration *iteration;   /* It is that of the innermost loop, or NULL
+                                                   * outside of loops. */
+        struct value *seed;             /* It is a u64, the seed of random numbers. */
+        int64_t draws;                  /* So many nodes have had random numbers of that seed so
+                                         * far. */
+        int nesting;                    /* Subgraphs and functions nest so deep now. */
+        bool skip;                      /* The node at hand is not supported; without it, a failure
+                                         * is an error of the model. */
+        bool contradicted;              /* Some value is not what the file declares it to be. */
+        const Onnx__NodeProto *origin;  /* It is the node at hand, before references to attributes
+                                         * were filled in. */
+        struct map *hiding;             /* These names hide an outer one, and were warned of. */
+        struct map *listed;             /* These nodes are listed as unsupported, by address. */
+        struct onnx_omitted *omitted, **omitted_end;      /* Further nodes of these operators are
+                                                           * counted instead of listed. */
+        struct op *counted;             /* It is the last operation charged against the limits. */
+        int64_t operations;             /* So many were built so far; one of many operands counts as
+                                         * several. */
+        int64_t held;                   /* It is onnx_node_work of all nodes of the file, those of
+                                         * functions and subgraphs included. */
+        int64_t nodes;                  /* It is onnx_node_work of the nodes imported so far, those
+                                         * of expanded functions included. */
+        int channel_block;              /* It is what onnx_channel_block found, or 0 while nobody
+                                         * has asked. */
+        int64_t items;                  /* So many items of sequences were copied so far. */
+        struct sha256 sha;              /* It digests external data, then the file. */
+        const bytes_t *long_data;       /* These are the data of large tensors, where they lie in
+                                         * the file. */
+        struct map *files;              /* These are files with external data (onnx_external.c). */
         void (*dependency)(void *context, const char *path);
         void *dependency_context;
 };
@@ -148,36 +164,36 @@ struct onnx_model {
 /* ---- onnx_names.c ---- */
 
 bytes_t onnx_bytes(const char *text);
-/* With a NUL at its end. Names that stand for values have no NUL within. */
+/* Returns the text with a NUL at its end. Names that stand for values have no NUL within. */
 char *onnx_string(struct arena *arena, bytes_t text);
-/* "ai.onnx" becomes "". */
+/* Returns the domain, where "ai.onnx" becomes "". */
 bytes_t onnx_domain(bytes_t domain);
-/* The version that the frame imports; 0: it does not import the domain. */
+/* Returns the version that the frame imports, or 0 where it does not import the domain. */
 int onnx_opset(const struct onnx_import *im, bytes_t domain);
 
-/* The rows of one operator, for all opsets. */
+/* These are the rows of one operator, for all opsets. */
 struct onnx_row_list { const struct onnx_row *row; struct onnx_row_list *next; };
-/* Returns a map: domain NUL operator -> struct onnx_row_list. */
+/* Returns a map from "domain NUL operator" to struct onnx_row_list. */
 struct map *onnx_rows_map(struct arena *arena, const struct onnx_row *rows, int count);
 const struct onnx_row_list *onnx_rows_of(const struct onnx_import *im, const Onnx__NodeProto *node);
-/* The row whose importer makes the node, or NULL. */
+/* Returns the row whose importer makes the node, or NULL. */
 const struct onnx_row *onnx_row_find(const struct onnx_import *im, const Onnx__NodeProto *node);
 
 /* ---- onnx_report.c ---- */
 
 #define SAFE(im, name) text_safe((im)->arena, (const char *)(name).data, (name).len)
 
-/* "node 'conv1' (Conv)", or "node of output 'y' (Conv)" */
+/* Returns "node 'conv1' (Conv)", or "node of output 'y' (Conv)". */
 const char *onnx_node_text(struct onnx_import *im, const Onnx__NodeProto *node);
-/* An error of the model that is not one of a node; returns false. */
+/* Reports an error of the model that is not one of a node; returns false. */
 bool onnx_error(struct onnx_import *im, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 /* Reports "WHAT is more than the limit of N (raise it with --limit NAME=N)"; returns false. */
 bool onnx_over_limit(struct onnx_import *im, const char *what, const char *limit, int64_t value);
-/* Whether `count` operations, or things that cost as much as one, are within --limit nodes and
- * expansion; an error if not. */
+/* Returns whether `count` operations, or things that cost as much as one, are within --limit nodes
+ * and expansion; it is an error if not. */
 bool onnx_within_work(struct onnx_import *im, const char *what, int64_t count);
-/* How many operations a node is charged as, beside those that it becomes: 1, and 1 more for
+/* Returns how many operations a node is charged as, beside those that it becomes: 1, and 1 more for
  * every 32 names, numbers of attributes and words of tensors that it has. */
 int64_t onnx_node_work(const Onnx__NodeProto *node);
 const char *onnx_unsupported_text(struct onnx_import *im, const Onnx__NodeProto *node,
@@ -194,34 +210,35 @@ void onnx_list_end(struct onnx_import *im);
 /* ---- onnx_scope.c ---- */
 
 struct onnx_scope *onnx_scope_new(struct onnx_import *im, struct onnx_scope *parent);
-/* The innermost entry of that name, or NULL. */
+/* Returns the innermost entry of that name, or NULL. */
 struct onnx_entry *onnx_scope_find(const struct onnx_scope *scope, bytes_t name);
-/* Gives the entry a name. An error: the name is empty or has a NUL, or this scope has it already. A
- * name of an outer scope is hidden from here on, with a warning. what: "input", "output", for
- * messages, and the node that it belongs to, or NULL. */
+/* Gives the entry a name. It is an error where the name is empty or has a NUL, or this scope has it
+ * already. A name of an outer scope is hidden from here on, with a warning. Messages say `what` it
+ * is, "input" or "output", and the node that it belongs to, which may be NULL. */
 bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name,
                        struct onnx_entry entry, const char *what, const Onnx__NodeProto *node);
-/* Between the two, operations are built in `region`; then where they were built before. */
+/* Between the two calls, operations are built in `region`; then where they were built before. */
 struct onnx_region { struct region *region; struct op *counted; };
 struct onnx_region onnx_region_enter(struct onnx_import *im, struct region *region);
 void onnx_region_leave(struct onnx_import *im, struct onnx_region outer);
-/* One level of nesting; false after an error, beyond the limit. */
+/* onnx_enter opens one level of nesting, and returns false after an error beyond the limit. */
 bool onnx_enter(struct onnx_import *im);
 void onnx_leave(struct onnx_import *im);
 
 /* ---- onnx_bind.c ---- */
 
-const char *onnx_kind_text(const Onnx__TypeProto *t);     /* "a sequence" */
+const char *onnx_kind_text(const Onnx__TypeProto *t);     /* Returns what a type is, as "a
+                                                           * sequence". */
 /* Reads --dim and --input into model->dims and model->shapes. */
 bool onnx_read_options(struct onnx_import *im);
 /* Adds the declarations of a list of values to scope->declared. */
 bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope,
                   Onnx__ValueInfoProto *const *values, size_t count);
-/* Makes all inputs of the graph that are no initializers arguments of f. needed: their names; NULL:
- * all. */
+/* Makes all inputs of the graph that are no initializers arguments of f, or those alone whose names
+ * `needed` has, unless it is NULL. */
 bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct function *f,
                       const Onnx__GraphProto *g, struct map *needed);
-/* What the file declares about a value, or NULL. */
+/* Returns what the file declares about a value, or NULL. */
 struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_t name);
 /* Checks the declaration of value `name`, a `what` ("output") of type t. Another element type is an
  * error. Another shape is a warning, and the computed one counts: exporters declare wrong shapes
@@ -246,58 +263,60 @@ bool onnx_check_scales(struct onnx_import *im, const struct onnx_node *n);
 /* ---- onnx_order.c ---- */
 
 struct onnx_wiring {
-        struct arena *arena;            /* its own, which onnx_wiring_free frees */
+        struct arena *arena;            /* It is its own arena, which onnx_wiring_free frees. */
         Onnx__NodeProto *const *nodes;
-        int count;                      /* how many nodes there are */
-        struct map *producers;          /* name -> struct onnx_producer */
-        struct onnx_reads *reads;       /* [count]: the names that a node and its subgraphs read */
-        bool *needed;                   /* [count]; NULL: all nodes are needed */
+        int count;                      /* There are so many nodes. */
+        struct map *producers;          /* It maps names to struct onnx_producer. */
+        struct onnx_reads *reads;       /* These are, for each node, the names that it and its
+                                         * subgraphs read. */
+        bool *needed;                   /* It says which nodes are needed; where it is NULL all
+                                         * are. */
 };
-/* NULL after an error: two nodes make one value. */
+/* Returns NULL after an error: two nodes make one value. */
 struct onnx_wiring *onnx_wiring_new(struct onnx_import *im, Onnx__NodeProto *const *nodes,
                                     size_t count);
 void onnx_wiring_free(struct onnx_wiring *w);
-/* Keeps the nodes alone that the wanted names need. `names` gets all wanted names, and all that the
+/* Keeps only the nodes that the wanted names need. `names` gets all wanted names, and all that the
  * kept nodes read. */
 void onnx_wiring_prune(struct onnx_wiring *w, const bytes_t *wanted, int count, struct map *names);
-/* The numbers of the needed nodes, *count of them, each behind the nodes that it reads from,
- * else in the file's order. NULL after an error: an undefined name, a cycle. */
+/* Returns the numbers of the needed nodes, *count of them, each behind the nodes that it reads
+ * from, else in the file's order. Returns NULL after an error: an undefined name, or a cycle. */
 int *onnx_wiring_order(struct onnx_import *im, const struct onnx_wiring *w,
                        const struct onnx_scope *scope, int *count);
-/* The same for nodes all of which are needed. */
+/* Returns the same for nodes all of which are needed. */
 int *onnx_order(struct onnx_import *im, Onnx__NodeProto *const *nodes, size_t node_count,
                 int *count);
 
 /* ---- onnx_implied.c ---- */
 
-/* Returns the declared type of a value that has the shape of the named result of the node at hand.
- * NULL: none is found. rank: of the named result; -1: unknown. */
+/* Returns the declared type of a value that has the shape of the named result of the node at hand,
+ * or NULL where none is found. rank is that of the named result, -1 where it is unknown. */
 const struct type *onnx_implied(struct onnx_import *im, bytes_t name, int rank);
 
 /* ---- onnx_graph.c ---- */
 
-/* needed: the names of initializers that are read; NULL: all */
+/* Defines the graph's initializers whose names `needed` has, or all where it is NULL. */
 bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const Onnx__GraphProto *g,
                        struct map *needed);
 /* Imports nodes into the current region and scope, in this order. */
 bool onnx_nodes(struct onnx_import *im, Onnx__NodeProto *const *nodes, const int *order, int count);
-/* Whether outputs[first..first + count) of g are tensors. Others are listed as unsupported: only
- * a run tells whether, or how often, g is run. */
+/* Returns whether outputs[first..first + count) of g are tensors. Others are listed as unsupported:
+ * only a run tells whether, or how often, g is run. */
 bool onnx_want_tensors(struct onnx_import *im, const Onnx__GraphProto *g,
                        struct value *const *outputs, int first, int count);
 
 /* ---- onnx_bind.c, onnx_facts.c: for --info and errors ---- */
 
-/* "i32 <N x 2048>", as the value is declared */
+/* Returns the type as the value is declared, "i32 <N x 2048>". */
 const char *onnx_type_text(struct onnx_import *im, const Onnx__ValueInfoProto *v);
-/* The user's --dim and --input, and options that would bind all open dimensions to 1. */
+/* Returns the user's --dim and --input, and options that would bind all open dimensions to 1. */
 const char *onnx_binding_command(struct onnx_import *im);
 void onnx_facts(struct onnx_import *im, struct model_facts *facts);
 bool onnx_is_initializer(const struct onnx_scope *scope, bytes_t name);
 
 /* ---- onnx_function.c ---- */
 
-/* Reads the imported opsets `of` ("the model", a function) into a map, domain -> int. */
+/* Reads the imported opsets `of` ("the model", a function) into a map from domains to int. */
 bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetIdProto *const *list,
                  size_t count, const char *of);
 /* Reads the model's functions; checks that none calls itself, and that all nodes, with calls
@@ -307,19 +326,20 @@ struct onnx_function *onnx_function_find(struct onnx_import *im, const Onnx__Nod
 /* Checks a call's attributes, and how many inputs and outputs it has. */
 bool onnx_check_call(struct onnx_import *im, const struct onnx_node *n,
                      const Onnx__FunctionProto *f);
-/* The node with references to attributes replaced by those of the call; the node itself where it
- * has none. NULL after an error. */
+/* Returns the node with references to attributes replaced by those of the call, the node itself
+ * where it has none, or NULL after an error. */
 const Onnx__NodeProto *onnx_resolve_attributes(struct onnx_import *im, const Onnx__NodeProto *node);
 
 /* ---- onnx_tensor.c, onnx_sparse.c, onnx_external.c ---- */
 
-/* As onnx_tensor. Where the tensor is well-formed, but its type not supported, *value is NULL
- * and *why says so. */
+/* These read as onnx_tensor does. Where the tensor is well-formed, but its type not supported,
+ * *value is NULL and *why says so. */
 bool onnx_sparse_read(struct onnx_import *im, const Onnx__SparseTensorProto *t, const char *what,
                       struct value **value, const char **why);
 bool onnx_tensor_read(struct onnx_import *im, const Onnx__TensorProto *t, const char *what,
                       struct value **value, const char **why);
-/* Exactly `bytes` bytes of t's external data, in the module's arena. NULL after an error. */
+/* Returns exactly `bytes` bytes of t's external data, in the module's arena, or NULL after an
+ * error. */
 const void *onnx_external(struct onnx_import *im, const Onnx__TensorProto *t, const char *what,
                           size_t bytes);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of values and domains as bytes of the model, and the rows that a node's operator has. */
+/* Names of values and domains are bytes of the model; a node's operator has its rows by name. */
 #include "front/onnx/onnx_model.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ int onnx_opset(const struct onnx_import *im, bytes_t domain)
 
 enum { KEY_ROOM = 256 };
 
-/* Returns the key domain NUL operator; NULL where it is longer than that of any row. */
+/* Returns the key "domain NUL operator", or NULL where it is longer than that of any row. */
 static const char *row_key(char room[KEY_ROOM], bytes_t domain, bytes_t op, size_t *length)
 {
         *length = domain.len + 1 + op.len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Activation functions. f16 and bf16 are computed in f32 and rounded once, as the operators'
+/* Activation functions of f16 and bf16 are computed in f32 and rounded once, as the operators'
  * functions state them. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_activation.h"
@@ -39,7 +39,7 @@ bool onnx_import_leaky_relu(struct onnx_import *im, struct onnx_node *n)
         return with_alpha(im, n, ACT_LEAKY_RELU, 0.01f);
 }
 
-/* The slope broadcasts to x, one way; before opset 7 it is one number or one per channel. */
+/* The slope broadcasts to x, one way; before opset 7 it is one number or one for each channel. */
 bool onnx_import_prelu(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *v[2] = { n->inputs[0], n->inputs[1] };
@@ -72,8 +72,8 @@ bool onnx_import_selu(struct onnx_import *im, struct onnx_node *n)
 {
         float alpha, gamma;
 
-        /* the constants of Klambauer et al., Self-Normalizing Neural Networks, as the standard
-         * rounds them */
+        /* These are the constants of Klambauer et al., Self-Normalizing Neural Networks, as the
+         * standard rounds them. */
         return onnx_float(im, n, "alpha", 1.67326319217681884765625f, &alpha) &&
                onnx_float(im, n, "gamma", 1.05070102214813232421875f, &gamma) &&
                activated(im, n, ACT_SELU, alpha, gamma);
@@ -146,8 +146,8 @@ bool onnx_import_gelu(struct onnx_import *im, struct onnx_node *n)
                activated(im, n, form == 1 ? ACT_GELU_TANH : ACT_GELU, 0, 0);
 }
 
-/* com.microsoft: Gelu and BiasGelu (variant 0, by erf), FastGelu (variant 1, by tanh). An
- * optional bias lies along the last axis. */
+/* Imports com.microsoft's Gelu and BiasGelu (variant 0, by erf), and FastGelu (variant 1, by tanh).
+ * An optional bias lies along the last axis. */
 bool onnx_import_bias_gelu(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *v[2] = { compose_wide(im->c, n->inputs[0]),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention, FlexAttention, RotaryEmbedding. */
+/* This file imports Attention, FlexAttention and RotaryEmbedding. */
 #include <math.h>
 
 #include "front/onnx/onnx_helpers.h"
@@ -9,7 +9,7 @@
 struct attention {
         int64_t causal, q_heads, kv_heads, output_mode;
         float softcap, scale;
-        enum element precision;         /* the type of the softmax */
+        enum element precision;         /* The softmax has this type. */
 };
 
 static bool attention_attributes(struct onnx_import *im, struct onnx_node *n, struct attention *a)
@@ -71,7 +71,7 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- FlexAttention: what is done to scores and to shares is given as graphs ---- */
 
-/* Returns x after the node's graph of this name, if it has that. NULL after an error. */
+/* Returns x after the node's graph of this name, if it has that, or NULL after an error. */
 static struct value *modified(struct onnx_import *im, struct onnx_node *n, const char *name,
                               struct value *x)
 {
@@ -149,7 +149,8 @@ bool onnx_import_rotary_embedding(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_rotary(im->c, &r));
 }
 
-/* Operands query, key, value, past_state, decay, beta; results: output, present_state */
+/* The operands are query, key, value, past_state, decay, beta; the results are output,
+ * present_state. */
 bool onnx_import_linear_attention(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const rules[] = { "linear", "gated", "delta", "gated_delta", NULL };

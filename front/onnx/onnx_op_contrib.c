@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* com.microsoft operators that are the standard's with another signature, and small formulas:
+/* These com.microsoft operators are the standard's with another signature, or small formulas:
  * FusedGemm, ExpandDims, Pad, Range, CDist, UnfoldTensor, NhwcMaxPool, BranchwiseRMSNorm,
  * HyperConnectionPreMix and PostMix, EngramGate. */
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_norm.h"
 
-/* Gemm, then an activation */
+/* Imports Gemm, then an activation. */
 bool onnx_import_fused_gemm(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const names[] = { "Relu",      "Sigmoid",     "Tanh",
@@ -42,7 +42,7 @@ bool onnx_import_fused_gemm(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_cast(im->c, y, e));
 }
 
-/* Unsqueeze by one axis, which is an operand */
+/* Imports Unsqueeze by one axis, which is an operand. */
 bool onnx_import_expand_dims(struct onnx_import *im, struct onnx_node *n)
 {
         const struct type *t = n->inputs[0]->type;
@@ -63,14 +63,14 @@ bool onnx_import_expand_dims(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_reshape(im->c, n->inputs[0], t->rank + 1, dims));
 }
 
-/* Pad as of the operator set that takes pads as an operand and knows no axes */
+/* Imports Pad as of the operator set that takes pads as an operand and knows no axes. */
 bool onnx_import_pad_operand(struct onnx_import *im, struct onnx_node *n)
 {
         n->opset = 13;
         return onnx_import_pad(im, n);
 }
 
-/* Range, in steps of 1 where none are given */
+/* Imports Range, in steps of 1 where none are given. */
 bool onnx_import_range_by_one(struct onnx_import *im, struct onnx_node *n)
 {
         struct value **v = arena_array(im->arena, 3, sizeof *v);
@@ -85,7 +85,7 @@ bool onnx_import_range_by_one(struct onnx_import *im, struct onnx_node *n)
         return onnx_import_range(im, n);
 }
 
-/* Distances between the rows of A and those of B */
+/* Computes the distances between the rows of A and those of B. */
 bool onnx_import_cdist(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const metrics[] = { "sqeuclidean", "euclidean", NULL };
@@ -113,7 +113,8 @@ bool onnx_import_cdist(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, metric ? compose_unary(im->c, OP_sqrt, sum) : sum);
 }
 
-/* Windows of `size` along a dimension, `step` apart; they are a further dimension, the last */
+/* Takes windows of `size` along a dimension, `step` apart; they are a further dimension, the
+ * last. */
 bool onnx_import_unfold_tensor(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
@@ -148,7 +149,7 @@ bool onnx_import_unfold_tensor(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, y ? build_transpose(&im->b, y, perm) : NULL);
 }
 
-/* MaxPool of bytes whose channels are last */
+/* Imports MaxPool of bytes whose channels are last. */
 bool onnx_import_nhwc_max_pool(struct onnx_import *im, struct onnx_node *n)
 {
         struct value **v = arena_array(im->arena, 1, sizeof *v);
@@ -164,7 +165,8 @@ bool onnx_import_nhwc_max_pool(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- branches: streams of one shape side by side ---- */
 
-/* x, [.., branches, width] or flat [.., branches * width], as the former in its wide type */
+/* Returns x, [.., branches, width] or flat [.., branches * width], as the former in its wide
+ * type. */
 static struct value *by_branches(struct onnx_import *im, struct onnx_node *n, struct value *x)
 {
         const int rank = value_rank(x);
@@ -187,8 +189,8 @@ static struct value *by_branches(struct onnx_import *im, struct onnx_node *n, st
         return compose_reshape(im->c, x, rank + 1, dims);
 }
 
-/* Factors of x, [.., branches, width]: one for each branch, [.., branches] or [.., branches, 1], or
- * one for each element, also with both dimensions as one. */
+/* Returns the factors of x, [.., branches, width]: one for each branch, [.., branches] or [..,
+ * branches, 1], or one for each element, also with both dimensions as one. */
 static struct value *factors_of(struct onnx_import *im, struct onnx_node *n, struct value *x,
                                 struct value *factors)
 {
@@ -213,7 +215,7 @@ static struct value *factors_of(struct onnx_import *im, struct onnx_node *n, str
         return factors && compose_broadcast(im->c, both, 2) ? both[1] : NULL;
 }
 
-/* Operands X, scale: each branch divided by its root mean square */
+/* The operands are X and scale; each branch is divided by its root mean square. */
 bool onnx_import_branchwise_rms_norm(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *scale = onnx_input(n, 1);
@@ -240,7 +242,8 @@ bool onnx_import_branchwise_rms_norm(struct onnx_import *im, struct onnx_node *n
         return onnx_output(n, 0, y ? compose_reshape(im->c, y, given->rank, given->dims) : NULL);
 }
 
-/* Operands streams, pre_mix: the sum of the branches by their factors */
+/* The operands are streams and pre_mix; the result is the sum of the branches times their
+ * factors. */
 bool onnx_import_hyper_pre_mix(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x, *factors;
@@ -258,8 +261,8 @@ bool onnx_import_hyper_pre_mix(struct onnx_import *im, struct onnx_node *n)
                 n, 0, compose_cast(im->c, times(im->c, sum, scale), value_element(n->inputs[0])));
 }
 
-/* Operands streams, block_output, post_mix, stream_mix: the streams, mixed by a matrix, and what a
- * block made, by factors of each stream */
+/* The operands are streams, block_output, post_mix, stream_mix. The result is the streams, mixed by
+ * a matrix, plus what a block made, times factors of each stream. */
 bool onnx_import_hyper_post_mix(struct onnx_import *im, struct onnx_node *n)
 {
         const struct type *given = n->inputs[0]->type;
@@ -299,7 +302,8 @@ bool onnx_import_hyper_post_mix(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, y ? compose_reshape(im->c, y, given->rank, given->dims) : NULL);
 }
 
-/* x, [batch, steps, branches, width], by its root mean square and a scale [branches, width] */
+/* Returns x, [batch, steps, branches, width], divided by its root mean square and multiplied by a
+ * scale [branches, width]. */
 static struct value *scaled_rms(struct onnx_import *im, struct onnx_node *n, struct value *x,
                                 struct value *scale, float epsilon)
 {
@@ -317,8 +321,8 @@ static struct value *scaled_rms(struct onnx_import *im, struct onnx_node *n, str
         return compose_layer_norm(im->c, x, &l, NULL, NULL);
 }
 
-/* Operands key, query, value, key_norm_scale, query_norm_scale, conv_norm_scale; results: the value
- * by the gate of each branch, and that normalized */
+/* The operands are key, query, value, key_norm_scale, query_norm_scale, conv_norm_scale; the
+ * results are the value times the gate of each branch, and that normalized. */
 bool onnx_import_engram_gate(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *key = n->inputs[0], *query = n->inputs[1], *value = n->inputs[2];

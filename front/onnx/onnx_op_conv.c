@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Convolutions: Conv, FusedConv, CausalConvWithState, ConvInteger, QLinearConv, ConvTranspose. */
+/* This file imports Conv, FusedConv, CausalConvWithState, ConvInteger, QLinearConv and
+ * ConvTranspose. */
 #include <string.h>
 
 #include "front/onnx/onnx_helpers.h"
@@ -35,7 +36,7 @@ bool onnx_import_conv(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, conv(im, n));
 }
 
-/* com.microsoft: Conv, whose result Z is added to, before an activation. */
+/* Imports com.microsoft's Conv, to whose result Z is added, before an activation. */
 bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const activations[] = {
@@ -55,7 +56,7 @@ bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
                                     compose_text(im->c, sum->type), compose_text(im->c, y->type));
         if (sum)
                 y = add(im->c, y, sum);
-        enum { CLIP = 4, KINDS = 6 };   /* positions in the list of activations */
+        enum { CLIP = 4, KINDS = 6 };   /* These are positions in the list of activations. */
         static const int kinds[KINDS] = { ACT_RELU, ACT_TANH, ACT_SIGMOID, ACT_LEAKY_RELU,
                                           [CLIP + 1] = ACT_HARD_SIGMOID };
         int want = which == 3 ? 1 : which >= CLIP ? 2 : 0;
@@ -73,8 +74,8 @@ bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, y);
 }
 
-/* Moves the steps of [N, steps, channels, ..] behind the channels, which become one dimension; with
- * a window in front, likewise behind that. */
+/* Moves the steps of [N, steps, channels, ..] behind the channels, which become one dimension.
+ * Where `first` is 1, a window's dimension stands in front of these. */
 static struct value *steps_last(struct onnx_import *im, struct value *x, int first)
 {
         int64_t channels = 1, perm[4] = { 0, 1, 2, 3 };
@@ -108,8 +109,9 @@ static struct value *steps_second(struct onnx_import *im, struct value *y, const
         return compose_reshape(im->c, y, first + like->rank, dims);
 }
 
-/* CausalConvWithState: each channel by itself, along past_state and the input; what the next call
- * starts with is the end of these. com.microsoft's has more attributes. */
+/* Imports CausalConvWithState, which convolves each channel by itself, along past_state and the
+ * input; what the next call starts with is the end of these. com.microsoft's has more
+ * attributes. */
 bool onnx_import_causal_conv(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const activations[] = { "none", "silu", "swish", NULL };
@@ -156,7 +158,7 @@ static bool integers_read(struct onnx_import *im, struct onnx_node *n, int w,
                onnx_conv_read(im, n, v->x.numbers, v->w.numbers, &v->window, &v->groups);
 }
 
-/* Operands x, w, x_zero_point, w_zero_point */
+/* The operands are x, w, x_zero_point, w_zero_point. */
 bool onnx_import_conv_integer(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_conv_integer v = {
@@ -167,8 +169,8 @@ bool onnx_import_conv_integer(struct onnx_import *im, struct onnx_node *n)
         return integers_read(im, n, 1, &v) && onnx_output(n, 0, compose_conv_integer(im->c, &v));
 }
 
-/* Operands x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias; of
- * com.microsoft: x may have its channels last. */
+/* The operands are x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias.
+ * In com.microsoft's, x may have its channels last. */
 bool onnx_import_qlinear_conv(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_conv_integer v = { .x = onnx_quantized(n, 0), .w = onnx_quantized(n, 3) };
@@ -220,7 +222,7 @@ static bool transposed_read(struct onnx_import *im, struct onnx_node *n,
         return true;
 }
 
-/* the pads of a window from an operand */
+/* Reads the pads of a window from an operand. */
 static bool pads_read(struct onnx_import *im, struct onnx_node *n, int input,
                       struct compose_window *window)
 {
@@ -240,7 +242,7 @@ static bool pads_read(struct onnx_import *im, struct onnx_node *n, int input,
                onnx_invalid(im, n, "%d pads of %d dimensions", count, window->rank);
 }
 
-/* Variant 1, of com.microsoft: pads are an operand in front of the bias */
+/* In variant 1, which is com.microsoft's, pads are an operand in front of the bias. */
 bool onnx_import_conv_transpose(struct onnx_import *im, struct onnx_node *n)
 {
         const bool padded = onnx_variant(n) == 1;

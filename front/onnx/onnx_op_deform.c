@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* DeformConv: operands x [N, C, spatial], weights [M, C / groups, window], offsets, bias, mask. */
+/* This file imports DeformConv, whose operands are x [N, C, spatial], weights [M, C / groups,
+ * window], offsets, bias and mask. */
 #include "front/onnx/onnx_helpers.h"
 
 bool onnx_import_deform_conv(struct onnx_import *im, struct onnx_node *n)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Element-wise operators: arithmetic, logic, comparison, selection. Most are one operation of the
- * Tensor IR after broadcasting; the row's variant says which. */
+/* Element-wise operators are arithmetic, logic, comparison and selection. Most are one operation of
+ * the Tensor IR after broadcasting; the row's variant says which. */
 #include <math.h>
 
 #include "front/onnx/onnx_helpers.h"
 
-/* Operators that are one operation on one operand. */
+/* Imports operators that are one operation on one operand. */
 bool onnx_import_unary(struct onnx_import *im, struct onnx_node *n)
 {
         if (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs"))
@@ -19,8 +19,8 @@ bool onnx_import_not(struct onnx_import *im, struct onnx_node *n)
                onnx_output(n, 0, compose_unary(im->c, OP_not, n->inputs[0]));
 }
 
-/* Before opset 7: the second operand's shape is a run of the first's, from `axis` on or at the
- * end. */
+/* Broadcasts as before opset 7: the second operand's shape is a run of the first's, from `axis` on
+ * or at the end. */
 static bool broadcast_legacy(struct onnx_import *im, struct onnx_node *n, struct value **x,
                              struct value **y)
 {
@@ -60,8 +60,8 @@ static bool binary_operands(struct onnx_import *im, struct onnx_node *n, struct 
                             : compose_broadcast(im->c, v, 2);
 }
 
-/* An integer divided by 0 is 0 here, where other programs end: that may be meant, in what a mask
- * leaves out. */
+/* Warns that an integer divided by 0 is 0 here, where other programs end: that may be meant, in
+ * what a mask leaves out. */
 static void warn_of_zero_divisor(struct onnx_import *im, const struct onnx_node *n,
                                  const struct value *divisor)
 {
@@ -89,7 +89,7 @@ bool onnx_import_binary(struct onnx_import *im, struct onnx_node *n)
                onnx_output(n, 0, build_binary(&im->b, (enum opcode)onnx_variant(n), v[0], v[1]));
 }
 
-/* And, Or, Xor: of bool only; the Bitwise forms: of integers only */
+/* And, Or, Xor take bool only; the Bitwise forms take integers only. */
 bool onnx_import_logic(struct onnx_import *im, struct onnx_node *n)
 {
         return onnx_want_element(im, n, 0, E_BOOL) && onnx_import_binary(im, n);
@@ -157,7 +157,7 @@ bool onnx_import_pow(struct onnx_import *im, struct onnx_node *n)
                                         e));
 }
 
-/* Max, Min, Sum and Mean (variant add): any number of operands, from the left */
+/* Combines any number of operands from the left, for Max, Min, Sum and Mean (variant add). */
 static struct value *combine(struct onnx_import *im, struct onnx_node *n, bool wide)
 {
         enum opcode code = (enum opcode)onnx_variant(n);
@@ -263,7 +263,8 @@ bool onnx_import_is_inf(struct onnx_import *im, struct onnx_node *n)
                            constant_number(im->m, type_with_element(im->m, x->type, E_BOOL), 0));
 }
 
-/* Cast (to: an attribute) and CastLike (to: the type of operand 1) */
+/* Imports Cast, where an attribute states `to`, and CastLike, where `to` is the type of operand
+ * 1. */
 static bool cast_to(struct onnx_import *im, struct onnx_node *n, enum element to)
 {
         static const char *const round_modes[] = { "up", "down", "nearest", NULL };

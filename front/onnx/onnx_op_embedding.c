@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* com.microsoft operators of transformers around attention: EmbedLayerNormalization, also
- * quantized, and gates. */
+/* These com.microsoft operators of transformers stand around attention: EmbedLayerNormalization,
+ * also quantized, and gates. */
 #include <string.h>
 
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_norm.h"
 
-/* A table of floats, or of bytes with a scale and a zero point, as floats */
+/* Returns a table of floats, or of bytes with a scale and a zero point, as floats. */
 static struct value *real_of(struct onnx_import *im, const struct compose_quantized *q)
 {
         return q->scale ? compose_real(im->c, q) : q->numbers;
 }
 
-/* rows of a table by i32 or i64 numbers [batch, length] */
+/* Returns rows of a table by i32 or i64 numbers [batch, length]. */
 static struct value *embedded(struct onnx_import *im, const struct compose_quantized *table,
                               struct value *ids)
 {
@@ -23,7 +23,7 @@ static struct value *embedded(struct onnx_import *im, const struct compose_quant
         return rows.numbers ? real_of(im, &rows) : NULL;
 }
 
-/* How many elements of each row of the mask are 1; 0 without a mask. */
+/* Returns how many elements of each row of the mask are 1, or 0 without a mask. */
 static struct value *mask_ends(struct onnx_import *im, struct value *mask, struct value *ids)
 {
         const dim_t rows[1] = { ids->type->dims[0] };
@@ -34,13 +34,14 @@ static struct value *mask_ends(struct onnx_import *im, struct value *mask, struc
         return compose_reduce(im->c, REDUCE_sum, mask, along, 1, E_COMPUTE);
 }
 
-/* tables of words, positions and segments, and what their sum is normalized with */
+/* These are tables of words, positions and segments, and what their sum is normalized with. */
 struct embedding {
         struct value *ids, *segments, *mask, *positions;
         struct compose_quantized words, places, kinds, gamma, beta;
 };
 
-/* Result 0: rows of the tables, added up and normalized; 1: the mask's ends; 2: the sum */
+/* Makes result 0, rows of the tables, added up and normalized; result 1, the mask's ends; and
+ * result 2, the sum. */
 static bool embed(struct onnx_import *im, struct onnx_node *n, const struct embedding *e)
 {
         const struct value *words = e->words.numbers, *places = e->places.numbers,
@@ -92,8 +93,8 @@ static bool embed(struct onnx_import *im, struct onnx_node *n, const struct embe
         return onnx_output(n, 0, compose_cast(im->c, y, value_element(x)));
 }
 
-/* Operands input_ids, segment_ids, word_embedding, position_embedding, segment_embedding, gamma,
- * beta, mask, position_ids; results: output, mask_index, embedding_sum */
+/* The operands are input_ids, segment_ids, word_embedding, position_embedding, segment_embedding,
+ * gamma, beta, mask, position_ids; the results are output, mask_index, embedding_sum. */
 bool onnx_import_embed_layer_normalization(struct onnx_import *im, struct onnx_node *n)
 {
         const struct embedding e = { .ids = n->inputs[0],
@@ -109,7 +110,8 @@ bool onnx_import_embed_layer_normalization(struct onnx_import *im, struct onnx_n
         return onnx_want_inputs(im, n, 0x6d) && onnx_want_float(im, n, 2) && embed(im, n, &e);
 }
 
-/* The same of 8 bits: behind the mask stand a scale for each table, then a zero point for each. */
+/* Imports the same of 8 bits: behind the mask stand a scale for each table, then a zero point for
+ * each. */
 bool onnx_import_quantized_embedding(struct onnx_import *im, struct onnx_node *n)
 {
         enum { TABLES = 5, SCALES = 8, ZEROS = SCALES + TABLES };
@@ -138,14 +140,14 @@ bool onnx_import_quantized_embedding(struct onnx_import *im, struct onnx_node *n
 
 /* ---- gates ---- */
 
-/* x * sigmoid(x), or sigmoid(x) */
+/* Returns x * sigmoid(x), or sigmoid(x). */
 static struct value *gate_of(struct onnx_import *im, struct value *x, bool by_itself)
 {
         struct value *share = compose_unary(im->c, OP_sigmoid, x);
         return by_itself && share ? mul(im->c, x, share) : share;
 }
 
-/* X + Y * gate, the product rounded */
+/* The result is X + Y * gate, where the product is rounded. */
 bool onnx_import_gated_add(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *v[2] = { n->inputs[1], n->inputs[2] };
@@ -159,7 +161,7 @@ bool onnx_import_gated_add(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, product ? add(im->c, n->inputs[0], product) : NULL);
 }
 
-/* z * sigmoid(z) of z = scale * X, or alpha * X; z and the sigmoid are rounded */
+/* The result is z * sigmoid(z) of z = scale * X, or alpha * X; z and the sigmoid are rounded. */
 bool onnx_import_scaled_silu(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *factor = onnx_input(n, 1);
@@ -177,7 +179,8 @@ bool onnx_import_scaled_silu(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, gate_of(im, z, true));
 }
 
-/* X / root mean square * scale * activation(gate), over as many elements as scale has */
+/* The result is X / root mean square * scale * activation(gate), over as many elements as scale
+ * has. */
 bool onnx_import_gated_rms_norm(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const names[] = { "silu", "swish", "sigmoid", NULL };
@@ -211,7 +214,7 @@ bool onnx_import_gated_rms_norm(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_cast(im->c, y, value_element(x)));
 }
 
-/* decay = decay_scale * softplus(a + dt_bias); beta = sigmoid(b) */
+/* The results are decay = decay_scale * softplus(a + dt_bias) and beta = sigmoid(b). */
 bool onnx_import_linear_attention_gate(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *a = n->inputs[0], *b = onnx_input(n, 3);

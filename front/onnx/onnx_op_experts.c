@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* com.microsoft, mixtures of experts: MoE, and QMoE, whose weights are whole numbers. */
+/* This file imports com.microsoft's mixtures of experts: MoE, and QMoE, whose weights are whole
+ * numbers. */
 #include <math.h>
 
 #include "front/onnx/onnx_helpers.h"
@@ -46,7 +47,7 @@ static bool experts_read(struct onnx_import *im, struct onnx_node *n, struct com
         return true;
 }
 
-/* the result for tokens [tokens, inputs], or [batch, steps, inputs] */
+/* Makes the result for tokens [tokens, inputs], or [batch, steps, inputs]. */
 static bool experts_output(struct onnx_import *im, struct onnx_node *n, struct compose_experts *x)
 {
         const struct type *t = x->x->type;
@@ -60,7 +61,7 @@ static bool experts_output(struct onnx_import *im, struct onnx_node *n, struct c
         return onnx_output(n, 0, y ? compose_reshape(im->c, y, t->rank, t->dims) : NULL);
 }
 
-/* Operands input, router_probs, and weights and bias of three layers */
+/* The operands are input, router_probs, and weights and bias of three layers. */
 bool onnx_import_experts(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_experts x = { .x = n->inputs[0],
@@ -77,7 +78,7 @@ bool onnx_import_experts(struct onnx_import *im, struct onnx_node *n)
                experts_output(im, n, &x);
 }
 
-/* the layer whose weights, scales and bias are operands from `at` on */
+/* Reads the layer whose weights, scales and bias are operands from `at` on. */
 static bool layer_read(struct onnx_import *im, struct onnx_node *n, int at, int zeros,
                        const char *width, int64_t preset, int64_t block,
                        struct compose_expert_layer *l)
@@ -100,8 +101,8 @@ static bool layer_read(struct onnx_import *im, struct onnx_node *n, int at, int 
         return !l->weights || l->scales || onnx_invalid(im, n, "weights without scales");
 }
 
-/* Operands input, router_probs, weights, scales and bias of three layers, their zero points,
- * router_weights, ... */
+/* The operands are input, router_probs, weights, scales and bias of three layers, their zero
+ * points, router_weights, ... */
 bool onnx_import_quantized_experts(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const kinds[] = { "int", NULL };
@@ -129,7 +130,7 @@ bool onnx_import_quantized_experts(struct onnx_import *im, struct onnx_node *n)
                         return onnx_unsupported(im, n, "scales of activations");
         if (!experts_read(im, n, &x))
                 return false;
-        /* onnxruntime's softmax is over the logits of the chosen experts alone */
+        /* onnxruntime's softmax is over the logits of the chosen experts alone. */
         x.normalize = x.normalize || !x.mix;
         return experts_output(im, n, &x);
 }

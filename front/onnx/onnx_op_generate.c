@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators that make tensors out of attributes and shapes: Constant, ConstantOfShape, Range. */
+/* These operators make tensors out of attributes and shapes: Constant, ConstantOfShape, Range. */
 #include <math.h>
 
 #include "base/size.h"
@@ -76,7 +76,7 @@ bool onnx_import_constant_of_shape(struct onnx_import *im, struct onnx_node *n)
         return to && onnx_output(n, 0, constant_splat(im->m, to, value->constant->data));
 }
 
-/* Returns how many numbers a Range of known operands has. -1 after an error. */
+/* Returns how many numbers a Range of known operands has, or -1 after an error. */
 static int64_t range_count(struct onnx_import *im, struct onnx_node *n, const double *real)
 {
         int64_t start, limit, delta, span;

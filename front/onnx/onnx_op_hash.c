@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* com.microsoft operators on numbers of words and of letters: MurmurHash3, NGramRepeatBlock,
- * NGramHashMapping, WordConvEmbedding. */
+/* These com.microsoft operators compute with numbers of words and of letters: MurmurHash3,
+ * NGramRepeatBlock, NGramHashMapping, WordConvEmbedding. */
 #include <math.h>
 
 #include "front/onnx/onnx_helpers.h"
@@ -8,7 +8,7 @@
 #include "front/compose/compose_move.h"
 #include "front/compose/compose_window.h"
 
-/* x op number, of u32 */
+/* Returns x op number, of u32. */
 static struct value *with(struct onnx_import *im, enum opcode code, struct value *x,
                           uint32_t number)
 {
@@ -24,14 +24,14 @@ static struct value *rotated(struct onnx_import *im, struct value *x, uint32_t b
         return high && low ? compose_binary(im->c, OP_or, high, low) : NULL;
 }
 
-/* x ^ (x >> bits) */
+/* Returns x ^ (x >> bits). */
 static struct value *folded(struct onnx_import *im, struct value *x, uint32_t bits)
 {
         struct value *low = with(im, OP_shr, x, bits);
         return low ? compose_binary(im->c, OP_xor, x, low) : NULL;
 }
 
-/* The hash h goes on with a word k: MurmurHash3_x86_32 by Appleby (public domain). */
+/* Returns the hash h after a word k, by Appleby's MurmurHash3_x86_32 (public domain). */
 static struct value *hashed(struct onnx_import *im, struct value *h, struct value *k)
 {
         k = with(im, OP_mul, rotated(im, with(im, OP_mul, k, 0xcc9e2d51), 15), 0x1b873593);
@@ -39,7 +39,8 @@ static struct value *hashed(struct onnx_import *im, struct value *h, struct valu
         return with(im, OP_add, with(im, OP_mul, h, 5), 0xe6546b64);
 }
 
-/* The words of the elements of x, of 4 or 8 bytes, the lower one first; how many. */
+/* Finds the words of the elements of x, of 4 or 8 bytes, the lower one first, and returns how many
+ * there are. */
 static int words_of(struct onnx_import *im, struct value *x, struct value *words[2])
 {
         const enum element e = value_element(x);
@@ -57,7 +58,7 @@ static int words_of(struct onnx_import *im, struct value *x, struct value *words
         return 2;
 }
 
-/* The hash of the bytes of each element */
+/* Computes the hash of the bytes of each element. */
 bool onnx_import_murmur_hash(struct onnx_import *im, struct onnx_node *n)
 {
         const enum element e = value_element(n->inputs[0]);
@@ -81,7 +82,8 @@ bool onnx_import_murmur_hash(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, positive || !h ? h : compose_as_bits(im->c, h, E_I32));
 }
 
-/* Scores of words that would end a sequence of ngram_size words which is there already: -inf */
+/* Sets scores to -inf of words that would end a sequence of ngram_size words which is there
+ * already. */
 bool onnx_import_ngram_repeat_block(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *ids = n->inputs[0], *scores = n->inputs[1], *same = NULL;
@@ -101,7 +103,8 @@ bool onnx_import_ngram_repeat_block(struct onnx_import *im, struct onnx_node *n)
                 return onnx_output(n, 0, scores);
         if (size > im->c->limits->unrolled_steps)
                 return onnx_unsupported(im, n, "ngram_size %lld", (long long)size);
-        for (int64_t i = 0; i + 1 < size; i++) { /* word i of each place, beside the last ones */
+        for (int64_t i = 0; i + 1 < size; i++) { /* Word i behind each position is compared with
+                                                  * word i of the last size - 1 words. */
                 struct value *there = compose_part(im->c, ids, 1, i, places);
                 struct value *last = compose_part(im->c, ids, 1, places + i, 1);
                 struct value *both[2] = { there, last };
@@ -131,18 +134,20 @@ bool onnx_import_ngram_repeat_block(struct onnx_import *im, struct onnx_node *n)
  * for each head of that n, which has a vocabulary size and an offset of its own. */
 struct ngram_hash {
         int64_t size, heads;
-        struct value *ids;              /* [batch, length]: the words */
+        struct value *ids;              /* They are the words, [batch, length]. */
         struct value *multipliers, *vocabularies;
-        struct value *past;             /* [batch, size - 1]: the words before; NULL: `missing` */
-        struct value *offsets;          /* NULL: 0 */
-        struct value *ends;             /* a scalar, the word behind which history begins anew;
-                                         * NULL: none does */
-        struct value *segments;         /* [batch, length]: history begins anew where the number
-                                         * changes; NULL: it does not */
-        struct value *missing;          /* a scalar, the word in place of those that are not seen */
+        struct value *past;             /* They are the words before, [batch, size - 1]; NULL stands
+                                         * for `missing`. */
+        struct value *offsets;          /* NULL stands for 0. */
+        struct value *ends;             /* It is a scalar, the word behind which history begins
+                                         * anew; where it is NULL none does that. */
+        struct value *segments;         /* It is [batch, length]: history begins anew where the
+                                         * number changes; where it is NULL it does not. */
+        struct value *missing;          /* It is a scalar, the word in place of those that are not
+                                         * seen. */
 };
 
-/* Operand i, of the words' type and with `count` elements, or at least as many. */
+/* Checks that operand i is of the words' type and has `count` elements, or at least as many. */
 static bool hash_numbers(struct onnx_import *im, struct onnx_node *n, int i, int64_t count,
                          bool at_least)
 {
@@ -209,7 +214,7 @@ static struct value *led_by(struct onnx_import *im, struct value *scalar, struct
         return parts[0] ? compose_concat(im->c, parts, 2, 1) : NULL;
 }
 
-/* Whether a segment begins at a position, with size - 1 times false in front. */
+/* Returns whether a segment begins at a position, with size - 1 times false in front. */
 static struct value *segment_begins(struct onnx_import *im, const struct ngram_hash *h)
 {
         const int64_t length = value_extent(h->ids, 1);
@@ -230,7 +235,7 @@ static struct value *segment_begins(struct onnx_import *im, const struct ngram_h
         return parts[1] ? led_by(im, no, compose_concat(im->c, parts, 2, 1), h->size - 1) : NULL;
 }
 
-/* x op y, with y [numbers] along a last dimension that x [batch, length] gets. */
+/* Returns x op y, with y [numbers] along a last dimension that x [batch, length] gets. */
 static struct value *of_heads(struct onnx_import *im, enum opcode code, struct value *x,
                               struct value *y)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators that pick elements by an index tensor, or build masks out of indices. */
+/* These operators pick elements by an index tensor, or build masks out of indices. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators that move elements: Transpose, Concat, Split, Slice, Pad, DepthToSpace and their kin.
+/* These operators move elements: Transpose, Concat, Split, Slice, Pad, DepthToSpace and their kin.
  * Starts, pads and axes that are run-time values are brought into full rank by tensor operations;
  * the result's shape is then the declared one. */
 #include "base/size.h"
@@ -129,7 +129,8 @@ bool onnx_import_split(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- Slice ---- */
 
-/* All numbers are known. Checks that every axis is there once, and that no step is 0. */
+/* Makes a slice all of whose numbers are known. Checks that every axis is there once, and that no
+ * step is 0. */
 static bool slice_static(struct onnx_import *im, struct onnx_node *n, const int64_t *axes,
                          struct compose_slice *s)
 {
@@ -148,8 +149,8 @@ static bool slice_static(struct onnx_import *im, struct onnx_node *n, const int6
         return onnx_output(n, 0, compose_slice(im->c, x, s));
 }
 
-/* Some number is a run-time value: the result has the declared shape, and starts and steps are
- * computed as the standard says. */
+/* Makes a slice some of whose numbers are run-time values: the result has the declared shape, and
+ * starts and steps are computed as the standard says. */
 static bool slice_dynamic(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *starts = onnx_operand_vector(im, n, 1), *axes, *steps;
@@ -239,7 +240,7 @@ bool onnx_import_slice(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- Pad, CenterCropPad ---- */
 
-/* The modes, in the order of enum compose_pad_mode. */
+/* These are the modes, in the order of enum compose_pad_mode. */
 static const char *const pad_modes[] = { "constant", "reflect", "edge", "wrap", NULL };
 
 /* Returns the scalar with which mode constant fills. */
@@ -280,7 +281,7 @@ static bool pad_dynamic(struct onnx_import *im, struct onnx_node *n, int mode, s
         return onnx_output(n, 0, compose_pad(im->c, x, value, low, mode, to));
 }
 
-/* pads has all low ones, then all high ones, one for each axis. */
+/* Pads by constant numbers: pads has all low ones, then all high ones, one for each axis. */
 static bool pad_static(struct onnx_import *im, struct onnx_node *n, int mode, struct value *value,
                        const int64_t *pads, int count, const struct onnx_axes *axes)
 {
@@ -296,7 +297,8 @@ static bool pad_static(struct onnx_import *im, struct onnx_node *n, int mode, st
         for (int i = 0; i < padded; i++) {
                 int64_t d = axes->state == AXES_ABSENT ? i : axes->axes[i];
                 int64_t extent = extents[d], before = pads[i], behind = pads[padded + i];
-                bool crops = before < -extent || behind < -extent;        /* more than there is */
+                /* It crops more than there is. */
+                bool crops = before < -extent || behind < -extent;
                 if (crops || !int_add(extent, before, &extents[d]) ||
                     !int_add(extents[d], behind, &extents[d]) || extents[d] < 0)
                         return onnx_invalid(im, n, "pads %lld and %lld of an extent of %lld",
@@ -339,7 +341,7 @@ bool onnx_import_pad(struct onnx_import *im, struct onnx_node *n)
         if (n->opset < 18 || !onnx_input(n, 3))
                 return known ? pad_static(im, n, mode, value, pads, count, &axes)
                              : pad_dynamic(im, n, mode, value);
-        /* the axes say where the entries go, so their order counts */
+        /* The axes say where the entries go, so their order counts. */
         int64_t listed[RANK_MAX], sorted[2 * RANK_MAX];
         int axis_count;
         bool axes_known;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Matrix products of floats: MatMul, Gemm, FusedMatMul, Einsum; and Det. onnx_op_matmul_integer.c
- * has products of integers. */
+/* This file imports matrix products of floats, MatMul, Gemm, FusedMatMul, Einsum; and Det.
+ * onnx_op_matmul_integer.c has products of integers. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_matrix.h"
@@ -117,7 +117,7 @@ bool onnx_import_det(struct onnx_import *im, struct onnx_node *n)
                onnx_output(n, 0, compose_determinant(im->c, n->inputs[0]));
 }
 
-/* com.microsoft */
+/* Imports com.microsoft's Inverse. */
 bool onnx_import_inverse(struct onnx_import *im, struct onnx_node *n)
 {
         return onnx_want_float(im, n, 0) && onnx_want_rank(im, n, 0, 2, RANK_MAX) &&

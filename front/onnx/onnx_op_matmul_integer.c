@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Matrix products of integers: MatMulInteger, QLinearMatMul, and of com.microsoft QGemm,
- * MatMulInteger16, MatMulIntegerToFloat and DynamicQuantizeMatMul. */
+/* This file imports matrix products of integers: MatMulInteger, QLinearMatMul, and of com.microsoft
+ * QGemm, MatMulInteger16, MatMulIntegerToFloat and DynamicQuantizeMatMul. */
 #include "front/onnx/onnx_helpers.h"
 
 static bool want_matrix(struct onnx_import *im, const struct onnx_node *n, int input)
@@ -8,7 +8,7 @@ static bool want_matrix(struct onnx_import *im, const struct onnx_node *n, int i
         return onnx_want_rank(im, n, input, 1, RANK_MAX) && onnx_want_8_bit(im, n, input);
 }
 
-/* Operands a, b, a_zero_point, b_zero_point */
+/* The operands are a, b, a_zero_point, b_zero_point. */
 bool onnx_import_matmul_integer(struct onnx_import *im, struct onnx_node *n)
 {
         const struct compose_quantized a = { .numbers = n->inputs[0], .zero = onnx_input(n, 2) },
@@ -18,7 +18,7 @@ bool onnx_import_matmul_integer(struct onnx_import *im, struct onnx_node *n)
                onnx_output(n, 0, compose_matmul_integer(im->c, &a, &b));
 }
 
-/* Operands a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point */
+/* The operands are a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point. */
 bool onnx_import_qlinear_matmul(struct onnx_import *im, struct onnx_node *n)
 {
         const struct compose_quantized a = onnx_quantized(n, 0), b = onnx_quantized(n, 3),
@@ -32,7 +32,7 @@ bool onnx_import_qlinear_matmul(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- com.microsoft ---- */
 
-/* Operands a, b of i16; sums are i32 */
+/* The operands are a and b of i16; sums are i32. */
 bool onnx_import_matmul_integer16(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *v[2];
@@ -44,8 +44,8 @@ bool onnx_import_matmul_integer16(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_matmul(im->c, v[0], v[1]));
 }
 
-/* Operands a, a_scale, a_zero_point, b, b_scale, b_zero_point, c (already in units of both scales),
- * and y_scale, y_zero_point where the result is not f32 */
+/* The operands are a, a_scale, a_zero_point, b, b_scale, b_zero_point, c (already in units of both
+ * scales), and y_scale, y_zero_point where the result is not f32. */
 bool onnx_import_qgemm(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_gemm_quantized g = { .a = onnx_quantized(n, 0),
@@ -70,8 +70,8 @@ bool onnx_import_qgemm(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_gemm_quantized(im->c, &g));
 }
 
-/* Operands a, b, a_scale, b_scale, a_zero_point, b_zero_point, bias. Scales of a's columns would
- * have to be multiplied by its numbers, whose products were no integers then. */
+/* The operands are a, b, a_scale, b_scale, a_zero_point, b_zero_point, bias. Scales of a's columns
+ * would have to be multiplied by its numbers, whose products were no integers then. */
 bool onnx_import_matmul_integer_to_float(struct onnx_import *im, struct onnx_node *n)
 {
         const struct compose_quantized a = { n->inputs[0], n->inputs[2], onnx_input(n, 4) },
@@ -89,7 +89,7 @@ bool onnx_import_matmul_integer_to_float(struct onnx_import *im, struct onnx_nod
         return onnx_output(n, 0, compose_cast(im->c, y, value_element(a.scale)));
 }
 
-/* Operands a (f32, which is quantized here), b, b_scale, b_zero_point, bias */
+/* The operands are a (f32, which is quantized here), b, b_scale, b_zero_point, bias. */
 bool onnx_import_dynamic_quantize_matmul(struct onnx_import *im, struct onnx_node *n)
 {
         const struct compose_quantized b = onnx_quantized(n, 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* MelWeightMatrix: triangles over the bins of a spectrum, as many as bands of the mel scale. */
+/* MelWeightMatrix makes triangles over the bins of a spectrum, as many as bands of the mel
+ * scale. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
 
@@ -14,8 +15,8 @@ static struct value *mel_of(struct onnx_import *im, struct value *hertz)
         return times(im->c, compose_unary(im->c, OP_log, at), mel_factor / ln10);
 }
 
-/* Where the bands begin, <bands + 2 x f64>: whole bins of the spectrum. Each has its peak at the
- * beginning of the next and ends at that after it. */
+/* Returns where the bands begin, <bands + 2 x f64>, in whole bins of the spectrum. Each has its
+ * peak at the beginning of the next and ends at that after it. */
 static struct value *edges(struct onnx_import *im, const struct onnx_node *n, int64_t bands)
 {
         struct value *size = onnx_scalar(im, n, 1), *rate = size ? onnx_scalar(im, n, 2) : NULL,
@@ -48,7 +49,7 @@ static struct value *edge(struct onnx_import *im, struct value *all, struct valu
                          : NULL;
 }
 
-/* 0 where run-time sizes are those of the result; else what leads outside of the edges */
+/* Returns 0 where run-time sizes are those of the result; else what leads outside of the edges. */
 static struct value *contradiction(struct onnx_import *im, const struct onnx_node *n,
                                    const struct type *to)
 {
@@ -65,7 +66,7 @@ static struct value *contradiction(struct onnx_import *im, const struct onnx_nod
                               compose_integer(im->c, E_I64, type_extent(to, 1) + 2));
 }
 
-/* Operands num_mel_bins, dft_length, sample_rate, lower_edge_hertz, upper_edge_hertz */
+/* The operands are num_mel_bins, dft_length, sample_rate, lower_edge_hertz, upper_edge_hertz. */
 bool onnx_import_mel_weight_matrix(struct onnx_import *im, struct onnx_node *n)
 {
         int64_t number, bands, size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ai.onnx.ml: Binarizer, ArrayFeatureExtractor, LabelEncoder. */
+/* This file imports Binarizer, ArrayFeatureExtractor and LabelEncoder of ai.onnx.ml. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
 
@@ -16,8 +16,8 @@ static bool want_number(struct onnx_import *im, const struct onnx_node *n, int i
                             element_info[e].text);
 }
 
-/* 1 where x is above the threshold, else 0. Integers are above it where they are above what is
- * whole of it. */
+/* The result is 1 where x is above the threshold, else 0. Integers are above it where they are
+ * above its floor. */
 bool onnx_import_binarizer(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *above;
@@ -40,8 +40,8 @@ bool onnx_import_binarizer(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_cast(im->c, above, value_element(x)));
 }
 
-/* Elements of the last axis, in the order of the indices, whatever shape these have; of a vector
- * as one row */
+/* Takes elements of the last axis, in the order of the indices, whatever shape these have; those of
+ * a vector are one row. */
 bool onnx_import_array_feature_extractor(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *at = n->inputs[1];
@@ -61,7 +61,7 @@ bool onnx_import_array_feature_extractor(struct onnx_import *im, struct onnx_nod
                                             (long long)index, (long long)value_extent(x, last));
         }
         at = compose_reshape(im->c, at, 1, (const dim_t[]){ dim_of(count) });
-        if (at && !value_is_constant(at)) /* negative ones do not count from the end */
+        if (at && !value_is_constant(at)) /* Negative indices do not count from the end. */
                 at = compose_select(im->c, compose_with(im->c, OP_lt, at, 0),
                                     compose_integer(im->c, E_I64, value_extent(x, last)), at);
         for (int d = 0; d < last; d++)
@@ -78,11 +78,11 @@ bool onnx_import_array_feature_extractor(struct onnx_import *im, struct onnx_nod
 
 /* ---- LabelEncoder ---- */
 
-/* A list of numbers that attributes give. */
+/* This is a list of numbers that attributes give. */
 struct list {
         enum element element;
         int64_t count;
-        union scalar *numbers;          /* NULL: none is given */
+        union scalar *numbers;          /* Where it is NULL none is given. */
 };
 
 /* Reads a list that LabelEncoder has as attribute X_floats, X_int64s, X_strings or X_tensor. */
@@ -159,8 +159,8 @@ static int by_key(const void *a, const void *b)
         return keys ? keys : (x->order > y->order) - (x->order < y->order);
 }
 
-/* Sorts the pairs, without NaN and each key once, and returns how many these are. The pair of
- * NaN goes to *nan, where there is one. */
+/* Sorts the pairs, without NaN and each key once, and returns how many there are. The pair of NaN
+ * goes to *nan, where there is one. */
 static int64_t pairs_sort(const struct list *keys, const struct list *values, bool last,
                           struct pair *pairs, struct pair *nan, bool *has_nan)
 {
@@ -188,7 +188,7 @@ static int64_t pairs_sort(const struct list *keys, const struct list *values, bo
         return kept;
 }
 
-/* Looks x up by bisection. Returns the position of the last key that is not above it; 0 where
+/* Looks x up by bisection. Returns the position of the last key that is not above it, or 0 where
  * all are. */
 static struct value *position(struct onnx_import *im, struct value *x, struct value *keys)
 {
@@ -206,7 +206,7 @@ static struct value *position(struct onnx_import *im, struct value *x, struct va
         return at;
 }
 
-/* Reads the number that stands for operands which are no key. */
+/* Reads the number that stands for operands that are no key. */
 static bool preset_read(struct onnx_import *im, struct onnx_node *n, const struct list *values,
                         union scalar *preset)
 {
@@ -220,7 +220,7 @@ static bool preset_read(struct onnx_import *im, struct onnx_node *n, const struc
             (n->opset >= 4 && !onnx_tensor_attribute(im, n, "default_tensor", &constant)))
                 return false;
         bool is_float = element_is_float(values->element);
-        if (onnx_has(n, "values_tensor")) { /* the others are for lists */
+        if (onnx_has(n, "values_tensor")) { /* The others are for lists. */
                 number = -0.0F;
                 whole = -1;
         }
@@ -238,8 +238,8 @@ static bool preset_read(struct onnx_import *im, struct onnx_node *n, const struc
         return true;
 }
 
-/* One of the numbers of a list for each that is in another. Where a key stands twice, the first
- * counts before opset 4, then the last. */
+/* Makes of each number that is in one list the number of another list. Where a key stands twice,
+ * the first counts before opset 4, then the last. */
 bool onnx_import_label_encoder(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ai.onnx.ml: what pipelines do to features before a model, and to scores behind it. */
+/* These operators of ai.onnx.ml are what pipelines do to features before a model, and to scores
+ * behind it. */
 #include "front/onnx/onnx_ml.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
@@ -11,7 +12,8 @@ static int64_t features_of(const struct value *x)
         return value_rank(x) ? value_extent(x, value_rank(x) - 1) : 1;
 }
 
-/* An attribute of a float for each feature, or one for all, over x; *v NULL: it is absent */
+/* Reads an attribute that has a float for each feature, or one for all, over x; *v is NULL where it
+ * is absent. */
 static bool per_feature(struct onnx_import *im, struct onnx_node *n, const char *name,
                         const struct value *x, struct value **v)
 {
@@ -41,8 +43,8 @@ bool onnx_import_scaler(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_cast(im->c, x, E_F32));
 }
 
-/* A row is divided by its largest number, the sum of their magnitudes, or the root of that of
- * their squares; unless that is 0. */
+/* A row is divided by its largest number, by the sum of its magnitudes, or by the root of the sum
+ * of its squares; where that is 0 it stays. */
 bool onnx_import_normalizer(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const norms[] = { "MAX", "L1", "L2", NULL };
@@ -96,8 +98,8 @@ bool onnx_import_imputer(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, with ? compose_select(im->c, gone, with, x) : NULL);
 }
 
-/* Features of all inputs side by side, of each so many as are stated: what it has more is cut
- * off, what it lacks is 0 */
+/* The features of all inputs lie side by side, of each so many as are stated: what it has more is
+ * cut off, what it lacks is 0. */
 bool onnx_import_feature_vectorizer(struct onnx_import *im, struct onnx_node *n)
 {
         const int64_t *extents;
@@ -132,8 +134,8 @@ bool onnx_import_feature_vectorizer(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_concat(im->c, parts, count, 1));
 }
 
-/* 1 in the place of the category that x is; of none, all 0, or, where zeros is 0, the end of the
- * run */
+/* The result is 1 in the place of the category that x is. Where x is none, all are 0 or, where the
+ * attribute zeros is 0, the run ends. */
 bool onnx_import_one_hot_encoder(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
@@ -169,13 +171,14 @@ bool onnx_import_one_hot_encoder(struct onnx_import *im, struct onnx_node *n)
                 struct value *one = constant_number(
                         im->m, type_tensor(im->m, E_F32, 1, (const dim_t[]){ dim_of(1) }), 1);
                 struct value *all = place ? build_gather(&im->b, one, place, 0)
-                                          : NULL; /* place 1 is behind its end */
+                                          : NULL; /* Place 1 lies behind the end of `one`. */
                 y = all ? mul(im->c, y, compose_unreduce(im->c, all, y->type, &axis, 1)) : NULL;
         }
         return onnx_output(n, 0, y);
 }
 
-/* A map from labels to scores for each row is the scores: label k's are column k. */
+/* Makes a map from labels to scores for each row: it is the scores, where those of label k are
+ * column k. */
 bool onnx_import_zip_map(struct onnx_import *im, struct onnx_node *n)
 {
         const int64_t *integers;

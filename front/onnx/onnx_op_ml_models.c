@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* ai.onnx.ml: linear models and support-vector machines. Scores of both are products of rows;
- * what is said of classes follows onnxruntime, by whose results exporters check what they write. */
+/* The scores of linear models and support-vector machines of ai.onnx.ml are products of rows; what
+ * is said of classes follows onnxruntime, by whose results exporters check what they write. */
 #include <string.h>
 
 #include "base/size.h"
 #include "front/onnx/onnx_ml.h"
 #include "front/compose/compose_arithmetic.h"
 
-/* Returns the rows of x times the transposed matrix of values, which has `outputs` rows of as
- * many columns as x has features; plus bias, unless NULL. */
+/* Returns the rows of x times the transposed matrix of values, which has `outputs` rows of as many
+ * columns as x has features; plus bias, unless that is NULL. */
 static struct value *scores_of(struct onnx_import *im, struct value *x, int64_t outputs,
                                const float *values, struct value *bias)
 {
@@ -21,7 +21,7 @@ static struct value *scores_of(struct onnx_import *im, struct value *x, int64_t 
 
 /* ---- linear models ---- */
 
-/* Returns x W + b, `outputs` columns, as the attributes coefficients and intercepts say. NULL
+/* Returns x W + b, `outputs` columns, as the attributes coefficients and intercepts say, or NULL
  * after an error. */
 static struct value *linear(struct onnx_import *im, struct onnx_node *n, int64_t outputs,
                             const float *intercepts, int intercept_count)
@@ -57,7 +57,7 @@ bool onnx_import_linear_regressor(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, y ? onnx_post_transform(im, y, post) : NULL);
 }
 
-/* A score for each class, or one for two: then it is the second class above 0. */
+/* There is a score for each class, or one for two classes: then it is the second class above 0. */
 bool onnx_import_linear_classifier(struct onnx_import *im, struct onnx_node *n)
 {
         const float *intercepts;
@@ -126,7 +126,7 @@ static struct value *radial(struct onnx_import *im, struct value *x, struct valu
         return compose_unary(im->c, OP_exp, times(im->c, sum, -(double)gamma));
 }
 
-/* Returns the kernel function of each row of x and each of `count` vectors, <N x count>. NULL
+/* Returns the kernel function of each row of x and each of `count` vectors, <N x count>, or NULL
  * after an error. */
 static struct value *kernels_of(struct onnx_import *im, const struct onnx_node *n,
                                 const struct machine_of_vectors *m, struct value *x, int64_t count)
@@ -180,16 +180,17 @@ bool onnx_import_svm_regressor(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, y);
 }
 
-/* Pairs of classes, i < j, in the order (0, 1), (0, 2), .., (1, 2), ..: a score for each, positive
- * for i. Row j - 1 of the coefficients has those of the vectors of class i that speak for it
- * against j, row i those of class j against i.
+/* Each pair of classes, i < j, in the order (0, 1), (0, 2), .., (1, 2), .., has a score, which is
+ * positive for i. Row j - 1 of the coefficients has those of the vectors of class i that speak for
+ * it against j, row i those of class j against i.
  *
  *     vectors of     A   A   B   C   C      a column of the product's matrix for each pair:
  *     row 0         BA  BA  AB  AC  AC      AB: row 0 of A and of B
  *     row 1         CA  CA  CB  BC  BC      AC: row 1 of A, row 0 of C    BC: row 1 of B, C */
 struct pairs {
         int classes, count;
-        int64_t vectors, *first;        /* of each class; first[classes]: all */
+        int64_t vectors, *first;        /* They are the number of all vectors, and of each class the
+                                         * first one; first[classes] is their end. */
 };
 
 static struct value *pair_scores(struct onnx_import *im, const struct machine_of_vectors *m,
@@ -208,7 +209,7 @@ static struct value *pair_scores(struct onnx_import *im, const struct machine_of
         return scores_of(im, like, p->count, rows, onnx_ml_matrix(im, 1, p->count, m->rho));
 }
 
-/* Returns how many pairs each class wins, as floats. Of a pair i, j, i has 1 where it wins, else
+/* Returns how many pairs each class wins, as floats. In a pair i, j, i has 1 where it wins, else
  * j. */
 static struct value *votes(struct onnx_import *im, const struct pairs *p, struct value *scores)
 {
@@ -240,8 +241,8 @@ static struct value *sum_of_row(struct onnx_import *im, struct value *x)
                  : NULL;
 }
 
-/* One round over all classes of p's search, whose product with Q is qp, and p's with that pqp;
- * rows[i]: row i of Q, <N x classes> */
+/* Returns p after one round over all classes of its search; its product with Q is qp, and p's with
+ * that pqp. rows[i] is row i of Q, <N x classes>. */
 static struct value *searched(struct onnx_import *im, const struct pairs *pairs,
                               struct value *const *rows, struct value *p, struct value *qp,
                               struct value *pqp)
@@ -264,11 +265,11 @@ static struct value *searched(struct onnx_import *im, const struct pairs *pairs,
         return p;
 }
 
-/* Probabilities of classes from those of pairs: p minimizes p Q p, where Q[i][i] is the sum over
- * j of r[j][i]^2, and Q[i][j] is -r[j][i] r[i][j]; by coordinate descent until no class is off
- * by more than 0.005 / classes, at most 100 rounds. (T.-F. Wu, C.-J. Lin, R. C. Weng:
- * Probability Estimates for Multi-class Classification by Pairwise Coupling, 2004; algorithm 2.)
- * A row that is there stays as it is. */
+/* Returns probabilities of classes from those of pairs: p minimizes p Q p, where Q[i][i] is the sum
+ * over j of r[j][i]^2, and Q[i][j] is -r[j][i] r[i][j]. It is found by coordinate descent until no
+ * class is off by more than 0.005 / classes, in at most 100 rounds (T.-F. Wu, C.-J. Lin, R. C.
+ * Weng: Probability Estimates for Multi-class Classification by Pairwise Coupling, 2004; algorithm
+ * 2). A row that has converged stays as it is. */
 static struct value *coupled(struct onnx_import *im, const struct pairs *pairs, struct value *r)
 {
         enum { ROUNDS = 100 };
@@ -327,8 +328,8 @@ static struct value *coupled(struct onnx_import *im, const struct pairs *pairs, 
         return compose_loop_close(im->c, &loop, yielded) ? &loop.op->results[0] : NULL;
 }
 
-/* Returns the probabilities of pairs, by Platt's sigmoid 1 / (1 + exp(a s + b)), kept from 0 and
- * 1. */
+/* Returns the probabilities of pairs, by Platt's sigmoid 1 / (1 + exp(a s + b)), kept away from 0
+ * and 1. */
 static struct value *pair_probabilities(struct onnx_import *im, const struct pairs *p,
                                         struct value *scores, const float *a, const float *b)
 {
@@ -354,7 +355,7 @@ static bool linear_machine(struct onnx_import *im, struct onnx_node *n,
                 scores_of(im, x, classes, m->coefficients, onnx_ml_matrix(im, 1, 1, m->rho));
         struct value *best = y ? compose_arg_reduce(im->c, y, REDUCE_max, 1, false) : NULL;
         if (best && classes == 2 &&
-            !probable) { /* the second one also where the higher score is above a bound */
+            !probable) { /* The second one is taken also where the higher score is above a bound. */
                 const int64_t axis = 1;
                 struct value *most = compose_reduce(im->c, REDUCE_max, y, &axis, 1, E_COMPUTE);
                 best = compose_select(
@@ -366,12 +367,12 @@ static bool linear_machine(struct onnx_import *im, struct onnx_node *n,
                onnx_output(n, 1, onnx_post_transform(im, y, post));
 }
 
-/* Reads the classes, and where the vectors of each begin. False after an error. */
+/* Reads the classes, and where the vectors of each begin. Returns false after an error. */
 static bool pairs_read(struct onnx_import *im, struct onnx_node *n, int classes, struct pairs *p)
 {
         enum {
                 CLASSES_MAX = 100
-        }; /* the matrix of pairs is so many times half as large as the coefficients */
+        }; /* The matrix of pairs is half so many times as large as the coefficients. */
         const int64_t *each;
         int count;
         if (!onnx_ints(im, n, "vectors_per_class", &each, &count))

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* com.microsoft, tables that are kept in few bits: MatMulNBits, MatMulBnb4,
+/* These com.microsoft operators read tables that are kept in few bits: MatMulNBits, MatMulBnb4,
  * GatherBlockQuantized. */
 #include "front/onnx/onnx_helpers.h"
 #include "ir/tensor/block_weights.h"
 
-enum { ROUNDED = 4 };                   /* the accuracy_level by which inputs may be of 8 bits */
+enum { ROUNDED = 4 };                   /* It is the accuracy_level by which inputs may be of 8
+                                         * bits. */
 
-/* A power of two of at least 16; or 0, which means all of a dimension, where that is allowed. */
+/* Reads a power of two of at least 16; or 0, which means all of a dimension, where that is
+ * allowed. */
 static bool block_size(struct onnx_import *im, struct onnx_node *n, int64_t preset, bool whole,
                        int64_t *block)
 {
@@ -57,7 +59,7 @@ static bool product_elements(struct onnx_import *im, struct onnx_node *n)
                             element_info[value_element(zero)].text, element_info[e].text);
 }
 
-/* Operands a, b, scales, zero_points, g_idx, bias */
+/* The operands are a, b, scales, zero_points, g_idx, bias. */
 bool onnx_import_matmul_nbits(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_matmul_blocks p = { .x = n->inputs[0],
@@ -71,10 +73,10 @@ bool onnx_import_matmul_nbits(struct onnx_import *im, struct onnx_node *n)
                onnx_output(n, 0, compose_matmul_blocks(im->c, &p));
 }
 
-/* Operands a, b, absmax */
+/* The operands are a, b, absmax. */
 bool onnx_import_matmul_bnb4(struct onnx_import *im, struct onnx_node *n)
 {
-        /* FP4 and NF4 of Dettmers et al., "QLoRA" (2023), as bitsandbytes has them */
+        /* These are FP4 and NF4 of Dettmers et al., "QLoRA" (2023), as bitsandbytes has them. */
         static const float levels[2][16] = {
                 { 0.0f, 0.0052083333f, 0.66666667f, 1.0f, 0.33333333f, 0.5f, 0.16666667f, 0.25f,
                   -0.0f, -0.0052083333f, -0.66666667f, -1.0f, -0.33333333f, -0.5f, -0.16666667f,
@@ -136,7 +138,7 @@ static bool table_attributes(struct onnx_import *im, struct onnx_node *n,
         return true;
 }
 
-/* Operands data, indices, scales, zero_points */
+/* The operands are data, indices, scales, zero_points. */
 bool onnx_import_gather_block_quantized(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_gather_blocks t = { .data = n->inputs[0],

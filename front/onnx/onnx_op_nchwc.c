@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* com.microsoft.nchwc: what onnxruntime saves for convolutions whose images have blocks of channels
- * side by side, [N, C / block, rows, columns, block], C being filled up with zeros to whole blocks.
- * Shapes say [N, C, rows, columns], and so images are read: the blocks are only those of
- * weights. */
+/* Operators of com.microsoft.nchwc are what onnxruntime saves for convolutions whose images have
+ * blocks of channels side by side, [N, C / block, rows, columns, block], where C is filled up with
+ * zeros to whole blocks. Shapes say [N, C, rows, columns], and so images are read: the blocks are
+ * only those of weights. */
 #include "base/size.h"
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_move.h"
 #include "front/compose/compose_resample.h"
 
-/* The block; 0 after an error. */
+/* Returns the block, or 0 after an error. */
 static int64_t block_of(struct onnx_import *im, struct onnx_node *n)
 {
         const int block = onnx_channel_block(im);
@@ -27,7 +27,7 @@ bool onnx_import_reorder_input(struct onnx_import *im, struct onnx_node *n)
         struct value *x = n->inputs[0];
         int64_t last;
 
-        /* without a block, pools are right in blocks of any size, and convolutions are refused */
+        /* Without a block, pools are right in blocks of any size, and convolutions are refused. */
         if (!onnx_want_element(im, n, 0, E_F32) || !onnx_want_rank(im, n, 0, 4, 4) ||
             !onnx_int_range(im, n, "channels_last", 0, 0, 1, &last))
                 return false;
@@ -52,8 +52,8 @@ bool onnx_import_reorder_output(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, last ? compose_move_channels(im->c, x, false) : x);
 }
 
-/* Weights [O, I, rows, columns] of what lies as [O / b, I / b, rows, columns, b of I, b of O]; or,
- * where the I channels are fewer than a block, as [O / b, I, rows, columns, b of O]. */
+/* Returns weights [O, I, rows, columns] of what lies as [O / b, I / b, rows, columns, b of I, b of
+ * O]; or, where the I channels are fewer than a block, as [O / b, I, rows, columns, b of O]. */
 static struct value *plain_weights(struct onnx_import *im, struct value *w, int64_t block)
 {
         const dim_t *d = w->type->dims, side = dim_of(block);
@@ -76,7 +76,7 @@ static struct value *plain_weights(struct onnx_import *im, struct value *w, int6
         return compose_reshape(im->c, y, 4, d);
 }
 
-/* Conv, then + Sum, then an activation */
+/* Imports Conv, then + Sum, then an activation. */
 bool onnx_import_nchwc_conv(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *w = n->inputs[1];
@@ -109,7 +109,7 @@ bool onnx_import_nchwc_average_pool(struct onnx_import *im, struct onnx_node *n)
         return onnx_import_average_pool(im, n);
 }
 
-/* whole scales */
+/* Imports Upsample, whose scales are whole. */
 bool onnx_import_nchwc_upsample(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const modes[] = { "nearest", "linear", NULL };
@@ -133,7 +133,7 @@ bool onnx_import_nchwc_upsample(struct onnx_import *im, struct onnx_node *n)
                 r.scale[i] = (double)scale;
                 r.out[i] = scale * extent;
         }
-        /* every transformation takes the pixel that a block of results lies in */
+        /* Every transformation takes the pixel that a block of results lies in. */
         r.transform = r.mode == RESIZE_NEAREST ? RESIZE_ASYMMETRIC : kinds[transform];
         return onnx_output(n, 0, compose_resize(im->c, n->inputs[0], &r));
 }

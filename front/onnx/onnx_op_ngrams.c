@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* TfIdfVectorizer of integers: how often each n-gram of a pool is there. All places of a row are
- * compared with all n-grams of one length. */
+/* TfIdfVectorizer of integers counts how often each n-gram of a pool is there. All positions of a
+ * row are compared with all n-grams of one length. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { TERM, INVERSE, BOTH }; /* modes */
+enum { TERM, INVERSE, BOTH }; /* These are the modes. */
 
 struct pool {
         const int64_t *numbers, *starts,
-                *places; /* of tokens; where n-grams of 1, 2, .. tokens begin; in the result */
+                *places; /* They are tokens; where n-grams of 1, 2, .. tokens begin; and positions
+                          * in the result. */
         const float *weights;
         int count, lengths, grams, weight_count;
-        int64_t least, most, skips;     /* tokens of an n-gram; tokens left out between two of it */
+        int64_t least, most, skips;     /* They bound the tokens of an n-gram, and the tokens left
+                                         * out between two of it. */
         int mode;
         int64_t outputs;
 };
@@ -57,8 +59,8 @@ static int order(const void *a, const void *b, size_t count)
         return 0;
 }
 
-/* An n-gram that stands twice would have two places. Sorted by a merge, for their length is not
- * known to qsort. */
+/* Returns whether no n-gram stands twice, which would have two places. They are sorted by a merge,
+ * for their length is not known to qsort. */
 static bool are_unique(struct onnx_import *im, const int64_t *grams, int64_t count, int length)
 {
         const int64_t **from = arena_array(im->arena, (size_t)count + 1, sizeof *from),
@@ -123,9 +125,8 @@ static bool pool_check(struct onnx_import *im, const struct onnx_node *n, struct
         return true;
 }
 
-/* Returns how often the n-grams of `length` are in x <rows x tokens x i64>: <rows x n-grams x
- * i32>. Where they may begin, and how far apart their tokens are (1 to `gaps`), are two
- * dimensions. */
+/* Returns how often the n-grams of `length` are in x <rows x tokens x i64>: <rows x n-grams x i32>.
+ * Two dimensions say where they may begin, and how far apart their tokens are (1 to `gaps`). */
 static struct value *counted(struct onnx_import *im, const struct pool *p, struct value *x,
                              int length)
 {

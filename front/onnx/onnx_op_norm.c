@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Normalizations and Softmax. */
+/* This file imports normalizations and Softmax. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_norm.h"
 #include "front/compose/compose_softmax.h"
 
-/* Softmax, LogSoftmax (variant 1): along one axis; before opset 13 over all dimensions from axis
- * on */
+/* Imports Softmax and LogSoftmax (variant 1) along one axis; before opset 13 they are over all
+ * dimensions from axis on. */
 bool onnx_import_softmax(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
@@ -16,7 +16,7 @@ bool onnx_import_softmax(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_float(im, n, 0) || !onnx_int(im, n, "axis", n->opset < 13 ? 1 : -1, &stated))
                 return false;
         if (n->opset < 13 && stated == rank) {
-                count = 0; /* rows of one element each */
+                count = 0; /* Rows have one element each. */
         } else if (!onnx_axis(im, n, stated, rank, &axis)) {
                 return false;
         } else if (n->opset < 13) {
@@ -63,10 +63,10 @@ bool onnx_import_batch_normalization(struct onnx_import *im, struct onnx_node *n
 /* ---- LayerNormalization, RMSNormalization and their com.microsoft kin ---- */
 
 struct layer_norm {
-        int scale, bias;                /* operand numbers, -1: none */
-        bool centered;                  /* less the mean: not for RMS */
-        int mean, deviation, sum;       /* output numbers of mean, 1 / deviation, and the operand as
-                                         * normalized; -1: none */
+        int scale, bias;                /* They are operand numbers; -1 stands for none. */
+        bool centered;                  /* The mean is subtracted, but not for RMS. */
+        int mean, deviation, sum;       /* They are output numbers of the mean, of 1 / deviation,
+                                         * and of the operand as normalized; -1 stands for none. */
 };
 
 static bool layer_norm_read(struct onnx_import *im, struct onnx_node *n,
@@ -131,8 +131,8 @@ bool onnx_import_rms_normalization(struct onnx_import *im, struct onnx_node *n)
         return layer_norm(im, n, n->inputs[0], &form);
 }
 
-/* com.microsoft: x + skip (+ bias), which is then normalized. Variant 0, Skip, has gamma, beta
- * and bias; variant 1, SkipSimplified, gamma and bias, and subtracts no mean. */
+/* Imports com.microsoft's x + skip (+ bias), which is then normalized. Variant 0, Skip, has gamma,
+ * beta and bias; variant 1, SkipSimplified, has gamma and bias, and subtracts no mean. */
 bool onnx_import_skip_layer_normalization(struct onnx_import *im, struct onnx_node *n)
 {
         bool simplified = onnx_variant(n) == 1;
@@ -180,7 +180,7 @@ bool onnx_import_instance_normalization(struct onnx_import *im, struct onnx_node
                                                  epsilon));
 }
 
-/* Scale and bias: one per group at opset 18, one per channel from 21. */
+/* Scale and bias are one for each group at opset 18, and one for each channel from 21 on. */
 bool onnx_import_group_normalization(struct onnx_import *im, struct onnx_node *n)
 {
         const struct type *t = n->inputs[0]->type;

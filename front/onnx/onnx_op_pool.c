@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pools over a sliding window: MaxPool, AveragePool, LpPool. */
+/* This file imports the pools over a sliding window: MaxPool, AveragePool, LpPool. */
 #include "front/onnx/onnx_helpers.h"
 
 static bool pool_read(struct onnx_import *im, struct onnx_node *n, bool dilations,
@@ -31,9 +31,9 @@ bool onnx_import_max_pool(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, y) && (!at || onnx_output(n, 1, at));
 }
 
-/* MaxpoolWithMask, as onnxruntime computes it: of images of two dimensions and more the first
- * element counts whatever the mask says. It takes a mask of several channels at other places than
- * those of its channels, so there is one here. */
+/* Imports MaxpoolWithMask, as onnxruntime computes it: in images of two dimensions and more the
+ * first element counts whatever the mask says. It reads a mask of several channels at other places
+ * than those of its channels, so a mask has one channel here. */
 bool onnx_import_max_pool_masked(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_pool pool = { 0 };

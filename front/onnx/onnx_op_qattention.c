@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* com.microsoft QAttention. */
+/* This file imports com.microsoft's QAttention. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_attention.h"
 
@@ -38,8 +38,8 @@ static bool operands_check(struct onnx_import *im, struct onnx_node *n)
         return value_element(floats[0]) != E_F64 || onnx_invalid(im, n, "operand 2 is of f64");
 }
 
-/* Operands input, weight, bias, input_scale, weight_scale, mask_index, input_zero_point,
- * weight_zero_point, past; results: output, present */
+/* The operands are input, weight, bias, input_scale, weight_scale, mask_index, input_zero_point,
+ * weight_zero_point, past; the results are output, present. */
 bool onnx_import_qattention(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_attention_quantized a = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* com.microsoft, QLinear...: operators on floats between a dequantization and a quantization,
- * each of which has one scale and one zero point for all. */
+/* The QLinear operators of com.microsoft compute in floats between a dequantization and a
+ * quantization, each of which has one scale and one zero point for all. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_softmax.h"
 
-/* Input `first`, whose scale and zero point follow it, as f32. NULL after an error. */
+/* Returns input `first`, whose scale and zero point follow it, as f32, or NULL after an error. */
 static struct value *real(struct onnx_import *im, struct onnx_node *n, int first)
 {
         const struct compose_quantized q = onnx_quantized(n, first);
@@ -13,7 +13,7 @@ static struct value *real(struct onnx_import *im, struct onnx_node *n, int first
         return compose_real(im->c, &q);
 }
 
-/* The result y, f32, quantized as input `scale` and the zero point behind it say. */
+/* Gives the result y, f32, quantized as input `scale` and the zero point behind it say. */
 static bool quantized(struct onnx_import *im, struct onnx_node *n, struct value *y, int scale,
                       enum element to)
 {
@@ -22,7 +22,8 @@ static bool quantized(struct onnx_import *im, struct onnx_node *n, struct value 
         return onnx_output(n, 0, compose_of_real(im->c, y, &q, to));
 }
 
-/* QLinearAdd, QLinearMul: a, a_scale, a_zero, b, b_scale, b_zero, c_scale, c_zero */
+/* The operands of QLinearAdd and QLinearMul are a, a_scale, a_zero, b, b_scale, b_zero, c_scale,
+ * c_zero. */
 bool onnx_import_qlinear_binary(struct onnx_import *im, struct onnx_node *n)
 {
         enum { REQUIRED = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 4 | 1 << 6 };
@@ -37,7 +38,8 @@ bool onnx_import_qlinear_binary(struct onnx_import *im, struct onnx_node *n)
                          value_element(n->inputs[0]));
 }
 
-/* QLinearWhere: condition, x, x_scale, x_zero, y, y_scale, y_zero, z_scale, z_zero */
+/* The operands of QLinearWhere are condition, x, x_scale, x_zero, y, y_scale, y_zero, z_scale,
+ * z_zero. */
 bool onnx_import_qlinear_where(struct onnx_import *im, struct onnx_node *n)
 {
         if (!onnx_want_element(im, n, 0, E_BOOL) || !onnx_want_8_bit(im, n, 1) ||
@@ -49,13 +51,13 @@ bool onnx_import_qlinear_where(struct onnx_import *im, struct onnx_node *n)
                          value_element(n->inputs[1]));
 }
 
-/* Checks the operands of operators of one: x, x_scale, x_zero, y_scale, y_zero. */
+/* Checks the operands of unary operators: x, x_scale, x_zero, y_scale, y_zero. */
 static bool want_unary(struct onnx_import *im, const struct onnx_node *n)
 {
         return onnx_want_inputs(im, n, 1 << 0 | 1 << 1 | 1 << 3) && onnx_want_8_bit(im, n, 0);
 }
 
-/* QLinearSigmoid, QLinearLeakyRelu */
+/* Imports QLinearSigmoid and QLinearLeakyRelu. */
 bool onnx_import_qlinear_unary(struct onnx_import *im, struct onnx_node *n)
 {
         float alpha;
@@ -73,7 +75,7 @@ bool onnx_import_qlinear_unary(struct onnx_import *im, struct onnx_node *n)
         return y && quantized(im, n, y, 3, value_element(n->inputs[0]));
 }
 
-/* QLinearSoftmax; opset: of ai.onnx whose Softmax is meant */
+/* Imports QLinearSoftmax, whose attribute opset says which Softmax of ai.onnx is meant. */
 bool onnx_import_qlinear_softmax(struct onnx_import *im, struct onnx_node *n)
 {
         int64_t stated, opset, axes[RANK_MAX];
@@ -90,7 +92,7 @@ bool onnx_import_qlinear_softmax(struct onnx_import *im, struct onnx_node *n)
         return y && quantized(im, n, y, 3, value_element(n->inputs[0]));
 }
 
-/* QLinearReduceMean; no axes: all dimensions */
+/* Imports QLinearReduceMean; without axes it is over all dimensions. */
 bool onnx_import_qlinear_reduce_mean(struct onnx_import *im, struct onnx_node *n)
 {
         struct onnx_axes axes;
@@ -107,7 +109,7 @@ bool onnx_import_qlinear_reduce_mean(struct onnx_import *im, struct onnx_node *n
         return y && quantized(im, n, y, 3, value_element(n->inputs[0]));
 }
 
-/* QLinearAveragePool, QLinearGlobalAveragePool (variant 1) */
+/* Imports QLinearAveragePool and QLinearGlobalAveragePool (variant 1). */
 bool onnx_import_qlinear_average_pool(struct onnx_import *im, struct onnx_node *n)
 {
         int64_t last, axes[RANK_MAX];
@@ -131,7 +133,7 @@ bool onnx_import_qlinear_average_pool(struct onnx_import *im, struct onnx_node *
         return y && quantized(im, n, y, 3, value_element(n->inputs[0]));
 }
 
-/* QLinearConcat: y_scale, y_zero, then x, x_scale, x_zero of each operand */
+/* The operands of QLinearConcat are y_scale, y_zero, then x, x_scale, x_zero of each operand. */
 bool onnx_import_qlinear_concat(struct onnx_import *im, struct onnx_node *n)
 {
         int operands = (n->input_count - 2) / 3, axis;

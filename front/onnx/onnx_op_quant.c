@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear.
- * Operators between quantizations: onnx_op_qlinear.c, onnx_op_matmul_integer.c. */
+/* This file imports QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear. Operators between
+ * quantizations are in onnx_op_qlinear.c and onnx_op_matmul_integer.c. */
 #include "front/onnx/onnx_helpers.h"
 
-/* The scale (operand 1) and the zero point (operand 2) over x's shape; *zero is NULL where there is
- * none. False after an error. */
+/* Spreads the scale (operand 1) and the zero point (operand 2) over x's shape; *zero is NULL where
+ * there is none. Returns false after an error. */
 static bool over_operand(struct onnx_import *im, struct onnx_node *n, int64_t axis, int64_t block,
                          struct value **scale, struct value **zero)
 {
@@ -25,7 +25,8 @@ static bool block_size(struct onnx_import *im, struct onnx_node *n, int64_t *blo
                onnx_int_range(im, n, "block_size", 0, 0, NUMBER_MAX, block);
 }
 
-/* Whether numbers are quantized to e: integers, and floats of 8 or 4 bits that are no scales. */
+/* Returns whether numbers are quantized to e: to integers, or floats of 8 or 4 bits that are no
+ * scales. */
 static bool is_quantized(enum element e)
 {
         enum element plain = compose_plain_element(e);
@@ -84,7 +85,7 @@ bool onnx_import_quantize_linear(struct onnx_import *im, struct onnx_node *n)
                                                                  .saturate = saturate }));
 }
 
-/* (x - zero_point) * scale */
+/* The result is (x - zero_point) * scale. */
 bool onnx_import_dequantize_linear(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *v[2] = { n->inputs[0], onnx_input(n, 2) }, *x = v[0], *scale, *zero;

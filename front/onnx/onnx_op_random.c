@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* RandomUniform, RandomNormal, and those like another tensor; Bernoulli, Multinomial, Dropout.
+/* This file imports RandomUniform, RandomNormal, and those like another tensor; Bernoulli,
+ * Multinomial, Dropout.
  *
  * The standard leaves the generator open. A node that states a seed has the numbers of numpy's
  * RandomState, as in ONNX's reference evaluator; all others, and all of them under --seed, have
@@ -9,14 +10,15 @@
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_random.h"
 
-/* The key of the innermost loop's iteration; outside of loops the seed. Nesting is limited. */
+/* Returns the key of the innermost loop's iteration, or the seed outside of loops. Nesting is
+ * limited. */
 static struct value *iteration_key(struct onnx_import *im, const struct onnx_iteration *inner)
 {
         return inner ? compose_key(im->c, iteration_key(im, inner->outer), inner->number)
                      : im->model->seed;
 }
 
-/* The numbers of the next draw. stated: the node's attribute seed is this number. */
+/* Makes the numbers of the next draw. Where `given`, the node's attribute seed is `stated`. */
 static bool next_draw(struct onnx_import *im, struct onnx_node *n, bool given, double stated,
                       struct compose_draw *draw)
 {
@@ -43,7 +45,7 @@ static bool draw_by_attribute(struct onnx_import *im, struct onnx_node *n,
                next_draw(im, n, onnx_has(n, "seed"), seed, draw);
 }
 
-/* The attribute dtype; absent: an element of the preset. */
+/* Reads the attribute dtype; where it is absent the element is the preset. */
 static bool result_element(struct onnx_import *im, struct onnx_node *n, enum element preset,
                            enum element *e)
 {
@@ -54,7 +56,8 @@ static bool result_element(struct onnx_import *im, struct onnx_node *n, enum ele
                 onnx_element_number(im, n, "dtype", number, e));
 }
 
-/* The type of the result: of attribute shape, or of the input's. NULL after an error. */
+/* Returns the type of the result, which is of the attribute shape, or of the input's, or NULL after
+ * an error. */
 static const struct type *drawn_type(struct onnx_import *im, struct onnx_node *n)
 {
         const struct type *like = n->input_count ? n->inputs[0]->type : NULL;
@@ -79,7 +82,7 @@ static const struct type *drawn_type(struct onnx_import *im, struct onnx_node *n
                        : NULL;
 }
 
-/* low + u * (high - low) */
+/* The result is low + u * (high - low). */
 bool onnx_import_random_uniform(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_draw draw = { 0 };
@@ -94,7 +97,7 @@ bool onnx_import_random_uniform(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_cast(im->c, y, t->element));
 }
 
-/* mean + z * scale */
+/* The result is mean + z * scale. */
 bool onnx_import_random_normal(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_draw draw = { 0 };
@@ -142,7 +145,7 @@ bool onnx_import_multinomial(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- Dropout ---- */
 
-/* What training makes of x: *y, and the mask *kept. */
+/* Makes *y, which is what training makes of x, and the mask *kept. */
 static bool trained(struct onnx_import *im, struct onnx_node *n, struct value **y,
                     struct value **kept)
 {
@@ -159,8 +162,8 @@ static bool trained(struct onnx_import *im, struct onnx_node *n, struct value **
         return *y != NULL;
 }
 
-/* Identity in inference, with a mask of all true; a ratio of 0 is the same in training. A run may
- * tell which of both is wanted. */
+/* The result is x itself in inference, with a mask of all true; a ratio of 0 is the same in
+ * training. A run may tell which of both is wanted. */
 bool onnx_import_dropout(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *y = x;

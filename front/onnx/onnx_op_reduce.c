@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reductions along axes: Reduce*, ArgMax, ArgMin, Hardmax, the global pools, CumSum, CumProd. Where
- * axes are run-time values, the result's shape is the declared one. */
+/* This file imports reductions along axes: Reduce*, ArgMax, ArgMin, Hardmax, the global pools,
+ * CumSum, CumProd. Where axes are run-time values, the result's shape is the declared one. */
 #include <string.h>
 
 #include "front/onnx/onnx_helpers.h"
@@ -59,7 +59,8 @@ bool onnx_import_arg_reduce(struct onnx_import *im, struct onnx_node *n)
                 n, 0, keep ? compose_keep(im->c, y, x->type, (const int64_t[]){ axis }, 1) : y);
 }
 
-/* 1 at the first maximum, else 0; before opset 13 over all dimensions from axis on */
+/* The result is 1 at the first maximum, else 0; before opset 13 it is over all dimensions from axis
+ * on. */
 bool onnx_import_hardmax(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *flat = x;
@@ -139,7 +140,7 @@ bool onnx_import_cumulative(struct onnx_import *im, struct onnx_node *n)
                 return onnx_axis(im, n, stated, value_rank(x), &axis) &&
                        onnx_output(n, 0,
                                    compose_cumulate(im->c, x, kind, axis, exclusive, reverse));
-        /* a run-time axis chooses among the results of all */
+        /* A run-time axis chooses among the results of all. */
         struct value *chosen = compose_axes_wrap(
                 im->c, compose_cast(im->c, onnx_scalar(im, n, 1), E_I64), value_rank(x));
         for (int d = 0; d < value_rank(x); d++) {

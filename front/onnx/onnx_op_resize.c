@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Resize and Upsample: the axes, the extents of the result and the scales, which may be run-time
- * values. */
+/* Resize and Upsample read the axes, the extents of the result and the scales, which may be
+ * run-time values. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_resample.h"
@@ -26,7 +26,7 @@ static int64_t whole_extent(double product)
         return product < 9e18 ? (int64_t)product : INT64_MAX;
 }
 
-/* The scales as constants: extents are rounded down, as products of f32. */
+/* Resizes by constant scales: extents are rounded down, as products of f32. */
 static bool resize_by(struct onnx_import *im, struct onnx_node *n, struct compose_resize *r,
                       const double *scales, int count)
 {
@@ -118,7 +118,7 @@ static bool resize_sizes(struct onnx_import *im, struct onnx_node *n, struct com
         }
         for (int i = 0; policy != STRETCH && i < r->count; i++) {
                 double extent = (double)value_extent(n->inputs[0], r->axes[i]);
-                r->out[i] = whole_extent(floor(chosen * extent + 0.5)); /* halves go up */
+                r->out[i] = whole_extent(floor(chosen * extent + 0.5)); /* Halves go up. */
                 r->scale[i] = chosen;
         }
         return true;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Recurrent operators: RNN, GRU, LSTM, and DynamicQuantizeLSTM of com.microsoft. */
+/* This file imports recurrent operators: RNN, GRU, LSTM, and DynamicQuantizeLSTM of
+ * com.microsoft. */
 #include <string.h>
 
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_recurrent.h"
 
-enum { VARIANT_QUANTIZED = 3 };         /* behind enum compose_cell, in rows: an LSTM */
+enum { VARIANT_QUANTIZED = 3 };         /* In rows it stands behind enum compose_cell, and is an
+                                         * LSTM. */
 
 static const struct {
         const char *name;
@@ -56,8 +58,8 @@ static bool activation_names(struct onnx_import *im, struct onnx_node *n, int *k
         return true;
 }
 
-/* Reads the functions of each direction: f; f and g; or f, g and h. Parameters are listed for
- * those functions that have some. */
+/* Reads the functions of each direction, which are f, f and g, or f, g and h. Parameters are listed
+ * for those functions that have some. */
 static bool activations_read(struct onnx_import *im, struct onnx_node *n,
                              struct compose_recurrent *r)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Regions of images: RoiAlign, and CropAndResize of com.microsoft. */
+/* This file imports regions of images: RoiAlign, and CropAndResize of com.microsoft. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_resample.h"
 
@@ -41,7 +41,7 @@ bool onnx_import_roi_align(struct onnx_import *im, struct onnx_node *n)
         return roi_read(im, n, &r) && onnx_output(n, 0, compose_roi_align(im->c, &r));
 }
 
-/* Operands X, rois, batch_indices, crop_size */
+/* The operands are X, rois, batch_indices, crop_size. */
 bool onnx_import_crop_and_resize(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const modes[] = { "bilinear", "nearest", NULL };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GridSample and AffineGrid. */
+/* This file imports GridSample and AffineGrid. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_resample.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators that put elements where an index tensor says. */
+/* These operators put elements where an index tensor says. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_move.h"
 
@@ -71,8 +71,8 @@ bool onnx_import_scatter_nd(struct onnx_import *im, struct onnx_node *n)
                onnx_output(n, 0, compose_scatter(im->c, x, indices, updates, -1, kind));
 }
 
-/* Operands cache [batch, .., length, ..], update, optional write_indices [batch]: where in its
- * cache each sample's update begins */
+/* The operands are cache [batch, .., length, ..], update, and optional write_indices [batch], which
+ * say where in its cache each sample's update begins. */
 bool onnx_import_tensor_scatter(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const modes[] = { "linear", "circular", NULL };
@@ -159,8 +159,8 @@ static bool fold_known(struct onnx_import *im, struct onnx_node *n, const int64_
         return onnx_window_read(im, n, blocks, block, true, &f->window);
 }
 
-/* A shape is a run-time value: the declaration of the result says how many channels and pixels
- * there are. */
+/* Reads what follows where a shape is a run-time value: the declaration of the result says how many
+ * channels and pixels there are. */
 static bool fold_open(struct onnx_import *im, struct onnx_node *n, struct compose_fold *f)
 {
         const struct value *x = f->x;
@@ -190,7 +190,7 @@ static bool fold_open(struct onnx_import *im, struct onnx_node *n, struct compos
         return true;
 }
 
-/* Operands x [batch, channels * windows, positions], image_shape, block_shape */
+/* The operands are x [batch, channels * windows, positions], image_shape, block_shape. */
 bool onnx_import_col2im(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_fold f = { .x = n->inputs[0] };

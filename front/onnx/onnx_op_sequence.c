@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators of sequences and optionals, which are lists of values (onnx_sequence.h). */
+/* Operators of sequences and optionals compute with lists of values (onnx_sequence.h). */
 #include <string.h>
 
 #include "base/size.h"
@@ -8,7 +8,7 @@
 #include "front/onnx/onnx_sequence.h"
 #include "front/compose/compose_move.h"
 
-/* Returns input i as a sequence. NULL after an error. */
+/* Returns input i as a sequence, or NULL after an error. */
 static struct onnx_sequence *sequence(struct onnx_import *im, const struct onnx_node *n, int i)
 {
         struct value *v = n->inputs[i];
@@ -18,8 +18,8 @@ static struct onnx_sequence *sequence(struct onnx_import *im, const struct onnx_
         return NULL;
 }
 
-/* Operand i, a position from -count on and below `end`; negative ones count from the last item.
- * Absent: the preset. */
+/* Reads operand i, a position from -count on and below `end`; negative ones count from the last
+ * item. An absent one gives the preset. */
 static bool position(struct onnx_import *im, const struct onnx_node *n, int i, int count, int end,
                      int preset, int *at)
 {
@@ -58,7 +58,8 @@ bool onnx_import_sequence_construct(struct onnx_import *im, struct onnx_node *n)
                                              n->input_count));
 }
 
-/* Behind the last item, where nobody else has put one, it takes the next place of the room. */
+/* An item behind the last one takes the next place of the room, where no other sequence has put one
+ * there. */
 bool onnx_import_sequence_insert(struct onnx_import *im, struct onnx_node *n)
 {
         struct onnx_sequence *list = sequence(im, n, 0);
@@ -99,7 +100,8 @@ bool onnx_import_sequence_erase(struct onnx_import *im, struct onnx_node *n)
                 n, 0, &onnx_sequence_share(im, list->value.type, room, list->count - 1)->value);
 }
 
-/* The parts' extents: of `split` each, the last one what is left, or as `split` lists them. */
+/* Returns the parts' extents, which are `split` each, and for the last one what is left, or are
+ * listed by `split`. */
 static int64_t *part_extents(struct onnx_import *im, struct onnx_node *n, int64_t extent,
                              int *count)
 {
@@ -165,7 +167,7 @@ bool onnx_import_split_to_sequence(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- a body for each item ---- */
 
-/* Inputs beside the first sequence are tensors, or sequences of as many items. */
+/* Checks that inputs beside the first sequence are tensors, or sequences of as many items. */
 static bool check_map(struct onnx_import *im, struct onnx_node *n, const Onnx__GraphProto *body,
                       int items)
 {
@@ -239,7 +241,7 @@ bool onnx_import_sequence_length(struct onnx_import *im, struct onnx_node *n)
         return list && onnx_output(n, 0, compose_integer(im->c, E_I64, list->count));
 }
 
-/* Which one only a run tells: a row of all. */
+/* Returns the item whose position only a run tells, as a row of all. */
 static struct value *item_at(struct onnx_import *im, struct onnx_node *n,
                              const struct onnx_sequence *list)
 {

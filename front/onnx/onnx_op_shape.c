@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators that give the same elements another shape, repeat them, or ask for shapes. A target
+/* These operators give the same elements another shape, repeat them, or ask for shapes. A target
  * shape that is a run-time value is taken from the declared type of the result. */
 #include "base/size.h"
 #include "front/onnx/onnx_helpers.h"
 
 /* ---- Reshape, Flatten, Squeeze, Unsqueeze ---- */
 
-/* Reshape's rules: 0 copies an extent of x (unless allow_zero), one -1 takes what is left. */
+/* Resolves a shape by Reshape's rules: 0 copies an extent of x (unless allow_zero), one -1 takes
+ * what is left. */
 static bool reshape_resolve(struct onnx_import *im, const struct onnx_node *n, const struct type *x,
                             const int64_t *shape, int rank, bool allow_zero, int64_t *dims)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Signal processing: DFT, STFT, window functions. */
+/* This file imports signal processing: DFT, STFT, window functions. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_fourier.h"
 
@@ -32,7 +32,7 @@ bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
                 if (!to || !chosen)
                         return false;
         }
-        /* a run-time axis chooses among those that give the declared shape */
+        /* A run-time axis chooses among those that give the declared shape. */
         for (int d = axis_known ? axis : 0; d < (axis_known ? axis + 1 : rank - 1); d++) {
                 struct compose_transform t;
                 dim_t dims[RANK_MAX];
@@ -64,7 +64,7 @@ bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_cast(im->c, y, value_element(n->inputs[0])));
 }
 
-/* Operands signal [batch, length, parts], frame_step, window, frame_length */
+/* The operands are signal [batch, length, parts], frame_step, window, frame_length. */
 bool onnx_import_stft(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_frames f = { .x = compose_wide(im->c, n->inputs[0]),
@@ -109,8 +109,8 @@ bool onnx_import_stft(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_cast(im->c, y, value_element(n->inputs[0])));
 }
 
-/* HannWindow, HammingWindow, BlackmanWindow (variant 0, 1, 2): sums of cosines a0 - a1 cos x + a2
- * cos 2x */
+/* Imports HannWindow, HammingWindow, BlackmanWindow (variant 0, 1, 2), which are sums of cosines a0
+ * - a1 cos x + a2 cos 2x. */
 bool onnx_import_window(struct onnx_import *im, struct onnx_node *n)
 {
         static const double coefficients[3][3] = { { 0.5, 0.5, 0 },

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators that order elements, or find those for which something holds. */
+/* These operators order elements, or find those for which something holds. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_move.h"
 #include "front/compose/compose_sort.h"
 
-/* Sorted or not: sorted is one of the orders that are allowed where it is not asked for. */
+/* Imports TopK, sorted or not: where order is not asked for, sorted is one of the orders that are
+ * allowed. */
 bool onnx_import_top_k(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
@@ -46,7 +47,7 @@ static int64_t count_true(const struct value *flags)
         return count;
 }
 
-/* Finds how many flags are true: of constant flags by counting, else from the extent that the
+/* Finds how many flags are true: constant flags are counted, else the extent is the one that the
  * model declares for that dimension of the result. */
 static bool how_many(struct onnx_import *im, struct onnx_node *n, const struct value *flags,
                      enum element e, int rank, int dimension, int64_t *count)
@@ -190,9 +191,9 @@ bool onnx_import_unique_numbers(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- NonMaxSuppression ---- */
 
-/* Operands boxes [batch, boxes, 4], scores [batch, classes, boxes], and optional numbers: how many
- * of a class at most, which part of their union two boxes may share, and which score is too low. A
- * row [batch, class, box] for each that stays. */
+/* The operands are boxes [batch, boxes, 4], scores [batch, classes, boxes], and optional numbers:
+ * how many of a class at most, which part of their union two boxes may share, and which score is
+ * too low. There is a row [batch, class, box] for each that stays. */
 bool onnx_import_non_max_suppression(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_suppression s = { .boxes = n->inputs[0],

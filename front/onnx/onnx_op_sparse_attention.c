@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* com.microsoft SparseAttention: grouped attention over a cache, of which heads see some blocks. */
+/* SparseAttention of com.microsoft is grouped attention over a cache, of which heads see some
+ * blocks. */
 #include <math.h>
 
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_attention.h"
 
-/* Which blocks the blocks of queries see, as rows of column numbers in compressed form: 0 or -inf,
- * f32 [layouts, blocks, blocks]. */
+/* Returns which blocks the blocks of queries see, given as rows of column numbers in compressed
+ * form, as 0 or -inf, f32 [layouts, blocks, blocks]. */
 static struct value *pattern_read(struct onnx_import *im, struct onnx_node *n)
 {
         const struct value *starts = n->inputs[5], *columns = n->inputs[6];
@@ -53,8 +54,8 @@ static struct value *pattern_read(struct onnx_import *im, struct onnx_node *n)
         return constant_dense(im->m, t, hidden, NULL);
 }
 
-/* Are the keys of all sequences known to be as many? What onnxruntime means by other batches is in
- * no text. */
+/* Returns whether the keys of all sequences are known to be as many. No text says what onnxruntime
+ * means by other batches. */
 static bool lengths_are_equal(const struct value *lengths)
 {
         const int64_t count = type_elements(lengths->type);
@@ -66,8 +67,8 @@ static bool lengths_are_equal(const struct value *lengths)
         return true;
 }
 
-/* Operands query, key, value, past_key, past_value, block_row_indices, block_col_indices,
- * total_sequence_length, key_total_sequence_lengths, cos_cache, sin_cache */
+/* The operands are query, key, value, past_key, past_value, block_row_indices, block_col_indices,
+ * total_sequence_length, key_total_sequence_lengths, cos_cache, sin_cache. */
 bool onnx_import_sparse_attention(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_grouped_attention a = { .q = n->inputs[0],

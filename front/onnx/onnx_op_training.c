@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ai.onnx.preview.training: Momentum, Adagrad, Adam. A node has several tensors to optimize: all
- * of these, then all gradients, then all of each state; results are the new tensors, then the
- * new states. */
+/* This file imports Momentum, Adagrad and Adam of ai.onnx.preview.training. A node has several
+ * tensors to optimize: all of these, then all gradients, then all of each state; results are the
+ * new tensors, then the new states. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
 
@@ -11,11 +11,12 @@ enum { MOMENTUM, ADAGRAD, ADAM };
 
 struct optimizer {
         int kind;
-        int count, states;              /* tensors, and what each has beside its gradient */
+        int count, states;              /* They are the number of tensors, and of what each has
+                                         * beside its gradient. */
         float alpha, beta, epsilon, decay, norm, norm_after;
         int nesterov;
-        struct value *first;            /* whether it is the first update */
-        struct value *rate;             /* f64 */
+        struct value *first;            /* It says whether it is the first update. */
+        struct value *rate;             /* It is an f64. */
 };
 
 static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct optimizer *o)
@@ -43,7 +44,7 @@ static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct 
         }
 }
 
-/* Finds the learning rate after T updates, whose first is R. */
+/* Finds the learning rate after T updates; before the first one it is R. */
 static bool learning_rate(struct onnx_import *im, const struct onnx_node *n, struct optimizer *o)
 {
         struct value *rate = onnx_scalar(im, n, 0), *updates = rate ? onnx_scalar(im, n, 1) : NULL;
@@ -102,8 +103,8 @@ static bool update(struct onnx_import *im, const struct optimizer *o, struct val
         return made[0] && made[1];
 }
 
-/* Operands R, T, and of each tensor itself, its gradient and its states (variant: which
- * optimizer) */
+/* The operands are R, T, and for each tensor itself, its gradient and its states; the variant says
+ * which optimizer it is. */
 bool onnx_import_optimizer(struct onnx_import *im, struct onnx_node *n)
 {
         struct optimizer o = { .kind = onnx_variant(n) };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* com.microsoft operators of attention: Attention, MultiHeadAttention and a decoder's step of it,
- * GroupQueryAttention, RotaryEmbedding, MRotaryEmbedding. */
+/* These com.microsoft operators compute attention: Attention, MultiHeadAttention and a decoder's
+ * step of it, GroupQueryAttention, RotaryEmbedding, MRotaryEmbedding. */
 #include <string.h>
 
 #include "front/onnx/onnx_helpers.h"
@@ -8,7 +8,7 @@
 #include "front/compose/compose_attention.h"
 #include "front/compose/compose_move.h"
 
-/* what Attention and MultiHeadAttention say alike */
+/* Reads the attributes that Attention and MultiHeadAttention share. */
 static bool attention_read(struct onnx_import *im, struct onnx_node *n, struct compose_attention *a,
                            float *filter)
 {
@@ -29,7 +29,8 @@ static bool attention_read(struct onnx_import *im, struct onnx_node *n, struct c
         return true;
 }
 
-/* The mask of keys and the bias of scores as one value that is added to scores, in a->mask. */
+/* Joins the mask of keys and the bias of scores as one value that is added to scores, in
+ * a->mask. */
 static bool mask_joined(struct onnx_import *im, struct compose_attention *a, struct value *mask,
                         struct value *bias, int64_t keys, double filter)
 {
@@ -48,7 +49,7 @@ static bool mask_joined(struct onnx_import *im, struct compose_attention *a, str
         return a->mask || (!hidden && !bias);
 }
 
-/* x + bias[start ..], as many as x has columns */
+/* Returns x + bias[start ..], of as many numbers as x has columns. */
 static struct value *biased(struct onnx_import *im, struct value *x, struct value *bias,
                             int64_t start)
 {
@@ -59,8 +60,9 @@ static struct value *biased(struct onnx_import *im, struct value *x, struct valu
         return part ? compose_binary(im->c, OP_add, x, part) : NULL;
 }
 
-/* Operands query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value,
- * past_sequence_length, cache_indirection; results: output, present_key, present_value, qk */
+/* The operands are query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value,
+ * past_sequence_length, cache_indirection; the results are output, present_key, present_value,
+ * qk. */
 bool onnx_import_multi_head_attention(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *bias = onnx_input(n, 3), *scores_bias = onnx_input(n, 5);
@@ -136,9 +138,10 @@ static bool step_cached(struct onnx_import *im, struct onnx_node *n, struct comp
         return a->k && a->v;
 }
 
-/* Operands query, key, value, mask_index, attention_bias, past_key, past_value,
- * past_sequence_length, beam_width, cache_indirection, bias; results: output, present_key,
- * present_value, qk. One step of each sequence, over a cache or (keys of rank 4) other keys. */
+/* The operands are query, key, value, mask_index, attention_bias, past_key, past_value,
+ * past_sequence_length, beam_width, cache_indirection, bias; the results are output, present_key,
+ * present_value, qk. It is one step of each sequence, over a cache or (where keys have rank 4)
+ * other keys. */
 bool onnx_import_decoder_attention(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *bias = onnx_input(n, 10), *scores_bias = onnx_input(n, 4);
@@ -193,7 +196,8 @@ bool onnx_import_decoder_attention(struct onnx_import *im, struct onnx_node *n)
                 return false;
         struct value *mask = onnx_input(n, 3);
         int64_t keys = a.past_k ? value_extent(a.past_k, 2) + 1 : value_extent(a.k, 2);
-        if (mask && value_rank(mask) == 2)      /* of the keys so far, not of the whole cache */
+        if (mask && value_rank(mask) == 2)      /* The mask is that of the keys so far, not of the
+                                                 * whole cache. */
                 keys = compose_min(keys, value_extent(mask, 1));
         if (!mask_joined(im, &a, mask, scores_bias, keys, filter) ||
             !compose_attention(im->c, &a, &result))
@@ -203,14 +207,14 @@ bool onnx_import_decoder_attention(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, result.y);
 }
 
-/* keys (0) or values (1) of what stands in front, [2, batch, heads, past, size] */
+/* Returns the keys (0) or values (1) in front, [2, batch, heads, past, size]. */
 static struct value *past_of(struct onnx_import *im, struct value *past, int64_t which)
 {
         return past ? build_gather(&im->b, past, compose_integer(im->c, E_I64, which), 0) : NULL;
 }
 
-/* The widths of the projections to queries, keys and values: a third of the weights' columns each,
- * or as qkv_hidden_sizes says. */
+/* Reads the widths of the projections to queries, keys and values: a third of the weights' columns
+ * each, or as qkv_hidden_sizes says. */
 static bool widths_read(struct onnx_import *im, struct onnx_node *n, int64_t columns,
                         int64_t widths[3])
 {
@@ -232,8 +236,8 @@ static bool widths_read(struct onnx_import *im, struct onnx_node *n, int64_t col
         return true;
 }
 
-/* Operands input, weights, bias, mask_index, past, attention_bias, past_sequence_length; results:
- * output, present */
+/* The operands are input, weights, bias, mask_index, past, attention_bias, past_sequence_length;
+ * the results are output, present. */
 bool onnx_import_fused_attention(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *w = n->inputs[1], *bias = onnx_input(n, 2),
@@ -286,8 +290,8 @@ bool onnx_import_fused_attention(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, result.y);
 }
 
-/* How many keys the present cache has: as total_sequence_length says, if that is known; as it is
- * declared; or as the past one. */
+/* Finds how many keys the present cache has: as total_sequence_length says, if that is known; as it
+ * is declared; or as the past one has. */
 static bool cache_extent(struct onnx_import *im, struct onnx_node *n, int64_t *keys)
 {
         const struct value *past = onnx_input(n, 3);
@@ -348,9 +352,9 @@ static bool grouped_attributes(struct onnx_import *im, struct onnx_node *n,
         return true;
 }
 
-/* Operands query, key, value, past_key, past_value, seqlens_k, total_sequence_length, cos_cache,
- * sin_cache, position_ids, attention_bias, head_sink, ...; results: output, present_key,
- * present_value, output_qk */
+/* The operands are query, key, value, past_key, past_value, seqlens_k, total_sequence_length,
+ * cos_cache, sin_cache, position_ids, attention_bias, head_sink, ...; the results are output,
+ * present_key, present_value, output_qk. */
 bool onnx_import_group_query_attention(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_grouped_attention a = { .q = n->inputs[0],
@@ -386,7 +390,8 @@ bool onnx_import_group_query_attention(struct onnx_import *im, struct onnx_node 
         return onnx_output(n, 0, result.y);
 }
 
-/* The positions [batch, length] of x: as given, or from a number on, one after the other. */
+/* Returns the positions [batch, length] of x, as given, or from a number on, one after the
+ * other. */
 static struct value *positions_of(struct onnx_import *im, struct value *ids, const struct type *x)
 {
         const dim_t rows[2] = { x->dims[0], x->dims[x->rank == 4 ? 2 : 1] };
@@ -403,7 +408,7 @@ static struct value *positions_of(struct onnx_import *im, struct value *ids, con
         return first ? compose_binary(im->c, OP_add, build_iota(&im->b, t, 1), first) : NULL;
 }
 
-/* Operands input, position_ids, cos_cache, sin_cache */
+/* The operands are input, position_ids, cos_cache, sin_cache. */
 bool onnx_import_rotary_positions(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *v[3] = { x, n->inputs[2], n->inputs[3] };
@@ -423,14 +428,15 @@ bool onnx_import_rotary_positions(struct onnx_import *im, struct onnx_node *n)
         if (packed || scale != 1)
                 return onnx_unsupported(im, n, "%s", packed ? "is_packed_batching" : "scale");
         const int64_t size = 2 * value_extent(r.cosine, 1);
-        if (value_rank(x) == 3 && !r.heads)     /* whole heads are turned */
+        if (value_rank(x) == 3 && !r.heads)     /* Whole heads are turned. */
                 r.heads = size > 0 ? value_extent(x, 2) / size : 0;
         r.interleaved = interleaved;
         r.positions = positions_of(im, n->inputs[1], x->type);
         return r.positions && onnx_output(n, 0, compose_rotary(im->c, &r));
 }
 
-/* Which of three streams of positions (time, height, width) each pair of elements is turned by. */
+/* Finds which of three streams of positions (time, height, width) each pair of elements is turned
+ * by. */
 static bool streams_read(struct onnx_import *im, struct onnx_node *n, int64_t half,
                          int64_t *streams)
 {
@@ -453,7 +459,7 @@ static bool streams_read(struct onnx_import *im, struct onnx_node *n, int64_t ha
         return true;
 }
 
-/* Operands input, position_ids [3, batch, length], cos_cache, sin_cache */
+/* The operands are input, position_ids [3, batch, length], cos_cache, sin_cache. */
 bool onnx_import_rotary_streams(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *v[3] = { x, n->inputs[2], n->inputs[3] };
@@ -487,7 +493,7 @@ bool onnx_import_rotary_streams(struct onnx_import *im, struct onnx_node *n)
         int64_t *streams = constant_room(im->m, (size_t)half * sizeof *streams);
         if (!streams_read(im, n, half, streams))
                 return false;
-        if (value_rank(x) == 3 && !r.heads)     /* whole heads are turned */
+        if (value_rank(x) == 3 && !r.heads)     /* Whole heads are turned. */
                 r.heads = value_extent(x, 2) / (2 * half);
         struct value *at = compose_cast(im->c, n->inputs[1], E_I64);
         at = build_gather(&im->b, at,

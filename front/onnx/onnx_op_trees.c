@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* TreeEnsemble of ai.onnx.ml, opset 5. */
+/* This file imports TreeEnsemble of ai.onnx.ml, opset 5. */
 #include "front/onnx/onnx_ml.h"
 #include "front/compose/compose_forest.h"
 
@@ -20,8 +20,8 @@ static bool integers(struct onnx_import *im, struct onnx_node *n, const char *na
         return true;
 }
 
-/* Reads a tensor of `count` numbers (-1: any) of type e. *values is NULL where it is absent and
- * not required. */
+/* Reads a tensor of `count` numbers (-1: any) of type e. *values is NULL where it is absent and not
+ * required. */
 static bool numbers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t count,
                     enum element e, bool required, struct value **values)
 {
@@ -36,7 +36,7 @@ static bool numbers(struct onnx_import *im, struct onnx_node *n, const char *nam
                             element_info[e].text);
 }
 
-/* What the attributes hold. */
+/* The attributes hold these. */
 struct said {
         int64_t nodes, leaves, trees, targets;
         const int64_t *features, *ways[2], *is_leaf[2], *missing, *target_ids, *roots;
@@ -72,7 +72,8 @@ static bool said_read(struct onnx_import *im, struct onnx_node *n, struct said *
         return s->trees > 0 || onnx_invalid(im, n, "tree_roots is empty");
 }
 
-/* A mode behind those of enum compose_tree_mode: is the feature one of several numbers? */
+/* It is a mode behind those of enum compose_tree_mode, which asks whether the feature is one of
+ * several numbers. */
 enum { TREE_MEMBER = TREE_NEQ + 1 };
 
 static double number(const struct value *v, int64_t k)
@@ -80,8 +81,8 @@ static double number(const struct value *v, int64_t k)
         return constant_element(v->constant, k).f;
 }
 
-/* A node that asks for one of several numbers becomes a chain of such as ask for one. *member:
- * where the set begins, moved behind it. */
+/* Makes a node that asks for one of several numbers a sequence of nodes that ask for one each.
+ * *member is where the set begins, and is moved behind it. */
 static bool chain(struct onnx_import *im, const struct onnx_node *n, const struct said *s,
                   struct compose_forest *f, struct compose_tree_node *node, int64_t *member)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* TreeEnsembleRegressor and TreeEnsembleClassifier of ai.onnx.ml: nodes are listed with the
- * numbers of their tree and of themselves in it; leaves are nodes, too, and each may have votes
- * for several targets. */
+/* In TreeEnsembleRegressor and TreeEnsembleClassifier of ai.onnx.ml, nodes are listed with the
+ * numbers of their tree and of themselves in it; leaves are nodes, too, and each may have votes for
+ * several targets. */
 #include "front/onnx/onnx_ml.h"
 #include "front/compose/compose_forest.h"
 
@@ -9,23 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A node's name, and where it is listed. */
+/* This is a node's name, and where it is listed. */
 struct named {
         int64_t tree, node, at;
 };
 
 struct listed {
         int64_t nodes, votes, targets;
-        int post;                       /* enum post_transform */
-        bool two;                       /* classes; all votes are for `voted` of them: one target */
+        int post;                       /* It is an enum post_transform. */
+        bool two;                       /* There are two classes; all votes are for `voted` of them,
+                                         * so there is one target. */
         int64_t voted;
         const int64_t *trees, *names, *features, *ways[2],
-                *missing;               /* [nodes]; missing may be NULL */
+                *missing;               /* There is one for each node; missing may be NULL. */
         const int64_t *vote_trees, *vote_nodes, *vote_targets;
         union scalar *splits, *weights;
-        int *modes;                     /* LEAF: -1 */
+        int *modes;                     /* The mode of a leaf is -1. */
         struct named *sorted;
-        int64_t *places;                /* [nodes]: a node of the forest, or ~ of a leaf */
+        int64_t *places;                /* These [nodes] are a node of the forest, or ~ of a
+                                         * leaf. */
 };
 
 static int by_name(const void *a, const void *b)
@@ -45,7 +47,8 @@ static int64_t find(const struct listed *l, int64_t tree, int64_t node)
         return found ? found->at : -1;
 }
 
-/* Floats, or from opset 3 on a tensor NAME_as_tensor. *values: NULL where neither is there. */
+/* Reads floats or, from opset 3 on, a tensor NAME_as_tensor. *values is NULL where neither is
+ * there. */
 static bool numbers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *count,
                     union scalar **values)
 {
@@ -74,7 +77,7 @@ static bool numbers(struct onnx_import *im, struct onnx_node *n, const char *nam
         return true;
 }
 
-/* A mode behind those of enum compose_tree_mode. */
+/* It is a mode behind those of enum compose_tree_mode. */
 enum { LEAF = TREE_NEQ + 1 };
 
 static bool modes_read(struct onnx_import *im, struct onnx_node *n, struct listed *l)
@@ -101,7 +104,7 @@ static bool modes_read(struct onnx_import *im, struct onnx_node *n, struct liste
         return true;
 }
 
-/* Of two classes: votes become such for one target. */
+/* Makes the votes for two classes votes for one target. */
 static bool one_voted(struct onnx_import *im, struct onnx_node *n, struct listed *l)
 {
         l->voted = l->votes ? l->vote_targets[0] : 0;
@@ -116,7 +119,7 @@ static bool one_voted(struct onnx_import *im, struct onnx_node *n, struct listed
         return true;
 }
 
-/* Reads the lists. votes: how the names of attributes about votes begin. */
+/* Reads the lists. The names of attributes about votes begin with `votes`. */
 static bool listed_read(struct onnx_import *im, struct onnx_node *n, const char *votes,
                         struct listed *l)
 {
@@ -192,7 +195,8 @@ static bool nodes_read(struct onnx_import *im, const struct onnx_node *n, const 
                         node->next[way] = numbers[to];
                 }
         }
-        for (int64_t k = 0; k < l->nodes; k++) { /* sorted: nodes of a tree are neighbours */
+        for (int64_t k = 0; k < l->nodes; k++) { /* They are sorted, so nodes of a tree are
+                                                  * neighbours. */
                 int64_t first = l->sorted[k].at;
                 while (k + 1 < l->nodes && l->sorted[k + 1].tree == l->sorted[k].tree)
                         first = compose_min(first, l->sorted[++k].at);
@@ -228,7 +232,8 @@ static bool votes_read(struct onnx_import *im, const struct onnx_node *n, const 
         for (int64_t k = 0; k <= f->leaf_count; k++) {
                 int64_t count = f->first[k + 1];
                 f->first[k + 1] =
-                        total; /* where the votes of leaf k go next; in the end, where they end */
+                        total; /* It is where the votes of leaf k go next, and in the end where they
+                                * end. */
                 total += count;
         }
         for (int64_t k = 0; k < l->votes; k++) {
@@ -239,8 +244,8 @@ static bool votes_read(struct onnx_import *im, const struct onnx_node *n, const 
         return true;
 }
 
-/* Returns x in the type that trees compute in; reads the forest, and the base values. NULL after
- * an error. */
+/* Returns x in the type that trees compute in, or NULL after an error; reads the forest, and the
+ * base values. */
 static struct value *forest_read(struct onnx_import *im, struct onnx_node *n, const char *votes,
                                  struct listed *l, struct compose_forest *f)
 {
@@ -271,7 +276,7 @@ static struct value *forest_read(struct onnx_import *im, struct onnx_node *n, co
         l->places = arena_array(im->arena, (size_t)l->nodes, sizeof *l->places);
         if (!nodes_read(im, n, l, l->places, f) || !votes_read(im, n, l, l->places, f))
                 return NULL;
-        x = e == E_F32 ? x : compose_cast(im->c, x, E_F64); /* f64 has all i32 */
+        x = e == E_F32 ? x : compose_cast(im->c, x, E_F64); /* f64 has all i32. */
         if (x && count) {
                 e = value_element(x);
                 void *data = constant_room(im->m, (size_t)(count * element_info[e].bytes));
@@ -306,7 +311,7 @@ static bool are_spoken_of(struct onnx_import *im, const struct listed *l,
         struct tally {
                 int64_t tree, leaf, leaves;
                 bool sure;
-        }; /* the last tree and leaf that spoke of it */
+        }; /* They are the last tree and leaf that have a vote for it. */
         struct tally *all = arena_array(im->arena, (size_t)l->targets, sizeof *all);
         int64_t sure = 0;
 
@@ -333,7 +338,7 @@ static bool are_spoken_of(struct onnx_import *im, const struct listed *l,
         return sure == l->targets;
 }
 
-/* Two classes, and votes for one alone, as onnxruntime and with it all exporters understand
+/* Reads two classes with votes for one alone, as onnxruntime and with it all exporters understand
  * them: the second is meant, where its score is above 1/2, or above 0 where some votes are
  * negative. Votes for class 1 leave the other without any: its score is 0. */
 static bool two_classes(struct onnx_import *im, struct onnx_node *n, struct listed *l,
@@ -366,7 +371,8 @@ static bool two_classes(struct onnx_import *im, struct onnx_node *n, struct list
                onnx_output(n, 1, compose_cast(im->c, scores, E_F32));
 }
 
-/* Results: the label of the class with the highest score, the first of such, and all scores. */
+/* The results are the label of the class with the highest score, the first of equal ones, and all
+ * scores. */
 bool onnx_import_tree_ensemble_classifier(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_forest f = { .aggregate = TREE_SUM };

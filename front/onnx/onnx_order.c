@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Which node needs which. A node needs the producers of the names that it reads: its inputs, and of
- * each of its subgraphs the free names, those that the subgraph refers to and does not define by an
- * input, an initializer or a node of its own. So a name in a body may equal one outside (the node's
- * own output, a name made later): the standard forbids that only for names which are visible there,
- * and where exporters write these all the same the inner one counts (onnx_scope_define warns).
- * Kahn's algorithm: linear, no recursion but into subgraphs, whose depth the wire scan has
- * bounded. */
+/* A node needs the producers of the names that it reads: its inputs, and of each of its subgraphs
+ * the free names, those that the subgraph refers to and does not define by an input, an initializer
+ * or a node of its own. So a name in a body may equal one outside (the node's own output, a name
+ * made later): the standard forbids that only for names which are visible there, and where
+ * exporters write these all the same the inner one counts (onnx_scope_define warns). The order is
+ * found by Kahn's algorithm, which is linear and does not recurse but into subgraphs, whose depth
+ * the wire scan has bounded. */
 #include "front/onnx/onnx_model.h"
 
 #include <limits.h>
@@ -21,7 +21,8 @@ struct onnx_reads {
         size_t count, room, own;
 };
 
-/* The names that a subgraph defines, and the subgraph around it; NULL: the node's own graph. */
+/* These are the names that a subgraph defines, and the subgraph around it, which is NULL for the
+ * node's own graph. */
 struct definitions {
         const struct definitions *around;
         struct map *names;
@@ -99,7 +100,7 @@ static void read_node(struct arena *arena, struct onnx_reads *r, const Onnx__Nod
 
 typedef bool (*visitor)(void *context, bytes_t name, bool inner);
 
-/* Visits the names that a node reads. inner: a subgraph reads the name. */
+/* Visits the names that a node reads. `inner` says that a subgraph reads the name. */
 static bool each_read(const struct onnx_reads *r, visitor visit, void *context)
 {
         for (size_t i = 0; i < r->count; i++)
@@ -193,10 +194,11 @@ struct ordering {
         struct onnx_import *im;
         const struct onnx_wiring *w;
         const struct onnx_scope *scope;
-        int node;                       /* the node whose references are visited */
-        int *waiting;                   /* [nodes]: references to nodes without a place yet */
-        size_t *first;                  /* per node: where its users begin in users; one more at the
-                                         * end */
+        int node;                       /* It is the node whose references are visited. */
+        int *waiting;                   /* It counts for each node the references to nodes without a
+                                         * position yet. */
+        size_t *first;                  /* It says for each node where its users begin in users;
+                                         * there is one more at the end. */
         int *users;
         size_t *fill;
 };
@@ -233,7 +235,8 @@ static bool each_node(struct ordering *o, visitor visit)
         return true;
 }
 
-/* Nodes in the file's order; one that waits is placed right after the last node it waits for. */
+/* Places nodes in the file's order; one that waits is placed right after the last node it waits
+ * for. */
 static int place(struct ordering *o, int *order, int *ready)
 {
         int placed = 0;
@@ -265,7 +268,8 @@ static bool waiting_visit(void *context, bytes_t name, bool inner)
         return true;
 }
 
-/* From a node that was never placed, against the edges: the first one met again lies on a cycle. */
+/* Walks from a node that was never placed against the edges: the first one met again lies on a
+ * cycle. */
 static int *cycle_error(struct ordering *o)
 {
         bool *met = arena_array(o->im->arena, (size_t)o->w->count, sizeof *met);

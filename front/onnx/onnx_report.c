@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said about a model: errors at nodes, the list of what is not supported, limits. */
+/* This is said about a model: errors at nodes, the list of what is not supported, limits. */
 #include "front/onnx/onnx_model.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { LIST_MAX = 50 };                 /* unsupported nodes listed one by one; the others are
-                                         * counted */
+enum { LIST_MAX = 50 };                 /* At most so many unsupported nodes are listed one by one;
+                                         * the others are counted. */
 
 struct onnx_omitted {
         struct onnx_omitted *next;
-        const char *what;               /* operator, domain, opset */
+        const char *what;               /* It is operator, domain and opset. */
         int count;
 };
 

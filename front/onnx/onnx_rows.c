@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of operators: which importer makes which nodes. */
+/* The table of operators says which importer makes which nodes. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/onnx/onnx_model.h"
 

@@ -17,7 +17,7 @@ static const struct scaled {
 #include "front/onnx/onnx_scales.def"
 };
 
-/* Returns how many elements are to be looked at; of a splat, one. */
+/* Returns how many elements are to be looked at, which is one in a splat. */
 static int64_t different_elements(const struct value *v)
 {
         int64_t count = type_elements(v->type);
@@ -31,8 +31,9 @@ static const char *place(struct onnx_import *im, const struct value *v, int64_t 
                        : arena_printf(im->arena, " as element %lld", (long long)i);
 }
 
-/* Denormal numbers have few digits, and make x86 slow: no step is that small. Those of f16 are
- * ordinary ones of f32, in which scales are computed with; f8e8m0 has powers of 2 alone. */
+/* Returns whether the number may be a scale. Denormal numbers have few digits, and make x86 slow:
+ * no quantization step is that small. Those of f16 are ordinary ones of f32, in which scales are
+ * computed with; f8e8m0 has powers of 2 alone. */
 static bool is_scale(const struct value *v, int64_t i, enum scale_rule rule, double *x)
 {
         enum element e = value_element(v);
@@ -40,7 +41,7 @@ static bool is_scale(const struct value *v, int64_t i, enum scale_rule rule, dou
         if (e == E_F8E8M0)
                 *x = s.u == 255 ? NAN : ldexp(1, (int)s.u - 127);
         else
-                *x = element_is_float(e) ? s.f : 1; /* the importer wants a float */
+                *x = element_is_float(e) ? s.f : 1; /* The importer wants a float. */
         double least = e == E_F64 ? DBL_MIN : e == E_F8E8M0 ? 0 : FLT_MIN;
         return isfinite(*x) && (rule == FINITE || *x >= least);
 }
@@ -58,7 +59,8 @@ static bool check_scale(struct onnx_import *im, const struct onnx_node *n, int i
         return true;
 }
 
-/* It is one of its type's numbers. What has 32 bits has none: the standard wants 0. */
+/* Checks a zero point: one of few bits may be any number of its type, one of 32 bits must be 0, as
+ * the standard wants. */
 static bool check_zero(struct onnx_import *im, const struct onnx_node *n, int input)
 {
         const struct value *v = n->inputs[input];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Scopes of names, one for each graph that is being imported, and the nesting of these. */
+/* There is a scope of names for each graph that is being imported; they nest. */
 #include "front/onnx/onnx_model.h"
 
 #include <string.h>
@@ -20,8 +20,8 @@ struct onnx_entry *onnx_scope_find(const struct onnx_scope *scope, bytes_t name)
         return entry;
 }
 
-/* The standard forbids it; Paddle2ONNX writes it in loops of recurrent layers, and onnxruntime
- * reads it so. */
+/* Hides a name of an outer scope. The standard forbids it; Paddle2ONNX writes it in loops of
+ * recurrent layers, and onnxruntime reads it so. */
 static void hide(struct onnx_import *im, bytes_t name, const char *what,
                  const Onnx__NodeProto *node)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sequences and optionals as lists of values. */
+/* Sequences and optionals are lists of values. */
 #include "front/onnx/onnx_sequence.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ struct onnx_sequence *onnx_sequence_share(struct onnx_import *im, const struct t
 
 struct onnx_room *onnx_room_new(struct onnx_import *im, struct value *const *items, int count)
 {
-        enum { PER_OPERATION = 32 };    /* so many copies cost no more than one */
+        enum { PER_OPERATION = 32 };    /* So many copies cost no more than one operation. */
         im->model->items += count;
         if (!onnx_within_work(im, "items of sequences that are copied",
                               im->model->items / PER_OPERATION))

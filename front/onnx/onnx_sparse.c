@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Sparse tensors become dense constants: their values at their places, zeros elsewhere. Places are
- * numbers of elements, [count], or indices, [count, rank], in ascending order, as the standard
- * wants them. */
+/* Sparse tensors become dense constants, with their values at their places, and zeros elsewhere.
+ * Places are numbers of elements, [count], or indices, [count, rank], in ascending order, as the
+ * standard wants them. */
 #include "front/onnx/onnx_model.h"
 
 #include <inttypes.h>
@@ -16,8 +16,8 @@ enum { DENSE_FACTOR = 64 };
 struct sparse {
         struct onnx_import *im;
         const char *what;
-        const struct value *values;     /* [count] */
-        const struct value *places;     /* [count], or [count, rank] */
+        const struct value *values;     /* It is [count]. */
+        const struct value *places;     /* It is [count], or [count, rank]. */
         int64_t count;
         const int64_t *dims;
         int rank;
@@ -55,7 +55,7 @@ static bool shape_check(const struct sparse *s, int64_t *bytes)
                                "tensor_bytes", s->im->context->limits.tensor_bytes);
 }
 
-/* Returns the number of the element that entry i is; -1: there is none. */
+/* Returns the number of the element that entry i is, or -1 where there is none. */
 static int64_t place_of(const struct sparse *s, int64_t i)
 {
         int parts = s->places->type->rank == 1 ? 1 : s->rank;
@@ -90,7 +90,7 @@ static bool fill(const struct sparse *s, unsigned char *data)
         return true;
 }
 
-/* *s of t's parts; *skipped: why they cannot be read, which is no error */
+/* Makes *s of t's parts. *skipped says why they cannot be read, which is no error. */
 static bool parts_read(struct sparse *s, const Onnx__SparseTensorProto *t, const char **skipped)
 {
         struct value *values = NULL, *places = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* TensorProto to constant. Values come as raw little-endian bytes, as a typed list, or from another
- * file; their number must be exactly what the shape says. Nothing is copied where the bytes can be
- * used as they lie: in the file, or where unpacking put large fields.
+/* A TensorProto becomes a constant. Values come as raw little-endian bytes, as a typed list, or
+ * from another file; their number must be exactly what the shape says. Nothing is copied where the
+ * bytes can be used as they lie: in the file, or where unpacking put large fields.
  *
- * Which list holds what: float_data f32; double_data f64; int64_data i64; uint64_data u64, u32;
+ * The lists hold these: float_data f32; double_data f64; int64_data i64; uint64_data u64 and u32;
  * int32_data everything smaller, one value each, or one packed byte each for types below 8 bits. */
 #include "front/onnx/onnx_model.h"
 
@@ -12,8 +12,8 @@
 
 #include "base/size.h"
 
-enum { IN_PLACE = 1024 };               /* fields at least this long are in the module's arena
-                                         * (onnx_model.c) */
+enum { IN_PLACE = 1024 };               /* Fields at least this long, in bytes, are in the module's
+                                         * arena (onnx_model.c). */
 
 enum field {
         FIELD_FLOAT,
@@ -37,8 +37,8 @@ struct reading {
         const char *what;
         bytes_t raw;
         enum element element;
-        int64_t count;                  /* elements */
-        size_t bytes;                   /* the bytes that raw data would have */
+        int64_t count;                  /* There are so many elements. */
+        size_t bytes;                   /* Raw data would have so many bytes. */
 };
 
 static bool tensor_error(const struct reading *r, const char *text)
@@ -144,7 +144,7 @@ static const void *unpacked(const struct reading *r, const unsigned char *packed
         return out;
 }
 
-/* Returns the bytes that int32_data lists. NULL after an error. */
+/* Returns the bytes that int32_data lists, or NULL after an error. */
 static const unsigned char *listed_bytes(const struct reading *r)
 {
         unsigned char *bytes = arena_alloc(r->im->arena, r->bytes + 1);
@@ -166,7 +166,8 @@ static const void *in_place(const struct reading *r, const void *data)
         return r->bytes >= IN_PLACE ? data : arena_copy(r->im->m->arena, data, r->bytes);
 }
 
-/* Values in host order. Raw data is little endian: turned around on other hosts. */
+/* Returns values in host order. Raw data is little endian, so its bytes are reversed on other
+ * hosts. */
 static const void *raw_values(const struct reading *r, const unsigned char *data)
 {
         if (element_bits(r->element) < 8)
@@ -232,7 +233,7 @@ static bool dims_check(struct reading *r)
         return true;
 }
 
-/* One source of values, of the right length. */
+/* Checks that there is one source of values, of the right length. */
 static bool sources_check(const struct reading *r)
 {
         const Onnx__TensorProto *t = r->t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ONNX's text, as onnx.parser reads and onnx.printer writes it:
+/* This is ONNX's text, as onnx.parser reads and onnx.printer writes it:
  *
  *      <ir_version: 8, opset_import: ["" : 17]>
  *      net (float[N, 4] x) => (float[N, 2] y) <float[4, 2] w = {1, 0, 0, 1, 2, 0, 0, 2}>
@@ -8,19 +8,20 @@
  *         [last] y = Elu <alpha = 0.5> (t)
  *      }
  *
- * It becomes the bytes of the same model as a protobuf, which are then read like those of any
- * file: what is checked there is not checked here. Fields go by their names in onnx.proto.
- * Grammar: onnx/defs/parser.cc of ONNX 1.22, docs/Syntax.md. */
+ * It becomes the bytes of the same model as a protobuf, which are then read like those of any file:
+ * what is checked there is not checked here. Fields go by their names in onnx.proto. The grammar is
+ * that of onnx/defs/parser.cc of ONNX 1.22 and docs/Syntax.md. */
 #include <ctype.h>
 #include <string.h>
 
 #include "front/onnx/onnx_words.h"
 
-enum { DEPTH_MAX = 256 };               /* nested messages, as in onnx_wire.c, for any option */
+enum { DEPTH_MAX = 256 };               /* Messages nest at most so deep, as in onnx_wire.c, for any
+                                         * option. */
 
 /* ---- types and tensors ---- */
 
-/* Returns the number of an element type; 0 where the word is none. */
+/* Returns the number of an element type, or 0 where the word is none. */
 static int element_of(bytes_t w)
 {
         const ProtobufCEnumDescriptor *types = &onnx__tensor_proto__data_type__descriptor;
@@ -58,7 +59,7 @@ static bool dimension(struct reader *r)
         return field_close(r, &dim);
 }
 
-/* Reads a type of tensors: `float` is a scalar, `float[]` of unknown rank. */
+/* Reads a type of tensors: `float` is a scalar, `float[]` is of unknown rank. */
 static bool tensor_type(struct reader *r, int element)
 {
         struct part shape;
@@ -229,7 +230,7 @@ static bool tensor(struct reader *r, const char *field)
 
 static bool graph(struct reader *r, const char *field);
 
-/* Whether data stand behind the type of an attribute's value, which is then a tensor. */
+/* Returns whether data stand behind the type of an attribute's value, which is then a tensor. */
 static bool is_tensor(struct reader *r)
 {
         const char *at = r->at;
@@ -260,7 +261,7 @@ enum {
         A_GRAPH = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH,
         A_TYPE = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TYPE_PROTO,
         A_LISTS = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS -
-                  A_FLOAT /* FLOATS is behind FLOAT as INTS is behind INT */
+                  A_FLOAT /* FLOATS is behind FLOAT as INTS is behind INT. */
 };
 
 /* Returns the type of the value that stands here, by its first letters. */
@@ -278,7 +279,7 @@ static int value_type(struct reader *r)
         return word_is_integer(r) ? A_INT : A_FLOAT;
 }
 
-/* A single value, or an item of a list. An int does where a float is wanted. */
+/* Reads a single value, or an item of a list. An int does where a float is wanted. */
 static bool attribute_value(struct reader *r, int wanted, bool listed)
 {
         int is = value_type(r);
@@ -439,9 +440,9 @@ static bool node(struct reader *r)
                word_want(r, ')') && (before || attributes(r, false)) && field_close(r, &part);
 }
 
-/* "float[2] x", or with "= {..}" behind it an initializer; of inputs it is both. called: or NULL;
- * who wants it is a function, whose values have no initializers, nor have those of a function
- * listed behind it. */
+/* Reads "float[2] x", or with "= {..}" behind it an initializer; one of the inputs is both. Sets
+ * *called to its name unless called is NULL; a function wants it, whose values have no
+ * initializers, nor have those of a function listed behind it. */
 static bool value(struct reader *r, const char *field, bytes_t *called)
 {
         struct part info;

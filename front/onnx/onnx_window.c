@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The windows of convolutions and pools, as attributes say them. */
+/* The windows of convolutions and pools are read from attributes. */
 #include "front/onnx/onnx_helpers.h"
 
 /* Reads an attribute of exactly `want` integers in [least, NUMBER_MAX]. An absent one gives

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Scan of a model's bytes before protobuf-c unpacks them.
+/* A model's bytes are scanned before protobuf-c unpacks them.
  *
- * protobuf-c recurses once per nested message, merges messages that are given twice, cuts wide
+ * protobuf-c recurses once for each nested message, merges messages that are given twice, cuts wide
  * integers short and allocates hundreds of bytes for a message of two: all of that on the word of
  * the file. This scan walks the same wire format with an explicit stack in one pass, knows the
  * fields from the descriptors of onnx.proto, and lets through only what unpacks within bounds:
  *
  *   - tags, varints, lengths and packed arrays are whole and lie inside the message around them
  *   - a known field has the wire type of its type, an int32 or enum has a value of that type
- *   - a field that is not repeated is given once; of a oneof one member
+ *   - a field that is not repeated is given once; of a oneof one member is
  *   - messages nest at most limits.wire_depth deep
  *   - what unpacks is at most limits.unpack_bytes more than three times the file
  *
@@ -24,27 +24,27 @@
 
 enum wire_type { WIRE_VARINT, WIRE_FIXED64, WIRE_BYTES, WIRE_GROUP, WIRE_GROUP_END, WIRE_FIXED32 };
 
-enum { LONG_DATA = 536870911 };         /* the number of that field in onnx.proto */
-enum { DEPTH_MAX = 256 };               /* whatever the option says: protobuf-c needs 3 KB of stack
-                                         * per level */
+enum { LONG_DATA = 536870911 };         /* It is the number of that field in onnx.proto. */
+enum { DEPTH_MAX = 256 };               /* It holds whatever the option says: protobuf-c needs 3 KB
+                                         * of stack for each level. */
 
 struct level {
         const ProtobufCMessageDescriptor *message;
         const unsigned char *end;
-        uint64_t seen;                  /* bit per field of the descriptor */
+        uint64_t seen;                  /* It has a bit for each field of the descriptor. */
         uint64_t members;
-        size_t length_at;               /* the offset of its length in the image */
+        size_t length_at;               /* It is the offset of its length in the image. */
 };
 
 struct scan {
         const unsigned char *start, *at;
-        const unsigned char *copied;    /* bytes before it are in the image, or left out */
+        const unsigned char *copied;    /* Bytes before it are in the image, or left out. */
         struct onnx_image *image;
         struct diag *diag;
         const struct limits *limits;
-        uint64_t unpacked;              /* bytes protobuf-c will allocate */
-        bool graph;                     /* the model's graph was seen */
-        int depth;                      /* the depth of the innermost level */
+        uint64_t unpacked;              /* protobuf-c will allocate so many bytes. */
+        bool graph;                     /* The model's graph was seen. */
+        int depth;                      /* It is the depth of the innermost level. */
         struct level levels[DEPTH_MAX + 1];
 };
 
@@ -119,7 +119,8 @@ static bool read_varint(struct scan *s, const unsigned char *end, uint64_t *valu
         return broken(s, "a number is longer than 64 bits");
 }
 
-/* What the type says about a varint: int32 and enums are sign-extended to 64 bits on the wire. */
+/* Returns whether a varint fits the type: int32 and enums are sign-extended to 64 bits on the
+ * wire. */
 static bool varint_fits(ProtobufCType type, uint64_t value)
 {
         int64_t number = (int64_t)value;
@@ -153,11 +154,12 @@ static uint64_t stored_bytes(ProtobufCType type)
 
 static uint64_t rounded(uint64_t bytes) { return (bytes + 31) & ~UINT64_C(15); }
 
-/* Adds to what will be allocated; false once that is too much. */
+/* Adds to what will be allocated; returns false once that is too much. */
 static bool charge(struct scan *s, uint64_t bytes)
 {
         uint64_t file = (uint64_t)(s->levels[0].end - s->start);
-        s->unpacked += bytes;           /* at most some hundred times the file: no overflow */
+        s->unpacked += bytes;           /* It is at most some hundred times the file, so it does not
+                                         * overflow. */
         if (s->unpacked <= 3 * file + (uint64_t)s->limits->unpack_bytes)
                 return true;
         diag_error(s->diag, EXIT_INVALID,
@@ -190,7 +192,7 @@ static bool check_packed(struct scan *s, const ProtobufCFieldDescriptor *field, 
 
 /* ---- the image ---- */
 
-enum { LENGTH_BYTES = 5 };              /* bytes that any length has in the image */
+enum { LENGTH_BYTES = 5 };              /* Any length has so many bytes in the image. */
 
 static void add_number(struct text *image, uint64_t number)
 {
@@ -267,7 +269,8 @@ static bool enter(struct scan *s, const ProtobufCFieldDescriptor *field,
         return charge(s, rounded(s->levels[s->depth].message->sizeof_message) + 8);
 }
 
-/* Fields that are not repeated come once; all members of a oneof count as one field. */
+/* Checks that a field that is not repeated comes once; all members of a oneof count as one
+ * field. */
 static bool once(struct scan *s, struct level *level, const ProtobufCFieldDescriptor *field)
 {
         uint64_t mask = 0;
@@ -347,8 +350,8 @@ static bool scan_member(struct scan *s)
                 if (!repeated && !once(s, level, field))
                         return false;
         }
-        if (++level->members > 16 && !charge(s, 48))    /* its place in protobuf-c's list of
-                                                         * members */
+        if (++level->members > 16 && !charge(s, 48))    /* It has a place in protobuf-c's list of
+                                                         * members. */
                 return false;
         if (!field)
                 copy_until(s, tag_start);

@@ -54,8 +54,8 @@ bool word_want(struct reader *r, char c)
         return word_take(r, c) || word_wanted(r, arena_printf(r->arena, "'%c'", c));
 }
 
-/* Behind an item, another one follows, or the list is closed; *fine is false where neither is
- * so. */
+/* Reads what stands behind an item: another one follows, or the list is closed; *fine is false
+ * where neither is so. */
 bool word_more(struct reader *r, char close, bool *fine)
 {
         if (word_take(r, ','))
@@ -124,8 +124,8 @@ bool word_name(struct reader *r, bytes_t *s)
         return s->len || word_wanted(r, "a name");
 }
 
-/* Reads the characters that a number may consist of. *is_float: it has a point, an exponent, or
- * letters (inf, nan). */
+/* Reads the characters that a number may consist of. *is_float says that it has a point, an
+ * exponent, or letters (inf, nan). */
 static bool number_text(struct reader *r, char text[NUMBER_LENGTH_MAX + 1], bool *is_float)
 {
         skip(r);
@@ -248,7 +248,8 @@ bool field_open(struct reader *r, const char *field, struct part *part)
                         r, "fewer messages in each other (" DIAG_HINT("--limit wire_depth=N") ")");
         field_tag(r, field, WIRE_BYTES);
         *part = (struct part){ r->message, r->out.length };
-        text_add_bytes(&r->out, "\0\0\0\0", LENGTH_BYTES); /* with the literal's own end: five */
+        text_add_bytes(&r->out, "\0\0\0\0", LENGTH_BYTES); /* With the literal's own end there are
+                                                            * five. */
         r->message = f->type == PROTOBUF_C_TYPE_MESSAGE ? f->descriptor : r->message;
         return true;
 }
