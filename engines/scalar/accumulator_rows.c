@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* jam, accumulator rows: the sums of many columns lie in an array, and the innermost loop goes over
- * columns.
+/* In accumulator rows of jam, the sums of many columns lie in an array, and the innermost loop goes
+ * over columns.
  *
  *     for %i = 0 to 197 {                             for %i = 0 to 196 step 98 {
  *       var %sum : f32 = 0.0                            alloc %sum : f32[98]
@@ -22,11 +22,11 @@
  *                                                     }
  *                                                     for %e = 0 to 1 { column 196, as it was }
  *
- * C compilers make vectors of such loops from -O2 on, of whatever vectors a machine has: their
- * numbers of iterations are known and even. Columns at edges, where windows reach over the border,
- * and those that no row takes are computed as before. A product of 8 bits by 8 or 9 says that 16
- * bits hold it: a vector has twice as many of these. Results side by side have a row each, which
- * jam.c numbers by %line. */
+ * C compilers make vectors of such loops from -O2 on, of the length that the machine has, because
+ * the numbers of iterations are known and even. Columns at edges, where windows reach over the
+ * border, and columns that no row takes are computed as before. A product of 8 bits by 8 or 9 is
+ * cast to 16 bits, which hold it; a vector has twice as many of these. Results side by side have a
+ * row each, which jam.c numbers by %line. */
 #include "ir/loop/loop_vector.h"
 #include "passes/vectorize/jam.h"
 
@@ -34,7 +34,8 @@
 
 /* ---- what a nest must look like ---- */
 
-/* the only loop of a block of values, or NULL */
+/* Returns the only loop of a block; NULL where there is none, or several, or a loop that is not
+ * serial or has a step. */
 static const struct loop_stmt *only_loop(const struct loop_block *block)
 {
         const struct loop_stmt *found = NULL;
@@ -62,7 +63,8 @@ const struct loop_stmt *jam_innermost(const struct jam_nest *nest)
         return NULL;
 }
 
-/* the value of a subscript where loop variable v is n; false: it depends on more than that */
+/* Finds the value of a subscript where loop variable v is n. Returns false where it depends on more
+ * than v, or overflows. */
 static bool value_at(const struct jam_nest *nest, const struct loop_expr *e,
                      const struct loop_variable *v, int64_t n, int64_t *value)
 {
@@ -88,7 +90,7 @@ static bool value_at(const struct jam_nest *nest, const struct loop_expr *e,
         }
 }
 
-/* of loops of the sum: do they begin and end alike in columns n and m? */
+/* Do the loops of the sum begin and end alike in columns n and m? */
 static bool are_alike(const struct jam_nest *nest, const struct loop_variable *v, int64_t n,
                       int64_t m)
 {
@@ -163,7 +165,7 @@ bool jam_is_narrow(const struct loop_expr *product)
                interval_of(product->args[1], &b) && magnitude(a) * magnitude(b) <= INT16_MAX;
 }
 
-/* ---- the row ---- */
+/* ---- the accumulator row ---- */
 
 struct accumulators {
         struct arena *arena;
@@ -172,15 +174,15 @@ struct accumulators {
         struct loop_variable *column;
         struct loop_buffer *sums;
         struct loop_expr *line;
-        int64_t wide; /* It is the number of sums of a row. */
+        int64_t wide; /* A row has this many sums. */
         const struct loop_variable **alone;
         int alone_count;
-        struct loop_block *moved;       /* Values in front of inner loops that differ from column
-                                         * to column. */
+        struct loop_block *moved;       /* These values stood before inner loops, and differ from
+                                         * column to column. */
         bool failed;
 };
 
-/* for t = 0 to columns */
+/* Appends a loop over the columns of a row: for t = 0 to columns. */
 static struct loop_stmt *append_columns(struct accumulators *s, struct loop_block *out)
 {
         struct loop_variable *t =
@@ -203,7 +205,7 @@ static void store_sum(struct accumulators *s, struct loop_stmt *each, struct loo
         store->b = value;
 }
 
-/* the column of an iteration of `each` */
+/* Returns the column of an iteration of `each`. */
 static struct loop_expr *column_of(struct accumulators *s, const struct loop_stmt *each)
 {
         struct loop_expr *first = s->jam->row_count > 1 ? loop_use(s->arena, s->column)
@@ -221,7 +223,7 @@ static void write_zeros(struct accumulators *s, struct loop_block *out)
                                                  : loop_int(s->arena, e, 0));
 }
 
-/* a copy of a value, at the end */
+/* Appends a copy of a let. */
 static void append_let(struct accumulators *s, const struct loop_stmt *let, struct loop_block *out)
 {
         struct loop_stmt *copy = loop_append(s->arena, out, STMT_LET);
@@ -229,7 +231,7 @@ static void append_let(struct accumulators *s, const struct loop_stmt *let, stru
         copy->a = let->a;
 }
 
-/* where a loop of the sum begins or ends, in the middle */
+/* Returns where a loop of the sum begins or ends, for the columns in the middle. */
 static struct loop_expr *end_of(struct accumulators *s, struct loop_expr *e)
 {
         int64_t value;
@@ -239,8 +241,8 @@ static struct loop_expr *end_of(struct accumulators *s, struct loop_expr *e)
         return loop_index(s->arena, value);
 }
 
-/* Iterations of the innermost loop: values that are the same for all columns, then a loop over
- * columns. */
+/* Writes iterations of the innermost loop: values that are the same for all columns, then a loop
+ * over columns. */
 static void write_iterations(struct accumulators *s, const struct loop_stmt *loop,
                              struct loop_block *out)
 {
@@ -279,7 +281,7 @@ static void write_iterations(struct accumulators *s, const struct loop_stmt *loo
         s->failed |= iterations->failed || columns->failed;
 }
 
-/* the loops of the sum, inside a block */
+/* Writes the loops of the sum that lie inside `block`. */
 static void write_sums(struct accumulators *s, struct loop_block *block, struct loop_block *out)
 {
         const struct loop_stmt *innermost = jam_innermost(s->nest);
@@ -321,7 +323,8 @@ static bool block_uses(struct loop_block *block, const struct loop_variable *v)
         return !v;
 }
 
-/* Values of stmt.. that a block uses, and what these use, in front of it. */
+/* Puts the values from stmt on that `body` uses, and the values that these use, at the beginning of
+ * `body`. */
 static void with_values(struct accumulators *s, struct loop_stmt *stmt, struct loop_block *body)
 {
         enum { MOST = 64 };
@@ -341,7 +344,8 @@ static void with_values(struct accumulators *s, struct loop_stmt *stmt, struct l
         }
 }
 
-/* what becomes of the sums of one row, in columns of `each`; marks that loop */
+/* Writes what becomes of the sums of one row, in the columns of `each`, and records that loop in
+ * s->alone. */
 static void write_results(struct accumulators *s, struct loop_stmt *each, struct loop_expr *column)
 {
         const struct jam_nest *nest = s->nest;
@@ -386,7 +390,9 @@ static void write_row(struct accumulators *s, struct loop_block *out)
 
 /* ---- the edges ---- */
 
-/* Writes let column = e; from e = first on, as many more are added as rows take. */
+/* Defines the column of an iteration of `each`, the loop over edges, and returns it. The first
+ * `before` edges lie before the accumulator rows; for all others the column is jam->taken more than
+ * the number of the iteration. */
 static struct loop_expr *edge_of(struct accumulators *s, struct loop_stmt *each, int64_t before)
 {
         int64_t taken = s->jam->taken;
@@ -411,7 +417,7 @@ static struct loop_stmt *append_edges(struct accumulators *s, int64_t count, str
         return jam_append_loop(s->arena, e, 0, count, 1, out);
 }
 
-/* Writes the columns that no row takes: those behind the rows follow those before them. */
+/* Writes the columns that no row takes: those before the rows, and then those after them. */
 static void write_edges(struct accumulators *s, struct loop_block *out)
 {
         const struct jam_nest *nest = s->nest;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The choice of schedules for sums of scalars: a kernel is written by the canonical lowering, and
- * jam_choose.c lists the ways to compute its nest, with the time that each is predicted to take. */
+/* Chooses schedules for sums of scalars. The canonical lowering writes a kernel, and jam_choose.c
+ * lists the ways to compute its nest, with the time that each is predicted to take. */
 #include "engines/scalar/scalar_engine.h"
 
 #include "ir/lower/lower_emit.h"

@@ -56,14 +56,15 @@ static bool is_plain_loop(const struct loop_stmt *s)
                loop_is_int(s->a, &from) && loop_is_int(s->b, &to) && to > from;
 }
 
-/* loops, values and sums */
+/* Clears *good if s is not a loop, a value, a variable or a set. */
 static void check_sums(struct loop_stmt *s, void *good)
 {
         *(bool *)good &= s->kind == STMT_FOR || s->kind == STMT_LET || s->kind == STMT_SET ||
                          s->kind == STMT_VAR;
 }
 
-/* values, variables, loops that add up, and one store */
+/* Records the leaf's statements in the nest. Returns false unless they are values, variables, loops
+ * that add up, and one store at the end. */
 static bool take_leaf(struct jam_nest *nest, struct loop_block *leaf)
 {
         bool good = true, sums = false;
@@ -108,7 +109,7 @@ static bool find_loops(struct jam_nest *nest, struct loop_stmt *s)
         return false;
 }
 
-/* scratch: for definitions */
+/* Finds the nest that begins with s; its map of definitions is in `scratch`. */
 static bool find_nest(struct jam_nest *nest, struct loop_stmt *s, struct arena *scratch)
 {
         *nest = (struct jam_nest){ .lets = map_new(scratch) };
@@ -127,7 +128,7 @@ static void find_load(struct loop_expr *e, void *context)
                 *b = e->buffer;
 }
 
-/* a value of its own in front of *at, if it is read from memory */
+/* Returns e or, if e is read from memory, a use of a new value that is defined before *at. */
 static struct loop_expr *named(struct arena *arena, struct loop_expr *e, struct loop_stmt ***at,
                                const struct jam_nest *nest)
 {
@@ -162,14 +163,15 @@ static void name_operands(struct arena *arena, struct loop_block *block,
         }
 }
 
-/* ---- a nest anew ---- */
+/* ---- writing the nest ---- */
 
 struct jamming {
         struct arena *arena;
         const struct jam_nest *nest;
         const struct jam *jam;
         struct loop_variable *line; /* It counts the results side by side; NULL: there is one. */
-        const struct loop_variable *alone[2]; /* of loops over what becomes of sums */
+        const struct loop_variable *alone[2]; /* These are the variables of the loops that compute
+                                               * results from sums. */
         bool failed;
 };
 
@@ -189,7 +191,7 @@ struct loop_stmt *jam_append_loop(struct arena *arena, struct loop_variable *v, 
         return s;
 }
 
-/* the body of a loop for one iteration */
+/* Writes the body of a loop for its iteration `at`. */
 static void write_once(struct jamming *j, const struct loop_stmt *loop, struct loop_expr *at,
                        struct loop_block *out)
 {
@@ -200,7 +202,7 @@ static void write_once(struct jamming *j, const struct loop_stmt *loop, struct l
         j->failed |= c->failed;
 }
 
-/* what stands for loop number d of the nest */
+/* Writes what replaces loop number d of the nest. */
 static void write_loop(struct jamming *j, int d, struct loop_block *out)
 {
         const struct jam *jam = j->jam;
@@ -339,7 +341,7 @@ static struct loop_block *jam_nests(struct loop_program *p, struct loop_bounds *
         return out;
 }
 
-/* A schedule that was followed is gone: it says nothing of the nest that was written. */
+/* Forgets a schedule that was followed, because it says nothing of the nest that was written. */
 static void forget_schedule(struct loop_stmt *s, void *context)
 {
         (void)context;

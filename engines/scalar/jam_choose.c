@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* jam, the choice: what the words of a schedule ask for in a nest, and which words take the least
- * time, as cost/scalars.c predicts it. */
+/* This is the choice of jam: what the words of a schedule ask for in a nest, and which words take
+ * the least time, as cost/scalars.c predicts it. */
 #include "passes/vectorize/jam.h"
 
 #include "cost/scalars.h"
@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-#define WORTH .8 /* A nest is computed otherwise only in this part of its time as it is. */
+#define WORTH .8 /* A nest is jammed only if it then takes less than this share of the time that it
+                  * takes as it is. */
 /* More sums of integers do not fit into registers, and each product is a lot of code. */
 enum { SUMS_MOST = 5, WHOLE_SUMS_MOST = 4, SUMS_WIDEST = 8, WHOLE_TERMS_MOST = 2, TERMS_MOST = 4 };
 enum { LOADS_MOST = 16, UNKNOWN_TRIP = 8 };
@@ -27,12 +28,12 @@ static int64_t trip_of(const struct loop_stmt *loop)
 struct survey {
         const struct jam_nest *nest;
         const struct target *target;
-        const struct loop_expr *loads[LOADS_MOST]; /* in the sums */
+        const struct loop_expr *loads[LOADS_MOST]; /* The sums contain these loads. */
         int load_count, products;
         bool good, floats, narrow;
-        const struct loop_stmt *innermost; /* loop around the last sum */
+        const struct loop_stmt *innermost; /* This is the loop around the last sum. */
         const struct loop_bounds *bounds;
-        double steps; /* iterations of all loops of the sums */
+        double steps; /* All loops of the sums together have this many iterations. */
 };
 
 void jam_define(const struct jam_nest *nest, const struct loop_stmt *let)
@@ -99,7 +100,8 @@ static void take_loop(struct survey *s, const struct loop_stmt *loop)
         s->steps *= known ? (double)(to.high - from.low) : UNKNOWN_TRIP;
 }
 
-/* sum + a * b, in every iteration */
+/* Records a statement of the sums in the survey, which is good only if every set adds a product to
+ * its own variable. */
 static void take_sum(struct loop_stmt *stmt, void *context)
 {
         struct survey *s = context;
@@ -162,7 +164,7 @@ static bool is_independent(const struct survey *survey, struct loop_stmt *loop)
         return trip_of(loop) > 1 && loops_are_independent(survey->bounds, &loop, 1, false);
 }
 
-/* Iterations are independent, and loops inside begin and end alike in all of them. */
+/* Are iterations independent, and do loops inside begin and end alike in all of them? */
 static bool may_jam(const struct survey *survey, struct loop_stmt *loop)
 {
         struct even e = { survey, loop->variable, true };
@@ -190,8 +192,8 @@ static double loads_of(const struct survey *s, const struct jam *jam, bool by_co
         return loads;
 }
 
-/* Are the products of one sum many whole numbers of what lies side by side? Compilers add up
- * vectors of them. */
+/* Does one sum add up many products of whole numbers that lie side by side? C compilers make
+ * vectors of these. */
 static bool is_reduction(const struct survey *s, const struct jam *jam)
 {
         int64_t step;
@@ -249,21 +251,22 @@ static double cycles(const struct survey *s, const struct jam *jam)
 
 /* ---- what words ask for ---- */
 
-/* The columns that accumulator rows may take: `count` columns from `first` on. The best rows are
- * multiples of `unit`; `most` sums fit on the stack, and the innermost loop of the sums iterates
- * `iterations` times. any: there are such columns; repeat: a column may be computed twice. */
+/* Accumulator rows may take `count` columns from `first` on. The best rows are multiples of `unit`;
+ * `most` sums fit on the stack, and the innermost loop of the sums iterates `iterations` times.
+ * any: there are such columns; repeat: a column may be computed twice. */
 struct middle { int64_t first, count, unit, most, iterations; bool any, repeat; };
 
 struct search {
         struct survey survey;
         bool may[JAM_DEPTH_MAX];        /* Iterations of this loop may be computed side by side. */
         struct middle middle;
-        bool wide;                      /* What is hardly ever better counts, too, for --tune. */
-        struct jam_choice *list;        /* The best ways, best first. */
+        bool wide;                      /* Choices that are hardly ever better count as well, for
+                                         * --tune. */
+        struct jam_choice *list;        /* It lists the best ways, best first. */
         int count;
 };
 
-/* What is read lies side by side, or is the same for all columns. */
+/* Is each load contiguous along v or the same for all columns, and is the store contiguous? */
 static bool are_neighbours(const struct survey *s, const struct loop_variable *v)
 {
         int64_t step;
@@ -276,8 +279,8 @@ static bool are_neighbours(const struct survey *s, const struct loop_variable *v
         return some && jam_step(s->nest, s->nest->store->a, v, &step) && step == 1;
 }
 
-/* Returns how many of the smallest numbers that are read a vector holds: rows are multiples of
- * that. */
+/* Returns the number of elements that a vector holds, of the smallest among those that are read or
+ * added up; rows are multiples of that. */
 static int64_t unit_of(const struct survey *s, const struct loop_variable *v)
 {
         int64_t step, bytes = element_info[s->nest->sum->variable->type.element].bytes;
@@ -300,8 +303,8 @@ static void look_at_load(struct loop_expr *e, void *context)
                      (r->result->alias_class && e->buffer->alias_class == r->result->alias_class));
 }
 
-/* Does nothing that is read lie where the result is, so that what is computed twice comes out the
- * same? */
+/* May a column be computed twice? It has the same result again if nothing that is read lies where
+ * the result is stored. */
 static bool may_repeat(const struct jam_nest *nest)
 {
         struct reading r = { nest->store->buffer, false };
@@ -326,7 +329,8 @@ static struct middle find_middle(const struct survey *s)
         return m;
 }
 
-/* Takes accumulator rows into *jam; false: the nest cannot be computed by these. */
+/* Sets *jam to accumulator rows as `w` asks for them. Returns false where the nest cannot be
+ * computed so. */
 static bool take_row(const struct search *s, const struct schedule_scalar *w, struct jam *jam)
 {
         const struct middle *m = &s->middle;
@@ -351,7 +355,7 @@ static bool take_row(const struct search *s, const struct schedule_scalar *w, st
         return true;
 }
 
-/* Finds what words ask for, *jam; false: the nest cannot be computed by them. */
+/* Sets *jam to what words ask for. Returns false where the nest cannot be computed so. */
 static bool take_words(const struct search *s, const struct schedule_scalar *w, struct jam *jam)
 {
         const struct jam_nest *nest = s->survey.nest;
@@ -379,8 +383,8 @@ static bool search_begin(struct search *s, const struct jam_nest *nest,
 
 /* ---- the search ---- */
 
-/* Adds words to the list, behind those that are no worse. The nest as it is ranks as if it took
- * less: what is hardly better is not worth its code. */
+/* Adds words to the list, after those that are no worse. The nest as it is ranks as if it took
+ * less, because what is hardly better is not worth its code. */
 static void try(struct search *s, struct schedule_scalar words)
 {
         struct jam jam;

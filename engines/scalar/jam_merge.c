@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jam, first: two loops that go over memory as one do are one.
+/* jam first makes one loop of two that go over memory as one loop does.
  *
  *     for %oh = 0 to 14 {                               for %ow = 0 to 196 {
  *       for %ow = 0 to 14 {                               ...
@@ -9,14 +9,15 @@
  *       }
  *     }
  *
- * An accumulator row takes columns of all rows then. That is where one loop follows on the other in
- * every subscript, and nothing else asks for either. */
+ * Then an accumulator row takes columns of all rows. Two loops are merged where the step of the
+ * outer one is the whole extent of the inner one in every subscript, and where nothing else depends
+ * on either. */
 #include "passes/vectorize/jam.h"
 
 struct pair {
         const struct jam_nest *nest;
         const struct loop_variable *outer, *inner;
-        int64_t trip; /* of the inner one */
+        int64_t trip; /* The inner loop has this many iterations. */
         bool good;
 };
 
@@ -27,7 +28,7 @@ static void check_subscript(struct pair *p, const struct loop_expr *e)
                    jam_step(p->nest, e, p->inner, &inner) && outer == inner * p->trip;
 }
 
-/* a value, which may depend on the loops by what it loads alone */
+/* Checks a value, which may depend on the two loops only by the subscripts of its loads. */
 static void check_value(struct pair *p, const struct loop_expr *e)
 {
         if (e->op == LOOP_LOAD)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The scalar engine: canonical nests, in which the pass jam computes several results side by
+/* The scalar engine keeps canonical nests, in which the pass jam computes several results side by
  * side, as schedules say. */
 #include "engines/scalar/scalar_engine.h"
 #include "ir/target/engine.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside the scalar engine: the functions of its lowerings (struct lowering of kernels/kernels.h),
- * which stand in choose_sums.c. */
+/* The scalar engine's lowerings have these functions, which choose_sums.c defines (struct lowering
+ * of kernels/kernels.h). */
 #ifndef ENGINES_SCALAR_SCALAR_ENGINE_H
 #define ENGINES_SCALAR_SCALAR_ENGINE_H
 
