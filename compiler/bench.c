@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --bench: how fast the generated code is. It is compiled with --cc and run in a process of its
+/* --bench says how fast the generated code is. It is compiled with --cc and run in a process of its
  * own, on random inputs or those of --test DIR (harness.h), by wall time:
  *
  *      bench: net.onnx for x86-64-v4, 1 thread: 412 runs in 2 s
@@ -7,9 +7,9 @@
  *      rate       61.2 GFLOP/s, 0.297 GFLOP a run; 43 % of the 142.1 that multiply-adds do here
  *      workspace  802816 bytes
  *
- * --bench=kernels compiles it a second time with --profile, and lists the kernel calls, the
- * longest first. With --report the times become members of the report; with --profile=FILE some
- * runs are written there as a trace. Nothing else is written. */
+ * --bench=kernels compiles it a second time with --profile, and lists the kernel calls, the longest
+ * first. With --report the times become members of the report; with --profile=FILE some runs are
+ * written there as a trace. Nothing else is written. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,11 +29,11 @@ struct benching {
         struct calls calls;
         double seconds;
         bool kernels;
-        FILE *trace;                    /* of --profile=FILE; or NULL */
+        FILE *trace;                    /* It is that of --profile=FILE, or NULL. */
         struct harness_times whole, each;
 };
 
-/* "kernels", "5", "kernels,5" in any order */
+/* Reads "kernels", "5", "kernels,5" in any order. */
 static bool parse(struct benching *b, struct run *run)
 {
         b->seconds = SECONDS;
@@ -76,7 +76,7 @@ static bool write_inputs(const struct benching *b)
         struct run *run = b->harness.run;
         int count;
         const struct loop_buffer **inputs = run_ports(run, run->arena, SPACE_INPUT, &count);
-        struct module *m = module_new("bench");         /* holds the tensors read */
+        struct module *m = module_new("bench");         /* It holds the tensors read. */
         const void **given = run->options.tests.count
                                      ? test_inputs(run, run->arena, m, run->options.tests.items[0])
                                      : NULL;
@@ -127,17 +127,17 @@ static bool measure(struct benching *b)
                (!b->trace || trace_copy(&b->harness, b->trace));
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
-/* "4.853 ms", "2.973 us" */
+/* Returns "4.853 ms", or "2.973 us". */
 static const char *time_text(struct arena *arena, double seconds)
 {
         return seconds < 1e-3 ? arena_printf(arena, "%.3f us", 1e6 * seconds)
                               : arena_printf(arena, "%.3f ms", 1e3 * seconds);
 }
 
-/* Does the call multiply f32, whose peak was measured? Of bytes and of 16-bit floats a processor
- * does more at a time. */
+/* Returns whether the call multiplies f32, whose peak was measured. A processor does more at a time
+ * of bytes and of 16-bit floats. */
 static bool is_in_f32(const struct loop_stmt *call)
 {
         const struct loop_function *f = call->function;
@@ -148,7 +148,7 @@ static bool is_in_f32(const struct loop_stmt *call)
         return true;
 }
 
-/* "  87%", or "-" where the peak is of other numbers */
+/* Returns "  87%", or "-" where the peak is that of other numbers. */
 static const char *peak_text(struct arena *arena, bool in_f32, double rate, double peak)
 {
         return in_f32 && peak > 0 ? arena_printf(arena, "%.0f%%", 100 * rate / peak) : "-";
@@ -176,7 +176,7 @@ static void put_whole(const struct benching *b)
         printf("workspace  %" PRId64 " bytes\n", report_ram(run->state.program));
 }
 
-/* calls as places in the order of their time */
+/* Sorts numbers of calls by their time, the longest first. */
 static const double *sorted_times;
 static int longest_first(const void *x, const void *y)
 {
@@ -204,8 +204,8 @@ static void put_kernels(const struct benching *b)
                 const struct loop_stmt *call = b->calls.items[at[i]];
                 const char *location = loop_call_location(call);
                 double t = times[at[i]], flops = call->function->flops;
-                /* predictions are of a core without a clock: their sum is the time of all
-                 * kernels */
+                /* Predictions are those of a core without a clock: their sum is the time of all
+                 * kernels. */
                 printf("%6.1f%% %10.2f %10.2f %9.2f %11" PRId64 " %6s  %s%s%.*s\n",
                        sum > 0 ? 100 * t / sum : 0, 1e6 * t,
                        cycles > 0 ? 1e6 * sum * report_call_cycles(run, call) / cycles : 0,

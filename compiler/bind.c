@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --dim NAME=N and --input NAME=1x3x8 on a module with symbols. */
+/* --dim NAME=N and --input NAME=1x3x8 bind the symbols of a module. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ static bool bind_dim(struct binding *b, const char *text)
         return false;
 }
 
-/* the input's type, by the model's own name of it */
+/* Returns the input's type, by the model's own name of it. */
 static const struct type *input_type(const struct module *m, const char *name, size_t length)
 {
         for (const struct function *f = m->functions; f; f = f->next)
@@ -55,7 +55,7 @@ static const struct type *input_type(const struct module *m, const char *name, s
         return NULL;
 }
 
-/* "1x3x8" into dims; -1 when it is no shape */
+/* Reads "1x3x8" into dims and returns the rank, or -1 where it is no shape. */
 static int parse_shape(const struct binding *b, const char *text, int64_t dims[RANK_MAX])
 {
         int rank = 0;
@@ -114,7 +114,7 @@ static bool bind_input(struct binding *b, const char *text)
 
 /* ---- what is open ---- */
 
-/* the user's options, and those that would bind all that is open */
+/* Returns the user's options, and those that would bind all that is open. */
 static const char *binding_command(const struct binding *b, const struct options *o)
 {
         struct asked a = asked_begin(b->arena, o->model);
@@ -127,7 +127,7 @@ static const char *binding_command(const struct binding *b, const struct options
         return asked_end(&a);
 }
 
-/* "x: <N x 4 x f32>, " of the first input that has the symbol; or "" */
+/* Returns "x: <N x 4 x f32>, " of the first input that has the symbol, or "". */
 static const char *reader_of(const struct binding *b, int symbol)
 {
         for (const struct function *f = b->m->functions; f; f = f->next)

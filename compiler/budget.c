@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiling within --max-ram: first as without it, then, where that takes too much, again with ever
- * more done about it. What fits first is taken: who asks for little less than speed would take
- * loses little of it.
+/* A model is compiled within --max-ram first as without it, then, where that takes too much, again
+ * with ever more done about it. The first that fits is taken, so a budget a little below what speed
+ * takes costs little speed.
  *
- *   import, passes that do not depend on it ---+--- copy, all other passes: too much
- *   (once)                                     +--- copy, the same in the order of least memory: too much
- *                                              +--- ...: fits
+ *   import, passes that do not depend on it --+-- copy, all other passes: too much
+ *   (once)                                    +-- copy, the same in the order of least memory:
+ *                                             |   too much
+ *                                             +-- ...: fits
  *
- * Of the tries there are the best one and the last one, at most. What was done is said in the
- * module (`within "rows"`), so that its dumps go on in the same way. */
+ * At most the best try and the last one are kept. The module says what was done (`within "rows"`),
+ * so that its dumps go on in the same way. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/store.h"
 #include "compiler/report.h"
 
-/* What a try does: each also what those before it do. */
+/* A try does these; each also does what those before it do. */
 enum { FOR_SPEED, IN_ORDER, DIRECT, IN_ROWS, UNBLOCKED, TRIES };
 static const struct { const char *name, *doing;
 } tries[] = {
@@ -26,7 +27,7 @@ static const struct { const char *name, *doing;
         [UNBLOCKED] = { "unblocked", "without blocked tensors" },
 };
 
-/* One module up to the passes that are of one target, then one for each. */
+/* Compiles one module up to the passes that are of one target, then one for each target. */
 static bool compile_targets(struct run *run, struct pipeline_options pipeline)
 {
         bool tensors_only = pipeline.part == PIPELINE_TENSOR;
@@ -42,9 +43,9 @@ static bool compile_targets(struct run *run, struct pipeline_options pipeline)
         struct pipeline_options of_target = pipeline;
         of_target.part = PIPELINE_OF_TARGET;
         of_target.resumed = true;
-        of_target.observe = NULL;       /* the report is about the best one */
+        of_target.observe = NULL;       /* The report is about the best one. */
         for (int i = 0; i + 1 < run->target_count; i++) {
-                struct run own = *run;  /* as if there were no other target */
+                struct run own = *run;  /* It is as if there were no other target. */
                 own.context.target = own.context.lower.target = run->targets[i];
                 own.context.book = NULL;
                 own.state.module = run->lesser_modules[i] = module_copy(run->state.module);
@@ -63,7 +64,7 @@ static bool compile_targets(struct run *run, struct pipeline_options pipeline)
         return true;
 }
 
-/* the most that a target's program takes */
+/* Returns the most bytes that a target's program takes. */
 static int64_t most_ram(const struct run *run)
 {
         int64_t most = 0;
@@ -82,13 +83,13 @@ static bool has_winograd(const struct region *region)
         return false;
 }
 
-/* Can doing this change what came of the try before it? */
+/* Returns whether doing this can change what came of the try before it. */
 static bool is_promising(struct run *run, int doing)
 {
         bool blocked = target_engine(run->context.target)->vectors && !run->context.exact;
         switch (doing) {
-        case IN_ORDER:                  /* the least that any order of these kernels takes is
-                                         * known */
+        case IN_ORDER:                  /* The least that any order of these kernels takes is
+                                         * known. */
                 return !run->context.memory && report_memory(run).best <= run->options.max_ram;
         case DIRECT:
                 return has_winograd(&module_entry(run->state.module)->body);
@@ -109,7 +110,7 @@ static bool compile_so(struct run *run, const struct pipeline_options *pipeline,
                                      : pipeline_run(&run->state, pipeline, &run->context);
 }
 
-/* what came of a try */
+/* This is what came of a try. */
 struct outcome {
         struct pass_context context;
         struct pipeline_state state;
@@ -141,7 +142,7 @@ void compile_forget(struct run *run)
         arena_free(run->state.program_arena);
 }
 
-/* The tries, from what they have in common on. */
+/* Makes the tries, from what they have in common on. */
 static bool search(struct run *run, struct pipeline_options pipeline)
 {
         const struct outcome start = { .context = run->context, .ram = INT64_MAX };
@@ -163,7 +164,7 @@ static bool search(struct run *run, struct pipeline_options pipeline)
                 bool better = fine && run->state.program && most_ram(run) < best.ram;
                 struct outcome made = { run->context, run->state, run->lesser, run->lesser_modules,
                                         better ? most_ram(run) : 0 };
-                /* else the one before is kept */
+                /* Else the one before is kept. */
                 if (!fine || !run->state.program || better) {
                         forget(run, &best);
                         best = made;
@@ -172,13 +173,13 @@ static bool search(struct run *run, struct pipeline_options pipeline)
                         take(run, &best);
                 }
                 if (!run->state.program)
-                        return fine;    /* --passes end before */
+                        return fine;    /* --passes end before. */
         }
         return true;
 }
 
-/* the try that a dump came about by, or whatever can still be done to it; -1: there is no such
- * try */
+/* Returns the try that a dump came about by, IN_ROWS where it names none, or -1 where there is no
+ * such try. */
 static int find_try(const char *name)
 {
         int doing = TRIES - 1;
@@ -193,7 +194,7 @@ bool compile_within(struct run *run, const struct pipeline_options *pipeline)
         const char *within = m ? m->within : run->state.program->within;
         if (run->options.max_ram < 0)
                 return compile_so(run, pipeline, FOR_SPEED);
-        /* no way back, or nothing to measure */
+        /* There is no way back, or nothing to measure. */
         if (*within || !pipeline_is_common(&run->state) || pipeline->part == PIPELINE_TENSOR) {
                 int doing = find_try(within);
                 if (doing < 0)

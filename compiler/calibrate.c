@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --calibrate: runs a model on samples and writes what its tensors held. --merge: such files as
- * one. docs/quantization.md has the file. */
+/* --calibrate runs a model on samples and writes what its tensors held. --merge makes such files
+ * one. docs/quantization.md has the file's format. */
 #include "compiler/calibrate.h"
 
 #include <inttypes.h>
@@ -13,16 +13,18 @@
 
 struct calibrating {
         struct run *run;
-        struct module *module;          /* becomes the program */
+        struct module *module;          /* It becomes the program. */
         struct calibration *calibration;
         struct samples *samples;
         struct calibrated *values;
         int count;
-        int *outputs;                   /* the values that the program gives, in its order */
-        struct value **given;           /* they themselves, until the module becomes the program */
+        int *outputs;                   /* They are the values that the program gives, in its
+                                         * order. */
+        struct value **given;           /* They are the values themselves, until the module becomes
+                                         * the program. */
         int output_count;
-        struct range *one;              /* of one tensor of one sample */
-        struct range *none;             /* of no numbers: what `one` starts from */
+        struct range *one;              /* It is that of one tensor of one sample. */
+        struct range *none;             /* It has no numbers: `one` starts from it. */
         int64_t sample;
 };
 
@@ -45,7 +47,7 @@ static void begin_tensor(struct calibrating *c)
         c->one->bins = memset(bins, 0, RANGE_BINS * sizeof *bins);
 }
 
-/* Elements from number `from` on: the extents of their channels. */
+/* Adds elements from number `from` on to the extents of their channels. */
 static void add_channels(struct calibrating *c, int value, int64_t from, const void *data,
                          int64_t count)
 {
@@ -85,7 +87,8 @@ static bool end_tensor(struct calibrating *c, int value)
         return false;
 }
 
-/* what the program gives, observed_take: of what lies within loops a tensor for each time */
+/* Takes what the program gives (observed_take): what lies within loops is a tensor for each
+ * time. */
 static bool take_output(void *context, int output, int64_t from, const void *data, int64_t count)
 {
         struct calibrating *c = context;
@@ -109,13 +112,13 @@ static bool is_input(const struct value *v)
         return v->kind == VALUE_ARGUMENT && !v->region->owner;
 }
 
-/* Inputs are of the user's making: there an infinite number is an error. */
+/* Takes inputs, which are of the user's making: there an infinite number is an error. */
 static bool take_inputs(struct calibrating *c, const void *const *inputs)
 {
         for (int v = 0; v < c->count; v++) {
                 const struct value *x = c->values[v].value;
                 if (!is_input(x))
-                        break;          /* they come first */
+                        break;          /* They come first. */
                 begin_tensor(c);
                 if (!add_elements(c, v, 0, inputs[x->index], type_elements(x->type)))
                         return false;
@@ -165,7 +168,7 @@ static bool run_observed(struct calibrating *c)
 
 /* ---- before and after ---- */
 
-/* Passes will change the values, but what they were is asked for later. */
+/* Keeps what the values were, which is asked for later: passes will change them. */
 static void keep_types(struct calibrating *c)
 {
         for (int i = 0; i < c->count; i++) {
@@ -227,7 +230,7 @@ static bool prepare(struct calibrating *c)
         return true;
 }
 
-/* what others have as well, in other places */
+/* Copies what other values have as well, in other places. */
 static void share(struct calibrating *c)
 {
         for (int i = 0; i < c->count && c->calibration->axis == CHANNELS_NONE; i++)
@@ -256,7 +259,7 @@ static FILE *open_output(struct run *run)
         return run->output ? outputs_open(run->outputs, run->output, &run->diag) : stdout;
 }
 
-/* the samples, when there is a place to write to */
+/* Observes the samples, when there is a place to write to. */
 static bool observe_samples(struct calibrating *c)
 {
         bool fine = run_observed(c) && are_different(c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --calibrate and --merge: ranges of a model's tensors. */
+/* --calibrate and --merge make and join ranges of a model's tensors. */
 #ifndef COMPILER_CALIBRATE_H
 #define COMPILER_CALIBRATE_H
 
@@ -10,47 +10,49 @@
 
 /* ---- calibrate.c ---- */
 
-/* --calibrate: the module has been through pipeline_calibrated(); writes the ranges of its first
- * function */
+/* Does --calibrate: the module has been through pipeline_calibrated(); writes the ranges of its
+ * first function. */
 bool calibrate(struct run *run);
-/* The same without writing them: of a module of its own, which is used up. NULL after an error. */
+/* Returns the same without writing it, of a module of its own, which is used up; or NULL after an
+ * error. */
 const struct calibration *calibrate_module(struct run *run, struct module *m);
-bool merge_ranges(struct run *run);     /* --merge; there is no model */
+bool merge_ranges(struct run *run);     /* Does --merge; there is no model. */
 
-/* ---- observed.c: a program that gives all that is looked at ---- */
+/* ---- observed.c: a program that gives all values that are looked at ---- */
 
-/* Told of each value in turn, some of its elements after the other: from number `from` on. What
- * lies within a loop or branch comes as often as it was computed, from 0 on each time. */
+/* It is called for each value in turn, with some of its elements after the other: from number
+ * `from` on. What lies within a loop or branch comes as often as it was computed, from 0 on each
+ * time. */
 typedef bool (*observed_take)(void *context, int output, int64_t from, const void *data,
                               int64_t count);
 
 struct observed {
         struct run *user;
-        struct run run;                 /* a copy: what is compiled is not what the user asked
-                                         * for */
+        struct run run;                 /* It is a copy: what is compiled is not what the user asked
+                                         * for. */
         struct arena *arena;
         struct exposition exposed;
-        int count;                      /* of values */
-        unsigned char **flags;          /* [exposed.flag_count], of one run */
-        int output_count;               /* flags, then values */
+        int count;                      /* There are so many values. */
+        unsigned char **flags;          /* They are the exposed.flag_count flags of one run. */
+        int output_count;               /* The outputs are flags, then values. */
         const struct loop_buffer **outputs;
         int input_count;
         const struct loop_buffer **inputs;
-        void *piece;                    /* elements on their way */
-        /* by compiled code */
+        void *piece;                    /* It holds elements on their way. */
+        /* These are for compiled code. */
         const char *folder, *cc;
         struct command program;
-        /* by the interpreter, where there is no compiler */
+        /* These are for the interpreter, where there is no compiler. */
         struct interp *interp;
-        void **memory;                  /* [output_count] */
+        void **memory;                  /* There is one for each output. */
 };
 
-/* A module becomes a program that gives these values of its first function. It is for this
- * processor (generic under --exact), and compiled by --cc. False after an error; to be ended
- * whatever comes. */
+/* Makes a module a program that gives these values of its first function. It is for this processor
+ * (generic under --exact), and compiled by --cc. Returns false after an error; observed_end has to
+ * be called whatever comes. */
 bool observed_begin(struct observed *o, struct run *run, struct module *m,
                     struct value *const *values, int count);
-/* Runs it; sample: what messages call it. */
+/* Runs the program; messages call the sample `sample`. */
 bool observed_run(struct observed *o, const char *sample, const void *const *inputs,
                   observed_take take, void *context);
 bool observed_end(struct observed *o);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Generated C, compiled and run at once, for --test and --check: `CMD -o PROGRAM FILES` in a folder
- * of its own. */
+/* Generated C is compiled and run at once, for --test and --check: `CMD -o PROGRAM FILES` in a
+ * folder of its own. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "compiler/process.h"
 #include "ir/loop/fail_codes.h"
 
-enum { FAILED = 16 };                   /* the program exits with this, plus one for each below zero
-                                         * of a run that failed */
+enum { FAILED = 16 };                   /* The program exits with this, plus one for each code below
+                                         * zero that a run failed with. */
 
 static const char main_text[] =
         "#include <stdio.h>\n#include <stdlib.h>\n#include \"%s.h\"\n"
@@ -58,8 +58,8 @@ static const char main_text[] =
         "        return 0;\n}\n";
 
 struct compiled {
-        struct run run;                 /* a copy: what is compiled is not what the user asked
-                                         * for */
+        struct run run;                 /* It is a copy: what is compiled is not what the user asked
+                                         * for. */
         struct arena *arena;
         const char *folder, *cc;
         int input_count, output_count;
@@ -162,7 +162,7 @@ bool compiled_run(struct run *run, struct loop_program *p, const char *cc,
         bool fine = false;
         int temporaries = temporaries_count();
         c.run.state.program = p;
-        if (c.run.options.weights == WEIGHTS_AUTO)      /* text is what takes compilers long */
+        if (c.run.options.weights == WEIGHTS_AUTO)      /* Text is what takes compilers long. */
                 c.run.options.weights = WEIGHTS_FILE;
         c.inputs = run_ports(&c.run, c.arena, SPACE_INPUT, &c.input_count);
         c.outputs = run_ports(&c.run, c.arena, SPACE_OUTPUT, &c.output_count);
@@ -185,7 +185,7 @@ const char *compiled_check(void *runner, struct loop_program *p, const struct ta
         struct run run = *(const struct run *)runner;
         run.diag = (struct diag){ .silent = true };
         run.context.target = t;
-        run.context.threads = 1;        /* p goes on to other passes, its loops as they are */
+        run.context.threads = 1;        /* p goes on to other passes, with its loops as they are. */
         run.target_count = 1;
         run.lesser = NULL;
         run.options.weights = WEIGHTS_FILE;

@@ -36,8 +36,8 @@ const struct loop_buffer **run_ports(const struct run *run, struct arena *arena,
         return ports;
 }
 
-/* A dump remembers the options it came about by; where it goes on from there with others, both are
- * said. */
+/* Remembers the options that a dump came about by; where it goes on from there with others, both
+ * are said. */
 static void remember_command(struct run *run)
 {
         struct arena *arena =
@@ -51,7 +51,7 @@ static void remember_command(struct run *run)
                 *command = arena_printf(arena, "%s, then %s", *command, now);
 }
 
-/* --schedule and --precision that had nothing to say about this model and target */
+/* Warns of --schedule and --precision that had nothing to say about this model and target. */
 static void warn_idle(struct run *run)
 {
         const struct options *o = &run->options;
@@ -84,7 +84,7 @@ static void report_time(const struct run *run, const char *what, double start)
                 fprintf(stderr, "time: %-10s %9.3f ms\n", what, 1e3 * (clock_seconds() - start));
 }
 
-/* constants of the model as it was read, in bytes */
+/* Returns the bytes of constants of the model as it was read. */
 static double weights_of(const struct module *m)
 {
         double bytes = 0;
@@ -108,7 +108,7 @@ struct loop_program *run_program(const struct run *run, int target)
         return target + 1 < run->target_count ? run->lesser[target].program : run->state.program;
 }
 
-/* sizes for --stats, and the budgets, of each target */
+/* Prints sizes for --stats, and checks the budgets, of each target. */
 static bool check_sizes(struct run *run)
 {
         bool fine = true;
@@ -116,7 +116,7 @@ static bool check_sizes(struct run *run)
                 struct run own = *run;
                 own.state.program = run_program(run, i);
                 if (i + 1 < run->target_count)
-                        own.context.obstacle = NULL;      /* it is the best one's */
+                        own.context.obstacle = NULL;      /* It is the best one's. */
                 if (run->options.stats && run->target_count > 1)
                         fprintf(stderr, "stats: target     %s\n", run->targets[i]->name);
                 if (run->options.stats)
@@ -127,8 +127,8 @@ static bool check_sizes(struct run *run)
         return fine;
 }
 
-/* what a machine that can only shift needs, it gets where nobody says otherwise; how much that
- * costs, shift_scales says */
+/* Returns whether scales become shifts: a machine that can only shift gets what it needs where the
+ * user says nothing else; shift_scales says how much that costs. */
 static bool requantizes_by_shifts(const struct run *run)
 {
         const struct options *o = &run->options;
@@ -138,8 +138,8 @@ static bool requantizes_by_shifts(const struct run *run)
         return o->requantize == REQUANTIZE_SHIFT || (machine && o->requantize == REQUANTIZE_FLOAT);
 }
 
-/* Commands are made of Tensor IR as it is before anything is done for kernels; --emit=ir shows
- * what they are made of. */
+/* Returns whether commands are made, which is done of Tensor IR as it is before anything is done
+ * for kernels; --emit=ir shows what they are made of. */
 static bool of_commands(const struct run *run)
 {
         const struct options *o = &run->options;
@@ -147,7 +147,7 @@ static bool of_commands(const struct run *run)
                target_commands(run->context.target) && !o->passes && !runs_model(o);
 }
 
-/* the list of passes; NULL: that of -O */
+/* Returns the list of passes; NULL stands for that of -O. */
 static const char *passes_asked(const struct run *run)
 {
         const struct options *o = &run->options;
@@ -171,7 +171,7 @@ static const char *passes_asked(const struct run *run)
         return is_model && (more || !list) ? pipeline_model(run->arena, list) : list;
 }
 
-/* what compiles and runs code, where no commands are run */
+/* Checks what compiles and runs code, where no commands are run. */
 static bool check_commands(struct run *run)
 {
         const struct options *o = &run->options;
@@ -205,7 +205,7 @@ static bool check_calibration(struct run *run)
         return true;
 }
 
-/* for pipeline_options.begin, with --check */
+/* It is for pipeline_options.begin, with --check. */
 static void tell_check(void *runner, const struct pass *pass, int number, int count)
 {
         (void)runner;
@@ -221,7 +221,8 @@ static bool compile_checked(struct run *run, const struct pipeline_options *pipe
         return fine;
 }
 
-/* --check with nothing that says what to write: a question, whose answer is what it says */
+/* Returns whether --check stands with nothing that says what to write: it is a question, whose
+ * answer is what it says. */
 static bool checks_alone(const struct options *o)
 {
         return o->check && !o->output && !o->depfile && !o->depfile_name &&
@@ -287,7 +288,8 @@ static bool compile_as_asked(struct run *run)
         return fine;
 }
 
-/* *fine: what was asked for is there */
+/* Prints what is asked for, and returns whether there was any help to print; *fine says that it is
+ * there. */
 static bool print_help(struct run *run, bool *fine)
 {
         const struct options *o = &run->options;
@@ -323,7 +325,7 @@ static bool print_help(struct run *run, bool *fine)
         return true;
 }
 
-/* what is left to do when options and names are known */
+/* Does what is left to do when options and names are known. */
 static enum exit_code finish(struct run *run, bool fine)
 {
         if (fine && (fflush(stdout) || ferror(stdout))) {
@@ -370,7 +372,7 @@ static bool compile_model(struct run *run)
         return choose_names(run) && compile_as_asked(run);
 }
 
-/* --merge: there is no model */
+/* Does --merge, for which there is no model. */
 static bool merge_files(struct run *run)
 {
         const struct options *o = &run->options;
@@ -407,12 +409,13 @@ static bool asks_for_json(int argc, char **argv)
 
 enum exit_code driver_main(int argc, char **argv)
 {
-        signal(SIGPIPE, SIG_IGN);       /* write errors, not silent deaths: a closed pipe, */
-        signal(SIGXFSZ, SIG_IGN);       /* a file larger than the caller allows */
+        signal(SIGPIPE, SIG_IGN);       /* Writing to a closed pipe is an error, not a silent
+                                         * death. */
+        signal(SIGXFSZ, SIG_IGN);       /* So is a file larger than the caller allows. */
         struct run run;
         start(&run);
         choose_color(&(struct options){ .color = COLOR_AUTO });
-        diag_json = asks_for_json(argc, argv);          /* of errors in options, too */
+        diag_json = asks_for_json(argc, argv);          /* It is for errors in options, too. */
         bool fine = options_parse(&run.options, argc, argv, run.arena, &run.diag);
         run.diag.verbosity = run.options.verbose - run.options.quiet;
         choose_color(&run.options);

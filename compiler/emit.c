@@ -13,9 +13,9 @@
 #include "compiler/trace.h"
 #include "passes/quantize/quantize.h"
 
-/* What nothing needs is not printed, loops run on several threads, hardware tiles have numbers, and
- * vectors their registers, whichever passes the user chose: after these passes nothing is left
- * to do for them. */
+/* Runs passes whichever the user chose: what nothing needs is not printed, loops run on several
+ * threads, hardware tiles have numbers, and vectors their registers. After these passes nothing is
+ * left to do for them. */
 static bool prepare(struct run *run)
 {
         bool fine = true;
@@ -30,7 +30,7 @@ static bool prepare(struct run *run)
         return fine;
 }
 
-/* what --quantize-port has made, for the header */
+/* Returns what --quantize-port has made, for the header. */
 static const struct print_steps *steps_of_ports(const struct run *run, int *count)
 {
         const struct quantized_ports *ports =
@@ -79,7 +79,7 @@ bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE
                 ->print(code, header, run->state.program, &options, &run->diag);
 }
 
-/* of the files that a folder gets */
+/* These are the files that a folder gets. */
 enum { CODE, HEADER, WEIGHTS, FILE_COUNT };
 static char *path_in(const struct run *run, const char *folder, const char *stem, int file)
 {
@@ -109,8 +109,8 @@ bool emit_into(struct run *run, const char *folder, const char *stem)
         return fine;
 }
 
-/* Whether constants of a model go into a file beside it: where that is asked for, or they are more
- * than one file holds. */
+/* Returns whether constants of a model go into a file beside it: where that is asked for, or they
+ * are more than one file holds. */
 static bool has_data_file(const struct run *run)
 {
         return run->options.emit == EMIT_ONNX &&
@@ -172,7 +172,7 @@ bool write_onnx(struct run *run, const struct emit_files *files)
         return export_model(files->out, run->state.module, &options, &run->diag);
 }
 
-/* parameters stand beside the text */
+/* Parameters stand beside the text. */
 bool files_of_commands(struct run *run, const char *stem, const char *beside[2])
 {
         (void)stem;
@@ -181,7 +181,7 @@ bool files_of_commands(struct run *run, const char *stem, const char *beside[2])
         return true;
 }
 
-/* and what --report asks for */
+/* Writes commands, and what --report asks for. */
 bool write_commands(struct run *run, const struct emit_files *files)
 {
         const struct options *o = &run->options;
@@ -197,7 +197,7 @@ bool write_commands(struct run *run, const struct emit_files *files)
                               files->out, files->beside[0], &run->diag);
 }
 
-/* Large constants go into a file beside a text with a name. */
+/* Writes a text. Large constants go into a file beside one that has a name. */
 static bool write_texts(struct run *run, FILE *out, bool tensors)
 {
         struct text text = { 0 }, blob = { 0 };
@@ -236,7 +236,7 @@ bool write_loop_text(struct run *run, const struct emit_files *files)
 
 /* ---- the dependency file ---- */
 
-/* spaces, $ and # as make wants them */
+/* Prints a path with spaces, $ and # as make wants them. */
 static void print_make_path(FILE *out, const char *path)
 {
         for (; *path; path++) {
@@ -282,7 +282,7 @@ bool emit_report(struct run *run)
         return file || !path;
 }
 
-/* -v ends in what was made, how it is compiled and how it is called. */
+/* Says at the end of -v what was made, how it is compiled and how it is called. */
 static void note_outputs(struct run *run, const char *const beside[2])
 {
         struct arena *arena = run->arena;
@@ -311,9 +311,9 @@ static void note_outputs(struct run *run, const char *const beside[2])
                   prefix, text_argument(arena, beside[0]), upper);
 }
 
-/* One file that stands alone is what --weights=auto gives. Where that is a long text, what else
- * there is. gcc 12 -O2, AMD EPYC: 0.079 s and 11.5 bytes of memory for each byte of constants;
- * clang 0.027 s and 7.2 bytes. */
+/* Hints at what else there is where --weights=auto gives one file that stands alone, and that is a
+ * long text. gcc 12 -O2 on an AMD EPYC takes 0.079 s for each MB, and 11.5 bytes of memory for each
+ * byte of constants; clang takes 0.027 s and 7.2 bytes. */
 static void hint_at_weights(struct run *run, const char *header)
 {
         enum { LARGE = 16 << 20 };

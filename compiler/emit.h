@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What --emit writes: a function for each row of emit_formats.def. */
+/* Each row of emit_formats.def has a function that writes what --emit asks for. */
 #ifndef COMPILER_EMIT_H
 #define COMPILER_EMIT_H
 
@@ -9,10 +9,11 @@
 
 struct emit_files {
         FILE *out;
-        FILE *beside[2];                /* what `files` of the row named, opened; or NULL */
-        const char *paths[2];           /* of these */
-        const char *stem;               /* of the output's name, without folder; "" for standard
-                                         * output */
+        FILE *beside[2];                /* They are what `files` of the row named, opened; or
+                                         * NULL. */
+        const char *paths[2];           /* They are the paths of these. */
+        const char *stem;               /* It is the stem of the output's name, without folder; it
+                                         * is "" for standard output. */
 };
 
 #define EMIT(id, word, suffix, stage, files, write)                                       \

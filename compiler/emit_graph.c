@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tensor IR for other tools: --emit=dot, a drawing for Graphviz, and --emit=json. Values are called
- * as in the IR's text. */
+/* Tensor IR is written for other tools: --emit=dot is a drawing for Graphviz, and --emit=json is
+ * JSON. Values are called as in the IR's text. */
 #include "compiler/emit.h"
 
 #include <inttypes.h>
@@ -22,7 +22,7 @@ static const char *name_of(struct graph *g, const struct value *v)
                            : arena_printf(g->arena, "%%%d", v->number);
 }
 
-/* numbers for what has no name, in the order of the text */
+/* Numbers what has no name, in the order of the text. */
 static void number_values(struct graph *g, struct region *region)
 {
         for (int i = 0; i < region->argument_count; i++)
@@ -40,7 +40,7 @@ static void number_values(struct graph *g, struct region *region)
 
 /* ---- dot ---- */
 
-/* the elements of a constant without a name: one for all, or a list */
+/* Returns the elements of a constant without a name: one for all, or a list. */
 static const char *elements_text(struct graph *g, const struct constant *c)
 {
         struct text text = { 0 };
@@ -83,7 +83,8 @@ static void put_label(struct graph *g, const struct op *op)
         fputs("\\l", g->out);
 }
 
-/* the operation, directly in `region`, that v comes from; NULL: an argument or a constant */
+/* Returns the operation, directly in `region`, that v comes from; NULL stands for an argument or a
+ * constant. */
 static const struct op *origin(const struct value *v, const struct region *region)
 {
         const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
@@ -120,7 +121,7 @@ static void put_operation(struct graph *g, const struct op *op)
                 put_edge(g, captures[i], op);
 }
 
-/* Operations with regions are one node. */
+/* Writes a function, where operations with regions are one node. */
 static void put_function_dot(struct graph *g, struct function *f)
 {
         int number = 0;
@@ -180,7 +181,7 @@ static void put_value(struct graph *g, const char *before, const struct value *v
         put_type(g, v->type);
 }
 
-/* A name, null where an optional operand is missing, and for a constant without a name its
+/* Writes a name, null where an optional operand is missing, and for a constant without a name its
  * elements: one for all, or a list. */
 static void put_operand(struct graph *g, const struct value *v)
 {
@@ -258,7 +259,7 @@ static void put_op(struct graph *g, const struct op *op, int indent)
         fputs(op->region_count ? "]}" : "}", g->out);
 }
 
-/* recursion as deep as regions are nested, NESTING_MAX at most */
+/* Recursion goes as deep as regions are nested, NESTING_MAX at most. */
 static void put_region(struct graph *g, const struct region *region, int indent)
 {
         fprintf(g->out, "%*s{\"arguments\": [", indent, "");

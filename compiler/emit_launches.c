@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* --emit=vta, --emit=program: each call of a stream as a program of its machine, with what
- * memory holds before and after it. Inputs of the model are numbers by chance; all else the
- * interpreter says, which runs main once, part by part: up to a launch, and the launch. */
+/* --emit=vta and --emit=program write each call of a stream as a program of its machine, with what
+ * memory holds before and after it. Inputs of the model are numbers by chance; the interpreter says
+ * all else, which runs main once, part by part: up to a launch, and the launch. */
 #include "compiler/emit.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "codegen/machines/machines.h"
 
-/* a program that takes longer may never end */
+/* A program that takes longer may never end. */
 #define STEPS_MOST (UINT64_C(1) << 36)
 
 struct launching {
@@ -19,8 +19,8 @@ struct launching {
         struct arena *arena;
         struct loop_program *p;
         const void **inputs;
-        void **memory;                  /* of each buffer that is no view and no constant, by its
-                                         * number in the program */
+        void **memory;                  /* It has the memory of each buffer that is no view and no
+                                         * constant, by its number in the program. */
 };
 
 /* ---- memory ---- */
@@ -84,8 +84,8 @@ static void make_memory(struct launching *l)
                         l->memory[b->number] = (void *)(uintptr_t)l->inputs[inputs++];
 }
 
-/* Runs statements of main, on what memory holds: all that is held is an output for that while,
- * so that it stays. */
+/* Runs statements of main on what memory holds: all that is held is an output for that while, so
+ * that it stays. */
 static bool run_part(struct launching *l, struct loop_stmt *first, struct loop_stmt *behind)
 {
         struct loop_block *whole = loop_main(l->p)->body, *part = loop_block_new(l->arena);
@@ -136,7 +136,7 @@ static const void *constant_of(struct launching *l, const struct loop_buffer *b)
         return data;
 }
 
-/* where an argument's bytes lie in what its root holds; NULL: nobody knows */
+/* Returns where an argument's bytes lie in what its root holds, or NULL after an error. */
 static const void *part_of(struct launching *l, const struct loop_stmt *call, int argument)
 {
         int64_t offset, moved = 0;
@@ -182,7 +182,8 @@ static bool write_launch(struct launching *l, struct loop_stmt *call, FILE *out)
         return fine;
 }
 
-/* the first launch goes to the output itself, others beside it: model.vta, model_2.vta */
+/* Returns the file of a launch: the first goes to the output itself, others beside it, as model.vta
+ * and model_2.vta. */
 static FILE *file_of(struct run *run, int number, FILE *out)
 {
         if (number == 1)
@@ -206,7 +207,8 @@ bool write_launches(struct run *run, const struct emit_files *files)
         struct launching l = { .run = run, .arena = run->arena, .p = run->state.program };
         int number = 0;
         bool fine = true;
-        struct loop_stmt *from = loop_main(l.p)->body->first;        /* what has not run */
+        /* These statements have not run. */
+        struct loop_stmt *from = loop_main(l.p)->body->first;
         make_inputs(&l);
         make_memory(&l);
         for (struct loop_stmt *s = from; s && fine; s = s->next) {

@@ -96,7 +96,7 @@ FILE *outputs_open(struct outputs *outputs, const char *path, struct diag *diag)
         return file;
 }
 
-/* false, too, where one cannot be read */
+/* Returns false, too, where one cannot be read. */
 static bool same_bytes(const char *path, const char *other)
 {
         enum { CHUNK = 65536 };
@@ -143,7 +143,7 @@ bool outputs_commit(struct outputs *outputs, struct diag *diag)
                 }
         }
         sigset_t before;
-        process_hold_signals(&before);            /* all of them or none */
+        process_hold_signals(&before);            /* All of them are renamed, or none. */
         bool renamed = rename_all(outputs, diag);
         process_release_signals(&before);
         outputs_discard(outputs);

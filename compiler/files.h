@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Outputs that appear all at once or not at all. */
+/* Outputs appear all at once or not at all. */
 #ifndef COMPILER_FILES_H
 #define COMPILER_FILES_H
 
@@ -17,11 +17,12 @@
  * destination that is a link, a folder, a device or one of the inputs is refused. */
 struct outputs;
 struct outputs *outputs_new(struct arena *arena);
-/* commit leaves files alone, time stamps and all, whose bytes are those that were there before */
+/* After this, commit leaves files alone, time stamps and all, whose bytes are those that were there
+ * before. */
 void outputs_if_changed(struct outputs *outputs);
-/* never to be overwritten */
+/* Says that this file is never to be overwritten. */
 void outputs_protect(struct outputs *outputs, const char *input_path);
-/* NULL after an EXIT_IO error */
+/* Opens an output; returns NULL after an EXIT_IO error. */
 FILE *outputs_open(struct outputs *outputs, const char *path, struct diag *diag);
 bool outputs_commit(struct outputs *outputs, struct diag *diag);
 void outputs_discard(struct outputs *outputs);

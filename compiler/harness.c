@@ -81,7 +81,7 @@ void harness_expect(const struct harness *h, const char *name)
 
 /* ---- inputs ---- */
 
-/* Numbers by chance. A .loops text does not say what its inputs choose from. */
+/* Draws numbers by chance. A .loops text does not say what its inputs choose from. */
 static void *drawn(const struct harness *h, int k, enum element e, int64_t count)
 {
         struct module *m = h->run->state.module;

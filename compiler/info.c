@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --info: what is in a model, what stands in the way of compiling it, and the command that would
- * do it. The model is imported as ever, and what that complains of is listed. */
+/* --info says what is in a model, what stands in the way of compiling it, and the command that
+ * would do it. The model is imported as ever, and what that complains of is listed. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +14,13 @@ enum { INFO_TEXT = 1, INFO_JSON, INFO_NAMES };
 
 struct info {
         struct model_facts facts;
-        const char **missing;           /* what the import complained of, a line each */
+        const char **missing;           /* They are what the import complained of, a line each. */
         int missing_count;
-        double products;                /* multiplied and added in a run; -1: not known before all
-                                         * dimensions are */
+        double products;                /* It counts products that are added up in a run; it is -1
+                                         * before all dimensions are known. */
 };
 
-/* of contractions; those in bodies of loops count once */
+/* Counts the products of contractions; those in bodies of loops count once. */
 static double products_of(const struct module *m)
 {
         double products = 0;
@@ -32,7 +32,7 @@ static double products_of(const struct module *m)
         return products;
 }
 
-/* the messages of a captured text, "info: error: MESSAGE" each */
+/* Adds the messages of a captured text, which are "info: error: MESSAGE" each. */
 static void add_missing(struct run *run, struct info *info, const char *said)
 {
         for (const char *line = said, *end; *line; line = *end ? end + 1 : end) {

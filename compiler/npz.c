@@ -17,7 +17,7 @@ static const struct { const char *text; enum element element; } types[] = {
         { "<i2", E_I16 }, { "<u2", E_U16 }, { "<i4", E_I32 }, { "<u4", E_U32 }, { "<i8", E_I64 }, { "<u8", E_U64 },
 };
 
-/* the text of a header, which is a dictionary in Python's notation */
+/* It is the text of a header, which is a dictionary in Python's notation. */
 struct header { const char *p, *end; };
 
 static char peek(struct header *h)
@@ -34,7 +34,7 @@ static bool take(struct header *h, char c)
         return found;
 }
 
-/* a string in quotes, of at most 31 bytes */
+/* Reads a string in quotes, of at most 31 bytes. */
 static bool take_string(struct header *h, char text[32])
 {
         char quote = peek(h);
@@ -69,7 +69,7 @@ static bool take_extent(struct header *h, int64_t *extent)
         return n && int_parse(digits, extent);
 }
 
-/* (), (3,), (3, 4), (3, 4,) */
+/* Reads (), (3,), (3, 4), or (3, 4,). */
 static bool take_shape(struct header *h, struct array *a)
 {
         if (!take(h, '('))
@@ -124,7 +124,7 @@ static const char *read_header(struct header h, struct array *a)
         return seen == (DESCR | ORDER | SHAPE) ? NULL : "its header is malformed";
 }
 
-/* of a file of `whole` bytes, of which `length` are here: all of the header is */
+/* Reads the array of a file of `whole` bytes, of which `length` are here: the whole header is. */
 static const char *read_array(const unsigned char *bytes, size_t length, size_t whole,
                               struct array *array)
 {
@@ -194,11 +194,11 @@ void npy_write(FILE *file, enum element e, int rank, const int64_t *dims, const 
         for (int d = 0; d < rank; d++)
                 text_add(&text, "%" PRId64 ",%s", dims[d], d + 1 < rank ? " " : "");
         text_add(&text, ")}");
-        while ((10 + text.length + 1) % 64)     /* data begins at a multiple of that */
+        while ((10 + text.length + 1) % 64)     /* Data begin at a multiple of that. */
                 text_add(&text, " ");
         text_add(&text, "\n");
-        fwrite("\x93NUMPY\1", 1, 8, file);      /* version 1.0: its last byte is the literal's
-                                                 * end / */
+        fwrite("\x93NUMPY\1", 1, 8, file);      /* It is version 1.0, whose last byte is the
+                                                 * literal's end. */
         fputc((int)(text.length & 0xff), file);
         fputc((int)(text.length >> 8), file);
         fwrite(text.data, 1, text.length, file);
@@ -223,10 +223,10 @@ static uint64_t little(const unsigned char *p, int bytes)
 
 static const char malformed[] = "it is no zip file, or a damaged one";
 
-/* where the directory is, and of how many entries */
+/* It is where the directory is, and how many entries it has. */
 struct directory { uint64_t offset, count; };
 
-/* the last record of the file; NULL: none */
+/* Returns the last record of the file, or NULL where there is none. */
 static const unsigned char *find_end(const unsigned char *bytes, size_t length)
 {
         size_t first = length > END_SIZE + COMMENT_MAX ? length - END_SIZE - COMMENT_MAX : 0;
@@ -247,7 +247,7 @@ static bool find_directory(const unsigned char *bytes, size_t length, struct dir
         if (d->count != 0xffff && d->offset != 0xffffffff)
                 return true;
         if (end - bytes < LOCATOR_SIZE || memcmp(end - LOCATOR_SIZE, "PK\6\7", 4) != 0)
-                return true;            /* there may be just so many */
+                return true;            /* There may be just so many. */
         uint64_t at = little(end - LOCATOR_SIZE + 8, 8);
         if (at > length || length - at < END64_SIZE || memcmp(bytes + at, "PK\6\6", 4) != 0)
                 return false;
@@ -256,7 +256,8 @@ static bool find_directory(const unsigned char *bytes, size_t length, struct dir
         return true;
 }
 
-/* sizes and offset that do not fit into 32 bits stand in an extra field, in this order */
+/* Reads sizes and an offset that do not fit into 32 bits, which stand in an extra field, in this
+ * order. */
 static bool read_extra(const unsigned char *extra, size_t length, uint64_t *const fields[3])
 {
         while (length >= 4) {
@@ -277,7 +278,7 @@ static bool read_extra(const unsigned char *extra, size_t length, uint64_t *cons
         return true;
 }
 
-/* the entry of the directory at *at, and its local header, behind which it lies */
+/* Reads the entry of the directory at *at, and its local header, behind which the member lies. */
 static const char *read_member(const unsigned char *bytes, size_t length, uint64_t *at,
                                struct zip_member *m)
 {
@@ -304,7 +305,7 @@ static const char *read_member(const unsigned char *bytes, size_t length, uint64
                 return "a member of it is encrypted";
         if (m->method != 0 && m->method != 8)
                 return "a member of it is packed by another method than deflate";
-        /* else it is made to take all memory */
+        /* A member that is not so is made to take all memory. */
         return (m->method ? size / DEFLATE_MOST > packed : size != packed) ? malformed : NULL;
 }
 
@@ -333,10 +334,10 @@ static const char damaged[] = "its packed bytes are damaged";
 struct zip_stream {
         const struct zip_member *member;
         z_stream z;
-        bool open, ended;               /* z is to be ended; it said that it is at its end */
-        size_t position, taken;         /* bytes given, and bytes of what is packed that z was
-                                         * handed */
-        uLong crc;                      /* of all up to position */
+        bool open, ended;               /* z is to be ended; it said that it is at its end. */
+        size_t position, taken;         /* They are bytes given, and packed bytes that z was
+                                         * handed. */
+        uLong crc;                      /* It is that of all bytes up to position. */
 };
 
 struct zip_stream *zip_open(const struct zip_member *member)
@@ -360,8 +361,8 @@ void zip_close(struct zip_stream *s)
         free(s);
 }
 
-/* Up to `room` bytes, how many of them; 0: there are no more, or they are damaged. zlib counts in
- * 32 bits. */
+/* Inflates up to `room` bytes and returns how many there were; at 0 there are no more, or they are
+ * damaged. zlib counts in 32 bits. */
 static size_t inflate_some(struct zip_stream *s, unsigned char *to, size_t room)
 {
         enum { PIECE = 1 << 30 };
@@ -387,7 +388,7 @@ static size_t inflate_some(struct zip_stream *s, unsigned char *to, size_t room)
         return wanted - s->z.avail_out;
 }
 
-/* all bytes have been given: whether they were all, and those that were packed */
+/* Checks, when all bytes have been given, whether they were all, and those that were packed. */
 static const char *check_end(struct zip_stream *s)
 {
         unsigned char more;
@@ -396,7 +397,7 @@ static const char *check_end(struct zip_stream *s)
         return (unsigned)s->crc == s->member->crc ? NULL : "its checksum is wrong";
 }
 
-/* the next ones, of which there are so many */
+/* Gets the next `bytes` bytes. */
 static const char *next_bytes(struct zip_stream *s, unsigned char *to, size_t bytes)
 {
         enum { PIECE = 1 << 30 };

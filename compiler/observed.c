@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The program that --calibrate looks into. The module gives all values asked for as outputs, and
- * goes on through the passes of -O2: in a target of this processor, or, under --exact, for
- * generic, so that each number is the same on every machine. Compiled, it is a process beside this
- * one, which reads inputs from a pipe and writes outputs to another; without a compiler the
- * interpreter runs it.
+/* --calibrate looks into this program. The module gives all values asked for as outputs, and goes
+ * on through the passes of -O2: in a target of this processor or, under --exact, for generic, so
+ * that each number is the same on every machine. Compiled, it is a process beside this one, which
+ * reads inputs from a pipe and writes outputs to another; without a compiler the interpreter runs
+ * it.
  *
  *      dnncc  --- a byte 1, inputs of a sample --->  program
- *             <------------- outputs --------------                                              */
+ *             <------------- outputs -------------- */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -17,7 +17,8 @@
 #include "ir/interp/interp.h"
 
 #define PREFIX "calibrated"
-enum { FAILED = 16, PIECE = 64 * RANGE_BLOCK };           /* elements that are read at once */
+enum { FAILED = 16, PIECE = 64 * RANGE_BLOCK };           /* PIECE counts elements that are read at
+                                                           * once. */
 
 static const char main_text[] =
         "#include <stdio.h>\n#include <stdlib.h>\n#include \"" PREFIX ".h\"\n"
@@ -59,7 +60,7 @@ static char *path_in(const struct observed *o, const char *ending)
 
 /* ---- the module ---- */
 
-/* Its results are flags, then the values, and nothing else. */
+/* Makes the module's results flags, then the values, and nothing else. */
 static bool expose(struct observed *o, struct module *m, struct value *const *values, int count)
 {
         struct function *f = module_entry(m);
@@ -84,7 +85,7 @@ static bool expose(struct observed *o, struct module *m, struct value *const *va
         return build_yield(&b, results, flags + count) != NULL;
 }
 
-/* what of the options is about other code than this */
+/* Resets the options that are about other code than this. */
 static void choose(struct observed *o)
 {
         struct run *run = &o->run;
@@ -240,7 +241,7 @@ bool observed_begin(struct observed *o, struct run *run, struct module *m,
         return o->cc ? compile(o) : interpret(o);
 }
 
-/* The next elements of an output, from number `from` on; NULL after an error. */
+/* Returns the next elements of an output, from number `from` on, or NULL after an error. */
 static const void *next_elements(struct observed *o, const char *sample, int output, int64_t from,
                                  int64_t count)
 {
@@ -273,7 +274,7 @@ static bool read_flags(struct observed *o, const char *sample)
         return true;
 }
 
-/* A value, as often as it was computed. */
+/* Hands on a value, as often as it was computed. */
 static bool hand_on(struct observed *o, const char *sample, int k, observed_take take,
                     void *context)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options that do not go together (option_conflicts.def). */
+/* Some options do not go together (option_conflicts.def). */
 #include <ctype.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@ enum kind { CONFLICT, WANTS, ONE_TARGET };
 
 static const struct row {
         enum kind kind;
-        const char *option;             /* terms with | between, as are these: */
-        const char *others, *unless;    /* WANTS: those it wants are `unless` */
+        const char *option;             /* It has terms with | between, as the next two have. */
+        const char *others, *unless;    /* In WANTS, `unless` has those that it wants. */
         const char *reason;
 } rows[] = {
 #define CONFLICT(option, others, unless, reason) { CONFLICT, option, others, unless, reason },
@@ -21,14 +21,14 @@ static const struct row {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* ---- is an option given ---- */
+/* ---- whether an option is given ---- */
 
 struct term {
         const char *at;
         size_t length;
 };
 
-/* the first of "a|b|c"; *rest is behind it */
+/* Returns the first of "a|b|c"; *rest is behind it. */
 static struct term next(const char **rest)
 {
         struct term t = { *rest, strcspn(*rest, "|") };
@@ -36,8 +36,8 @@ static struct term next(const char **rest)
         return t;
 }
 
-/* "FILE.html": any text that ends in .html; "FILE": any that is not among the words of
- * "[=FILE|dynamic]" */
+/* Returns whether the value is such a text: "FILE.html" is any that ends in .html; "FILE" is any
+ * that is not among the words of "[=FILE|dynamic]". */
 static bool is_such_text(const char *value, const char *argument, const char *wanted, size_t length)
 {
         const char *dot = memchr(wanted, '.', length);
@@ -94,7 +94,7 @@ static bool given(const struct options *o, struct term t)
         return false;
 }
 
-/* the first that is given; its length is 0: none is */
+/* Returns the first that is given; its length is 0 where none is. */
 static struct term given_of(const struct options *o, const char *terms)
 {
         while (*terms) {
@@ -107,7 +107,7 @@ static struct term given_of(const struct options *o, const char *terms)
 
 /* ---- what is said ---- */
 
-/* "a, b or c" */
+/* Returns "a, b or c". */
 static const char *choice_text(struct arena *arena, const char *terms)
 {
         const char *all = "";

@@ -123,7 +123,7 @@ static bool set_field(const struct option_reader *r, const struct option *option
 
 /* ---- words ---- */
 
-/* of -O0, -O1, .. for -O4 or -Ofast */
+/* Returns whether it is one of -O0, -O1, .. for -O4 or -Ofast. */
 static bool is_level(const struct option *o, const char *word)
 {
         return o->kind >= OPTION_SET_0 && o->kind <= OPTION_SET_3 && o->text[1] != '-' &&
@@ -133,8 +133,8 @@ static bool is_level(const struct option *o, const char *word)
 static const struct option *unknown(const struct option_reader *r, const char *word)
 {
         struct suggest known = suggest_new(r->arena, word, strcspn(word, "="));
-        bool level = false;             /* -O4: of the options that begin so, which set one field to
-                                         * a number, one is meant */
+        bool level = false;             /* For -O4, one of the options that begin so, which set one
+                                         * field to a number, is meant. */
         for (int i = 0; i < r->count; i++)
                 level |= is_level(&r->table[i], word);
         if (level)
@@ -150,7 +150,8 @@ static const struct option *unknown(const struct option_reader *r, const char *w
         return NULL;
 }
 
-/* *value NULL when the argument must follow. NULL: no such option. */
+/* Returns the option, or NULL where there is none. *value is NULL where the argument must
+ * follow. */
 static const struct option *find(const struct option_reader *r, const char *word,
                                  const char **value)
 {
@@ -196,7 +197,7 @@ const char *option_mark(const char *text, const char *argument)
                                                           : " ";
 }
 
-/* in lines, each from the column on */
+/* Prints text in lines, each from the column on. */
 static void print_wrapped(const char *text, int column)
 {
         int at = column;

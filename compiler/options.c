@@ -80,8 +80,8 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
         const struct option_reader reader = { option_table, ROWS,  options_choices,
                                               options,      arena, diag };
         bool only_files = false;
-        int apart = 0;                  /* the word behind an option whose argument would stand
-                                         * behind = */
+        int apart = 0;                  /* It is the word behind an option whose argument would
+                                         * stand behind =. */
         for (int i = 1; i < argc; i++) {
                 const char *word = argv[i];
                 if (!only_files && !strcmp(word, "--")) {
@@ -118,7 +118,7 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
 
 enum { HELP_COLUMN = 30 };
 
-/* "The model" is asked for as "model", in any case */
+/* Returns whether "The model" is asked for as "model", in any case. */
 static bool is_topic(const char *title, const char *topic)
 {
         const char *word = strrchr(title, ' ') ? strrchr(title, ' ') + 1 : title;
@@ -177,7 +177,7 @@ bool options_help(const char *topic, struct arena *arena, struct diag *diag)
 
 /* ---- the head of a generated file ---- */
 
-/* " --dim NAME=N" */
+/* Adds " --dim NAME=N". */
 static void say_binding(struct text *text, struct arena *arena, const char *option,
                         const char *value)
 {
@@ -195,10 +195,11 @@ static void say_list(struct text *text, struct arena *arena, const struct option
                 if (row->said == SAID_SAFE)
                         say_binding(text, arena, row->text, list->items[i]);
                 else
-                        text_add(text, " %s=%s", row->text, list->items[i]); /* it was checked */
+                        text_add(text, " %s=%s", row->text, list->items[i]); /* It was checked. */
 }
 
-/* "[=FILE|dynamic]" has the word dynamic, and FILE for any other value */
+/* Returns the value where "[=FILE|dynamic]" has it as a word, as dynamic, and FILE for any other
+ * value. */
 static const char *path_or_word(struct arena *arena, const char *argument, const char *value)
 {
         const char *name = argument + (*argument == '[' ? strlen("[=") : 0), *end;
@@ -210,7 +211,7 @@ static const char *path_or_word(struct arena *arena, const char *argument, const
         return arena_printf(arena, "%.*s", (int)strcspn(name, "|]"), name);
 }
 
-/* a text that is not empty, or what stands behind = of an option that may do without */
+/* Adds a text that is not empty, or what stands behind = of an option that may do without. */
 static void say_text(struct text *text, struct arena *arena, const struct option *row,
                      const char *value)
 {
@@ -225,7 +226,7 @@ static void say_text(struct text *text, struct arena *arena, const struct option
                 text_add(text, " %s", row->text);
 }
 
-/* inline weights are what auto makes of them */
+/* Returns whether the value is the preset; inline weights are what auto makes of them. */
 static bool is_preset(const struct options *o, const struct option *row, int value, int preset)
 {
         return value == preset ||
@@ -275,7 +276,7 @@ static void say(struct text *text, struct arena *arena, const struct options *o,
 
 enum { PLACES = 4 };
 
-/* where an option is said: values, names of the model, flags, free text */
+/* Returns where an option is stated: values, then names of the model, flags, free text. */
 static int place_of(const struct option *row)
 {
         return row->kind == OPTION_LIST   ? 1

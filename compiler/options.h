@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line: options.def as a struct. */
+/* The command line is options.def as a struct. */
 #ifndef COMPILER_OPTIONS_H
 #define COMPILER_OPTIONS_H
 
@@ -13,7 +13,7 @@
 #include "passes/calibrate/calibration.h"
 
 #define DNNCC_VERSION "0.1.0"
-#define OPTIONS_PRESET "-O2"            /* options_canonical of no options */
+#define OPTIONS_PRESET "-O2"            /* It is options_canonical of no options. */
 
 /* ---- choices (option_choices.def) ---- */
 
@@ -26,8 +26,8 @@
 #define END_AS(field)
 #include "compiler/option_choices.def"
 
-/* The words of each choice, "|c|ir|loops"; WORDS(emit), "c|ir|loops", is the argument of its row
- * in options.def. */
+/* The words of each choice are in one string, "|c|ir|loops"; WORDS(emit), "c|ir|loops", is the
+ * argument of its row in options.def. */
 #define CHOICES(field) extern const char option_##field##_words[];
 #define CHOICE(field, constant, word)
 #define END(field)
@@ -39,7 +39,8 @@
 
 /* ---- fields ---- */
 
-/* by kind, as option_reader.h says; of the rows SET_n of one field the first declares it */
+/* A field is declared by its kind, as option_reader.h says; of the rows SET_n of one field the
+ * first declares it. */
 #define OPTION_FIELD_FLAG(field) int field;
 #define OPTION_FIELD_SET_0(field) int field;
 #define OPTION_FIELD_SET_1(field)
@@ -55,62 +56,70 @@
 #define OPTION_FIELD_CHOICE(field) option_##field##_t field;
 
 struct options {
-        const char *model;              /* a path, or "-" */
-        int info;                       /* INFO_TEXT and the others of info.c; 0: the model is
-                                         * compiled */
+        const char *model;              /* It is a path, or "-". */
+        int info;                       /* It is INFO_TEXT or one of the others of info.c; at 0 the
+                                         * model is compiled. */
 #define OPTION(text, argument, kind, field, said, doc) OPTION_FIELD_##kind(field)
 #include "compiler/options.def"
 };
 
-/* What fields hold where an option is not given: NULL and 0, but a level, one thread, the target
- * generic, and -1 for sizes, of which 0 is one: no budget, or the memory that a machine has. */
+/* These are the fields of options that are not given: NULL and 0, but a level, one thread, the
+ * target generic, and -1 for sizes, of which 0 is one: no budget, or the memory that a machine
+ * has. */
 extern const struct options options_preset;
-extern const struct option_choice options_choices[];     /* option_choices.def, until field is NULL
-                                                          */
+extern const struct option_choice options_choices[];     /* They are option_choices.def, until field
+                                                          * is NULL. */
 
-#define QUANTIZE_DYNAMIC "dynamic"      /* of --quantize; else a path, or "": ranges of --calibrate */
+#define QUANTIZE_DYNAMIC "dynamic"      /* --quantize has this, or a path, or "", which stands for
+                                         * ranges of --calibrate. */
 
-/* Tensor IR is what is written, in one form or another: passes stop before `lower`. */
+/* Returns whether Tensor IR is what is written, in one form or another: passes stop before
+ * `lower`. */
 bool emits_tensors(const struct options *o);
-/* of --emit, by emit_formats.def: the suffix of an output without a name, NULL: that of the
- * target's printer */
+/* Returns the suffix of an output of --emit without a name, by emit_formats.def; NULL stands for
+ * that of the target's printer. */
 const char *emit_suffix(const struct options *o);
 
-/* --calibrate by itself: ranges are what is written. Else passes look at its samples. */
+/* Returns whether --calibrate stands by itself, so that ranges are what is written. Else passes
+ * look at its samples. */
 static inline bool writes_ranges(const struct options *o)
 {
         return o->calibrate && !o->quantize && !o->quantize_weights &&
                o->requantize != REQUANTIZE_SHIFT;
 }
 
-/* --test, --run, --bench: the model is run, and what --emit says is not written. */
+/* Returns whether the model is run, by --test, --run or --bench, and what --emit says is not
+ * written. */
 static inline bool runs_model(const struct options *o)
 {
         return o->tests.count || o->run || o->bench;
 }
 
-/* Reads argv; strings are not copied. False after one EXIT_USAGE error. */
+/* Reads argv; strings are not copied. Returns false after one EXIT_USAGE error. */
 bool options_parse(struct options *options, int argc, char **argv, struct arena *arena,
                    struct diag *diag);
-/* All options, or those of a group ("code"); false: there is no such group, and an error was
- * reported. */
+/* Prints all options, or those of a group ("code"). Returns false where there is no such group, and
+ * an error was reported. */
 bool options_help(const char *topic, struct arena *arena, struct diag *diag);
-void options_json(void);                /* the tables, for programs (options_json.c) */
-/* The row of an option, as "--emit"; length: of its text. NULL: there is none. */
+void options_json(void);                /* Prints the tables, for programs (options_json.c). */
+/* Returns the row of an option, as "--emit", whose text has this length, or NULL where there is
+ * none. */
 const struct option *options_row(const char *text, size_t length);
-/* The options that shape the output, as text for the head of the generated file, nothing that
- * only looks inside: the level, values, what is given for names of the model, flags, and free
- * text, each in the table's order. Column `said` of options.def: VALUE as it is, NAMES words of
- * tables ("?" where it is none), SAFE any text (base/text.h), PATH a word of its own or the
- * argument's name in place of a path, NOT not at all. */
+/* Returns the options that shape the output, as text for the head of the generated file, and none
+ * that only look inside: the level, values, what is given for names of the model, flags, and free
+ * text, each in the table's order. The column `said` of options.def says how: VALUE as it is, NAMES
+ * as words of tables ("?" where it is none), SAFE any text (base/text.h), PATH a word of its own or
+ * the argument's name in place of a path, NOT not at all. */
 char *options_canonical(struct arena *arena, const struct options *options);
 
 /* ---- options that do not go together (option_conflicts.c) ---- */
 
-/* False after an EXIT_USAGE error, by option_conflicts.def; targets: how many the code is for. */
+/* Checks the options by option_conflicts.def for code that is for so many targets. Returns false
+ * after an EXIT_USAGE error. */
 bool options_agree(const struct options *options, int targets, struct arena *arena,
                    struct diag *diag);
-/* the text of each row's error, as it stands in the manual page; NULL behind the last */
+/* Returns the text of each row's error, as it stands in the manual page; NULL is behind the
+ * last. */
 const char **options_conflicts(struct arena *arena);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --help=json: the options, and the codes that runs end with, for programs that drive dnncc.
- * Rows as they stand in options.def and fail_codes.def. */
+/* --help=json prints the options, and the codes that runs end with, for programs that drive dnncc.
+ * The rows are as they stand in options.def and fail_codes.def. */
 #include "base/json.h"
 #include "compiler/options.h"
 

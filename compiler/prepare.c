@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the command line says, as passes and printers are told it: targets, limits, the context
- * of passes, names of outputs. */
+/* Passes and printers are told what the command line says: targets, limits, the context of passes,
+ * names of outputs. */
 #include <string.h>
 
 #include "base/size.h"
@@ -54,7 +54,7 @@ bool set_limits(struct run *run)
         return true;
 }
 
-/* the machine of --sizes in place of the target's */
+/* Puts the machine of --sizes in place of the target's. */
 static bool resize_machine(struct run *run)
 {
         const struct target **target = &run->targets[run->target_count - 1];
@@ -97,7 +97,7 @@ static bool choose_targets(struct run *run)
                            "plain C has no such state");
                 return false;
         }
-        /* "native" is no name for another machine, and order does not matter */
+        /* "native" is no name for another machine, and order does not matter. */
         o->target = run->targets[0]->name;
         for (int i = 1; i < run->target_count; i++)
                 o->target = arena_printf(run->arena, "%s,%s", o->target, run->targets[i]->name);

@@ -21,7 +21,8 @@
 
 bool process_reads_pipe(const char *path)
 {
-        enum { PATIENCE = 1000 };       /* milliseconds, for whoever opens a named pipe after us */
+        enum { PATIENCE = 1000 };       /* It is in milliseconds, for a writer that opens a named
+                                         * pipe after us. */
         struct stat st;
         if (stat(path, &st) || !S_ISFIFO(st.st_mode))
                 return false;
@@ -38,11 +39,11 @@ bool process_reads_pipe(const char *path)
 
 struct temporary { char *path; bool folder; };
 
-/* Changed while signals are held only, so that a handler finds it whole. */
+/* They are changed while signals are held only, so that a handler finds them whole. */
 static struct temporary *list;
 static int count, room;
 
-/* all a signal handler may do */
+/* Removes what was registered; a signal handler may do no more. */
 static void remove_from(int first)
 {
         for (int i = count - 1; i >= first; i--)
@@ -54,15 +55,16 @@ static void remove_from(int first)
 
 /* ---- children ---- */
 
-/* Each leads a process group: what it starts ends with it. Changed while signals are held only. */
+/* Each child leads a process group: what it starts ends with it. These are changed while signals
+ * are held only. */
 enum { CHILDREN_MAX = 8, GRACE = 200, TICK_MS = 10 };
 static pid_t children[CHILDREN_MAX];
 static int child_count;
 
 static bool is_group(pid_t group) { return kill(-group, 0) == 0; }
 
-/* Compilers that are asked to end remove what they have in /tmp, so all are asked first; those
- * that have not ended after a while are not asked. A signal handler may do this. */
+/* Ends a group. Compilers that are asked to end remove what they have in /tmp, so all are asked
+ * first; those that have not ended after a while are killed. A signal handler may do this. */
 static void end_group(pid_t group)
 {
         for (int i = 0; i < GRACE + GRACE / 4; i++) {
@@ -100,7 +102,7 @@ void process_release_signals(const sigset_t *before)
         sigprocmask(SIG_SETMASK, before, NULL);
 }
 
-/* room for one more, and for its path: registering it cannot fail then */
+/* Makes room for one more, and for its path: registering it cannot fail then. */
 static char *reserve(size_t length)
 {
         if (count == room) {
@@ -199,9 +201,9 @@ void temporaries_remove(int first)
 /* ---- signals ---- */
 
 static const struct { int number; bool asks; } endings[] = {
-        /* somebody asks the process to end */
+        /* These signals ask the process to end. */
         { SIGINT, true },   { SIGTERM, true },  { SIGHUP, true },
-        /* it cannot go on */
+        /* After these it cannot go on. */
         { SIGQUIT, false }, { SIGABRT, false }, { SIGSEGV, false }, { SIGBUS, false },
         { SIGFPE, false },  { SIGILL, false },  { SIGXCPU, false }, { SIGALRM, false },
 };
@@ -218,7 +220,7 @@ void process_end(int number)
         const char *words = last_words;
         last_words = NULL;
         if (words && write(2, words, strlen(words)) < 0)
-                errno = 0;              /* nobody to tell */
+                errno = 0;              /* There is nobody to tell. */
         remove_all();
         sigaction(number, &preset, NULL);
         raise(number);
@@ -231,7 +233,8 @@ static void on_signal(int number)
                 if (endings[i].number == number && endings[i].asks && soft && !stopped) {
                         stopped = number;
                         for (int k = 0; k < child_count; k++)
-                                kill(-children[k], SIGTERM);      /* who waits for it goes on */
+                                /* Whoever waits for it goes on. */
+                                kill(-children[k], SIGTERM);
                         return;
                 }
         process_end(number);
@@ -239,7 +242,8 @@ static void on_signal(int number)
 
 void process_begin(void)
 {
-        static _Alignas(16) char stack[32768]; /* for handlers, where the other one has ended */
+        static _Alignas(16) char stack[32768]; /* It is for handlers, where the other stack has
+                                                * ended. */
         const stack_t other = { .ss_sp = stack, .ss_size = sizeof stack };
         struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
         sigset_t before;
@@ -272,7 +276,7 @@ int process_stopped(void)
 
 const bool process_commands = true;
 
-/* fork; none is started any more once somebody has asked to stop. The child has no handlers: a
+/* Forks; no child is started any more once a signal has asked to stop. The child has no handlers: a
  * signal that comes before it is another program, or has its own, removes nothing of its
  * parent's. */
 static pid_t start_child(void)
@@ -290,21 +294,22 @@ static pid_t start_child(void)
                             own.sa_handler == on_signal)
                                 sigaction(endings[i].number, &preset, NULL);
         } else if (child > 0) {
-                setpgid(child, child);  /* whoever comes first */
+                setpgid(child, child);  /* Either process may come first. */
                 children[child_count++] = child;
         }
         process_release_signals(&before);
         return child;
 }
 
-/* its status; -1: there is no child; COMMAND_LATE: it took longer than that many seconds, and is
- * no more */
+/* Returns the status, -1 where there is no child, or COMMAND_LATE where it took longer than that
+ * many seconds, and is no more. */
 static int wait_for(pid_t child, double seconds)
 {
         int status = -1;
         bool late = false;
         double end = clock_wall() + seconds;
-        /* never blocked: a signal between a look at `stopped` and waitpid would not be seen */
+        /* It is never blocked: a signal between a look at `stopped` and waitpid would not be
+         * seen. */
         for (int pause = 1; child > 0 && !late && !stopped; pause += pause < TICK_MS) {
                 pid_t ended = waitpid(child, &status, WNOHANG);
                 if (ended == child || (ended < 0 && errno != EINTR))
@@ -354,7 +359,8 @@ static void close_both(const int end[2])
         close(end[1]);
 }
 
-/* a pipe whose ends are none of the standard files, even where these are closed, and stay ours */
+/* Opens a pipe whose ends are none of the standard files, even where these are closed, and stay in
+ * this process. */
 static bool open_pipe(int end[2])
 {
         int low[2];

@@ -14,15 +14,17 @@
 #include "compiler/process.h"
 
 enum { TEXT_MAX = 256, WIDTH_PRESET = 80 };
-#define FIRST_SECOND 1.0                /* on a terminal the line is there from then on */
-#define PLAIN_SECONDS 10.0              /* elsewhere one comes that often */
+#define FIRST_SECOND 1.0                /* On a terminal the line is there from this second on. */
+#define PLAIN_SECONDS 10.0              /* Elsewhere a line comes that often. */
 #define CLEAR "\r\033[K"
 
-/* Changed while SIGALRM is held only: the timer draws from it. */
+/* It is changed while SIGALRM is held only: the timer draws from it. */
 static struct {
         bool on, terminal, drawn;
-        double start, next;             /* when it was begun, when the next plain line is due */
-        double end;                     /* when all will be done; negative: nobody knows */
+        double start, next;             /* They are when it was begun, and when the next plain line
+                                         * is due. */
+        double end;                     /* It is when all will be done; a negative number is not
+                                         * known. */
         char text[TEXT_MAX];
         struct sigaction before;
 } line;
@@ -60,7 +62,7 @@ static void add_number(struct drawing *d, int64_t number)
         add(d, p);
 }
 
-/* "45 s", "2 min 10 s", "3 h 5 min" */
+/* Adds "45 s", "2 min 10 s", or "3 h 5 min". */
 static void add_time(struct drawing *d, int64_t seconds)
 {
         int64_t large = seconds >= 3600 ? 3600 : 60;
@@ -92,11 +94,11 @@ static void draw(double now)
                 add_time(&d, line.end > now ? (int64_t)(line.end - now + .5) : 0);
                 add(&d, " left");
         }
-        size_t width = terminal_width() - 1;    /* the last column makes some terminals go on below
-                                                 * / */
+        size_t width = terminal_width() - 1;    /* The last column makes some terminals go on
+                                                 * below. */
         if (line.terminal && d.length - start > width)
                 d.length = start + width;
-        if (!line.terminal) {           /* the same line again says nothing */
+        if (!line.terminal) {           /* The same line again says nothing. */
                 static struct drawing said;
                 if (d.length == said.length && !memcmp(d.text, said.text, d.length))
                         return;
@@ -125,7 +127,7 @@ static void clear(void)
         line.drawn = false;
 }
 
-/* for diag_speaking: nothing is drawn into what is being said */
+/* It is for diag_speaking: nothing is drawn into a message. */
 static void make_room(bool speaking)
 {
         if (speaking) {
@@ -172,7 +174,7 @@ void progress_step(int64_t done, int64_t total, const char *format, ...)
                 return;
         double now = clock_wall(), passed = now - line.start;
         hold(true);
-        char *text = line.text + strcspn(line.text, ":");         /* behind what was begun */
+        char *text = line.text + strcspn(line.text, ":");         /* It is behind what was begun. */
         size_t room = sizeof line.text - (size_t)(text - line.text);
         int head = snprintf(text, room, ": ");
         va_start(list, format);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --quantize and --quantize-weights: what the passes quantize, quantize_products and
+/* --quantize and --quantize-weights say what the passes quantize, quantize_products and
  * store_weights are asked for. */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static const char *const types[] = {
 #include "passes/quantize/weights_types.def"
 };
 
-/* names: those there are */
+/* Reports a name that is none of `names`. */
 static bool is_unknown(struct run *run, const char *option, const char *name,
                        const char *const *names, int count)
 {
@@ -40,12 +40,12 @@ static bool is_unknown(struct run *run, const char *option, const char *name,
         return false;
 }
 
-/* those of layers that multiply bytes */
+/* Reads the weights of layers that multiply bytes. */
 static bool read_layer_weights(struct run *run, struct quantize_policy *p, const char *behind)
 {
         bool whole = p->weights->element == E_I8 || p->weights->element == E_I4;
         p->one_step = whole && !strcmp(behind, ":layer");
-        /* floats have a message of their own */
+        /* Floats have a message of their own. */
         if ((whole && (!*behind || p->one_step)) || weights_are_floats(p->weights))
                 return true;
         diag_error(&run->diag, EXIT_USAGE,
@@ -55,7 +55,7 @@ static bool read_layer_weights(struct run *run, struct quantize_policy *p, const
         return false;
 }
 
-/* TYPE or TYPE:BLOCK */
+/* Reads TYPE or TYPE:BLOCK. */
 static bool read_weights(struct run *run, struct quantize_policy *p)
 {
         const char *text = run->options.quantize_weights;
@@ -212,7 +212,8 @@ static bool has_pass(const char *list, const char *name)
         return found;
 }
 
-/* the passes that the options stand for, in order, and each with its option; how many */
+/* Lists the passes that the options stand for, in order, and each with its option; returns how many
+ * there are. */
 static int passes_of(const struct run *run, const char *names[], const char *options[])
 {
         const struct quantize_policy *p = run->context.quantize;
@@ -250,7 +251,7 @@ const char *quantization_passes(struct run *run, const char *list)
                 }
         if (exact)
                 return list;
-        int left = 0;                   /* a dump of what they made goes on from there */
+        int left = 0;                   /* A dump of what they made goes on from there. */
         for (int i = 0; i < count; i++)
                 if (!has_pass(done, names[i]))
                         names[left++] = names[i];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading what is compiled, a model or a text of dnncc's own, and what belongs to it: constants
- * beside it, schedules. All that is read is depended on, and no output may replace it. */
+/* This file reads what is compiled, a model or a text of dnncc's own, and what belongs to it:
+ * constants beside it, schedules. The output depends on all that is read, which no output may
+ * replace. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ static void add_dependency(void *context, const char *path)
 
 void run_depends(struct run *run, const char *path) { add_dependency(run, path); }
 
-/* the file with the big constants of a .dnn or .loops text, beside it */
+/* Reads the file with the big constants of a .dnn or .loops text, beside it. */
 static bool read_blob(void *context, const char *name, const void **bytes, size_t *length)
 {
         struct run *run = context;
@@ -80,7 +81,7 @@ static bool import_onnx(struct run *run, struct model_facts *facts)
                 onnx_import(run->bytes, run->length, &import, &run->context, add_dependency, run);
         if (!run->state.module)
                 return false;
-        /* the module has what it needs of them */
+        /* The module has what it needs of them. */
         store_adopt(run->state.module->store, run->bytes, run->length);
         run->bytes = NULL;
         return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --region NAME=SIZE[,ALIGN[,SECTION]]: memory beside the workspace, as the plan and the generated
- * code want it. */
+/* --region NAME=SIZE[,ALIGN[,SECTION]] is memory beside the workspace, as the plan and the
+ * generated code want it. */
 #include <string.h>
 
 #include "base/size.h"
@@ -14,7 +14,7 @@ static bool complain(struct run *run, const char *text, const char *what)
         return false;
 }
 
-/* the part of `text` up to the next comma, and what is behind it */
+/* Returns the part of `text` up to the next comma, and moves *text behind it. */
 static const char *take_part(struct arena *arena, const char **text)
 {
         size_t length = strcspn(*text, ",");

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* --remarks, --explain: what passes say of what they did (passes/remark.h), on standard error:
+/* --remarks and --explain show what passes say of what they did (passes/remark.h), on standard
+ * error:
  *
  *      fuse: A conv1 (convolve), B relu1 (max): one kernel
- *      fuse: A relu1 (max), B conv2 (convolve): two kernels: contracted: B is a contraction: it reads ...
- *      schedule: A conv1 (convolve_packed): the schedule of least predicted time: columns=14 vectors=2; 1838 kcycles: ...
+ *      fuse: A relu1 (max), B conv2 (convolve): two kernels: contracted: B is a ...
+ *      schedule: A conv1 (convolve_packed): the schedule of least predicted time: columns=14 ...
  *
  * --explain=NODE shows those about a node, each with what docs/remarks.md says. */
 #include <string.h>

@@ -41,7 +41,7 @@ static int larger_first(const void *x, const void *y)
 
 enum { LARGEST = 5 };
 
-/* the five largest constants, a line each */
+/* Returns the five largest constants, a line each. */
 static char *largest_constants(struct run *run)
 {
         int count = 0;
@@ -61,7 +61,7 @@ static char *largest_constants(struct run *run)
         return arena_string(run->arena, lines);
 }
 
-/* of many nodes, the first and the last */
+/* Returns the first and the last of many nodes. */
 static const char *brief_nodes(struct arena *arena, const char *nodes)
 {
         const char *comma = strstr(nodes, ", "), *last = nodes;
@@ -72,7 +72,7 @@ static const char *brief_nodes(struct arena *arena, const char *nodes)
                        : nodes;
 }
 
-/* "t4 401408 (conv1), ...": the five largest of what is in use when most is */
+/* Returns "t4 401408 (conv1), ...", the five largest of what is in use when most is. */
 static char *largest_residents(struct run *run, const struct plan_facts *facts)
 {
         struct text text = { 0 };
@@ -100,7 +100,7 @@ int64_t report_ram(const struct loop_program *p)
         return ram;
 }
 
-/* what is in use when most is, a line each of the five largest */
+/* Returns what is in use when most is, a line for each of the five largest. */
 static const char *largest_lines(struct run *run, const struct plan_facts *facts)
 {
         const char *lines = "";
@@ -115,7 +115,8 @@ static const char *largest_lines(struct run *run, const struct plan_facts *facts
         return lines;
 }
 
-/* Most of what it multiplies by is bytes, or fewer bits: to make bytes of floats is no advice. */
+/* Returns whether most of what it multiplies by is bytes, or fewer bits: to make bytes of floats is
+ * no advice then. */
 static bool is_in_bytes(const struct run *run)
 {
         const struct loop_program *p = run->state.program;
@@ -123,7 +124,8 @@ static bool is_in_bytes(const struct run *run)
                2 * sum_bytes(p, is_narrow_constant) > report_constant_bytes(p);
 }
 
-/* Compiled in all ways that --max-ram knows: the least of them is what is needed. */
+/* Reports that the workspace is too large, compiled in all ways that --max-ram knows: the least of
+ * them is what is needed. */
 static void report_ram_error(struct run *run, int64_t ram)
 {
         struct plan_facts facts = report_memory(run);

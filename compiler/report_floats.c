@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Quantized layers that are computed in floats, for --report: products of decoded bytes that no
- * rule made such of integers. They are looked for once simplify has run, before constants are
+/* --report lists quantized layers that are computed in floats: products of decoded bytes that no
+ * rule made products of integers. They are looked for once simplify has run, before constants are
  * decoded; those stay that are there when products become kernels. */
 #include "compiler/report.h"
 
@@ -8,7 +8,7 @@
 
 #include "passes/simplify/ranges.h"
 
-/* what scheduled kernels and fusion make of products */
+/* Returns whether scheduled kernels or fusion have made this of a product. */
 static bool is_later(const struct op *op)
 {
         return op->code == OP_fusion || op->code == OP_convolve_packed ||
@@ -23,7 +23,7 @@ static bool has_later(const struct function *f)
         return false;
 }
 
-/* since it was quantized, where that was done */
+/* Returns whether it was simplified since it was quantized, where that was done. */
 static bool is_simplified(const struct run *run)
 {
         bool simplified = false;
@@ -63,7 +63,7 @@ void report_keep_float(void *runner, const struct op *op, const char *why)
         run->floats[run->float_count++] = (struct report_float){
                 arena_string(run->arena, location_of(op)), op_info[op->code].name, why
         };
-        run->floats_known = false;      /* others may follow from what is quantized now */
+        run->floats_known = false;      /* Others may follow from what is quantized now. */
 }
 
 void report_find_floats(struct run *run, const struct pipeline_state *state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --report=FILE.json: the facts of a compilation for tools. What the members mean is in
- * docs/interface.md. */
+/* --report=FILE.json has the facts of a compilation for tools. docs/interface.md says what the
+ * members mean. */
 #include "compiler/report.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "ir/target/rates.h"
 #include "passes/memory/lifetimes.h"
 
-/* What a call touches if it touches all of its parameters once. */
+/* These are the bytes that a call touches if it touches all of its parameters once. */
 struct traffic { int64_t read, constants, written; };
 
 static struct traffic traffic_of(const struct loop_stmt *call)
@@ -31,7 +31,7 @@ static struct traffic traffic_of(const struct loop_stmt *call)
         return t;
 }
 
-/* phases of a kernel that are launches; NULL behind the last */
+/* Returns the next phase of a kernel that is a launch; NULL is behind the last. */
 static const struct loop_stmt *next_launch(const struct loop_stmt *phase)
 {
         while (phase && (!loop_for_is_phase(phase->for_kind) || !grid_lanes(phase->body)))
@@ -72,10 +72,10 @@ static void put_launches(FILE *out, const struct loop_function *kernel, const st
         fputs("]", out);
 }
 
-/* Roughly, of a core: what such code costs, or, where there is a schedule, the operations at the
- * full rate of fused multiply-adds; no less than the bytes at the rate of the second cache. Of a
- * stream, what the model of its machine says, and of a grid's launches, what is predicted of
- * them. */
+/* Predicts cycles of a core, roughly: what such code costs or, where there is a schedule, the
+ * operations at the full rate of fused multiply-adds, but no less than the bytes at the rate of the
+ * second cache. For a stream it is what the model of its machine says, and for a grid's launches
+ * what is predicted of them. */
 static double predicted_cycles(const struct loop_function *kernel, bool scheduled,
                                const struct traffic *t, const struct run *run)
 {
@@ -136,7 +136,7 @@ static const char *buffer_access(const struct loop_stmt *call, int i)
         return access[call->function->buffers[i]->access];
 }
 
-/* the number-th */
+/* Writes the call with this number. */
 static void put_call(FILE *out, const struct loop_stmt *call, int number, struct run *run)
 {
         const struct loop_function *kernel = call->function;
@@ -170,7 +170,7 @@ static void put_calls(FILE *out, const struct calls *calls, struct run *run)
         }
 }
 
-/* as the caller sees it */
+/* Writes a port as the caller sees it. */
 static void put_port(FILE *out, const struct loop_buffer *b)
 {
         fprintf(out, ", \"type\": %d, \"shape\": [", element_info[loop_buffer_element(b)].onnx);
@@ -230,7 +230,7 @@ static void put_floats(FILE *out, const struct run *run)
         }
 }
 
-/* the four numbers, who is there at the peak, the regions */
+/* Writes the four numbers, the buffers that live at the peak, and the regions. */
 static void put_plan(FILE *out, struct run *run)
 {
         const struct loop_program *p = run->state.program;
@@ -256,8 +256,8 @@ static void put_plan(FILE *out, struct run *run)
         fputs("],\n    ", out);
 }
 
-/* What the workspace holds when: bytes from `offset` on, in use from one statement of main to
- * another (passes/memory/lifetimes.h). */
+/* Writes what the workspace holds when: bytes from `offset` on, in use from one statement of main
+ * to another (passes/memory/lifetimes.h). */
 static void put_memory(FILE *out, struct run *run)
 {
         struct lifetimes l = lifetimes_planned(run->arena, run->state.program);
@@ -280,7 +280,7 @@ static void put_memory(FILE *out, struct run *run)
         fputs("]}", out);
 }
 
-/* What a core can do in a cycle: operations on f32, and bytes from the second cache and from
+/* Writes what a core can do in a cycle: operations on f32, and bytes from the second cache and from
  * memory. */
 static void put_machine(FILE *out, const struct target *target)
 {
@@ -290,7 +290,7 @@ static void put_machine(FILE *out, const struct target *target)
                 rate_memory(target));
 }
 
-/* of --bench */
+/* Writes what --bench measured. */
 static void put_bench(FILE *out, const struct report_bench *b)
 {
         const struct harness_times *t = b->whole;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a machine has to do, and what stays on the processor: for --report, --stats, and models
- * that give it nothing. */
+/* --report and --stats say what a machine has to do, and what stays on the processor; models that
+ * give it nothing are an error. */
 #include "compiler/report.h"
 
 #include <inttypes.h>
@@ -14,7 +14,8 @@ static bool is_contraction(const struct op *op)
         return op_info[op->code].traits & TRAIT_CONTRACTION;
 }
 
-/* the next behind `last`; NULL: none. last NULL: the first */
+/* Returns the next contraction behind `last`, the first where that is NULL, or NULL where there is
+ * none. */
 static const struct op *next_contraction(const struct region *region, const struct op *last)
 {
         do
@@ -104,7 +105,7 @@ static void put_part(FILE *out, const struct machine *m, const struct machine_pa
         fputs("}", out);
 }
 
-/* the nodes that read a constant; NULL */
+/* Returns the nodes that read a constant, or NULL. */
 static const char *reader_of(const struct module *m, const void *data)
 {
         for (const struct function *f = m && data ? m->functions : NULL; f; f = f->next)
@@ -170,7 +171,7 @@ static void add_part(struct machine_part *sum, const struct machine_part *p)
         sum->bound = !sum->bound || !strcmp(sum->bound, p->bound) ? p->bound : "different things";
 }
 
-/* of all launches; false: there are none, or none can be measured */
+/* Measures all launches; returns false where there are none, or none can be measured. */
 static bool measure_all(struct run *run, const struct calls *calls, struct machine_measure *all,
                         struct machine_part *sum)
 {

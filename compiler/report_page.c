@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --report=FILE.html: one page that needs nothing else: the parts in compiler/page, the facts of
+/* --report=FILE.html is one page that needs nothing else: the parts in compiler/page, the facts of
  * report_json.c, the IR after each pass, and the code without its weights. Most passes leave most
  * lines alone, so each distinct line is stored once, and a text is runs of line numbers:
  *
@@ -56,7 +56,7 @@ bool report_is_page(const struct run *run)
 
 struct lines { struct map *known; FILE *out; uintptr_t count; };
 
-/* its number; written when it is new */
+/* Returns the line's number; a new line is written. */
 static uintptr_t line_number(struct lines *lines, const char *line, size_t length)
 {
         void *known = map_get(lines->known, line, length);
@@ -80,7 +80,7 @@ static void add_number(struct text *runs, uintptr_t number, uintptr_t *first, ui
         *count = 1;
 }
 
-/* writes the lines that are new, and adds the text's runs to `runs` */
+/* Writes the lines that are new, and adds the text's runs to `runs`. */
 static void put_text(struct lines *lines, const char *text, struct text *runs)
 {
         uintptr_t first = 0, count = 0;
@@ -91,7 +91,8 @@ static void put_text(struct lines *lines, const char *text, struct text *runs)
         text_add(runs, "%zu, %zu", (size_t)first, (size_t)count);
 }
 
-/* the code as --weights=file has it, for its functions alone; NULL: there is none */
+/* Returns the code as --weights=file has it, for its functions alone, or NULL where there is
+ * none. */
 static char *code_text(struct run *run)
 {
         struct run apart = *run;
@@ -131,7 +132,7 @@ static void put_texts(FILE *out, struct run *run)
         free(code);
 }
 
-/* --report-against: the other report's text, which is ASCII, as a string */
+/* Writes the text of the report of --report-against, which is ASCII, as a string. */
 static void put_against(FILE *out, const struct run *run)
 {
         if (run->against)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What of a model a machine does, kernel by kernel and node by node, and why the rest is in C.
+/* This says what of a model a machine does, kernel by kernel and node by node, and why the rest is
+ * in C.
  *
  *   x --[pad]--> --[slice]--> == launch == --[reshape]--> --[softmax]--> y
- *        into the machine's blocks          out of them     floats
- */
+ *        into the machine's blocks          out of them     floats */
 #include "compiler/report.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static bool is_of(const struct op *op, const char *location)
         return op->location && location && !strcmp(op->location, location);
 }
 
-/* the contraction that became a kernel of these nodes; NULL */
+/* Returns the contraction that became a kernel of these nodes, or NULL. */
 static const struct op *contraction_of(const struct module *m, const char *location)
 {
         for (const struct function *f = m ? m->functions : NULL; f; f = f->next)
@@ -47,7 +47,7 @@ static const struct op *contraction_of(const struct module *m, const char *locat
         return NULL;
 }
 
-/* some value of a kernel is of bytes without a sign */
+/* Returns whether some value of a kernel is of bytes without a sign. */
 static bool has_unsigned(const struct region *kernel)
 {
         bool found = false;
@@ -59,7 +59,7 @@ static bool has_unsigned(const struct region *kernel)
         return found;
 }
 
-/* what layout said of it */
+/* Returns what layout said of it. */
 static const char *layout_of(struct run *run, const struct op *op)
 {
         const struct remarks *all = run->context.remarks;
@@ -106,7 +106,7 @@ static const struct loop_buffer *root_of(const struct loop_stmt *call, int k)
         return loop_buffer_root(call->buffers[k], NULL);
 }
 
-/* `writer` stores what `reader` loads */
+/* Returns whether `writer` stores what `reader` loads. */
 static bool hands_on(const struct loop_stmt *writer, const struct loop_stmt *reader)
 {
         for (int k = 0; k < writer->function->buffer_count; k++)
@@ -127,7 +127,7 @@ static bool has_floats(const struct loop_stmt *call)
         return found;
 }
 
-/* the operation that a kernel is called by */
+/* Returns the operation that a kernel is called by. */
 static enum opcode code_of(const struct loop_stmt *call)
 {
         const char *summary = call->function->summary ? call->function->summary : "";
@@ -149,8 +149,8 @@ static bool moves(const struct loop_stmt *call)
         }
 }
 
-/* of a call: a launch reads what it makes, or makes what it reads, perhaps through others that
- * move */
+/* A launch reads what a call makes, or makes what it reads, perhaps through others that move
+ * elements. */
 struct meets { bool ahead, behind; };
 
 static bool passes_on(const struct loop_stmt *call)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The samples of --calibrate for passes (passes/calibrate/sampler.h): copies of their modules
+/* Passes get the samples of --calibrate (passes/calibrate/sampler.h): copies of their modules
  * become programs (observed.c), and run on the samples. */
 #include <inttypes.h>
 #include <string.h>
@@ -10,11 +10,11 @@
 
 struct sampled {
         struct run *run;
-        struct module *module;          /* a copy */
+        struct module *module;          /* It is a copy. */
         struct samples *samples;
         struct observed program;
-        int temporaries;                /* there were before */
-        /* of one run */
+        int temporaries;                /* So many temporaries were there before. */
+        /* These are of one run. */
         int64_t sample;
         sampled_take take;
         void *context;
@@ -22,7 +22,8 @@ struct sampled {
 
 /* ---- copies ---- */
 
-/* Where the module has been through other passes than those of --calibrate, all of -O2 follow. */
+/* Returns a copy of the module. Where the module has been through other passes than those of
+ * --calibrate, all of -O2 follow. */
 static struct module *copy_of(const struct module *m)
 {
         struct module *copy = module_copy(m);
@@ -31,7 +32,7 @@ static struct module *copy_of(const struct module *m)
         return copy;
 }
 
-/* of values[count] those that are these `made`: their twins are `copies` */
+/* Finds those of values[count] that are among `made`: their twins are among `copies`. */
 static void pair(const struct value *made, struct value *copies, int made_count,
                  struct value *const *values, int count, struct value **twins)
 {
@@ -40,7 +41,7 @@ static void pair(const struct value *made, struct value *copies, int made_count,
                         twins[i] = &copies[values[i] - made];
 }
 
-/* the copy's values that these are: both have the same operations in the same order */
+/* Finds the copy's values that these are: both have the same operations in the same order. */
 static void find_twins(const struct module *m, struct module *copy, struct value *const *values,
                        int count, struct value **twins)
 {
@@ -87,7 +88,7 @@ static struct sampled *begin(void *runner, const struct module *m, struct value 
                       s->samples ? samples_count(s->samples) : 0);
         if (s->samples && observed_begin(&s->program, run, s->module, twins, count))
                 return s;
-        if (!s->samples)                /* no program was begun */
+        if (!s->samples)                /* No program was begun. */
                 s->program = (struct observed){ .user = run };
         end(s);
         return NULL;

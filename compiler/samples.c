@@ -12,17 +12,18 @@
 #include "front/import.h"
 #include "compiler/npz.h"
 
-enum set_kind { SET_TENSORS, SET_ARRAYS, SET_NPZ };       /* folders of .pb and of .npy, a file */
+enum set_kind { SET_TENSORS, SET_ARRAYS, SET_NPZ };       /* A set is a folder of .pb or of .npy, or
+                                                           * a file. */
 
-/* some samples that lie together */
+/* These are some samples that lie together. */
 struct set {
         enum set_kind kind;
-        const char *path, *name;        /* the latter for messages and files: safe */
+        const char *path, *name;        /* The name is for messages and files: it is safe. */
         int64_t count;
 };
 
-/* what a set has for one input; owned: to free(). Of a packed array there is the stream, in which
- * its data begin at `start`. */
+/* A set has this for one input; `owned` is to be freed. A packed array has the stream, in which its
+ * data begin at `start`. */
 struct part {
         struct array array;
         unsigned char *owned;
@@ -39,12 +40,12 @@ struct samples {
         struct set *sets;
         int set_count;
         int64_t count;
-        /* the set that is open */
+        /* This is the set that is open. */
         const struct set *open;
-        struct part *parts;             /* [input_count] */
-        unsigned char *file;            /* the bytes of an .npz */
-        struct module *tensors;         /* of .pb */
-        void **inputs;                  /* [input_count] */
+        struct part *parts;             /* There are input_count of them. */
+        unsigned char *file;            /* They are the bytes of an .npz. */
+        struct module *tensors;         /* They are those of .pb. */
+        void **inputs;                  /* There are input_count of them. */
 };
 
 static const struct type *input_type(const struct samples *s, int k)
@@ -65,9 +66,9 @@ static bool fail(struct samples *s, const struct set *set, int k, const char *wh
         return false;
 }
 
-/* ---- what of a set is of which input ---- */
+/* ---- which part of a set is of which input ---- */
 
-/* of NAME, input_K, arr_K the one that is there; the index of its kind, or -1 */
+/* Returns the name of input k's array in one of three ways: its own name, input_K, or arr_K. */
 enum { NAMES = 3 };
 static const char *array_name(struct samples *s, int k, int which)
 {
@@ -90,7 +91,7 @@ static bool missing(struct samples *s, const struct set *set, int k)
                                  k, k));
 }
 
-/* samples in an array for an input; -1: it is not of the input's type */
+/* Returns how many samples an array has for an input, or -1 where it is not of the input's type. */
 static int64_t samples_in(const struct array *a, const struct type *t, bool *several)
 {
         int more = a->rank - t->rank;
@@ -102,7 +103,7 @@ static int64_t samples_in(const struct array *a, const struct type *t, bool *sev
         return !behind ? -1 : *several ? a->dims[0] : 1;
 }
 
-/* wrong: with its reading, or NULL */
+/* Takes the array; `wrong` says what is wrong with its reading, or is NULL. */
 static bool take_array(struct samples *s, struct set *set, int k, const char *wrong)
 {
         struct part *part = &s->parts[k];
@@ -152,7 +153,7 @@ static bool open_npz(struct samples *s, struct set *set)
         if (s->input_count == 1 && length > 6 && !memcmp(s->file, "\x93NUMPY", 6))
                 return take_array(s, set, 0,
                                   npy_read(s->file, length,
-                                           &s->parts[0].array)); /* one array needs no name */
+                                           &s->parts[0].array)); /* One array needs no name. */
         const char *wrong = zip_read(s->arena, s->file, length, &members, &count);
         if (wrong) {
                 diag_error(&s->run->diag, EXIT_INVALID, "samples %s: %s", set->name, wrong);
@@ -193,7 +194,8 @@ static bool open_arrays(struct samples *s, struct set *set)
                 size_t length;
                 for (int which = 0; which < NAMES && !path; which++) {
                         const char *name = array_name(s, k, which);
-                        bool plain = *name && !strchr(name, '/'); /* no way to another folder */
+                        /* Such a name leads to no other folder. */
+                        bool plain = *name && !strchr(name, '/');
                         path = plain ? path_in(s, set, name, ".npy") : NULL;
                         path = path && exists(path) ? path : NULL;
                 }
@@ -209,7 +211,7 @@ static bool open_arrays(struct samples *s, struct set *set)
         return true;
 }
 
-/* a splat is stored as one element */
+/* Spreads a splat, which is stored as one element. */
 static void spread(const struct value *v, struct part *part, size_t count)
 {
         size_t bytes = (size_t)element_info[v->type->element].bytes;
@@ -265,7 +267,8 @@ static bool has_tail(const char *name, const char *tail)
         return length > end && !strcmp(name + length - end, tail);
 }
 
-/* the names in a folder but hidden ones; NULL, *count -1 after an error */
+/* Returns the names in a folder but hidden ones; it returns NULL and sets *count to -1 after an
+ * error. */
 static char **list_folder(struct samples *s, const char *path, int *count)
 {
         DIR *folder = opendir(path);
@@ -294,7 +297,7 @@ static void add_set(struct samples *s, enum set_kind kind, const char *path)
         const char *base = end;
         while (base > path && base[-1] != '/')
                 base--;
-        if (base == end) {              /* the root of the file system */
+        if (base == end) {              /* It is the root of the file system. */
                 base = "samples";
                 end = base + strlen(base);
         }
@@ -304,7 +307,7 @@ static void add_set(struct samples *s, enum set_kind kind, const char *path)
         };
 }
 
-/* one whose files lie in the folder itself? */
+/* Adds a set whose files lie in the folder itself, where there is one. */
 static bool add_flat(struct samples *s, const char *path, char **names, int count)
 {
         bool tensors = false, arrays = false;
@@ -438,7 +441,7 @@ bool samples_read(struct samples *s, int64_t i, struct sample *sample, const voi
                            set->name);
                 return false;
         }
-        struct arena *arena = s->run->arena;              /* names outlive the samples */
+        struct arena *arena = s->run->arena;              /* Names outlive the samples. */
         sample->name = set->kind == SET_TENSORS
                                ? arena_string(arena, set->name)
                                : arena_printf(arena, "%s:%" PRId64, set->name, i);

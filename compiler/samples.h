@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples of a model's inputs: what --calibrate is given.
+/* --calibrate is given samples of a model's inputs.
  *
  *   PATH.npz       arrays by the inputs' names, or input_K or arr_K (K counts inputs from 0); an
  *                  .npy file does for a model of one input
@@ -19,15 +19,15 @@
 #include "passes/calibrate/calibration.h"
 
 struct samples;
-/* Those at a path for the inputs of f: at most `most`, where that is not 0. What is read is what
- * the output depends on. NULL after one error, of EXIT_IO or, where there are none or not such as
- * the model takes, EXIT_INVALID. */
+/* Opens the samples at a path for the inputs of f, at most `most` where that is not 0. The output
+ * depends on what is read. Returns NULL after one error, of EXIT_IO or, where there are none or not
+ * such as the model takes, EXIT_INVALID. */
 struct samples *samples_open(struct run *run, const char *path, const struct function *f,
                              int64_t most);
-void samples_close(struct samples *s);                    /* NULL is fine */
+void samples_close(struct samples *s);                    /* NULL is allowed. */
 int64_t samples_count(const struct samples *s);
-/* Number i, and (*inputs)[k], dense and aligned, until the next one is read. False after an
- * error. */
+/* Reads number i, and (*inputs)[k], dense and aligned, which stay until the next one is read.
+ * Returns false after an error. */
 bool samples_read(struct samples *s, int64_t i, struct sample *sample, const void *const **inputs);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* --test DIR: the program runs on DIR/input_K.pb and must give DIR/output_K.pb (TensorProto files,
- * in port order), or .npy. --run DIR: it runs on the same, and DIR/output_K.npy is what it gives.
+/* With --test DIR the program runs on DIR/input_K.pb and must give DIR/output_K.pb (TensorProto
+ * files, in port order), or .npy. With --run DIR it runs on the same, and DIR/output_K.npy is what
+ * it gives.
  *
- * By default the interpreter runs it; with --cc=CMD the generated C (compiled.c) does. Equal
- * means: 8-bit integers within 1, other integers and bool exactly, floats within 1e-3 |want| + 1e-4
+ * By default the interpreter runs it; with --cc=CMD the generated C (compiled.c) does. Equal are
+ * 8-bit integers within 1, other integers and bool exactly, floats within 1e-3 |want| + 1e-4
  * max|want| or 2e-7 (sigmoids of common runtimes are multiples of 2^-24), NaN and infinities alike.
- * Of several targets each is tested; compiled code of one that this processor does not have is
+ * Each of several targets is tested; compiled code of one that this processor does not have is
  * passed over. --run is about the best. */
 #include <ctype.h>
 #include <inttypes.h>
@@ -24,10 +25,10 @@
 struct test {
         struct run *run;
         struct arena *arena;
-        struct module *m;               /* holds the tensors read */
-        const char *option, *dir, *name;          /* --test or --run, the folder, and what messages
-                                                   * call it */
-        int target;                     /* of run->targets */
+        struct module *m;               /* It holds the tensors read. */
+        const char *option, *dir, *name;          /* They are --test or --run, the folder, and what
+                                                   * messages call it. */
+        int target;                     /* It is an index of run->targets. */
         int input_count, output_count;
         struct loop_buffer **inputs, **outputs;
         const void **given;
@@ -44,7 +45,7 @@ static const char *port_text(struct test *t, const struct loop_buffer *b)
         return b->type ? type_text(t->arena, t->m, b->type) : element_info[b->element].text;
 }
 
-/* an .npy file as dense bytes of buffer b; NULL after an error */
+/* Returns an .npy file as dense bytes of buffer b, or NULL after an error. */
 static const void *read_array(struct test *t, const char *path, const struct loop_buffer *b)
 {
         struct diag *diag = &t->run->diag;
@@ -70,7 +71,7 @@ static const void *read_array(struct test *t, const char *path, const struct loo
         return data;
 }
 
-/* DIR/kind_K.npy or .pb as dense bytes of buffer b; NULL after an error */
+/* Returns DIR/kind_K.npy or .pb as dense bytes of buffer b, or NULL after an error. */
 static const void *read_tensor(struct test *t, const char *kind, int k, const struct loop_buffer *b)
 {
         struct stat st;
@@ -165,7 +166,7 @@ static double as_number(enum element e, const void *data, int64_t i)
                                                      : (double)s.u;
 }
 
-/* "[0, 3, 17]" */
+/* Returns "[0, 3, 17]". */
 static char *coordinates(struct test *t, const struct type *type, int64_t i)
 {
         struct text text = { 0 };
@@ -242,7 +243,7 @@ static bool test_target(struct test *t)
         return fine;
 }
 
-/* what both begin with */
+/* Reads the inputs, with which both begin. */
 static bool read_inputs(struct test *t)
 {
         bool fine = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --profile=FILE: the table of kernel calls in generated code; and, of --bench, what the program
- * needs that writes the trace: the runtime's trace_file.c (runtime_files.c). */
+/* --profile=FILE gives generated code the table of kernel calls, and, with --bench, the program
+ * what writes the trace: the runtime's trace_file.c (runtime_files.c). */
 #include "compiler/trace.h"
 
 #include <string.h>

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* --tune: measures schedules where they run, in the whole model, and writes what is better to the
+/* --tune measures schedules where they run, in the whole model, and writes what is better to the
  * file of --schedule.
  *
  * Every operation of one kind (schedule_book_key) has a best schedule so far, at first the one that
  * the cost model chooses. A round makes one move (schedule_move) on the best of all kinds at once,
- * compiles the model with --profile (harness.h), and runs it and the model of the first
- * schedules in turn, twice. A kind keeps the move when its kernels are more than 3 % faster for
- * it both times, measured against the first schedules of the same turn; none tries a schedule a
- * second time, whatever moves lead to it. A last round compiles all that was kept together, and
- * what is not faster there goes: among so many moves some are better by luck; then what is left
- * is measured once more, so that the last line can say what all of it gives. Nothing starts that
- * would not be done in time (limit tune_seconds); with no time at all the file lists the first
- * schedules and their neighbours, predicted only. Stopped by a signal, it writes what was kept
- * by then; where nothing was, the file stays what it was, and where there was none, it lists the
- * first schedules. */
+ * compiles the model with --profile (harness.h), and runs it and the model of the first schedules
+ * alternately, twice. A kind keeps the move when its kernels are more than 3 % faster for it both
+ * times, measured against the first schedules of the same turn; none tries a schedule a second
+ * time, whatever moves lead to it. A last round compiles all that was kept together, and what is
+ * not faster there goes: among so many moves some are better by luck; then what is left is measured
+ * once more, so that the last line can say what all of it gives. Nothing starts that would not be
+ * done in time (limit tune_seconds); with no time at all the file lists the first schedules and
+ * their neighbours, predicted only. Stopped by a signal, it writes what was kept by then; where
+ * nothing was, the file stays what it was, and where there was none, it lists the first
+ * schedules. */
 #include <string.h>
 #include <unistd.h>
 
@@ -26,37 +26,40 @@
 #include "schedule/schedule_choice.h"
 
 enum { TURNS = 2, RUNS = 15 };
-#define BETTER .97                      /* of the time */
+#define BETTER .97                      /* It is a part of the time. */
 
 struct kind {
         const char *key;
-        const struct op *op;            /* the first of them, of */
+        const struct op *op;            /* It is the first of `count` operations of this kind. */
         int count;
         struct schedule first, best, tried;
-        bool moved;                     /* in this round */
-        struct schedule *known;         /* those that rounds tried */
+        bool moved;                     /* It moved in this round. */
+        struct schedule *known;         /* Rounds tried these. */
         int known_count;
-        double ratio;                   /* of the best schedule's time to the first one's */
-        double time[2][TURNS];          /* first and tried, seconds of all its kernels */
+        double ratio;                   /* It is that of the best schedule's time to the first
+                                         * one's. */
+        double time[2][TURNS];          /* They are the seconds of all its kernels, with the first
+                                         * schedule and with the one tried. */
 };
 
 struct tuning {
         struct run *run;
         struct arena *arena;
         struct schedule_machine machine;
-        struct harness harness;         /* no folder: nothing is measured */
+        struct harness harness;         /* Where it has no folder nothing is measured. */
         struct kind *kinds;
         int kind_count;
-        int *kind_of_unit;              /* scheduled kernels in order; -1: of several
-                                         * contractions */
+        int *kind_of_unit;              /* They are those of scheduled kernels in order; -1 stands
+                                         * for one of several contractions. */
         int unit_count;
-        int *calls;                     /* of the units, among all calls of kernels */
+        int *calls;                     /* They are the units' numbers among all calls of
+                                         * kernels. */
         int call_count;
-        double whole[2][TURNS];         /* seconds of a run, first and tried */
-        double end;                     /* nothing starts that would not be done by then */
-        double round, measuring;        /* seconds that the longest round took so far; of them,
-                                         * without builds */
-        bool late;                      /* the last round was not measured */
+        double whole[2][TURNS];         /* They are the seconds of a run, first and tried. */
+        double end;                     /* Nothing starts that would not be done by then. */
+        double round, measuring;        /* They are the seconds that the longest round took so far,
+                                         * and its part without builds. */
+        bool late;                      /* The last round was not measured. */
 };
 
 /* ---- what there is to tune ---- */
@@ -80,7 +83,7 @@ static int find_kind(struct tuning *t, struct op *op)
         return t->kind_count++;
 }
 
-/* Kernels run in the order of their operations (lower.h). */
+/* Finds the units. Kernels run in the order of their operations (lower.h). */
 static void find_units(struct tuning *t, struct function *f)
 {
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
@@ -103,7 +106,8 @@ static void find_units(struct tuning *t, struct function *f)
 
 /* ---- files and programs ---- */
 
-/* for the reader: what these operations make, and what the first schedule is predicted to cost */
+/* Writes for the reader what these operations make, and what the first schedule is predicted to
+ * cost. */
 static void write_about(const struct tuning *t, FILE *out, const struct kind *kind)
 {
         const char *type = type_text(t->arena, t->run->state.module, op_result(kind->op)->type);
@@ -113,7 +117,7 @@ static void write_about(const struct tuning *t, FILE *out, const struct kind *ki
                 text_safe(t->arena, where, strlen(where)), why ? "; " : "", why ? why : "");
 }
 
-/* A move of what is best so far, to a schedule that was not tried yet. */
+/* Makes a move of what is best so far, to a schedule that was not tried yet. */
 static bool move_kind(struct tuning *t, struct kind *kind, int move)
 {
         kind->tried = kind->best;
@@ -128,7 +132,7 @@ static bool move_kind(struct tuning *t, struct kind *kind, int move)
         return true;
 }
 
-/* all that a first round could try */
+/* Writes all that a first round could try. */
 static void write_neighbours(struct tuning *t, FILE *out, struct kind *kind)
 {
         for (int move = 0; move < schedule_move_count; move++)
@@ -156,7 +160,8 @@ static void write_book(struct tuning *t, FILE *out, bool tried)
 
 static int compile_in_child(void *options) { return driver_run(options); }
 
-/* indices of the scheduled kernels among all calls, and the number of these, from the report */
+/* Reads the indices of the scheduled kernels among all calls, and the number of these, from the
+ * report. */
 static bool read_calls(struct tuning *t, const char *name)
 {
         FILE *in = fopen(harness_path(&t->harness, name, ".json"), "r");
@@ -178,8 +183,8 @@ static bool read_calls(struct tuning *t, const char *name)
                             "the report lists other kernels than the schedules");
 }
 
-/* Compiles the model with the schedules of NAME.schedule to the program NAME, in a process of
- * its own: this one's memory stays as it is. */
+/* Compiles the model with the schedules of NAME.schedule to the program NAME, in a process of its
+ * own: this one's memory stays as it is. */
 static bool build(struct tuning *t, const char *name)
 {
         const struct harness *h = &t->harness;
@@ -195,14 +200,14 @@ static bool build(struct tuning *t, const char *name)
         o.depfile = 0;
         o.runner = NULL;
         o.depfile_name = o.print_after = o.print_before = o.dump_dir = NULL;
-        o.remarks = o.explain = NULL;   /* of what the user asked for, once */
+        o.remarks = o.explain = NULL;   /* They are about what the user asked for, once. */
         if (process_run(compile_in_child, &o))
                 return harness_fail(h, EXIT_INTERNAL, "compiling with other schedules failed");
         return read_calls(t, name) &&
                harness_compile(h, name, "tuned", t->call_count, t->machine.threads == 1);
 }
 
-/* runs the program; adds the times of each kind's kernels */
+/* Runs the program, and adds the times of each kind's kernels. */
 static bool measure(struct tuning *t, const char *name, int which, int turn)
 {
         struct harness_times times;
@@ -239,7 +244,7 @@ static bool try_move(struct tuning *t, int move)
         return any;
 }
 
-/* the best of all kinds; false when that is what they began with */
+/* Tries the best of all kinds; returns false where that is what they began with. */
 static bool try_best(struct tuning *t)
 {
         bool any = false;
@@ -252,7 +257,7 @@ static bool try_best(struct tuning *t)
         return any;
 }
 
-/* of the time of the first schedule, in the worse turn */
+/* Returns the part of the first schedule's time that the one tried takes, in the worse turn. */
 static double worse_ratio(const struct kind *kind)
 {
         double worst = 0;
@@ -282,7 +287,7 @@ static void keep_better(struct tuning *t)
         }
 }
 
-/* after a round of all that was kept */
+/* Keeps what is faster after a round of all that was kept. */
 static void keep_confirmed(struct tuning *t)
 {
         for (int i = 0; i < t->kind_count; i++) {
@@ -298,7 +303,7 @@ static void keep_confirmed(struct tuning *t)
         }
 }
 
-/* one round: the program of the schedules tried, and the first one, in turn */
+/* Does one round: runs the program of the schedules tried, and the first one, alternately. */
 static bool time_tried(struct tuning *t)
 {
         double begin = clock_wall();
@@ -326,7 +331,7 @@ static int kept_count(const struct tuning *t)
         return count;
 }
 
-/* of the whole model's time, by the kernels that are faster */
+/* Returns the part of the whole model's time that is left, by the kernels that are faster. */
 static double gain_so_far(const struct tuning *t)
 {
         double less = 0;
@@ -336,7 +341,7 @@ static double gain_so_far(const struct tuning *t)
         return t->whole[0][0] > 0 ? 1 - less / t->whole[0][0] : 1;
 }
 
-/* how many moves change anything, at first */
+/* Counts the moves that change anything, at first. */
 static int count_moves(struct tuning *t)
 {
         int count = 0;
@@ -358,7 +363,7 @@ static void tell_progress(const struct tuning *t, int done, int count)
 static bool try_moves(struct tuning *t)
 {
         int count = count_moves(t), done = 0;
-        /* time for it, and for the last one */
+        /* There is time for it, and for the last one. */
         for (int move = 0; move < schedule_move_count && !t->late && !process_stopped() &&
                            clock_wall() + 2 * t->round < t->end;
              move++) {
@@ -381,7 +386,7 @@ static double least(const double times[TURNS])
         return best;
 }
 
-/* The whole model with what was kept, measured with exactly that, and without. */
+/* Tells the time of the whole model with what was kept, measured with exactly that, and without. */
 static void tell_whole(const struct tuning *t, bool measured)
 {
         int count = kept_count(t);
@@ -411,7 +416,7 @@ static void tell_whole(const struct tuning *t, bool measured)
                          count, t->kind_count, path, before, after, after / before);
 }
 
-/* All that was kept together; and, where some of it was not faster there, what is left. */
+/* Measures all that was kept together and, where some of it was not faster there, what is left. */
 static bool confirm(struct tuning *t)
 {
         bool measured = true, again = false;
@@ -445,7 +450,7 @@ static bool tune_in(struct tuning *t)
         progress_step(0, 0, "compiling the model as it is");
         if (!write_schedules(t, "first", false) || !build(t, "first"))
                 return false;
-        t->round = clock_wall() - start;        /* a build is most of it */
+        t->round = clock_wall() - start;        /* A build is most of it. */
         return try_moves(t) && confirm(t);
 }
 

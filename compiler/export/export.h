@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The door of the exporter: Tensor IR as an ONNX model (--emit=onnx). What each operation
- * becomes is export_nodes.def; docs/ir.md says which results are equal. */
+/* The exporter writes Tensor IR as an ONNX model (--emit=onnx). export_nodes.def says what each
+ * operation becomes; docs/ir.md says which results are equal. */
 #ifndef COMPILER_EXPORT_EXPORT_H
 #define COMPILER_EXPORT_EXPORT_H
 
@@ -9,14 +9,14 @@
 #include "ir/tensor/tensor.h"
 
 struct export_options {
-        const char *version;            /* of dnncc */
-        FILE *data;                     /* receives the elements of large constants; NULL: they
-                                         * stand in the model */
-        const char *data_name;          /* of that file, without a folder */
+        const char *version;            /* It is dnncc's version. */
+        FILE *data;                     /* It receives the elements of large constants; where it is
+                                         * NULL they stand in the model. */
+        const char *data_name;          /* It is the name of that file, without a folder. */
 };
 
-/* Bytes of elements that the model would hold; beyond EXPORT_WITHIN a model of one file is not
- * possible (a message of protobuf ends at 2 GiB). */
+/* Returns the bytes of elements that the model would hold; beyond EXPORT_WITHIN a model of one file
+ * is not possible (a message of protobuf ends at 2 GiB). */
 enum { EXPORT_WITHIN = 2000000000 };
 int64_t export_bytes(const struct module *m);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What the writers of operations build with: names, nodes, initializers, and shorthands over
+/* The writers of operations build with these: names, nodes, initializers, and shorthands over
  * them. */
 #include <string.h>
 
 #include "compiler/export/exporter.h"
 
 enum {
-        OPSET = 20,                    /* what is written unless a node needs more */
-        NAME_PIECE = 48, /* characters of a name before its number */
-        SMALL_BYTES = 128, /* initializers up to here are shared */
-        SPLAT_BYTES = 1024 /* larger ones of one number are made by a node */
+        OPSET = 20,                    /* It is written unless a node needs more. */
+        NAME_PIECE = 48, /* A name has at most so many characters before its number. */
+        SMALL_BYTES = 128, /* Initializers of at most so many bytes are shared. */
+        SPLAT_BYTES = 1024 /* A node makes larger ones of one number. */
 };
 
 /* ---- names ---- */
@@ -25,8 +25,8 @@ static bool take(struct export *e, struct map *names, const char *name)
 
 bool export_name_take(struct export *e, const char *name) { return take(e, e->names, name); }
 
-/* The first of ", "-separated names, of the characters that text_safe leaves as they are (so that a
- * name that is read back gives itself). */
+/* Returns the first of names with ", " between, of the characters that text_safe leaves as they are
+ * (so that a name that is read back gives itself). */
 char *export_plain(struct export *e, const char *text)
 {
         size_t length = strcspn(text, ",");
@@ -39,7 +39,7 @@ char *export_plain(struct export *e, const char *text)
                 *out++ = plain ? *c : '_';
                 i += hex ? 3 : 0;
         }
-        while (out > base && out[-1] == '.') /* of a name that was cut */
+        while (out > base && out[-1] == '.') /* It is that of a name that was cut. */
                 *--out = 0;
         return base;
 }
@@ -86,7 +86,7 @@ struct made *export_made(struct export *e, const char *base, const struct type *
 
 static void need(struct export *e, int opset) { e->opset = e->opset < opset ? opset : e->opset; }
 
-/* Types of newer opsets. Most nodes have bf16 since 22 at the latest. */
+/* Raises the opset for types of newer ones. Most nodes have bf16 since 22 at the latest. */
 static void need_type(struct export *e, const struct type *type)
 {
         enum element t = type->element;
@@ -102,15 +102,15 @@ static void need_type(struct export *e, const struct type *type)
                 need(e, 25);
 }
 
-/* What the operation came from, else what it becomes; so is what vanishes when the model is
- * read, so that other names do not depend on it. */
+/* Returns what the operation came from, else what it becomes; what vanishes when the model is read
+ * is called so, too, so that other names do not depend on it. */
 static const char *origin(const struct export *e, const char *op)
 {
         bool vanishes = !strcmp(op, "ConstantOfShape") || !strcmp(op, "Identity");
         return e->op && e->op->location && !vanishes ? e->op->location : op;
 }
 
-/* Types that nothing computes in: few nodes move them. */
+/* Returns whether a node moves types that nothing computes in: few nodes do. */
 static bool moves_anything(const char *op)
 {
         static const char *const names[] = { "Cast",          "BitCast",  "Reshape",
@@ -123,7 +123,7 @@ static bool moves_anything(const char *op)
         return found;
 }
 
-/* to or from 16 bits, since opset 21 */
+/* Returns whether it converts to or from 16 bits, which is there since opset 21. */
 static bool is_wide_quantization(const char *op, const struct type *to, const struct made *x)
 {
         const struct type *numbers = !strcmp(op, "QuantizeLinear")     ? to
@@ -223,7 +223,7 @@ static int bits_of(enum element e)
                                                        : 8 * element_info[e].bytes;
 }
 
-/* types below 8 bits, the first in the lowest bits of a byte */
+/* Packs types below 8 bits, the first element in the lowest bits of a byte. */
 static void *packed(struct export *e, const struct type *type, const void *data, int64_t *bytes)
 {
         int bits = bits_of(type->element), each = 8 / bits;
@@ -277,7 +277,7 @@ struct made *export_dense(struct export *e, const char *base, const struct type 
         return made;
 }
 
-/* static extents, <rank x i64> */
+/* Returns static extents, <rank x i64>. */
 static struct made *export_dims(struct export *e, int rank, const dim_t *dims)
 {
         int64_t extents[RANK_MAX];
@@ -311,7 +311,7 @@ struct made *export_integer(struct export *e, enum element element, int64_t numb
         return export_dense(e, "c", type_scalar(e->m, element), bytes);
 }
 
-/* one number, everywhere */
+/* Returns one number, everywhere. */
 static struct made *splat(struct export *e, const struct constant *c)
 {
         const struct type *type = c->value.type;
@@ -378,7 +378,7 @@ struct made *export_transpose(struct export *e, struct made *x, const int64_t *p
         return x;
 }
 
-/* types that nothing computes in as what holds them, or back */
+/* Returns types that nothing computes in as what holds them, or back. */
 static struct made *as_bits(struct export *e, struct made *x, enum element to)
 {
         enum element own = x->type->element;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Control flow: If, Loop and Scan, whose bodies are graphs that see the values around them. */
+/* The bodies of If, Loop and Scan are graphs that see the values around them. */
 #include <string.h>
 
 #include "compiler/export/exporter.h"
 
-/* Where nodes went before a subgraph. */
+/* Nodes went here before a subgraph. */
 struct outside {
         struct graph *graph;
         struct node *last;
@@ -25,7 +25,7 @@ static void leave(struct export *e, const struct outside *outside)
         e->op = outside->op;
 }
 
-/* a node of as many results as op has; its first is made with it */
+/* Makes a node of as many results as op has; its first is made with it. */
 static void node_of_results(struct export *e, const struct op *op, const char *name,
                             struct made *const *operands, int count)
 {
@@ -50,7 +50,7 @@ void write_if(struct export *e, const struct op *op, const struct plan *plan)
         export_subgraph(e, "else_branch", branches[1]);
 }
 
-/* an input of the graph being written */
+/* Adds an input of the graph being written. */
 static struct made *add_input(struct export *e, const char *base, const struct type *type)
 {
         struct graph *g = e->graph;
@@ -66,7 +66,7 @@ static void add_argument(struct export *e, struct value *argument, const char *b
         argument->scratch = add_input(e, argument->name ? argument->name : base, argument->type);
 }
 
-/* What a loop reads: carried values, then scanned ones. */
+/* Returns what a loop reads: carried values, then scanned ones. */
 static struct made **values_of(struct export *e, const struct op *op, int first)
 {
         struct made **values =
@@ -105,7 +105,8 @@ static void write_scan(struct export *e, const struct op *op, const struct op_lo
 
 /* ---- Loop ---- */
 
-/* in the body: row `number` of a scanned operand, counted from its end where it is scanned so */
+/* Returns, in the body, row `number` of a scanned operand, counted from its end where it is scanned
+ * so. */
 static struct made *row_of(struct export *e, struct made *x, struct made *number, int64_t steps,
                            bool backward, const struct type *row)
 {
@@ -142,7 +143,7 @@ static struct graph *loop_body(struct export *e, const struct op *op, const stru
         return body;
 }
 
-/* a stack that was made from its last row to its first: as it lies */
+/* Returns a stack that was made from its last row to its first, as it lies. */
 static struct made *turned(struct export *e, struct made *stack)
 {
         int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Element-wise operations. Their operands have the result's shape; nodes of ONNX broadcast, so what
- * is a broadcast, or one number, is written as it was before. */
+/* Operands of element-wise operations have the result's shape; nodes of ONNX broadcast, so what is
+ * a broadcast, or one number, is written as it was before. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 /* ---- operands ---- */
 
-enum { RESHAPED_BYTES = 64 * 1024 }; /* constants up to here are stored in the shape wanted */
+enum { RESHAPED_BYTES = 64 * 1024 }; /* Constants up to here are stored in the shape wanted. */
 
 static bool is_one_number(const struct value *v)
 {
@@ -23,7 +23,7 @@ static bool all_one_number(const struct op *op)
         return all;
 }
 
-/* dimensions of the result in which this operand has the whole extent */
+/* Returns the dimensions of the result in which this operand has the whole extent. */
 static unsigned reached_by(const struct value *v)
 {
         const struct type *t = v->type;
@@ -42,8 +42,8 @@ static unsigned reached_by(const struct value *v)
         return set;
 }
 
-/* the operand that gives the result its rank, where all are broadcasts along the first
- * dimensions */
+/* Returns the operand that gives the result its rank, where all are broadcasts along the first
+ * dimensions. */
 static int leading(const struct op *op)
 {
         int found = -1;
@@ -76,7 +76,8 @@ void plan_elementwise(struct export *e, const struct op *op, struct plan *plan)
                         plan->wants[i] = op_operand(op_operand(op, i)->op, 0);
 }
 
-/* x with its dimensions at dims of `rank`; leading ones of extent 1 only where `whole` */
+/* Returns x with its dimensions at dims of `rank`, and with leading ones of extent 1 only where
+ * `whole`. */
 static struct made *placed(struct export *e, const struct value *x, const int64_t *dims, int rank,
                            bool whole)
 {
@@ -94,7 +95,7 @@ static struct made *placed(struct export *e, const struct value *x, const int64_
         return export_reshape(e, export_value(e, x), rank - first, full);
 }
 
-/* the operand as it broadcasts to the result */
+/* Returns the operand as it broadcasts to the result. */
 static struct made *export_over(struct export *e, const struct op *op, int operand,
                                 const struct plan *plan)
 {
@@ -112,7 +113,7 @@ static struct made *export_over(struct export *e, const struct op *op, int opera
 
 /* ---- elements ---- */
 
-/* the type that a node computes elements of e in */
+/* Returns the type that a node computes elements of e in. */
 static enum element computed_in(enum element_set set, enum element e)
 {
         enum element_class class = element_info[e].class;
@@ -154,7 +155,7 @@ void write_one(struct export *e, const struct op *op, const struct plan *plan)
                export_node(e, row->onnx, result_as(e, op, out), operands, op->operand_count));
 }
 
-/* ---- those of their own ---- */
+/* ---- operations with writers of their own ---- */
 
 static struct made *zero_like(struct export *e, const struct made *x)
 {
@@ -172,7 +173,7 @@ static struct made *where(struct export *e, struct made *c, struct made *x, stru
                            (struct made *[]){ c, x, y }, 3);
 }
 
-/* x rem y, as C's % and fmod */
+/* Returns x rem y, as C's % and fmod compute it. */
 static struct made *remainder_of(struct export *e, const struct op *op, struct made *x,
                                  struct made *y, bool fmod)
 {
@@ -188,7 +189,7 @@ void write_rem(struct export *e, const struct op *op, const struct plan *plan)
                remainder_of(e, op, export_over(e, op, 0, plan), export_over(e, op, 1, plan), true));
 }
 
-/* of floats: fmod, and y more where that has another sign than y */
+/* Writes mod of floats as fmod, and y more where that has another sign than y. */
 void write_mod(struct export *e, const struct op *op, const struct plan *plan)
 {
         struct made *x = export_over(e, op, 0, plan), *y = export_over(e, op, 1, plan);
@@ -264,7 +265,7 @@ void write_not(struct export *e, const struct op *op, const struct plan *plan)
         write_logic(e, op, plan, "Not", "BitwiseNot");
 }
 
-/* ONNX shifts unsigned integers alone */
+/* Returns x shifted; ONNX shifts unsigned integers alone. */
 static struct made *shifted(struct export *e, struct made *x, struct made *by,
                             const struct type *to, const char *direction)
 {
@@ -290,7 +291,7 @@ void write_shl(struct export *e, const struct op *op, const struct plan *plan)
                        op_result(op)->type, "LEFT"));
 }
 
-/* of what is negative: the complement of its complement, shifted */
+/* Writes a shift; a negative number is the complement of its complement, shifted. */
 void write_shr(struct export *e, const struct op *op, const struct plan *plan)
 {
         const struct type *to = op_result(op)->type;
@@ -316,7 +317,7 @@ void write_ne(struct export *e, const struct op *op, const struct plan *plan)
 
 /* ---- conversions ---- */
 
-/* v is written as a Clip within [least, most] */
+/* Returns whether v is written as a Clip within [least, most]. */
 static bool is_within(struct export *e, const struct value *v, double least, double most)
 {
         const struct plan *plan = v->kind == VALUE_RESULT && v->op->number >= PLANNED
@@ -326,8 +327,8 @@ static bool is_within(struct export *e, const struct value *v, double least, dou
                plan->high <= most && plan->low <= plan->high;
 }
 
-/* Floats to integers of 8 and 16 bits saturate here, and anything may come of them there; the
- * bounds of longer integers are no floats. */
+/* Floats to integers of 8 and 16 bits saturate in Tensor IR, and anything may come of them in ONNX;
+ * the bounds of longer integers are no floats. */
 void write_cast(struct export *e, const struct op *op, const struct plan *plan)
 {
         enum element to = op_result(op)->type->element;
@@ -352,7 +353,8 @@ static bool is_packed(enum element e)
         return e == E_I4 || e == E_U4 || e == E_I2 || e == E_U2 || e == E_F4E2M1;
 }
 
-/* Types below 8 bits are bytes here and are not there; of these only the lowest bits count. */
+/* Types below 8 bits are bytes in Tensor IR and are not in ONNX; of these only the lowest bits
+ * count. */
 void write_bitcast(struct export *e, const struct op *op, const struct plan *plan)
 {
         enum element to = op_result(op)->type->element, from = op_operand(op, 0)->type->element;

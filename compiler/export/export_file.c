@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The graph in memory as the bytes of an ONNX file. Nothing of it depends on where or when that is
- * done. Elements of constants are handed to protobuf-c as they lie. */
+/* The graph in memory is written as the bytes of an ONNX file. Nothing of it depends on where or
+ * when that is done. Elements of constants are handed to protobuf-c as they lie. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "onnx.pb-c.h"
 
 enum {
-        DATA_LEAST = 1024, /* bytes of what goes into the data file */
+        DATA_LEAST = 1024, /* A constant of fewer bytes does not go into the data file. */
         DATA_ALIGN = 64
 };
 
@@ -174,7 +174,7 @@ static Onnx__NodeProto *node(struct export *e, const struct node *n, const struc
         return p;
 }
 
-/* value_info: of every result that is no output */
+/* Adds the value_info of every result that is no output. */
 static void describe(struct export *e, Onnx__GraphProto *p, const struct graph *g)
 {
         struct map *outputs = map_new(e->arena);
@@ -211,7 +211,7 @@ static Onnx__GraphProto *graph(struct export *e, const struct graph *g,
 
 /* ---- the model ---- */
 
-/* of the format, which the operators of an opset came with */
+/* Returns the version of the format, which the operators of an opset came with. */
 static int ir_version(int opset) { return opset <= 20 ? 9 : opset <= 22 ? 10 : 13; }
 
 struct sink {
@@ -224,7 +224,7 @@ static void sink_append(ProtobufCBuffer *buffer, size_t length, const uint8_t *d
         fwrite(data, 1, length, ((struct sink *)(void *)buffer)->file);
 }
 
-/* the data file: each tensor at a multiple of DATA_ALIGN */
+/* Writes the data file, with each tensor at a multiple of DATA_ALIGN. */
 static void write_data(struct export *e, const struct export_options *o)
 {
         static const char zeros[DATA_ALIGN];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Forms: several operations that are one node of ONNX. They are what the importer makes of that
+/* A form is several operations that are one node of ONNX. They are what the importer makes of that
  * node, so a model that is written and read again has the same operations. */
 #include <float.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 
 /* ---- numbers for each index of an axis ---- */
 
-/* every element of a dense constant depends on its index along axis alone */
+/* Returns whether every element of a dense constant depends on its index along axis alone. */
 static bool follows_axis(const struct constant *c, int axis)
 {
         const struct type *t = c->value.type;
@@ -26,7 +26,7 @@ static bool follows_axis(const struct constant *c, int axis)
         return true;
 }
 
-/* the first element for each index, as a constant of rank 1 */
+/* Returns the first element for each index, as a constant of rank 1. */
 static const struct value *along(struct export *e, const struct constant *c, int axis)
 {
         const struct type *t = c->value.type;
@@ -75,7 +75,7 @@ static int64_t count_of(const struct per_axis *p)
         return p->axis < 0 || !p->source ? 1 : type_extent(p->source->type, 0);
 }
 
-/* number i of a constant one */
+/* Returns number i of constant numbers. */
 static double number_of(const struct per_axis *p, int64_t i)
 {
         if (!p->source)
@@ -90,7 +90,7 @@ static bool is_known(const struct per_axis *p)
         return !p->source || value_is_constant(p->source);
 }
 
-/* as an initializer of `element`, `count` numbers (1: a scalar) */
+/* Makes an initializer of `element`, of `count` numbers (at 1: a scalar). */
 static struct made *numbers_made(struct export *e, const struct per_axis *p, enum element element,
                                  int64_t count)
 {
@@ -115,7 +115,8 @@ static struct made *numbers_made(struct export *e, const struct per_axis *p, enu
 
 /* ---- quantization ---- */
 
-/* the importer and runtimes want scales that are positive, normal numbers */
+/* Returns whether they are scales: the importer and runtimes want scales that are positive, normal
+ * numbers. */
 static bool is_scale(const struct per_axis *p)
 {
         for (int64_t i = 0; is_known(p) && i < count_of(p); i++)
@@ -126,7 +127,7 @@ static bool is_scale(const struct per_axis *p)
 
 static bool is_byte(enum element e) { return e == E_I8 || e == E_U8 || e == E_I16 || e == E_U16; }
 
-/* whole numbers of type e */
+/* Returns whether they are whole numbers of type e. */
 static bool is_zero_point(const struct per_axis *p, enum element e)
 {
         int bits = 8 * element_info[e].bytes;
@@ -142,7 +143,7 @@ static bool is_zero_point(const struct per_axis *p, enum element e)
         return true;
 }
 
-/* a zero point as it stands in arithmetic: a constant, or a cast of one of type e, spread */
+/* Reads a zero point as it stands in arithmetic: a constant, or a cast of one of type e, spread. */
 static bool zero_point(struct export *e, const struct value *v, enum element type,
                        struct per_axis *p)
 {
@@ -152,7 +153,7 @@ static bool zero_point(struct export *e, const struct value *v, enum element typ
         return export_per_axis(e, inner, p) && is_zero_point(p, type);
 }
 
-/* one axis for both; what has one number takes the other's */
+/* Checks that both have one axis; what has one number takes the other's. */
 static bool agree(struct plan *plan)
 {
         struct per_axis *scale = &plan->scale, *zero = &plan->zero;
@@ -183,9 +184,9 @@ static void write_quantization(struct export *e, const struct op *op, const stru
                                                                        : count_of(&plan->zero);
         int axis = plan->scale.axis >= 0 ? plan->scale.axis : plan->zero.axis;
         struct per_axis scale = plan->scale, zero = plan->zero;
-        scale.axis = zero.axis = axis; /* both are lists, or both are numbers */
+        scale.axis = zero.axis = axis; /* Both are lists, or both are numbers. */
         struct made *x = export_value(e, plan->wants[0]);
-        /* else of 4 bits, which have none here */
+        /* Others have 4 bits, and no zero point here. */
         const bool zeros = element_is_integer(numbers);
         struct made *operands[3] = { x, numbers_made(e, &scale, E_F32, count),
                                      zeros ? numbers_made(e, &zero, numbers, count) : NULL };
@@ -227,10 +228,10 @@ struct value *export_centered(struct export *e, struct value *v, struct per_axis
         return wide == v || zero_point(e, op_operand(v->op, 1), q->type->element, zero) ? q : NULL;
 }
 
-/* The other operand of a binary operation; NULL when x is none of them. */
+/* Returns the other operand of a binary operation. */
 static struct value *other(const struct op *op, int i) { return op_operand(op, !i); }
 
-/* saturate(round(x / scale) + zero) */
+/* Matches saturate(round(x / scale) + zero). */
 bool match_quantize(struct export *e, const struct op *op, struct plan *plan)
 {
         enum element to = op_result(op)->type->element;
@@ -271,8 +272,8 @@ void write_quantize(struct export *e, const struct op *op, const struct plan *pl
         write_quantization(e, op, plan, "QuantizeLinear", to, to);
 }
 
-/* Numbers of 4 bits, as they come from memory: their bytes, or those with the sign spread anew
- * (as the importer has INT4). NULL: v is none. */
+/* Returns numbers of 4 bits, as they come from memory: their bytes, or those with the sign spread
+ * anew (as the importer has INT4), or NULL where v is none. */
 static struct value *of_4_bits(struct value *v)
 {
         double bits;
@@ -286,7 +287,7 @@ static struct value *of_4_bits(struct value *v)
                        : NULL;
 }
 
-/* what is decoded, less its zero point, as a float: f32(i32(q) - zero), or f32(q) */
+/* Returns what is decoded, less its zero point, as a float: f32(i32(q) - zero), or f32(q). */
 static struct value *decoded(struct export *e, const struct value *real, struct plan *plan)
 {
         plan->zero = (struct per_axis){ .axis = -1 };
@@ -304,7 +305,7 @@ static struct value *decoded(struct export *e, const struct value *real, struct 
                        : NULL;
 }
 
-/* f32(q - zero) * scale */
+/* Matches f32(q - zero) * scale. */
 bool match_dequantize(struct export *e, const struct op *op, struct plan *plan)
 {
         if (op_result(op)->type->element != E_F32)
@@ -358,7 +359,7 @@ struct value *export_divided(const struct op *op, double *count)
 }
 
 /* ---- integers of 4 and 2 bits ----
- * A byte here, of which the lowest bits count: ((byte << k) >> k). */
+ * Such a number is a byte here, of which the lowest bits count: ((byte << k) >> k). */
 
 static int unused_bits(enum element e)
 {
@@ -371,7 +372,7 @@ static bool is_number(const struct value *v, double wanted)
         return value_is_splat(v, &number) && number == wanted;
 }
 
-/* (x << k) >> k: x, or NULL */
+/* Returns x of (x << k) >> k, or NULL. */
 static struct value *unwrapped(const struct op *op, int bits)
 {
         const struct value *left = op_operand(op, 0);
@@ -400,7 +401,7 @@ bool match_decode_narrow(struct export *e, const struct op *op, struct plan *pla
         return unwrapped(op, unused_bits(x->type->element)) && want_one(plan, x);
 }
 
-/* of bytes, and of what becomes bytes by way of i32 */
+/* Matches casts of bytes, and of what becomes bytes by way of i32. */
 bool match_encode_narrow(struct export *e, const struct op *op, struct plan *plan)
 {
         const struct value *v = op_operand(op, 0);
@@ -432,7 +433,8 @@ static bool same_number(const struct value *x, const struct value *y)
         return x == y || (value_is_splat(x, &a) && value_is_splat(y, &b) && a == b);
 }
 
-/* select(x < c, c, x), or with `above` select(c < x, c, x): what is bounded, or NULL */
+/* Matches select(x < c, c, x), or with `above` select(c < x, c, x); returns what is bounded, or
+ * NULL. */
 static struct value *bounded(const struct value *v, bool above, double *bound)
 {
         if (!op_is(v, OP_select) || !op_is(op_operand(v->op, 0), OP_lt))
@@ -470,7 +472,7 @@ void write_clip(struct export *e, const struct op *op, const struct plan *plan)
         export_result(e, op, 0, export_node(e, "Clip", x->type, operands, plan->has_high ? 3 : 2));
 }
 
-/* min(max(x, low), high), low <= high */
+/* Matches min(max(x, low), high), where low <= high. */
 bool match_clamp(struct export *e, const struct op *op, struct plan *plan)
 {
         enum element own = op_result(op)->type->element;
@@ -496,7 +498,7 @@ void write_clamp(struct export *e, const struct op *op, const struct plan *plan)
         write_clip(e, op, plan);
 }
 
-/* select(x < 0, x * alpha, x); alpha is a float there */
+/* Matches select(x < 0, x * alpha, x); alpha is a float there. */
 bool match_leaky(struct export *e, const struct op *op, struct plan *plan)
 {
         struct value *less = op_operand(op, 0), *bent = op_operand(op, 1), *x = op_operand(op, 2);
@@ -543,7 +545,7 @@ void write_relu(struct export *e, const struct op *op, const struct plan *plan)
         export_result(e, op, 0, export_unary(e, "Relu", x->type, x));
 }
 
-/* x times a number, as f32 has it; x, or NULL */
+/* Returns x of x times a number, as f32 has it, or NULL. */
 static struct value *times(const struct value *v, float wanted)
 {
         double number;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Tensor IR to a graph of nodes. From the last operation to the first it is decided which form each
- * that is needed takes (a form may be several operations, which are then not needed by themselves);
- * then they are written in their order. */
+/* Tensor IR becomes a graph of nodes. From the last operation to the first it is decided which form
+ * each that is needed takes (a form may be several operations, which are then not needed by
+ * themselves); then they are written in their order. */
 #include "compiler/export/export_file.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@ const struct node_row export_rows[OPCODE_COUNT] = {
 #include "compiler/export/export_nodes.def"
 };
 
-/* one row for each operation, no more and no less */
+/* There is one row for each operation, no more and no less. */
 enum {
 #define ONE(op, ...) ROW_OF_##op,
 #define OWN(op, ...) ROW_OF_##op,
@@ -45,7 +45,7 @@ static void want(struct value *v)
 static struct plan plan_of(struct export *e, const struct op *op)
 {
         struct plan plan = { .write = NULL };
-        enum { MORE = 3 }; /* that a form may want */
+        enum { MORE = 3 }; /* A form may want so many values more. */
         plan.wants = arena_array(e->arena, (size_t)op->operand_count + MORE, sizeof *plan.wants);
         for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
                 if (forms[i].root != op->code)
@@ -65,7 +65,7 @@ static struct plan plan_of(struct export *e, const struct op *op)
         return plan;
 }
 
-/* recursion as deep as regions are nested, NESTING_MAX at most */
+/* Recursion goes as deep as regions are nested, NESTING_MAX at most. */
 static void plan_region(struct export *e, const struct region *region)
 {
         for (struct op *op = region->last; op; op = op->previous) {
@@ -82,7 +82,7 @@ static void plan_region(struct export *e, const struct region *region)
         }
 }
 
-/* ---- what has none ---- */
+/* ---- operations without a form ---- */
 
 void export_refuse(struct export *e, const struct op *op, const char *why)
 {
@@ -113,7 +113,7 @@ struct made *export_value(struct export *e, const struct value *v)
         if (v->kind != VALUE_CONSTANT)
                 return v->scratch;
         struct value *held = &v->constant->value;
-        bool splat = v->constant->kind == CONSTANT_SPLAT; /* may be a node of this graph */
+        bool splat = v->constant->kind == CONSTANT_SPLAT; /* It may be a node of this graph. */
         if (splat)
                 return export_constant(e, v->constant);
         if (!held->scratch)
@@ -135,7 +135,7 @@ static void write_op(struct export *e, const struct op *op)
                 plan.write(e, op, &plan);
         else
                 export_refuse(e, op, export_rows[op->code].why);
-        for (int i = 0; i < op->result_count; i++) /* of what was refused */
+        for (int i = 0; i < op->result_count; i++) /* These are results of what was refused. */
                 if (!op->results[i].scratch)
                         export_result(e, op, i, export_made(e, "refused", op->results[i].type));
 }
@@ -155,14 +155,15 @@ struct graph *export_graph_new(struct export *e, const char *name)
         return g;
 }
 
-/* An output has to be a value that a node of this graph makes, each once. */
+/* Writes the outputs. Each has to be a value that a node of this graph makes, once. */
 void write_yield(struct export *e, const struct op *op, const struct plan *plan)
 {
         (void)plan;
         struct graph *g = e->graph;
         bool outermost = !op->region->owner;
         const struct port *ports = op->region->function->output_ports;
-        int given = g->output_count; /* by the writer of the operation that owns the region */
+        int given = g->output_count; /* The writer of the operation that owns the region has given
+                                      * so many. */
         g->output_count += op->operand_count;
         struct made **outputs = arena_array(e->arena, (size_t)g->output_count + 1, sizeof *outputs);
         for (int i = 0; i < given; i++)
@@ -181,7 +182,7 @@ void write_yield(struct export *e, const struct op *op, const struct plan *plan)
         }
 }
 
-/* ---- the door ---- */
+/* ---- the entry point ---- */
 
 static bool is_plain(struct export *e, const struct type *t, const char *port)
 {
@@ -192,7 +193,7 @@ static bool is_plain(struct export *e, const struct type *t, const char *port)
         return false;
 }
 
-/* names of protobuf are UTF-8 */
+/* Returns whether the text is UTF-8, as names of protobuf are. */
 static bool is_utf8(const char *text)
 {
         const unsigned char *p = (const unsigned char *)text;
@@ -213,7 +214,7 @@ static bool is_utf8(const char *text)
         return true;
 }
 
-/* the model's own names where they are fit and different, else such as are made of them */
+/* Returns the model's own names where they are fit and different, else such as are made of them. */
 static const char *port_name(struct export *e, const char *name)
 {
         if (*name && is_utf8(name) && export_name_take(e, name))
@@ -244,7 +245,7 @@ static bool name_ports(struct export *e, struct function *f, struct graph *g)
         return true;
 }
 
-/* scratch is nobody's between passes */
+/* Clears scratch, which has no owner between passes. */
 static void forget(struct function *f)
 {
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What moves elements, and what sorts them. */
+/* These operations move elements, or sort them. */
 #include <string.h>
 
 #include "compiler/export/exporter.h"
 
 static const struct type *to_type(const struct op *op) { return op_result(op)->type; }
 
-/* indices as nodes take them */
+/* Returns indices as nodes take them. */
 static struct made *index_of(struct export *e, const struct value *v)
 {
         struct made *made = export_value(e, v);
@@ -47,7 +47,7 @@ void write_broadcast(struct export *e, const struct op *op, const struct plan *p
 
 /* ---- slices ---- */
 
-/* entry d of a run-time list */
+/* Returns entry d of a run-time list. */
 static struct made *entry_of(struct export *e, struct made *list, int d)
 {
         struct made *y = export_binary(e, "Gather", type_scalar(e->m, E_I64), list,
@@ -56,7 +56,7 @@ static struct made *entry_of(struct export *e, struct made *list, int d)
         return y;
 }
 
-/* 0, 1, ..., count - 1 */
+/* Returns 0, 1, ..., count - 1. */
 static struct made *range(struct export *e, enum element element, int64_t count)
 {
         const dim_t dims[1] = { dim_of(count) };
@@ -67,8 +67,8 @@ static struct made *range(struct export *e, enum element element, int64_t count)
                            3);
 }
 
-/* Starts or steps are not known: along each dimension that may change, the elements at
- * start + i * step. */
+/* Gathers where starts or steps are not known: along each dimension that may change, the elements
+ * at start + i * step. */
 static struct made *gathered(struct export *e, const struct op *op)
 {
         const struct type *t = op_operand(op, 0)->type;
@@ -111,7 +111,7 @@ void write_slice(struct export *e, const struct op *op, const struct plan *plan)
 
 /* ---- pads ---- */
 
-/* low, then high: as the result's extents say */
+/* Returns low pads, then high ones, as the result's extents say. */
 static struct made *pads_made(struct export *e, const struct op *op)
 {
         const struct type *t = op_operand(op, 0)->type;
@@ -144,7 +144,8 @@ void write_pad(struct export *e, const struct op *op, const struct plan *plan)
         for (int d = 0; d < t->rank && known; d++)
                 high[d] = type_extent(to_type(op), d) - type_extent(t, d) - pads[d];
         if (known)
-                x = export_crop(e, x, 0, t->rank, pads, high);     /* negative amounts crop first */
+                /* Negative amounts crop first. */
+                x = export_crop(e, x, 0, t->rank, pads, high);
         for (int d = 0; d < 2 * t->rank && known; d++)
                 none &= !pads[d];
         if (!known || !none) {
@@ -213,7 +214,8 @@ void write_scatter(struct export *e, const struct op *op, const struct plan *pla
                     *updates = export_value(e, op_operand(op, 2));
         if (axis < 0)
                 at = export_cast(e, at, E_I64);
-        bool truth = kind && x->type->element == E_BOOL; /* any, all: largest and least of bytes */
+        bool truth = kind && x->type->element == E_BOOL; /* any and all are the largest and the
+                                                          * least of bytes. */
         if (truth) {
                 x = export_cast(e, x, E_U8);
                 updates = export_cast(e, updates, E_U8);

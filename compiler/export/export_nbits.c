@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* MatMulNBits of com.microsoft: products by weights of few bits in blocks
- * (ir/tensor/block_weights.h), with x as it is or, accuracy_level 4, rounded. They are what the
- * importer makes of that node, so it comes back as it was, but for the order of numbers in their
- * bytes and for zero points that are floats. */
+/* MatMulNBits of com.microsoft multiplies by weights of few bits in blocks
+ * (ir/tensor/block_weights.h), with x as it is or, with accuracy_level 4, rounded. These operations
+ * are what the importer makes of that node, so it comes back as it was, but for the order of
+ * numbers in their bytes and for zero points that are floats. */
 #include <string.h>
 
 #include "compiler/export/exporter.h"
 #include "ir/tensor/block_weights.h"
 
-enum { ROUNDED = 4 };                   /* an accuracy_level */
+enum { ROUNDED = 4 };                   /* It is an accuracy_level. */
 
 struct found {
-        struct block_weights w;         /* numbers: in the order that they are multiplied */
-        struct value *x;                /* [.., inner] */
-        unsigned char *zeros;           /* zero points as the node has them, or NULL */
+        struct block_weights w;         /* Its numbers are in the order in which they are
+                                         * multiplied. */
+        struct value *x;                /* It is [.., inner]. */
+        unsigned char *zeros;           /* They are zero points as the node has them, or NULL. */
 };
 
 /* ---- what they are made of ---- */
@@ -25,7 +26,7 @@ static struct value *behind_reshapes(struct value *v)
         return v;
 }
 
-/* a constant of so many elements, perhaps reshaped; or NULL */
+/* Returns a constant of so many elements, perhaps reshaped, or NULL. */
 static struct value *constant_of(struct value *v, int64_t count)
 {
         v = behind_reshapes(v);
@@ -43,7 +44,8 @@ static bool is_number(const struct value *v, double wanted)
         return v && value_is_splat(v, &number) && number == wanted;
 }
 
-/* a constant, perhaps spread, that is index / divide % wrap * by for each index along an axis */
+/* Returns whether v is a constant, perhaps spread, that is index / divide % wrap * by for each
+ * index along an axis. */
 static bool counts(struct export *e, const struct value *v, int axis, int64_t divide, int64_t wrap,
                    int64_t by)
 {
@@ -57,7 +59,7 @@ static bool counts(struct export *e, const struct value *v, int axis, int64_t di
         return true;
 }
 
-/* the numbers of `bits` bits, by turns along an axis, x >> shifts & mask: x */
+/* Returns x of the numbers of `bits` bits, by turns along an axis, x >> shifts & mask. */
 static struct value *shifted(struct export *e, struct value *v, int axis, int bits)
 {
         struct value *x = operand_of(v, OP_and, 0);
@@ -68,8 +70,8 @@ static struct value *shifted(struct export *e, struct value *v, int axis, int bi
         return op_operand(x->op, 0);
 }
 
-/* Zero points as the node has them, [outputs, bytes], from such, from [outputs, blocks] of their
- * bytes (gathered), or of a byte each. */
+/* Reads zero points as the node has them, [outputs, bytes], from such, from [outputs, blocks] of
+ * their bytes (gathered), or of a byte each. */
 static bool read_zeros(struct export *e, struct found *f, struct value *v)
 {
         const int64_t blocks = f->w.blocks, bytes = divide_up(blocks * f->w.bits, 8),
@@ -96,14 +98,14 @@ static bool read_zeros(struct export *e, struct found *f, struct value *v)
         return true;
 }
 
-/* v, or what it is a reshape of, where rows are whole in that, too */
+/* Returns v, or what it is a reshape of, where rows are whole in that, too. */
 static struct value *with_rows(struct value *v, int64_t inner)
 {
         struct value *x = behind_reshapes(v);
         return x->type->rank && dim_is(x->type->dims[x->type->rank - 1], inner) ? x : v;
 }
 
-/* x without the zeros behind each row, as whole rows */
+/* Reads x without the zeros behind each row, as whole rows. */
 static bool read_rows(struct found *f, struct value *v)
 {
         const int64_t whole = f->w.blocks * f->w.block;
@@ -129,14 +131,14 @@ static bool read_rows(struct found *f, struct value *v)
         return true;
 }
 
-/* a block that the node may have, of whole bytes */
+/* Returns whether the node may have such a block, of whole bytes. */
 static bool is_block(const struct block_weights *w)
 {
         return (w->bits == 2 || w->bits == 4 || w->bits == 8) && w->block >= BLOCK_LEAST &&
                !(w->block & (w->block - 1));
 }
 
-/* numbers in one dimension for all of [outputs, blocks, ..]: what is spread over them */
+/* Returns numbers in one dimension for all of [outputs, blocks, ..]: what is spread over them. */
 static struct value *over_weights(struct value *v)
 {
         int count;
@@ -158,7 +160,7 @@ static bool contracts_blocks(const struct op *op)
         return fits;
 }
 
-/* root: the product, or a reshape of it */
+/* Finds a product; root is the product, or a reshape of it. */
 static bool find_product(struct export *e, const struct op *root, struct found *f)
 {
         const struct op *op = behind_reshapes(op_result(root))->op;
@@ -177,7 +179,7 @@ static bool find_product(struct export *e, const struct op *root, struct found *
                                        .block = per * dim_extent(d[3]) };
         struct value *centered = operand_of(w, OP_mul, 0),
                      *scale = over_weights(operand_of(w, OP_mul, 1));
-        /* of simplify: a number's negative */
+        /* simplify adds a number's negative. */
         bool added = centered && op_is(centered, OP_add);
         struct value *number = operand_of(operand_of(centered, added ? OP_add : OP_sub, 0), OP_cast,
                                           0),
@@ -202,7 +204,7 @@ static bool find_product(struct export *e, const struct op *root, struct found *
 
 /* ---- x rounded ---- */
 
-/* cast(round(x * spread 1 / (max |x| / 127))): x */
+/* Returns x of cast(round(x * spread 1 / (max |x| / 127))), or NULL. */
 static struct value *rounded(struct value *v)
 {
         v = operand_of(operand_of(behind_reshapes(v), OP_cast, 0), OP_round, 0);
@@ -219,7 +221,7 @@ static struct value *rounded(struct value *v)
         return operand_of(op_operand(most->op, 0), OP_abs, 0) == x ? x : NULL;
 }
 
-/* the same */
+/* Finds the same product of rounded numbers. */
 static bool find_rounded(struct export *e, const struct op *root, struct found *f)
 {
         enum { X, W, STEPS, SUMS, SCALES, ZEROS };
@@ -268,7 +270,7 @@ bool match_rounded_nbits(struct export *e, const struct op *op, struct plan *pla
         return find_rounded(e, op, &f) && want_found(plan, &f);
 }
 
-/* numbers of a place in the bytes are neighbours: those of a byte again */
+/* Packs numbers: those of a place in the bytes are neighbours, and become those of a byte again. */
 static struct made *packed_numbers(struct export *e, const struct block_weights *w)
 {
         const dim_t dims[] = { dim_of(w->outputs), dim_of(w->blocks), dim_of(w->bytes) };

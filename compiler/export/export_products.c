@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contractions: convolve and dot. */
+/* The contractions are convolve and dot. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* The element that a node adds up in: integers in that of the sums, small ones never in their
- * own. */
+/* Returns the element that a node adds up in: integers in that of the sums, small ones never in
+ * their own. */
 static enum element summed_in(const struct op *op)
 {
         enum element own = op_result(op)->type->element;
@@ -41,7 +41,8 @@ static struct made *mirrored_constant(struct export *e, const struct constant *w
                             type_tensor(e->m, t->element, t->rank, dims), to);
 }
 
-/* [M, C / groups, window] as [C, M / groups, window backwards], what ConvTranspose reads */
+/* Returns [M, C / groups, window] as [C, M / groups, window backwards], which ConvTranspose
+ * reads. */
 static struct made *mirrored(struct export *e, const struct value *w, int64_t groups)
 {
         const struct type *t = w->type;
@@ -71,7 +72,7 @@ static struct made *mirrored(struct export *e, const struct value *w, int64_t gr
 }
 
 struct window {
-        int rank; /* spatial dimensions */
+        int rank; /* There are so many spatial dimensions. */
         const int64_t *strides, *dilations, *spread;
         int64_t pads[2 * RANK_MAX], groups;
 };
@@ -86,7 +87,8 @@ static struct window window_of(const struct op *op)
         return w;
 }
 
-/* Pads and output_padding of a ConvTranspose that is this convolution; false: there are none. */
+/* Finds pads and output_padding of a ConvTranspose that is this convolution; returns false where
+ * there are none. */
 static bool transposed_pads(const struct op *op, const struct window *w, int64_t *pads,
                             int64_t *more)
 {
@@ -106,7 +108,7 @@ static bool transposed_pads(const struct op *op, const struct window *w, int64_t
         return true;
 }
 
-/* zeros between the elements along spatial dimensions, as input_dilations say */
+/* Puts zeros between the elements along spatial dimensions, as input_dilations say. */
 static struct made *spread_out(struct export *e, struct made *x, const struct window *w)
 {
         for (int d = 2; d < w->rank + 2; d++) {
@@ -134,7 +136,7 @@ static struct made *spread_out(struct export *e, struct made *x, const struct wi
         return x;
 }
 
-/* what negative pads take off */
+/* Takes off what negative pads say. */
 static struct made *cropped(struct export *e, struct made *x, struct window *w)
 {
         return export_crop(e, x, 2, w->rank, w->pads, w->pads + w->rank);
@@ -149,7 +151,7 @@ static void window_attributes(struct export *e, const struct window *w, const in
         export_int(e, "group", w->groups);
 }
 
-/* bias: NULL, or one number for each output */
+/* Writes a convolution; the bias is NULL, or one number for each output. */
 static struct made *convolution(struct export *e, const struct op *op, struct made *bias)
 {
         struct window w = window_of(op);
@@ -182,8 +184,8 @@ void write_convolve(struct export *e, const struct op *op, const struct plan *pl
                 export_result(e, op, 0, convolution(e, op, NULL));
 }
 
-/* Is `add` the sum of an operation `code`, which makes floats and is read nowhere else, and of one
- * number for each index of `axis`? Then one node is wanted for both. */
+/* Returns whether `add` is the sum of an operation `code`, which makes floats and is read nowhere
+ * else, and of one number for each index of `axis`. Then one node is wanted for both. */
 static bool want_biased(struct export *e, const struct op *add, enum opcode code, int axis,
                         struct plan *plan)
 {
@@ -206,7 +208,7 @@ static bool want_biased(struct export *e, const struct op *add, enum opcode code
         return false;
 }
 
-/* The bias, of which number i stands for numbers[i] * step to the bit; false: it does not. */
+/* Finds number n, of which n * step is the bias to the bit; returns false where there is none. */
 static bool is_whole(float bias, float step, int32_t *number)
 {
         float n = rintf(bias / step);
@@ -217,8 +219,8 @@ static bool is_whole(float bias, float step, int32_t *number)
         return true;
 }
 
-/* Numbers from..to - 1 in steps of their scales' product; whoever wrote the model may have rounded
- * that otherwise. */
+/* Makes numbers from..to - 1 in steps of their scales' product; whoever wrote the model may have
+ * rounded that otherwise. */
 static bool make_whole(const struct per_axis *bias, float step, int64_t from, int64_t to,
                        int32_t *numbers, float *steps)
 {
@@ -234,8 +236,9 @@ static bool make_whole(const struct per_axis *bias, float step, int64_t from, in
         return false;
 }
 
-/* The bias as whole numbers of steps, scale of x times scale of w, if it is nothing else: such a
- * bias runtimes add to their sums of integers. axis_w: the dimension of w that is the bias's. */
+/* Returns the bias as whole numbers of steps, which are the scale of x times the scale of w, if it
+ * is nothing else: runtimes add such a bias to their sums of integers. axis_w is the dimension of w
+ * that is the bias's. */
 static struct made *whole_bias(struct export *e, const struct plan *plan, int64_t count, int axis_w)
 {
         struct per_axis x, w;
@@ -245,7 +248,7 @@ static struct made *whole_bias(struct export *e, const struct plan *plan, int64_
                     (w.axis < 0 || w.axis == axis_w);
         int32_t *numbers = arena_array(e->arena, (size_t)count + 1, sizeof *numbers);
         float *steps = arena_array(e->arena, (size_t)count + 1, sizeof *steps);
-        int64_t alike = fine && w.axis >= 0 ? 1 : count;        /* of one step */
+        int64_t alike = fine && w.axis >= 0 ? 1 : count;        /* So many numbers share a step. */
         for (int64_t i = 0; i < count && fine; i += alike) {
                 float step = (float)export_per_axis_number(&x, 0) *
                              (float)export_per_axis_number(&w, i);
@@ -260,7 +263,7 @@ static struct made *whole_bias(struct export *e, const struct plan *plan, int64_
                 export_dense(e, "c", type_tensor(e->m, E_F32, w.axis >= 0, dims), steps)
         };
         const struct op *own = e->op;
-        e->op = NULL;                   /* it vanishes when the model is read */
+        e->op = NULL;                   /* It vanishes when the model is read. */
         struct made *bias = export_node(e, "DequantizeLinear", type_tensor(e->m, E_F32, 1, dims),
                                         operands, 2);
         if (w.axis >= 0)
@@ -269,7 +272,7 @@ static struct made *whole_bias(struct export *e, const struct plan *plan, int64_
         return bias;
 }
 
-/* axis: of the result */
+/* Returns the bias; `axis` is that of the result. */
 static struct made *bias_of(struct export *e, const struct plan *plan, int axis, int axis_w)
 {
         const struct type *t = op_result(plan->product)->type;
@@ -340,11 +343,11 @@ void write_convolve_integer(struct export *e, const struct op *op, const struct 
 
 struct sides {
         int batches, contracted, free_a, free_b;
-        int64_t perm_a[RANK_MAX], perm_b[RANK_MAX]; /* batch, free, contracted; batch, contracted,
-                                                     * free */
+        int64_t perm_a[RANK_MAX], perm_b[RANK_MAX]; /* They are batch, free, contracted; and batch,
+                                                     * contracted, free. */
 };
 
-/* dimensions of a type that are in neither list, behind what is in perm; their number */
+/* Appends the dimensions of a type that are in neither list to perm; returns how many there are. */
 static int add_free(const struct type *t, const int64_t *batch, int batches,
                     const int64_t *contract, int contracted, int64_t *perm)
 {
@@ -384,7 +387,7 @@ static struct sides sides_of(const struct op *op)
         return s;
 }
 
-/* two matrices: what Gemm is, transposed or not */
+/* Returns whether they are two matrices, which Gemm multiplies, transposed or not. */
 static bool is_gemm(const struct op *op, const struct sides *s)
 {
         return s->batches == 0 && s->contracted == 1 && s->free_a == 1 && s->free_b == 1 &&
@@ -407,7 +410,7 @@ static struct made *gemm(struct export *e, const struct op *op, struct made *a, 
         return y;
 }
 
-/* dimensions from..to - 1 of a shape as one */
+/* Returns dimensions from..to - 1 of a shape as one. */
 static dim_t merged(const dim_t *dims, int from, int to)
 {
         int64_t product = 1;
@@ -416,7 +419,7 @@ static dim_t merged(const dim_t *dims, int from, int to)
         return dim_of(product);
 }
 
-/* operands brought to [batch.., rows, inner] and [batch.., inner, columns] */
+/* Multiplies operands brought to [batch.., rows, inner] and [batch.., inner, columns]. */
 static struct made *matmul(struct export *e, const struct op *op, const struct sides *s,
                            struct made *a, struct made *b)
 {
@@ -428,8 +431,8 @@ static struct made *matmul(struct export *e, const struct op *op, const struct s
         int n = s->batches, inner_a = n + s->free_a, inner_b = n + s->contracted;
         bool plain_b = s->contracted == 1 && s->free_b == 1;
         if (plain_b && (s->free_a == 1 || (n == 0 && s->free_a > 0)))
-                return export_binary(e, "MatMul", to, a, b); /* rows of all batches by one matrix,
-                                                              * too */
+                return export_binary(e, "MatMul", to, a, b); /* It multiplies rows of all batches by
+                                                              * one matrix, too. */
         int64_t rows = dim_extent(merged(da, n, inner_a)),
                 inner = dim_extent(merged(da, inner_a, a->type->rank)),
                 columns = dim_extent(merged(db, inner_b, b->type->rank));
@@ -476,7 +479,8 @@ void write_dot_bias(struct export *e, const struct op *op, const struct plan *pl
         export_result(e, op, 0, gemm(e, plan->product, a, b, bias_of(e, plan, 1, columns)));
 }
 
-/* as MatMulInteger has them: rows by columns, each batch by itself, or all by one matrix */
+/* Matches products as MatMulInteger has them: rows by columns, each batch by itself, or all by one
+ * matrix. */
 bool match_dot_integer(struct export *e, const struct op *op, struct plan *plan)
 {
         const struct sides s = sides_of(op);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reductions along axes, and what is made of them: means, Softmax. */
+/* This file writes reductions along axes, and what is made of them: means, Softmax. */
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ enum element export_reduced_in(const struct op *op)
         return op_accumulator(op);
 }
 
-/* the set of its axes; 0: they are not known, or there are none */
+/* Returns the set of its axes, or 0 where they are not known, or there are none. */
 static unsigned axes_of(const struct op *reduce)
 {
         int64_t axes[RANK_MAX];
@@ -33,7 +33,7 @@ static unsigned axes_of(const struct op *reduce)
         return set;
 }
 
-/* x's type with extents of 1 along axes */
+/* Returns x's type with extents of 1 along axes. */
 static const struct type *kept_type(struct module *m, const struct type *x, unsigned axes)
 {
         dim_t dims[RANK_MAX];
@@ -42,7 +42,7 @@ static const struct type *kept_type(struct module *m, const struct type *x, unsi
         return type_tensor(m, x->element, x->rank, dims);
 }
 
-/* v, of the dimensions that axes leave of x, spread over all of x's again */
+/* Returns whether v, of the dimensions that axes leave of x, is spread over all of x's again. */
 static bool is_spread_back(const struct op *broadcast, const struct type *x, unsigned axes)
 {
         const int64_t *dims = op_ints(broadcast, "dims", NULL);
@@ -56,8 +56,8 @@ static bool is_spread_back(const struct op *broadcast, const struct type *x, uns
         return kept == from->rank;
 }
 
-/* Whether v, of the dimensions that axes leave, is wanted for nothing but that: then nodes keep the
- * axes. */
+/* Returns whether v, of the dimensions that axes leave, is wanted for nothing but that: then nodes
+ * keep the axes. */
 static bool is_kept(const struct value *v, const struct type *x, unsigned axes)
 {
         bool all = v->uses != NULL && axes;
@@ -103,7 +103,7 @@ void write_reduce(struct export *e, const struct op *op, const struct plan *plan
                       reduction(e, op, name_of(op), list, to, kept || to->rank == x->rank));
 }
 
-/* select(axes < 0, axes + rank, axes), as the importer writes them */
+/* Matches select(axes < 0, axes + rank, axes), as the importer writes them. */
 bool match_reduce_listed(struct export *e, const struct op *op, struct plan *plan)
 {
         const struct value *axes = op_operand(op, 1);
@@ -132,7 +132,7 @@ void write_reduce_listed(struct export *e, const struct op *op, const struct pla
 
 /* ---- means ---- */
 
-/* the sum of which v is the mean, in floats; NULL: none */
+/* Returns the sum of which v is the mean, in floats, or NULL where there is none. */
 static const struct op *sum_of_mean(const struct value *v)
 {
         double count, wanted = 1;
@@ -162,7 +162,8 @@ static bool want_reduced(const struct op *reduce, struct plan *plan)
         return true;
 }
 
-/* over the spatial dimensions of images, kept: the pool that every runtime has */
+/* Writes a mean; over the spatial dimensions of images, kept, it is the pool that every runtime
+ * has. */
 static struct made *mean(struct export *e, const struct op *sum, const struct plan *plan,
                          const struct type *to, bool kept)
 {
@@ -212,8 +213,8 @@ void write_keep(struct export *e, const struct op *op, const struct plan *plan)
 
 /* ---- Softmax ---- */
 
-/* What is reduced along one axis, then goes through an operation (OP_yield: none) and is spread
- * back, as v: *of; the axis, or -1. */
+/* Finds *of, which is reduced along one axis, then goes through an operation (OP_yield: none) and
+ * is spread back, as v. Returns the axis, or -1. */
 static int spread_reduction(const struct value *v, enum reducer kind, enum opcode through,
                             struct value **of)
 {
@@ -237,7 +238,7 @@ static int spread_reduction(const struct value *v, enum reducer kind, enum opcod
         return axis;
 }
 
-/* x of v = x - max x, along axis; NULL: it is none */
+/* Returns x of v = x - max x, along axis, or NULL where it is none. */
 static struct value *shifted_by_largest(const struct value *v, int axis)
 {
         struct value *x;
@@ -247,7 +248,7 @@ static struct value *shifted_by_largest(const struct value *v, int axis)
         return op_operand(v->op, 0) == x && element_is_float(x->type->element) ? x : NULL;
 }
 
-/* exp(x - max x) / sum(exp(x - max x)), or times one divided by that */
+/* Matches exp(x - max x) / sum(exp(x - max x)), or times one divided by that. */
 bool match_softmax(struct export *e, const struct op *op, struct plan *plan)
 {
         bool product = op->code == OP_mul;
@@ -266,7 +267,7 @@ bool match_softmax(struct export *e, const struct op *op, struct plan *plan)
         return false;
 }
 
-/* y - log(sum(exp y)), y = x - max x */
+/* Matches y - log(sum(exp y)), where y = x - max x. */
 bool match_log_softmax(struct export *e, const struct op *op, struct plan *plan)
 {
         struct value *exponentials;
@@ -302,7 +303,7 @@ void write_log_softmax(struct export *e, const struct op *op, const struct plan 
 
 /* ---- LayerNormalization ---- */
 
-/* the mean of *x along the last axis, spread back */
+/* Returns whether v is the mean of *x along the last axis, spread back. */
 static bool is_mean_of(const struct value *v, struct value **x)
 {
         const struct op *sum = op_is(v, OP_broadcast) ? sum_of_mean(op_operand(v->op, 0)) : NULL;
@@ -313,14 +314,14 @@ static bool is_mean_of(const struct value *v, struct value **x)
         return axes_of(sum) == last && is_spread_back(v->op, (*x)->type, last);
 }
 
-/* reciprocal(sqrt(an addition)) */
+/* Returns whether v is reciprocal(sqrt(an addition)). */
 static bool is_inverse_root(const struct value *v)
 {
         return op_is(v, OP_reciprocal) && op_is(op_operand(v->op, 0), OP_sqrt) &&
                op_is(op_operand(op_operand(v->op, 0)->op, 0), OP_add);
 }
 
-/* 1 / sqrt(mean(y * y) + epsilon) along the last axis, spread back */
+/* Returns whether v is 1 / sqrt(mean(y * y) + epsilon) along the last axis, spread back. */
 static bool is_inverse_deviation(const struct value *v, const struct value *y, double *epsilon)
 {
         const struct value *root = op_is(v, OP_broadcast) ? op_operand(v->op, 0) : NULL;
@@ -337,7 +338,7 @@ static bool is_inverse_deviation(const struct value *v, const struct value *y, d
                op_operand(square->op, 1) == y;
 }
 
-/* (x - mean x) / sqrt(variance + epsilon), as a product: x, or NULL */
+/* Returns x of (x - mean x) / sqrt(variance + epsilon), as a product, or NULL. */
 static struct value *standardized(const struct value *v, double *epsilon)
 {
         struct value *x;
@@ -351,7 +352,7 @@ static struct value *standardized(const struct value *v, double *epsilon)
         return NULL;
 }
 
-/* one number for each index of the last axis, known */
+/* Returns whether v is one known number for each index of the last axis. */
 static bool is_parameter(struct export *e, const struct value *v, struct per_axis *p)
 {
         if (!export_per_axis(e, v, p) || !export_per_axis_known(p))
@@ -361,7 +362,7 @@ static bool is_parameter(struct export *e, const struct value *v, struct per_axi
         return fits;
 }
 
-/* times a scale, or as it is */
+/* Returns x of what is standardized, times a scale, or as it is. */
 static struct value *scaled(struct export *e, const struct value *v, struct plan *plan)
 {
         struct value *x = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reductions of windows: pools, sums of slices, running sums. */
+/* Reductions of windows are pools, sums of slices, and running sums. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -7,17 +7,19 @@
 #include "compiler/export/exporter.h"
 
 enum {
-        SLICED = 9,                     /* sums of windows up to here are added up one by one,
-                                         * exactly as here */
-        SLICED_MOST = 1024,             /* where there is no other way */
-        SPATIAL_MOST = 3 /* dimensions of a pool that runtimes have */
+        SLICED = 9,                     /* Sums of windows of at most so many elements are added up
+                                         * one by one, exactly as here. */
+        SLICED_MOST = 1024,             /* Up to so many elements are where there is no other
+                                         * way. */
+        SPATIAL_MOST = 3 /* A pool that runtimes have has at most so many dimensions. */
 };
 
 /* ---- windows ---- */
 
-/* A window over x as nodes for images see it: [N, C, spatial], where N and C are no part of it. */
+/* This is a window over x as nodes for images see it: [N, C, spatial], where N and C are no part of
+ * it. */
 struct image {
-        int rank; /* spatial dimensions */
+        int rank; /* There are so many spatial dimensions. */
         dim_t dims[RANK_MAX + 2], out[RANK_MAX + 2];
         int64_t window[RANK_MAX], strides[RANK_MAX], dilations[RANK_MAX], pads[2 * RANK_MAX];
         int64_t low[RANK_MAX], high[RANK_MAX];
@@ -47,8 +49,8 @@ static void add_spatial(struct image *im, const struct op *op, int d)
         im->high[at] = ints(op, "pads")[rank + d];
 }
 
-/* As it is where the first two dimensions are outside of the window; else dimensions outside
- * that are neighbours become one. */
+/* Returns the image as it is where the first two dimensions are outside of the window; else
+ * dimensions outside that are neighbours become one. */
 static struct image image_of(const struct op *op)
 {
         struct image im = { .rank = 0 };
@@ -83,7 +85,8 @@ static int64_t window_size(const struct op *op)
         return size;
 }
 
-/* pads that a pool takes: none negative, each smaller than the window */
+/* Returns whether a pool takes these pads: none is negative, and each is smaller than the
+ * window. */
 static bool is_poolable(const struct image *im)
 {
         for (int d = 0; d < im->rank; d++) {
@@ -128,7 +131,7 @@ static struct made *shaped(struct export *e, const struct op *op, struct made *y
         return export_reshape(e, y, to->rank, to->dims);
 }
 
-/* what adds nothing to a window */
+/* Returns the number that adds nothing to a window. */
 static struct made *identity(struct export *e, enum reducer kind, enum element element)
 {
         bool real = element_is_float(element), sign = element_info[element].class == CLASS_SINT;
@@ -143,7 +146,7 @@ static struct made *identity(struct export *e, enum reducer kind, enum element e
         return export_integer(e, element, (int64_t)(low ? least : sign ? top >> 1 : top));
 }
 
-/* x with what lies around it, as far as windows reach */
+/* Returns x with what lies around it, as far as windows reach. */
 static struct made *surrounded(struct export *e, const struct op *op, struct made *x,
                                enum reducer kind)
 {
@@ -170,7 +173,7 @@ static struct made *surrounded(struct export *e, const struct op *op, struct mad
                            3);
 }
 
-/* element after element of the windows, as slices, combined in their order */
+/* Combines element after element of the windows, as slices, in their order. */
 static struct made *sliced(struct export *e, const struct op *op, struct made *x)
 {
         static const char *const names[] = {
@@ -253,8 +256,8 @@ void write_arg_window(struct export *e, const struct op *op, const struct plan *
 
 /* ---- averages ---- */
 
-/* Element `index` of a value made of constants by spreading and multiplication; NaN: of anything
- * else. Recursion as deep as there are dimensions. */
+/* Returns element `index` of a value made of constants by spreading and multiplication, or NaN of
+ * anything else. Recursion goes as deep as there are dimensions. */
 static double element_at(const struct value *v, const int64_t *index, int depth)
 {
         const struct type *t = v->type;
@@ -280,7 +283,7 @@ static double element_at(const struct value *v, const int64_t *index, int depth)
         return NAN;
 }
 
-/* how many elements of x the window at `index` has */
+/* Returns how many elements of x the window at `index` has. */
 static double count_at(const struct image *im, const int64_t *index)
 {
         double count = 1;
@@ -295,7 +298,8 @@ static double count_at(const struct image *im, const int64_t *index)
         return count;
 }
 
-/* divisor: the number of elements that each window has, without what is around x */
+/* Returns whether the divisor is the number of elements that each window has, without what is
+ * around x. */
 static bool divides_by_counts(const struct image *im, const struct value *divisor)
 {
         enum { LOOKED_AT = 1 << 16, DEPTH = 6 };
@@ -304,7 +308,7 @@ static bool divides_by_counts(const struct image *im, const struct value *diviso
                 places = places > LOOKED_AT ? places : places * dim_extent(im->out[d]);
         if (places > LOOKED_AT || !op_is(divisor, OP_broadcast))
                 return false;
-        for (int d = 0; d < op_operand(divisor->op, 0)->type->rank; d++) /* images are alike */
+        for (int d = 0; d < op_operand(divisor->op, 0)->type->rank; d++) /* Images are alike. */
                 if (ints(divisor->op, "dims")[d] < 2 &&
                     !dim_is(op_operand(divisor->op, 0)->type->dims[d], 1))
                         return false;
@@ -320,7 +324,7 @@ static bool divides_by_counts(const struct image *im, const struct value *diviso
         return true;
 }
 
-/* sum of a window, by its size or by how much of it is inside */
+/* Matches the sum of a window, divided by its size or by how much of it is inside. */
 bool match_average(struct export *e, const struct op *op, struct plan *plan)
 {
         double number, size = 1;
@@ -356,7 +360,8 @@ void write_average(struct export *e, const struct op *op, const struct plan *pla
 
 /* ---- running sums ---- */
 
-/* the dimension along which windows reach back to the first element; -1: none */
+/* Returns the dimension along which windows reach back to the first element, or -1 where there is
+ * none. */
 static int running_along(const struct op *op)
 {
         const struct type *t = op_operand(op, 0)->type;

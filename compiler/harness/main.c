@@ -3,9 +3,11 @@
  *
  *      #define HEADER "first.h"
  *      #define DESCRIBE tuned_describe         its descriptor
- *      #define CALLS 12                        of kernels, each timed by --profile; 0: only runs are
+ *      #define CALLS 12                        of kernels, each timed by --profile; at 0 only
+ *                                              runs are
  *      #define TIME CLOCK_MONOTONIC            the clock
- *      #define LANES 8                         of a vector of floats, and what functions that hold some say:
+ *      #define LANES 8                         of a vector of floats, and what functions that
+ *                                              hold some say:
  *      #define ATTRIBUTE "avx2,fma"            (or left out)
  *      #define THREADS 1
  *      #define TRACE "trace.json"              some runs are written there (or left out), of
@@ -39,7 +41,8 @@ enum {
 };
 #define HUGE_PAGE ((size_t)1 << 21)
 #define SAMPLES_MAX ((size_t)1 << 25)
-#define BATCH_SECONDS 50e-6             /* shorter runs are timed many at once: asking the clock would count */
+#define BATCH_SECONDS 50e-6             /* Shorter runs are timed many at once: asking
+                                         * the clock would count. */
 
 static double *samples, row[COLUMNS], at;
 static size_t rows, room;
@@ -73,7 +76,8 @@ void dnncc_profile(int kernel)
         double t = now();
         if (kernel >= 0 && kernel < CALLS)
                 row[kernel] += t - at;
-        at = now();                     /* what this function takes is nobody's */
+        at = now();                     /* The time that this function takes counts for no
+                                         * kernel. */
 }
 
 /* ---- the model ---- */
@@ -177,7 +181,7 @@ static int order(const void *a, const void *b)
         return (*x > *y) - (*x < *y);
 }
 
-/* of a column of the rows, sorted into `sorted` */
+/* Sorts a column of the rows into `sorted`. */
 static void sort_column(int column, double *sorted)
 {
         for (size_t i = 0; i < rows; i++)

@@ -15,7 +15,7 @@
 #include "compiler/process.h"
 #include "compiler/vta/vta_options.h"
 
-/* a program, its weights and an image of what it computes; text is larger */
+/* A file holds a program, its weights and an image of what it computes; text is larger. */
 #define FILE_MOST (INT64_C(1) << 32)
 
 struct session {
@@ -23,12 +23,12 @@ struct session {
         struct vta_options options;
         struct diag diag;
         struct outputs *outputs;
-        unsigned char *bytes;           /* of the file */
+        unsigned char *bytes;           /* They are the file's bytes. */
         size_t length;
         struct machine_program program;
 };
 
-/* by its name; standard input by what it holds */
+/* Returns whether it is assembly, by its name; standard input is told by what it holds. */
 static bool is_assembly(const struct session *s)
 {
         const char *file = s->options.file;
@@ -40,7 +40,7 @@ static bool is_assembly(const struct session *s)
 static bool read_program(struct session *s)
 {
         const struct vta_options *o = &s->options;
-        struct isa isa;         /* sizes are of the table's first machine */
+        struct isa isa;         /* Its sizes are those of the table's first machine. */
         if (!isa_begin_sizes(&isa, machine_instructions(machines[0]), o->sizes, &s->diag) ||
             !file_read(o->file, FILE_MOST, &s->bytes, &s->length, &s->diag))
                 return false;
@@ -64,7 +64,7 @@ static bool write_text(struct session *s, const char *output, const struct text 
         return true;
 }
 
-/* what is 0 takes no room on the disk */
+/* Writes the image; zeros take no room on the disk. */
 static bool write_image(struct session *s, const unsigned char *memory)
 {
         const char *output = s->options.output;
@@ -114,7 +114,7 @@ static bool dump(struct session *s)
         return fine;
 }
 
-/* x.vta.s becomes x.vta */
+/* Assembles x.vta.s to x.vta. */
 static bool assemble(struct session *s)
 {
         const char *file = s->options.file, *output = s->options.output;
@@ -188,7 +188,7 @@ enum exit_code vta_driver_main(int argc, char **argv)
                 diag_error(&s.diag, EXIT_IO, "cannot write standard output: %s", strerror(errno));
                 fine = false;
         }
-        /* an image is written also where it is not as expected: to look at */
+        /* An image is written also where it is not as expected, to be looked at. */
         bool keep = fine || s.diag.code == EXIT_INTERNAL;
         if (!keep || !outputs_commit(s.outputs, &s.diag)) {
                 outputs_discard(s.outputs);

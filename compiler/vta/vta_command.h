@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One run of dnncc-vta: a file in, an answer out. main.c holds only main(). */
+/* This is one run of dnncc-vta: a file goes in, an answer comes out. main.c holds only main(). */
 #ifndef COMPILER_VTA_DRIVER_H
 #define COMPILER_VTA_DRIVER_H
 

@@ -142,7 +142,7 @@ void vta_options_json(void)
         puts("]\n}");
 }
 
-/* a hyphen is a minus sign in names of options, and a dash elsewhere */
+/* Writes text, where a hyphen is a minus sign in names of options, and a dash elsewhere. */
 static void put_roff(FILE *out, const char *text)
 {
         for (; *text; text++)
