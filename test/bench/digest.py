@@ -46,7 +46,7 @@ COMMANDS = "sections"                   # its machine takes commands, made of qu
 APART = (GRID, "vta", "unified", COMMANDS, "lanes")         # targets that stand in no list
 # of test/targets/machines.c: every number of lanes that its tests have, and each of the other properties several times
 MADE_UP = ("lanes3-registers8-fma", "lanes4-registers8-masks-pairs", "lanes5-registers10-fma-masks-bytes", "lanes6-registers12",
-           "lanes7-registers32-fma-signed", "lanes8-registers10-fma-masks", "lanes12-registers8-masks-bytes",
+           "lanes7-registers32-fma-signed", "lanes8-registers10-fma-masks", "lanes12-registers8-masks-bytes", "lanes4-registers16-narrow-signed",
            "lanes16-registers12-fma-pairs", "lanes32-registers32-masks-signed", "lanes64-registers32-fma-masks-bytes")
 COMMANDED = ("squeezenet", "resnet50", "inception_v1")      # float networks whose commands are written
 
