@@ -19,7 +19,7 @@ struct block {
 };
 
 struct arena {
-        struct block *blocks;           /* the first one is the one being filled */
+        struct block *blocks;           /* The first block is the one being filled. */
         size_t bytes;
 };
 
@@ -33,8 +33,8 @@ void memory_exhausted(void)
         exit(EXIT_BUDGET);
 }
 
-/* Large blocks in large pages, where the system offers them: first touching 100 MB in small ones
- * takes 0.2 s. */
+/* Asks for large pages for large blocks, where the system offers them: first touching 100 MB in
+ * small ones takes 0.2 s. */
 static void advise_large(void *block, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
@@ -80,7 +80,7 @@ void arena_free(struct arena *arena)
         free(arena);
 }
 
-/* blocks grow with what the arena has given */
+/* Returns the size of the next block: blocks grow with what the arena has given. */
 static size_t block_bytes(const struct arena *arena)
 {
         size_t bytes = BLOCK_BYTES;
@@ -102,8 +102,8 @@ void *arena_alloc(struct arena *arena, size_t bytes)
                         memory_exhausted();
                 struct block *fresh = memory_alloc(total);
                 fresh->size = size;
-                if (b && size == rounded) {             /* a large block of its own: keep filling
-                                                         * b */
+                if (b && size == rounded) {             /* A large block stands by itself: b goes on
+                                                         * being filled. */
                         fresh->next = b->next;
                         b->next = fresh;
                 } else {
@@ -162,7 +162,8 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 
 void *arena_grow(struct arena *arena, void *array, size_t count, size_t size)
 {
-        if (count & (count - 1) || count == 1)          /* full only at 0, 2, 4, 8, ... */
+        if (count & (count - 1) || count == 1)          /* The array is full only at 0, 2, 4, 8,
+                                                         * ... */
                 return array;
         size_t wanted = count ? 2 * count : 2;
         void *grown = arena_array(arena, wanted, size);

@@ -44,7 +44,7 @@ void diag_unmark(char *text)
         *to = 0;
 }
 
-/* the first part of a kind */
+/* Returns the first part of a kind. */
 static struct part marked(const char *text, char mark)
 {
         const char *at = strchr(text, mark);
@@ -69,7 +69,7 @@ static void put_numbers(const char *text)
         fputs("]", stderr);
 }
 
-/* text has marks, and loses them */
+/* Writes a message as JSON; the text has marks, and loses them. */
 static void speak_json(const struct diag *diag, const char *kind, enum exit_code code, char *text)
 {
         const char *file =
@@ -85,7 +85,7 @@ static void speak_json(const struct diag *diag, const char *kind, enum exit_code
         put_part(output.at && !node.at ? "output" : "node", node.at ? node : output);
         put_part("operator", marked(text, MARK_OPERATOR));
         const struct part hint = marked(text, MARK_HINT);
-        char *plain = malloc(strlen(text) + 1);         /* parts point into the text */
+        char *plain = malloc(strlen(text) + 1);         /* The parts point into the text. */
         if (plain) {
                 strcpy(plain, text);
                 diag_unmark(plain);
@@ -100,8 +100,8 @@ static void speak_json(const struct diag *diag, const char *kind, enum exit_code
 
 /* ---- speaking ---- */
 
-/* in `room`, or memory to free() where that is too small; without memory, as much as there is room
- * for */
+/* Formats into `room`, or memory to be freed where that is too small; without memory, the text is
+ * cut to what there is room for. */
 static char *formatted(char *room, size_t size, const char *format, va_list list)
 {
         va_list again;
@@ -132,7 +132,7 @@ static void speak_text(const struct diag *diag, const char *kind, int color, cha
         fputc('\n', out);
 }
 
-/* colour: what terminals make of SGR 31 (red), 35 (magenta), 36 (cyan) */
+/* The colour is what terminals make of SGR 31 (red), 35 (magenta), 36 (cyan). */
 static void speak(struct diag *diag, const char *kind, enum exit_code code, int color,
                   const char *format, va_list list)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files: bounded reading, and the parts of paths. */
+/* Files are read within bounds, and paths have parts. */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
@@ -10,16 +10,18 @@
 #include "base/diag.h"
 #include "base/memory.h"
 
-/* The bytes of a regular file ("-": standard input, any kind), at most `limit` of them; free()
- * them. EXIT_IO or, beyond the limit, EXIT_INVALID that names --limit file_bytes. */
+/* Reads the bytes of a regular file ("-" is standard input, of any kind), at most `limit` of them,
+ * which the caller frees. The error is EXIT_IO or, beyond the limit, EXIT_INVALID that names
+ * --limit file_bytes. */
 bool file_read(const char *path, int64_t limit, unsigned char **bytes, size_t *length,
                struct diag *diag);
 
-/* A file for reading, by a path below a folder, no part of which may be a link; the path is
- * taken to pieces. -1 with errno set. */
+/* Opens a file for reading, by a path below a folder, no part of which may be a link; the path is
+ * taken to pieces. Returns -1 with errno set. */
 int file_open_beneath(const char *folder, char *path);
 
-/* "dir/model.onnx" -> "model"; with_folder: "dir/model"; "model" when nothing is left */
+/* path_stem returns "model" for "dir/model.onnx", or "dir/model" with_folder; it returns "model"
+ * where nothing is left. */
 char *path_stem(struct arena *arena, const char *path, bool with_folder);
 const char *path_base(const char *path);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* FIPS 180-4, by the processor's own instructions where it has them: a compilation hashes all of
- * the model. */
+/* This is FIPS 180-4, by the processor's own instructions where it has them: a compilation hashes
+ * all of the model. */
 #include "base/sha256.h"
 
 #include <stdio.h>
@@ -58,7 +58,8 @@ static void add_blocks(uint32_t state[8], const unsigned char *p, size_t count)
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
-/* asked once: a virtual machine takes microseconds to answer */
+/* Returns whether the processor has the instructions. It is asked once: a virtual machine takes
+ * microseconds to answer. */
 static bool has_instructions(void)
 {
         static enum { UNKNOWN, NO, YES } answer;
@@ -71,7 +72,8 @@ static bool has_instructions(void)
         return answer == YES;
 }
 
-/* Four rounds a turn. The instructions want the state as the vectors f, e, b, a and h, g, d, c. */
+/* Adds blocks, four rounds in an iteration. The instructions want the state as the vectors f, e, b,
+ * a and h, g, d, c. */
 __attribute__((target("sha,sse4.1")))
 static void add_blocks_by_instructions(uint32_t state[8], const unsigned char *p, size_t count)
 {
@@ -131,7 +133,7 @@ void sha256_update(struct sha256 *sha, const void *data, size_t bytes)
         size_t held = sha->length % 64;
         sha->length += bytes;
         if (!bytes)
-                return;                 /* data may be NULL */
+                return;                 /* data may be NULL then. */
         if (held) {
                 size_t take = bytes < 64 - held ? bytes : 64 - held;
                 memcpy(sha->block + held, p, take);

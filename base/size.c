@@ -28,7 +28,7 @@ bool int_parse(const char *text, int64_t *value)
         for (; *p; p++) {
                 if (*p < '0' || *p > '9')
                         return false;
-                /* negative all the way: INT64_MIN fits */
+                /* The number is negative all the way, so INT64_MIN fits. */
                 if (!int_mul(v, 10, &v) || !int_sub(v, *p - '0', &v))
                         return false;
         }
@@ -38,7 +38,8 @@ bool int_parse(const char *text, int64_t *value)
         return true;
 }
 
-/* "", "K", "KB", "KiB", "B", in letters of any case; false where it is none of them */
+/* Reads "", "K", "KB", "KiB", "B", in letters of any case; returns false where it is none of
+ * them. */
 static bool unit_parse(const char *text, int *shift)
 {
         static const char units[] = "kmgt";

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checked size arithmetic: the only place where sizes that a model names are added and
- * multiplied. */
+/* This is the only place where sizes that a model names are added and multiplied, with checks. */
 #ifndef BASE_SIZE_H
 #define BASE_SIZE_H
 
@@ -8,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* False on overflow; *out is then undefined. */
+/* Returns false on overflow; *out is then undefined. */
 static inline bool size_add(size_t a, size_t b, size_t *out)
 {
         return !__builtin_add_overflow(a, b, out);
@@ -30,24 +29,27 @@ static inline bool int_mul(int64_t a, int64_t b, int64_t *out)
         return !__builtin_mul_overflow(a, b, out);
 }
 
-/* Product of rank extents, each in [0, 2^31 - 1]; 1 for rank 0. False when one is out of range or
- * the product, zero extents counted as 1, passes 2^62: so any partial product is safe too. */
+/* Computes the product of rank extents, each in [0, 2^31 - 1], which is 1 for rank 0. Returns false
+ * where one is out of range or the product, with zero extents counted as 1, passes 2^62: so any
+ * partial product is safe too. */
 bool size_elements(const int64_t *dims, int rank, int64_t *count);
 
-/* b is positive and a not negative: how many pieces of b hold a, and what they hold */
+/* For positive b and a that is not negative, divide_up returns how many pieces of b hold a, and
+ * round_up what they hold. */
 static inline int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
-/* a / b, b positive, rounded down also where a is negative */
+/* Returns a / b for positive b, rounded down also where a is negative. */
 static inline int64_t divide_down(int64_t a, int64_t b)
 {
         return a >= 0 ? a / b : -divide_up(-a, b);
 }
 
-/* "4096", "64K", "1M", "2G", "3T", "64k", "64KB", "64KiB": a byte count with an optional unit,
- * which is a power of 1024 however it is written. False when malformed or too big. */
+/* Reads "4096", "64K", "1M", "2G", "3T", "64k", "64KB", "64KiB": a byte count with an optional
+ * unit, which is a power of 1024 however it is written. Returns false where it is malformed or too
+ * big. */
 bool size_parse(const char *text, uint64_t *bytes);
 
-/* a decimal int64 that fills the whole text; false otherwise */
+/* Reads a decimal int64 that fills the whole text; returns false otherwise. */
 bool int_parse(const char *text, int64_t *value);
 
 #endif

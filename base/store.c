@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 
-#ifdef __SANITIZE_ADDRESS__             /* who still reads what was not kept is found out */
+#ifdef __SANITIZE_ADDRESS__             /* The sanitizer finds readers of what was not kept. */
 #include <sanitizer/asan_interface.h>
 #else
 #define ASAN_POISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
@@ -32,7 +32,8 @@ struct store {
         struct block *blocks;
         size_t block_count;
         struct pieces holes, kept;
-        size_t room, given;             /* in all blocks; given out since the last sweep */
+        size_t room, given;             /* They count bytes in all blocks, and bytes given out since
+                                         * the last sweep. */
         bool pinned;
 };
 
@@ -77,7 +78,7 @@ static struct block *add_block(struct store *store, void *base, size_t used, siz
         return &store->blocks[store->block_count++];
 }
 
-/* the first `bytes` of what was never given out */
+/* Takes the first `bytes` of what was never given out. */
 static void *take_fresh(struct block *b, size_t bytes)
 {
         unsigned char *at = aligned(b->used);
@@ -167,7 +168,7 @@ bool store_is_due(const struct store *store)
                store->given >= store->room / DUE_SHARE;
 }
 
-/* holes: what was given out of all blocks, less what is kept */
+/* Makes the holes what was given out of all blocks, less what is kept. */
 void store_sweep(struct store *store)
 {
         struct pieces *kept = &store->kept;

@@ -13,7 +13,8 @@ static int lower(char c) { return tolower((unsigned char)c); }
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/* edits that make b of a, letters of other case being the same; both of at most LENGTH_MAX */
+/* Returns how many edits make b of a, where the case of letters does not count; both have at most
+ * LENGTH_MAX letters. */
 static int distance_of(const char *a, int m, const char *b, int n)
 {
         int rows[3][LENGTH_MAX + 1], *before = rows[0], *last = rows[1], *now = rows[2];

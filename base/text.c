@@ -42,7 +42,7 @@ char *text_safe(struct arena *arena, const char *bytes, size_t length)
         return out;
 }
 
-/* each byte as it is where it is plain, else by the format, of 4 characters */
+/* Returns each byte as it is where it is plain, else by the format, of 4 characters. */
 static char *escaped(struct arena *arena, const char *text, size_t length,
                      bool (*is_plain)(unsigned char c), const char *format)
 {
@@ -118,7 +118,7 @@ char *text_literal(struct arena *arena, const char *bytes, size_t length)
 /* ---- identifiers ---- */
 
 static const char *const reserved[] = {
-        /* C and C++ keywords */
+        /* These are C and C++ keywords. */
         "auto",
         "break",
         "case",
@@ -218,8 +218,8 @@ static const char *const reserved[] = {
         "import",
         "final",
         "override",
-        /* macros and types of the headers the generated code includes, and common predefined
-         * macros */
+        /* These are macros and types of the headers that the generated code includes, and common
+         * predefined macros. */
         "NULL",
         "offsetof",
         "size_t",
@@ -301,13 +301,14 @@ static const char *const reserved[] = {
 
 static bool is_reserved(const char *text)
 {
-        const int first = text[0] | 32, second = text[1] | 32;  /* of all names that are no words,
-                                                                 * nearly all end here */
+        const int first = text[0] | 32, second = text[1] | 32;  /* Nearly all of the names that are
+                                                                 * no reserved words end here. */
         for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
                 if ((reserved[i][0] | 32) == first && (reserved[i][1] | 32) == second &&
                     !strcasecmp(reserved[i], text))
                         return true;
-        return !strcmp(text, "I");      /* of complex.h; i is everyone's loop variable */
+        return !strcmp(text, "I");      /* It is a macro of complex.h; i is everyone's loop
+                                         * variable. */
 }
 
 bool text_is_identifier(const char *text)
@@ -326,9 +327,9 @@ enum { IDENTIFIER_LENGTH = 31 };
 
 struct names {
         struct arena *arena;
-        struct map *used;               /* folded identifier -> itself */
-        struct map *next;               /* folded stem, as cut -> the number tried last, so that
-                                         * many equal stems stay linear */
+        struct map *used;               /* It maps a folded identifier to itself. */
+        struct map *next;               /* It maps a folded stem, as cut, to the number tried last,
+                                         * so that many equal stems stay linear. */
 };
 
 struct names *names_new(struct arena *arena)
@@ -359,7 +360,8 @@ bool names_reserve(struct names *names, const char *identifier)
         return true;
 }
 
-/* of the stem as it stands in front of the number: names cut to the same stem count together */
+/* Returns the counter of the stem as it stands in front of the number: names cut to the same stem
+ * count together. */
 static size_t *counter_of(struct names *names, const char *stem, size_t start)
 {
         char folded[IDENTIFIER_LENGTH + 33];
@@ -381,7 +383,7 @@ char *text_identifier(struct names *names, const char *bytes, size_t length, con
                 unsigned char c = (unsigned char)bytes[i];
                 if (is_letter(c) || (n && is_digit(c)))
                         stem[n++] = (char)c;
-                else if (is_digit(c)) {                 /* leading digit */
+                else if (is_digit(c)) {                 /* It is a leading digit. */
                         stem[n++] = 'n';
                         stem[n++] = (char)c;
                 } else if (n && stem[n - 1] != '_')
@@ -397,12 +399,12 @@ char *text_identifier(struct names *names, const char *bytes, size_t length, con
         memcpy(tried, stem, n + 1);
         if (!is_reserved(tried) && names_reserve(names, tried))
                 return arena_string(names->arena, tried);
-        for (size_t digits = 1, beyond = 10;;) {        /* numbers of so many digits are below
-                                                         * `beyond` */
+        for (size_t digits = 1, beyond = 10;;) {        /* Numbers of so many digits are below
+                                                         * `beyond`. */
                 size_t keep =
                         n + 1 + digits > IDENTIFIER_LENGTH ? IDENTIFIER_LENGTH - 1 - digits : n;
-                while (keep && stem[keep - 1] == '_')   /* an identifier made of an identifier is
-                                                         * itself */
+                while (keep && stem[keep - 1] == '_')   /* An identifier made of an identifier is
+                                                         * itself. */
                         keep--;
                 memcpy(tried, stem, keep);
                 tried[keep] = 0;
@@ -424,8 +426,9 @@ struct entry { const char *key; size_t length; uint64_t hash; void *value; };
 struct map {
         struct arena *arena;
         struct entry *entries;
-        size_t count, capacity;         /* capacity is a power of two */
-        uint64_t key[2];                /* random: nobody can choose names that meet */
+        size_t count, capacity;         /* The capacity is a power of two. */
+        uint64_t key[2];                /* It is random, so that nobody can choose names that
+                                         * meet. */
 };
 
 uint64_t text_hash(const void *bytes, size_t length)
@@ -462,7 +465,7 @@ static inline void sip_round(uint64_t v[4])
         v[2] += v[1]; v[1] = rotate_left(v[1], 17) ^ v[2]; v[2] = rotate_left(v[2], 32);
 }
 
-/* SipHash-1-3 (Aumasson and Bernstein 2012) */
+/* Hashes by SipHash-1-3 (Aumasson and Bernstein 2012). */
 static uint64_t map_hash(const struct map *map, const char *key, size_t length)
 {
         uint64_t v[4] = { map->key[0] ^ UINT64_C(0x736f6d6570736575),
@@ -589,7 +592,7 @@ char *text_number(struct arena *arena, double value, bool is_float)
         if (isinf(value))
                 return arena_string(arena, value < 0 ? "-inf" : "inf");
         char digits[40];
-        /* so many digits survive always, and %g drops zeros; a subnormal number may need fewer */
+        /* So many digits survive always, and %g drops zeros; a subnormal number may need fewer. */
         bool subnormal = fabs(value) < (is_float ? (double)FLT_MIN : DBL_MIN);
         for (int precision = subnormal ? 1 : is_float ? 6 : 15;; precision++) {
                 snprintf(digits, sizeof digits, "%.*g", precision, value);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory on huge pages: it begins where one can begin.
+/* Memory on huge pages begins where a huge page can begin.
  *
  * A file's pages are huge where its file system has large folios and nobody read it before in small
  * pieces; the advice asks for that. Memory without a file gets them from any system that has them
  * at all. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE                     /* madvise, MAP_ANONYMOUS */
+#define _GNU_SOURCE                     /* It declares madvise and MAP_ANONYMOUS. */
 #endif
 #include "dnncc_runtime.h"
 
@@ -48,7 +48,8 @@ static bool read_some(HANDLE file, unsigned char *to, size_t bytes)
         return true;
 }
 
-/* The file, when its head says what it is and its size is right; else INVALID_HANDLE_VALUE. */
+/* Opens the file, when its head says what it is and its size is right; else returns
+ * INVALID_HANDLE_VALUE. */
 static HANDLE open_weights(const char *path, size_t *bytes)
 {
         struct dnncc_weights_head head;
@@ -117,11 +118,11 @@ void dnncc_weights_unmap(const void *weights, size_t bytes)
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HUGE_PAGE = 2 << 20 };                /* of x86-64 and of arm64 with pages of 4 KB; elsewhere
-                                              * just an alignment */
+enum { HUGE_PAGE = 2 << 20 };                /* x86-64 and arm64 with pages of 4 KB have these;
+                                              * elsewhere it is just an alignment. */
 
-/* That much memory of our own, all zeros, at a multiple of HUGE_PAGE; MAP_FAILED when there is
- * none. */
+/* Returns that much memory of our own, all zeros, at a multiple of HUGE_PAGE, or MAP_FAILED when
+ * there is none. */
 static void *reserve(size_t bytes)
 {
         size_t page = (size_t)sysconf(_SC_PAGESIZE), length = (bytes + page - 1) / page * page;
@@ -157,12 +158,12 @@ void dnncc_workspace_free(void *workspace, size_t bytes)
 
 /* ---- weights ---- */
 
-/* The file, when its head says what it is and its size is right; else -1. */
+/* Opens the file, when its head says what it is and its size is right; else returns -1. */
 static int open_weights(const char *path, size_t *bytes)
 {
         struct dnncc_weights_head head;
         struct stat st;
-        int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);   /* of a pipe, too, it returns */
+        int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);   /* It returns for a pipe, too. */
         if (fd < 0)
                 return -1;
         if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
@@ -182,7 +183,7 @@ static bool read_all(int fd, unsigned char *to, size_t bytes)
         for (size_t done = 0; done < bytes;) {
                 ssize_t got = pread(fd, to + done, bytes - done, (off_t)done);
                 if (got == 0)
-                        errno = EINVAL;           /* it has become shorter */
+                        errno = EINVAL;           /* The file has become shorter. */
                 if (got == 0 || (got < 0 && errno != EINTR))
                         return false;
                 done += got > 0 ? (size_t)got : 0;
@@ -231,7 +232,7 @@ void dnncc_weights_unmap(const void *weights, size_t bytes)
                 munmap((void *)(uintptr_t)weights, bytes);
 }
 
-/* as the compiler's own table has them (test/unit/run_codes_test.c compares) */
+/* The texts are those of the compiler's own table (test/unit/run_codes_test.c compares them). */
 const char *dnncc_error_text(int code)
 {
         switch (code) {

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* The pool of threads behind dnncc_parallel.
+/* This is the pool of threads behind dnncc_parallel.
  *
  * A worker has one word that says what it does, on a cache line of its own:
  *
  *            post              claim               done
- *     IDLE --------> POSTED ---------> RUNNING ----------> IDLE         the caller posts, then works itself,
- *      |  ^            | |                                              then takes back what no worker has claimed
- *      |  '------------' '--- (caller) taken back: IDLE                 yet, then waits for the rest
+ *     IDLE --------> POSTED ---------> RUNNING ----------> IDLE
+ *      |  ^            | |
+ *      |  '------------' '--- (caller) taken back: IDLE
  *      v      post
- *    ASLEEP ---------> POSTED, and a signal                             after the time given to spinning
+ *    ASLEEP ---------> POSTED, and a signal
+ *
+ * The caller posts, then works itself, then takes back what no worker has claimed yet, then waits
+ * for the rest. A worker falls asleep after the time given to spinning.
  *
  * Handing work to a spinning thread and hearing that it is done costs a few transfers of that line,
- * half a microsecond. Waking one that sleeps costs the caller 10 to 15, and it begins 25 to 100
- * later (in a virtual machine). Taking back means that nobody waits for a thread that is still
- * waking up, or that the system does not run: this needs tasks that do not wait for each other. A
- * team is posted without it.
+ * half a microsecond. Waking one that sleeps costs the caller 10 to 15 microseconds, and it begins
+ * 25 to 100 later (in a virtual machine). Taking back means that the caller waits for no thread
+ * that is still waking up, or that the system does not run: this needs tasks that do not wait for
+ * each other. A team is posted without it.
  *
- * There is one pool. Who finds it in use works alone: serial code is always right. */
+ * There is one pool. A caller that finds it in use works alone: serial code is always right. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE                     /* affinity */
+#define _GNU_SOURCE                     /* It declares affinity. */
 #endif
 #include "dnncc_runtime.h"
 
@@ -36,33 +39,33 @@
 #include <unistd.h>
 
 enum { MEMBERS_MAX = 256, WORKERS_MAX = MEMBERS_MAX - 1 };
-enum { LINE = 128 };                    /* two cache lines: processors fetch them in pairs */
-enum { PAUSES = 32 };                   /* between two looks at the clock */
+enum { LINE = 128 };                    /* It is two cache lines: processors fetch them in pairs. */
+enum { PAUSES = 32 };                   /* So many pauses are between two looks at the clock. */
 
 enum state { IDLE, POSTED, RUNNING, ASLEEP, STOP };
 
 struct worker {
         _Alignas(LINE) atomic_int state;
         _Alignas(LINE) pthread_t thread;
-        pthread_mutex_t mutex;          /* for sleeping only */
+        pthread_mutex_t mutex;          /* It is for sleeping only. */
         pthread_cond_t wake;
 };
 struct member { _Alignas(LINE) atomic_uint phase; };
 
 static struct {
-        _Alignas(LINE) atomic_bool busy;          /* owns all below */
+        _Alignas(LINE) atomic_bool busy;          /* The thread that sets it owns all below. */
         void (*task)(void *arg, int index, int count);
         void *arg;
         int count;
-        const void *caller;             /* the address of errno in its thread */
-        /* dnncc_threads_observe; or NULL */
+        const void *caller;             /* It is the address of errno in its thread. */
+        /* It is that of dnncc_threads_observe, or NULL. */
         void (*see)(const void *caller, int index, bool begins);
         int workers, processors;
         bool pinned, watches_fork;
-        atomic_int spin;                /* microseconds */
+        atomic_int spin;                /* It is in microseconds. */
 } pool = { .spin = 50 };
-static struct worker workers[WORKERS_MAX];        /* number i runs index i + 1 */
-static struct member members[MEMBERS_MAX];        /* of the team */
+static struct worker workers[WORKERS_MAX];        /* Worker number i runs index i + 1. */
+static struct member members[MEMBERS_MAX];        /* They are those of the team. */
 
 static inline void pause_briefly(void)
 {
@@ -166,7 +169,7 @@ static void enter_at_last(void)
 }
 
 #ifdef _WIN32
-typedef int signals;                    /* neither go to threads, nor are there forks */
+typedef int signals;                    /* Signals do not go to threads, and there are no forks. */
 static void hold_signals(signals *before) { *before = 0; }
 static void let_signals(const signals *before) { (void)before; }
 static bool watch_fork(void) { return true; }
@@ -199,7 +202,7 @@ static int count_processors(void)
                                                       : CPU_COUNT(&set);
 }
 
-/* Worker i gets the i-th processor after the caller's, of those the caller may use; all of them
+/* Gives worker i the i-th processor after the caller's, of those the caller may use; or all of them
  * when not pinned. */
 static bool place(int first, int end)
 {
@@ -247,7 +250,7 @@ static bool start_worker(struct worker *w)
         return false;
 }
 
-/* As many as can be had, `count` at most. Signals are for the program's own threads. */
+/* Starts as many as can be had, `count` at most. Signals are for the program's own threads. */
 static void start_workers(int count)
 {
         signals before;
@@ -270,12 +273,12 @@ static void send(struct worker *w, enum state state)
 {
         if (atomic_exchange_explicit(&w->state, (int)state, memory_order_acq_rel) != ASLEEP)
                 return;
-        pthread_mutex_lock(&w->mutex);  /* it is asleep for good, or not yet going to sleep */
+        pthread_mutex_lock(&w->mutex);  /* It is asleep for good, or not yet going to sleep. */
         pthread_mutex_unlock(&w->mutex);
         pthread_cond_signal(&w->wake);
 }
 
-/* The number of workers that got a part. */
+/* Posts the task, and returns the number of workers that got a part. */
 static int post(void (*task)(void *arg, int index, int count), void *arg, int count)
 {
         int posted = count - 1 < pool.workers ? count - 1 : pool.workers;
@@ -288,7 +291,7 @@ static int post(void (*task)(void *arg, int index, int count), void *arg, int co
         return posted;
 }
 
-static bool is_done(struct worker *w)     /* it may have gone to sleep since */
+static bool is_done(struct worker *w)     /* It may have gone to sleep since. */
 {
         enum state state = state_of(w);
         return state != POSTED && state != RUNNING;
@@ -305,7 +308,8 @@ static void wait_for_all(int posted)
                         if (!end)
                                 end = spin_end();
                         else if (nanoseconds() > end)
-                                sched_yield();            /* more threads than processors */
+                                sched_yield();            /* There are more threads than
+                                                           * processors. */
                 }
 }
 
@@ -354,8 +358,8 @@ bool dnncc_team(void (*task)(void *arg, int index, int count), void *arg, int co
         return possible;
 }
 
-/* Everyone says where he is and looks at all others: one transfer of a line each way. Nobody is
- * ever more than one phase ahead of another. */
+/* Each member says where it is and looks at all others: that is one transfer of a line each way. No
+ * member is ever more than one phase ahead of another. */
 void dnncc_team_barrier(int index, int count)
 {
         if (count < 2)

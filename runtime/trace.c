@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces of runs, as chrome://tracing and Perfetto read them: a list of events in JSON.
+/* Traces of runs are written as chrome://tracing and Perfetto read them: a list of events in JSON.
  *
- *      thread 1   | conv1 | conv2                 | pool |          a slice for each call of a kernel
- *      worker 1             | conv2       |                         ... and for the share of it that a thread of the pool had
- *      workspace  |#######|##########              ######|          counters: bytes in use, bytes read and written
+ *      thread 1   | conv1 | conv2                 | pool |
+ *      worker 1             | conv2       |
+ *      workspace  |#######|##########              ######|
  *
- * Events are noted in memory and written a block at a time. The time that this file takes is in
- * no slice: one begins when the call before it has been noted. The format lets the closing
- * bracket be missing, so all blocks that were written can be read where a program never comes to
+ * There is a slice for each call of a kernel, and for the share of it that a thread of the pool
+ * had; counters are bytes in use, and bytes read and written.
+ *
+ * Events are noted in memory and written a block at a time. The time that this file takes is in no
+ * slice: one begins when the call before it has been noted. The format lets the closing bracket be
+ * missing, so all blocks that were written can be read where a program never comes to
  * dnncc_trace_close. */
 #include "dnncc_runtime.h"
 
@@ -19,9 +22,9 @@
 #include <time.h>
 
 enum { EVENTS = 4096, SHARES_MAX = 1024, WORKERS_MAX = 256, THREADS_MAX = 512 };
-enum { WORKER_THREADS = 1000 };         /* + i: worker i in the trace */
+enum { WORKER_THREADS = 1000 };         /* Worker i is this + i in the trace. */
 
-/* A call of a kernel (kernel < 0: a run begins), or a worker's share of it. */
+/* This is a call of a kernel (where kernel < 0 a run begins), or a worker's share of it. */
 struct event { int kernel, thread; bool is_share; int64_t begun, ended; };
 
 struct dnncc_trace {
@@ -33,13 +36,15 @@ struct dnncc_trace {
         struct event events[EVENTS];
 };
 
-/* Shares of workers that no kernel has come for yet, the last SHARES_MAX of them; caller NULL:
- * none. */
+/* These are shares of workers that no kernel has come for yet, the last SHARES_MAX of them; one
+ * whose caller is NULL is none. */
 static struct share { const void *caller; int index; int64_t begun, ended; } shares[SHARES_MAX];
 static int next_share, waiting, thread_count;
-static atomic_flag lock = ATOMIC_FLAG_INIT;        /* of these, and of what is noted and written */
+static atomic_flag lock = ATOMIC_FLAG_INIT;        /* It locks these, and what is noted and
+                                                    * written. */
 
-static _Thread_local int thread;                   /* its number, from 1 on; 0: it has none yet */
+static _Thread_local int thread;                   /* It is the thread's number, from 1 on; at 0 it
+                                                    * has none yet. */
 static _Thread_local int64_t begun, share_begun;
 
 static int64_t now(void)
@@ -75,14 +80,15 @@ static void put_string(FILE *out, const char *text)
         putc('"', out);
 }
 
-/* what is called NAME, in thousandths: the format counts microseconds. Without a locale's comma. */
+/* Writes the time called NAME, in thousandths: the format counts microseconds. It has no locale's
+ * comma. */
 static void put_time(FILE *out, const char *name, int64_t nanoseconds)
 {
         fprintf(out, ",\"%s\":%" PRId64 ".%03d", name, nanoseconds / 1000,
                 (int)(nanoseconds % 1000));
 }
 
-/* before its first event */
+/* Names a thread before its first event. */
 static void put_thread(struct dnncc_trace *t, int number)
 {
         if (t->named[number])
@@ -152,11 +158,11 @@ static void note(struct dnncc_trace *t, struct event e)
         t->events[t->event_count++] = e;
 }
 
-/* those of this thread's workers are shares of the kernel */
+/* Notes the shares of this thread's workers as those of the kernel. */
 static void note_shares(struct dnncc_trace *t, int kernel)
 {
         for (int i = 0; i < SHARES_MAX && waiting; i++) {
-                /* the oldest first */
+                /* The oldest comes first. */
                 struct share *share = &shares[(next_share + i) % SHARES_MAX];
                 if (share->caller != &errno)
                         continue;
@@ -200,7 +206,7 @@ void dnncc_trace_kernel(struct dnncc_trace *t, int kernel)
         enter();
         if (!thread)
                 thread = thread_count < THREADS_MAX ? ++thread_count
-                                                    : THREADS_MAX; /* the last ones share a row */
+                                                    : THREADS_MAX; /* The last ones share a row. */
         if (kernel < 0)
                 note(t, (struct event){ kernel, thread, false, end, end });
         else if (kernel < t->count && begun >= t->start)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What POSIX has and Windows has not, as far as dnncc uses it. Included in front of every source
- * there (Makefile), so that these say nothing of it. windows_process.c and windows_beneath.c
- * take the place of compiler/process.c and base/beneath.c. */
+/* These are what POSIX has and Windows has not, as far as dnncc uses it. The header is included in
+ * front of every source there (Makefile), so that these say nothing of it. windows_process.c and
+ * windows_beneath.c take the place of compiler/process.c and base/beneath.c. */
 #ifndef WINDOWS_POSIX_H
 #define WINDOWS_POSIX_H
 
@@ -29,7 +29,8 @@ struct posix_stat { dev_t st_dev; uint64_t st_ino; unsigned st_mode, st_nlink; i
 int posix_stat(const char *path, struct posix_stat *st);
 int posix_lstat(const char *path, struct posix_stat *st);
 int posix_fstat(int fd, struct posix_stat *st);
-int posix_rename(const char *from, const char *to);               /* onto what is there, too */
+/* It replaces what is there, too. */
+int posix_rename(const char *from, const char *to);
 #define stat posix_stat
 #define lstat posix_lstat
 #define fstat posix_fstat
@@ -45,13 +46,14 @@ ssize_t pread(int fd, void *into, size_t bytes, off_t offset);
 
 /* ---- streams and memory ---- */
 
-FILE *posix_fopen(const char *path, const char *mode);            /* /dev/null is one */
-/* the text is there when it is closed */
+FILE *posix_fopen(const char *path, const char *mode);            /* It knows /dev/null. */
+/* The text is there when it is closed. */
 FILE *open_memstream(char **text, size_t *length);
 int posix_fclose(FILE *file);
 #define fopen posix_fopen
 #define fclose posix_fclose
-#define aligned_alloc(alignment, bytes) malloc(bytes)             /* 16, enough for any number */
+/* It is aligned to 16 bytes, enough for any number. */
+#define aligned_alloc(alignment, bytes) malloc(bytes)
 
 /* ---- signals: those of a timer alone, in a thread that waits while they are blocked ---- */
 
@@ -65,8 +67,9 @@ enum { SIG_BLOCK, SIG_SETMASK };
 static inline int sigfillset(sigset_t *set) { return *set = 1, 0; }
 static inline int sigemptyset(sigset_t *set) { return *set = 0, 0; }
 static inline int sigaddset(sigset_t *set, int number) { return (void)number, *set = 1, 0; }
-int sigprocmask(int how, const sigset_t *set, sigset_t *before);  /* SIG_BLOCK and back */
-int sigaction(int number, const struct sigaction *now, struct sigaction *before);      /* SIGALRM */
+int sigprocmask(int how, const sigset_t *set, sigset_t *before);  /* It takes SIG_BLOCK and back. */
+/* It takes SIGALRM. */
+int sigaction(int number, const struct sigaction *now, struct sigaction *before);
 enum { ITIMER_REAL };
 struct itimerval { struct timeval it_interval, it_value; };
 int setitimer(int which, const struct itimerval *value, struct itimerval *before);

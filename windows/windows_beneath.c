@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* file_open_beneath where folders are no descriptors: no part of the path is a link. */
+/* Opens a file where folders are no descriptors: no part of the path is a link. */
 #include "base/file.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* compiler/process.h where there is neither fork nor a shell: commands are not run, and who
- * would runs the interpreter or says that it cannot (process_commands). What is unfinished goes
- * when the console says so, too. */
+/* This is compiler/process.h where there is neither fork nor a shell: commands are not run, and a
+ * caller that would run one runs the interpreter or says that it cannot (process_commands). What is
+ * unfinished goes when the console says so, too. */
 #include "compiler/process.h"
 
 #include <errno.h>
@@ -50,12 +50,12 @@ void process_end(int number)
         const char *words = last_words;
         last_words = NULL;
         if (words && _write(2, words, (unsigned)strlen(words)) < 0)
-                errno = 0;              /* nobody to tell */
+                errno = 0;              /* There is nobody to tell. */
         remove_all();
         _exit(128 + number);
 }
 
-/* in a thread of its own */
+/* It is called in a thread of its own. */
 static BOOL WINAPI on_console(DWORD event)
 {
         int number = event == CTRL_C_EVENT || event == CTRL_BREAK_EVENT ? SIGINT : SIGTERM;
@@ -106,7 +106,7 @@ int temporary_file(char *pattern)
         return fd;
 }
 
-/* a name of its own in place of the six X */
+/* Puts a name of its own in place of the six X. */
 bool temporary_folder(char *pattern)
 {
         static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Written by train.py: digits the network never saw, 8 x 8 pixels of 0..16, with what they are. */
+/* train.py wrote these digits, which the network never saw, as 8 x 8 pixels of 0..16, with what
+ * they are. */
 static const struct { unsigned char digit, pixels[64]; } samples[] = {
         {5, { 0,  0, 12, 16, 16, 15,  3,  0,
           0,  4, 16, 16,  6,  2,  1,  0,

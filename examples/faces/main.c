@@ -12,7 +12,8 @@ enum { SIDE = 320, MOST = NET_CLS_8_ELEMS + NET_CLS_16_ELEMS + NET_CLS_32_ELEMS 
 
 static const float SURE = 0.6f, OVERLAP = 0.3f;
 
-/* what the network says of each cell of three grids, 8, 16 and 32 pixels wide: how sure it is of a face, and of its box */
+/* The network says this of each cell of three grids, 8, 16 and 32 pixels wide: how sure it is of a
+ * face, and of its box. */
 struct outputs {
         float class8[NET_CLS_8_ELEMS], class16[NET_CLS_16_ELEMS], class32[NET_CLS_32_ELEMS];
         float object8[NET_OBJ_8_ELEMS], object16[NET_OBJ_16_ELEMS], object32[NET_OBJ_32_ELEMS];
@@ -20,8 +21,8 @@ struct outputs {
         float eyes8[NET_KPS_8_ELEMS], eyes16[NET_KPS_16_ELEMS], eyes32[NET_KPS_32_ELEMS];
 };
 
-/* The boxes of one grid, behind `count` that there are. The network gives a box's centre from the cell's corner, and the logarithm of its
- * size, in cells. */
+/* Collects the boxes of one grid, behind `count` that there are. The network gives a box's centre
+ * from the cell's corner, and the logarithm of its size, in cells. */
 static int collect(const float *class, const float *object, const float *box, int cell, struct box *boxes, int count)
 {
         for (int i = 0, across = SIDE / cell; i < across * across; i++, box += 4) {
@@ -36,7 +37,7 @@ static int collect(const float *class, const float *object, const float *box, in
         return count;
 }
 
-/* how many; -1: the network does not run */
+/* Finds faces and returns how many there are, or -1 where the network does not run. */
 static int detect(const struct image *image, struct box *boxes)
 {
         NET_WORKSPACE_DEFINE(workspace);

@@ -14,11 +14,11 @@
 enum { TYPES = NET_TARGET_LABEL_ELEMS, SIDE = NET_BYTES_ELEMS / 2, BLOCK = 4096, NOTHING = 256, LEAST = 8 };
 
 struct labels {
-        char *text;                             /* the file, cut into names */
+        char *text;                             /* It is the file, cut into names. */
         const char *name[TYPES];
 };
 
-/* the strings of the list "target_labels_space", in the order of the network's outputs */
+/* Reads the strings of the list "target_labels_space", in the order of the network's outputs. */
 static const char *labels_read(struct labels *labels, const char *path)
 {
         size_t count;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* examples/digits on a microcontroller, in bytes: classifies the digits of samples.h and says how many are
- * right, where the debugger or emulator shows it (semihosting). README.md: how it is made. */
+/* Runs examples/digits on a microcontroller, in bytes: classifies the digits of samples.h and says
+ * how many are right, where the debugger or emulator shows it (semihosting). README.md says how it
+ * is made. */
 #include <stdint.h>
 
 #include "../digits/samples.h"
@@ -10,7 +11,7 @@ DIGITS_WORKSPACE_DEFINE(workspace);
 
 enum { COUNT = sizeof samples / sizeof *samples, WRITE0 = 0x04, EXIT_EXTENDED = 0x20, STOPPED = 0x20026 };
 
-/* what a board does by its own means, a serial line perhaps */
+/* ---- what a board does by its own means, a serial line perhaps ---- */
 
 static void host(uintptr_t operation, const void *argument)
 {
@@ -60,6 +61,6 @@ void reset(void)
         for (;;) { }
 }
 
-/* the stack, reset, NMI and hard fault; nothing else is on */
+/* They are the stack, reset, NMI and hard fault; nothing else is on. */
 extern const void *const vectors[];
 __attribute__((section(".vectors"), used)) const void *const vectors[] = { stack_top, reset, reset, reset };

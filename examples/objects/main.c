@@ -13,14 +13,15 @@ enum { SIDE = 320, KINDS = 80, STEPS = 8, CELLS = 40 * 40 + 20 * 20 + 10 * 10 };
 
 static const float SURE = 0.4f, OVERLAP = 0.5f;
 
-/* what the network says of each cell of three grids, 8, 16 and 32 pixels wide */
+/* The network says this of each cell of three grids, 8, 16 and 32 pixels wide. */
 struct outputs {
         float kinds8[NET_CLS_PRED_STRIDE_8_ELEMS], sides8[NET_DIS_PRED_STRIDE_8_ELEMS];
         float kinds16[NET_CLS_PRED_STRIDE_16_ELEMS], sides16[NET_DIS_PRED_STRIDE_16_ELEMS];
         float kinds32[NET_CLS_PRED_STRIDE_32_ELEMS], sides32[NET_DIS_PRED_STRIDE_32_ELEMS];
 };
 
-/* How many cells away a side is: it is given as what speaks for 0, 1 .. 7, and the mean of these is taken (softmax). */
+/* Returns how many cells away a side is. The network gives a number for each of 0, 1 .. 7, and the
+ * mean by their softmax is taken. */
 static float distance(const float votes[STEPS])
 {
         float most = votes[0], sum = 0, weighted = 0;
@@ -34,7 +35,8 @@ static float distance(const float votes[STEPS])
         return weighted / sum;
 }
 
-/* the boxes of one grid, behind `count` that there are: each cell's likeliest kind, and its sides from the cell's middle */
+/* Collects the boxes of one grid, behind `count` that there are: each cell's likeliest kind, and
+ * its sides from the cell's middle. */
 static int collect(const float *kinds, const float *sides, int cell, struct box *boxes, int count)
 {
         for (int i = 0, across = SIDE / cell; i < across * across; i++, kinds += KINDS, sides += 4 * STEPS) {
@@ -53,7 +55,7 @@ static int collect(const float *kinds, const float *sides, int cell, struct box 
         return count;
 }
 
-/* how many; -1: the network does not run */
+/* Finds things and returns how many there are, or -1 where the network does not run. */
 static int detect(const struct image *image, struct box *boxes)
 {
         NET_WORKSPACE_DEFINE(workspace);

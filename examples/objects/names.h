@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The 80 kinds of things of the data set COCO, in the order of networks trained on it. */
+/* These are the 80 kinds of things of the data set COCO, in the order of networks trained on it. */
 #ifndef NAMES_H
 #define NAMES_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Says what a photograph shows: the middle of it, 32 x 32 pixels small, in a network for ten classes.
+/* Says what a photograph shows. Its middle, made 32 x 32 pixels small, goes into a network for ten
+ * classes.
  *
- *     photo cat.jpg ..
- */
+ *     photo cat.jpg .. */
 #include <stdio.h>
 
 #include "image.h"
@@ -12,7 +12,8 @@ enum { SIDE = 32, CLASSES = NET_OUTPUT_ELEMS, SHOWN = 3 };
 
 static const char *const names[CLASSES] = { "airplane", "car", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck" };
 
-/* the largest square in the middle, as the network wants it: rows of red, green, blue, 0 to 255 */
+/* Loads the largest square in the middle, as the network wants it: rows of red, green, blue, 0 to
+ * 255. */
 static const char *load(const char *path, float input[NET_INPUT_ELEMS])
 {
         struct image photo, small = { 0 };
@@ -28,7 +29,7 @@ static const char *load(const char *path, float input[NET_INPUT_ELEMS])
         return error;
 }
 
-/* the best classes, best first, each with its probability */
+/* Prints the best classes, best first, each with its probability. */
 static void print_best(const char *path, float p[CLASSES])
 {
         printf("%s:", path);

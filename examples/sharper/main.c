@@ -18,7 +18,7 @@ static float brightness(const unsigned char *p)
         return (0.299f * p[0] + 0.587f * p[1] + 0.114f * p[2]) / 255;
 }
 
-/* the tile at left, top; 0 beyond the image */
+/* Loads the tile at left, top; it is 0 beyond the image. */
 static void load(const struct image *image, int left, int top, float input[NET_INPUT_ELEMS])
 {
         for (int y = 0; y < TILE; y++)
@@ -29,7 +29,8 @@ static void load(const struct image *image, int left, int top, float input[NET_I
                 }
 }
 
-/* What the network says of a tile goes into the interpolated image; what other tiles know better does not. */
+/* Stores what the network says of a tile in the interpolated image, but not what other tiles know
+ * better. */
 static void store(struct image *large, int left, int top, const float *output)
 {
         int last_x = left + TILE < large->width / TIMES ? TILE - BORDER : TILE;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Says when somebody speaks, while the sound comes in: 32 ms of it at a time, and what the network remembers of all before.
+/* Says when somebody speaks, while the sound comes in. The network hears 32 ms of it at a time, and
+ * what it remembers of all before.
  *
  *     speech sound.wav
- *     arecord -q -f S16_LE -r 16000 | speech -
- */
+ *     arecord -q -f S16_LE -r 16000 | speech - */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,12 +19,14 @@ static const float BEGIN = 0.5f, END = 0.35f;
 struct listener {
         float state[NET_STATEN_ELEMS];
         float samples[NET_INPUT_ELEMS];
-        unsigned long heard, quiet;             /* samples; quiet: where END began, 0: it did not */
+        unsigned long heard, quiet;             /* They are in samples; quiet is where END began, 0
+                                                 * where it did not. */
         int speaking;
-        float most;                             /* the surest of this speech */
+        float most;                             /* It is the surest probability of this speech. */
 };
 
-/* the next block, filled up with zeros; the probability that it is speech, below 0: the network does not run */
+/* Hears the next block, filled up with zeros; returns the probability that it is speech, below 0
+ * where the network does not run. */
 static float listen(struct listener *l, const float *block, size_t count)
 {
         NET_WORKSPACE_DEFINE(workspace);
@@ -51,7 +53,7 @@ static void tell(struct listener *l, unsigned long at, int speaking)
         l->quiet = 0;
 }
 
-/* what a probability means for the block that ends after l->heard samples */
+/* Judges what a probability means for the block that ends after l->heard samples. */
 static void judge(struct listener *l, float speech)
 {
         unsigned long begin = l->heard - BLOCK;

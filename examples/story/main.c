@@ -14,7 +14,7 @@
 enum { MOST = NET_INPUT_IDS_ELEMS, TOKENS = NET_LOGITS_ELEMS / MOST, BEGIN = 1, END = 2 };
 
 struct vocabulary {
-        unsigned char *bytes;                   /* the file */
+        unsigned char *bytes;                   /* They are the file's bytes. */
         const char *piece[TOKENS];
         int length[TOKENS];
 };
@@ -24,7 +24,8 @@ static long little(const unsigned char *p)
         return (long)(p[0] | (unsigned long)p[1] << 8 | (unsigned long)p[2] << 16 | (unsigned long)p[3] << 24);
 }
 
-/* the format of llama2.c: the longest length, and for each token a score, a length, and its bytes */
+/* Reads the format of llama2.c: the longest length, and for each token a score, a length, and its
+ * bytes. */
 static const char *vocabulary_read(struct vocabulary *v, const char *path)
 {
         size_t count, at = 4;
@@ -65,7 +66,7 @@ static int likeliest(const float logits[TOKENS])
         return best;
 }
 
-/* all tokens up to `most`, as they come; 0, or what the network returned */
+/* Tells all tokens up to `most`, as they come; returns 0, or what the network returned. */
 static int tell(const struct vocabulary *v, int most, float *logits)
 {
         NET_WORKSPACE_DEFINE(workspace);

@@ -5,7 +5,8 @@
 
 #include "boxes.h"
 
-/* best first; equal scores in an order of their own, so that results are the same everywhere */
+/* The best box comes first, and equal scores have an order of their own, so that results are the
+ * same everywhere. */
 static int compare(const void *a, const void *b)
 {
         const struct box *p = a, *q = b;

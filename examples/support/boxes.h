@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Boxes that a detector found. */
+/* A detector found these boxes. */
 #ifndef SUPPORT_BOXES_H
 #define SUPPORT_BOXES_H
 
@@ -10,8 +10,10 @@ struct box {
         int kind;
 };
 
-/* Non-maximum suppression: the best box of a kind stays, and those that overlap it by more than `overlap` (the area that both
- * cover / that either covers) go; so with the best of the rest. Those that stay stand at the front, best first; returns how many. */
+/* Suppresses boxes that overlap (non-maximum suppression): the best box of a kind stays, and those
+ * that overlap it by more than `overlap` (the area that both cover / that either covers) go; so
+ * with the best of the rest. Those that stay stand at the front, best first; returns how many there
+ * are. */
 int boxes_suppress(struct box *boxes, int count, float overlap);
 
 /* Prints a line for each box (its kind's name, left, top, width, height, score), and draws it into `image`, of which the image that was

@@ -30,7 +30,8 @@ void image_free(struct image *image)
 
 /* ---- files ---- */
 
-/* the next number of a PPM's head; blanks and comments may stand before it. -1: there is none */
+/* Reads the next number of a PPM's head; blanks and comments may stand before it. Returns -1 where
+ * there is none. */
 static long ppm_number(const unsigned char **at, const unsigned char *end)
 {
         long n = 0;
@@ -102,8 +103,9 @@ const char *image_write(const struct image *image, const char *path)
 
 /* ---- other sizes ---- */
 
-/* One direction: lines of `count` samples, `step` floats apart, become lines of `to_count`. A new sample is the mean of the old ones
- * under a triangle around its centre, which reaches one sample of the coarser side each way. */
+/* Resamples in one direction: lines of `count` samples, `step` floats apart, become lines of
+ * `to_count`. A new sample is the mean of the old ones under a triangle around its centre, which
+ * reaches one sample of the coarser side each way. */
 static void resample_lines(const float *from, int count, float *to, int to_count, int lines, int line, int step, int to_line,
                            int to_step)
 {
@@ -179,7 +181,8 @@ void image_planes(const struct image *image, const char *order, const float mean
 
 static int within(float at, int extent)
 {
-        return at > 0 ? at < (float)extent ? (int)at : extent : 0;      /* 0 for what is no number, too */
+        /* It is 0 for what is no number, too. */
+        return at > 0 ? at < (float)extent ? (int)at : extent : 0;
 }
 
 static void fill(struct image *image, int left, int top, int right, int bottom, const unsigned char color[3])

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads JPEG images: baseline and extended sequential with Huffman codes (ITU-T T.81), what cameras and most programs write.
+/* Reads JPEG images: baseline and extended sequential with Huffman codes (ITU-T T.81), which
+ * cameras and most programs write.
  *
  *     SOI  DQT..  SOF0  DHT..  SOS  bits of blocks ..  EOI       a block: 8 x 8 coefficients of one component
  *
- * Components that have fewer samples than the image (4:2:0, say) are interpolated linearly between the centres of samples. Nothing in
- * the file is trusted: each block takes 2 bits at least, so that memory is at most a multiple of the file's size. */
+ * Components that have fewer samples than the image (4:2:0, say) are interpolated linearly between
+ * the centres of samples. Nothing in the file is trusted: each block takes 2 bits at least, so that
+ * memory is at most a multiple of the file's size. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +72,8 @@ static const char *read_frame(struct decoder *d, const unsigned char *p, int siz
                 if (c->across < 1 || c->across > 4 || c->down < 1 || c->down > 4 || c->table > 3)
                         return "a frame's head is damaged";
                 if (count == 1)
-                        c->across = c->down = 1;                /* of one component all samples are there */
+                        c->across = c->down = 1;                /* One component has all of its
+                                                                 * samples. */
                 d->most_across = c->across > d->most_across ? c->across : d->most_across;
                 d->most_down = c->down > d->most_down ? c->down : d->most_down;
                 blocks += c->across * c->down;
@@ -119,7 +122,7 @@ static const char *read_scan(struct decoder *d, const unsigned char *p, int size
 
 /* ---- the image ---- */
 
-/* a component where the image's pixel x, y has its centre */
+/* Returns a component where the image's pixel x, y has its centre. */
 static float sample(const struct decoder *d, const struct component *c, int x, int y)
 {
         if (c->across == d->most_across && c->down == d->most_down)
@@ -163,7 +166,8 @@ static const char *assemble(const struct decoder *d, struct image *image)
 static const char *decode(struct decoder *d)
 {
         for (;;) {
-                while (d->at < d->end && *d->at != 0xff)        /* what is left of a scan */
+                while (d->at < d->end && *d->at != 0xff)        /* This is what is left of a
+                                                                 * scan. */
                         d->at++;
                 while (d->at < d->end && *d->at == 0xff)
                         d->at++;
@@ -173,7 +177,7 @@ static const char *decode(struct decoder *d)
                 if (marker == 0xd9)
                         return NULL;
                 if (marker == 0 || marker == 1 || (marker >= 0xd0 && marker <= 0xd8))
-                        continue;                               /* these stand alone */
+                        continue;                               /* These stand alone. */
                 int size = d->end - d->at < 2 ? 0 : d->at[0] << 8 | d->at[1];
                 if (size < 2 || size > d->end - d->at)
                         return "it ends early";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes baseline JPEG (ITU-T T.81): three components at full size, so that drawn lines stay sharp, with the steps of quantization and
- * the codes for brightness that the standard gives as examples (its annex K) for all three. */
+/* Writes baseline JPEG (ITU-T T.81): three components at full size, so that drawn lines stay sharp,
+ * with the quantization steps and the codes for brightness that the standard gives as examples (its
+ * annex K) for all three. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,11 @@
 struct encoder {
         unsigned char *bytes;
         size_t count, room;
-        unsigned long bits;             /* not written yet */
-        int pending, full;              /* how many; full: no memory */
-        float cosine[8][8], steps[64];  /* [u][x]; of quantization, in the order of rows */
+        unsigned long bits;             /* They are not written yet. */
+        int pending, full;              /* pending counts these bits; full says that there is no
+                                         * memory. */
+        float cosine[8][8], steps[64];  /* They are [u][x], and the quantization steps in the order
+                                         * of rows. */
         unsigned short code[2][256];
         unsigned char length[2][256];
 };
@@ -22,7 +25,7 @@ static const unsigned char step_at_50[64] = {
         14, 17, 22, 29, 51, 87, 80, 62,     18, 22, 37, 56, 68, 109, 103, 77,   24, 35, 55, 64, 81, 104, 113, 92,
         49, 64, 78, 87, 103, 121, 120, 101, 72, 92, 95, 98, 112, 100, 103, 99,
 };
-/* how many codes there are of 1 to 16 bits, and what they stand for */
+/* They say how many codes there are of 1 to 16 bits, and what they stand for. */
 static const unsigned char lengths[2][16] = { { 0, 1, 5, 1, 1, 1, 1, 1, 1 }, { 0, 2, 1, 3, 3, 2, 4, 3, 5, 5, 4, 4, 0, 0, 1, 125 } };
 static const unsigned char symbols[2][162] = {
         { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 },
@@ -70,11 +73,11 @@ static void put_bits(struct encoder *e, unsigned bits, int count)
                 int byte = (int)(e->bits >> (e->pending - 8) & 0xff);
                 put(e, byte);
                 if (byte == 0xff)
-                        put(e, 0);                      /* so that it is no marker */
+                        put(e, 0);                      /* The zero says that it is no marker. */
         }
 }
 
-/* a symbol, whose low four bits are the size of the number behind it */
+/* Writes a symbol, whose low four bits are the size of the number behind it. */
 static void put_number(struct encoder *e, int kind, int run, int number)
 {
         int size = 0;
@@ -122,7 +125,8 @@ static void put_head(struct encoder *e, const struct image *image, int quality)
 
 /* ---- blocks ---- */
 
-/* eight rows of eight numbers, transformed along rows, and turned, so that a second time transforms columns */
+/* Transforms eight rows of eight numbers along rows, and transposes them, so that a second time
+ * transforms columns. */
 static void transform(float cosine[8][8], const float *from, float *to)
 {
         for (int y = 0; y < 8; y++)
@@ -134,7 +138,7 @@ static void transform(float cosine[8][8], const float *from, float *to)
                 }
 }
 
-/* *last: of the block before, its first coefficient */
+/* Writes a block; *last is the first coefficient of the block before. */
 static void put_block(struct encoder *e, float *a, int *last)
 {
         float b[64];
@@ -160,7 +164,8 @@ static void put_block(struct encoder *e, float *a, int *last)
                 put_bits(e, e->code[1][0], e->length[1][0]);
 }
 
-/* brightness and the two differences of the 8 x 8 pixels at left, top; those beyond the image repeat its last ones */
+/* Loads brightness and the two differences of the 8 x 8 pixels at left, top; those beyond the image
+ * repeat its last ones. */
 static void load_block(const struct image *image, int left, int top, float planes[3][64])
 {
         for (int i = 0; i < 64; i++) {
@@ -194,7 +199,7 @@ const char *jpeg_encode(const struct image *image, int quality, unsigned char **
                         for (int c = 0; c < 3; c++)
                                 put_block(e, planes[c], &last[c]);
                 }
-        put_bits(e, 0x7f, 7);                           /* ones fill the last byte */
+        put_bits(e, 0x7f, 7);                           /* Ones fill the last byte. */
         put_all(e, (const unsigned char *)"\xff\xd9", 2);
         const char *error = e->full ? "not enough memory" : NULL;
         if (error) {

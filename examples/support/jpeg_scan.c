@@ -12,7 +12,8 @@ const unsigned char jpeg_zigzag[64] = {
 static int next_bit(struct decoder *d)
 {
         if (!d->bits_left) {
-                if (d->end - d->at < 2 || (d->at[0] == 0xff && d->at[1] != 0)) {        /* a marker ends the stream */
+                /* A marker ends the stream. */
+                if (d->end - d->at < 2 || (d->at[0] == 0xff && d->at[1] != 0)) {
                         d->ended = 1;
                         return 0;
                 }
@@ -23,7 +24,7 @@ static int next_bit(struct decoder *d)
         return d->byte >> --d->bits_left & 1;
 }
 
-/* a number of that many bits; those that begin with 0 are negative */
+/* Reads a number of that many bits; those that begin with 0 are negative. */
 static int next_number(struct decoder *d, int bits)
 {
         int n = 0;
@@ -45,7 +46,7 @@ static int next_symbol(struct decoder *d, const struct huffman *h)
 
 /* ---- blocks ---- */
 
-/* the inverse cosine transform of eight numbers, `step` apart */
+/* Computes the inverse cosine transform of eight numbers, `step` apart. */
 static void transform(float cosine[8][8], const float *from, float *to, int step)
 {
         for (int x = 0; x < 8; x++) {

@@ -5,10 +5,11 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* of `points` complex numbers in place; a power of 2 (Cooley and Tukey) */
+/* Transforms `points` complex numbers in place; their number is a power of 2 (Cooley and Tukey). */
 static void fourier(double *real, double *imaginary, int points)
 {
-        for (int i = 1, j = 0; i < points; i++) {               /* the order of reversed bits */
+        for (int i = 1, j = 0; i < points; i++) {               /* This is the order of reversed
+                                                                 * bits. */
                 int bit = points >> 1;
                 for (; j & bit; bit >>= 1)
                         j ^= bit;
@@ -57,7 +58,8 @@ int mfcc_compute(const struct mfcc *s, const float *samples, float *coefficients
                 if (at <= 0 || at >= s->bands + 1)
                         continue;
                 int k = (int)at;
-                band[k] += size * (at - k);                     /* band[s->bands] is no triangle's */
+                band[k] += size * (at - k);                     /* band[s->bands] is no
+                                                                 * triangle's. */
                 if (k)
                         band[k - 1] += size * (k + 1 - at);
         }

@@ -12,7 +12,7 @@ static unsigned long little(const unsigned char *p, int bytes)
         return n;
 }
 
-/* reads and forgets; pipes cannot seek */
+/* Reads and forgets: pipes cannot seek. */
 static int skip(FILE *file, unsigned long count)
 {
         unsigned char bytes[512];
@@ -33,7 +33,7 @@ static const char *read_format(struct wav *wav, unsigned long size)
                 return "its format is damaged";
         unsigned long kind = little(f, 2), bits = little(f + 14, 2);
         if (kind == 0xfffe && size >= 40)
-                kind = little(f + 24, 2);               /* an extensible format says it there */
+                kind = little(f + 24, 2);               /* An extensible format says it there. */
         wav->channels = (int)little(f + 2, 2);
         wav->rate = (long)(little(f + 4, 4) & 0x7fffffff);
         wav->bytes = (int)bits / 8;
@@ -84,7 +84,7 @@ static float decode(const struct wav *wav, const unsigned char *p)
                 uint32_t bits = (uint32_t)little(p, 4);
                 float v;
                 memcpy(&v, &bits, 4);
-                return v > -1e6f && v < 1e6f ? v : 0;   /* no infinity, and what is a number */
+                return v > -1e6f && v < 1e6f ? v : 0;   /* It is no infinity, and it is a number. */
         }
         if (wav->bytes == 1)
                 return (float)(p[0] - 128) / 128;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Says of each row of a table of which class it is: 13 numbers of a chemical analysis, and which of three growers made the wine.
+/* Says of each row of a table of which class it is: a row has 13 numbers of a chemical analysis,
+ * and the class is which of three growers made the wine.
  *
  *     table wine.csv
  *
- * Rows are numbers with commas between them. A row of 14 says its class itself, and the answers are counted. The first row may be
- * names. */
+ * Rows are numbers with commas between them. A row of 14 says its class itself, and the answers are
+ * counted. The first row may be names. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 enum { COLUMNS = NET_INPUT_ELEMS, CLASSES = NET_PROBABILITIES_ELEMS, LONGEST = 4096 };
 
-/* The numbers of a row; -1: it is none, or has more than `most`. */
+/* Reads the numbers of a row; returns -1 where it is none, or has more than `most`. */
 static int parse(char *line, float *numbers, int most)
 {
         int count = 0;

@@ -12,7 +12,8 @@ enum { SIDE = 640, PIXELS = SIDE * SIDE, MOST = 1000, SMALLEST = 3 };
  * region; one whose mean is above SURE is a line, GROWN by that much of its area / circumference in each direction. */
 static const float TEXT = 0.3f, SURE = 0.6f, GROWN = 1.5f;
 
-/* the region of pixel `start`, whose pixels become 0; `todo` has room for all pixels. Pixels touch at corners, too. */
+/* Finds the region of pixel `start`, whose pixels become 0; `todo` has room for all pixels. Pixels
+ * touch at corners, too. */
 static struct box region(float *p, int start, int *todo)
 {
         int left = SIDE, top = SIDE, right = 0, bottom = 0, count = 0, found = 1;
@@ -38,7 +39,7 @@ static struct box region(float *p, int start, int *todo)
         return (struct box){ (float)left, (float)top, (float)right, (float)bottom, sum / (float)count, 0 };
 }
 
-/* from top to bottom; -1: the network does not run */
+/* Finds lines from top to bottom; returns -1 where the network does not run. */
 static int detect(const struct image *image, struct box *boxes)
 {
         NET_WORKSPACE_DEFINE(workspace);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Handwritten digits on an accelerator, VTA: convolutions run there, the rest here. The machine is the simulator of libdnncc_vta; on a
- * board its five functions are your own (README.md).
+/* Reads handwritten digits on an accelerator, VTA: convolutions run there, the rest here. The
+ * machine is the simulator of libdnncc_vta; on a board its five functions are your own (README.md).
  *
- *     vta                  all samples of ../digits
- */
+ *     vta                  all samples of ../digits */
 #include <stdio.h>
 
 #include "../digits/samples.h"
@@ -14,7 +13,7 @@ enum { COUNT = sizeof samples / sizeof *samples, MEMORY = 1 << 20 };
 
 struct network { struct dnncc_vta *device; void *workspace, *program; };
 
-/* what the network needs, where the machine sees it; its code for what is wrong */
+/* Makes what the network needs, where the machine sees it; returns its code for what is wrong. */
 static int begin(struct network *n)
 {
         n->device = dnncc_vta_new(NULL, MEMORY);

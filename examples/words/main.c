@@ -19,11 +19,11 @@ static const char *const words[WORDS] = { "down", "go", "left", "no", "off", "on
 static const struct mfcc settings = { .rate = RATE, .window = 480, .points = 512, .bands = 40, .coefficients = COEFFICIENTS,
                                       .low = 20, .high = 4000 };
 
-/* of the network: a byte is round(number / step) + zero */
+/* They are the network's: a byte is round(number / step) + zero. */
 static const float step = 0.5847029f;
 static const int zero = 83;
 
-/* at most a minute of a file, with a second of silence behind it */
+/* Loads at most a minute of a file, with a second of silence behind it. */
 static const char *load(const char *path, float **samples, size_t *count)
 {
         struct wav wav;
@@ -41,7 +41,7 @@ static const char *load(const char *path, float **samples, size_t *count)
         return error;
 }
 
-/* where the second begins that has the most energy, in steps of a stride */
+/* Returns where the second begins that has the most energy, in steps of a stride. */
 static size_t loudest(const float *samples, size_t count)
 {
         size_t best = 0;
@@ -56,7 +56,7 @@ static size_t loudest(const float *samples, size_t count)
         return best;
 }
 
-/* the second, as loud as can be, as the network wants it */
+/* Prepares the second, as loud as can be, as the network wants it. */
 static void prepare(const float *second, int8_t input[NET_INPUT_ELEMS])
 {
         float most = 0, sound[RATE], numbers[COEFFICIENTS];

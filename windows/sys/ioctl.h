@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How wide the terminal is. */
+/* This says how wide the terminal is. */
 #ifndef WINDOWS_SYS_IOCTL_H
 #define WINDOWS_SYS_IOCTL_H
 

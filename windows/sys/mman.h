@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Advice about memory, which nothing depends on. */
+/* This is advice about memory, which nothing depends on. */
 #ifndef WINDOWS_SYS_MMAN_H
 #define WINDOWS_SYS_MMAN_H
 

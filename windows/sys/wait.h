@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The status of a command: none is run (process.c), and -1 is no exit code. */
+/* This is the status of a command: none is run (process.c), and -1 is no exit code. */
 #ifndef WINDOWS_SYS_WAIT_H
 #define WINDOWS_SYS_WAIT_H
 
