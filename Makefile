@@ -40,7 +40,7 @@ say = $(if $(V)$(SILENT),,$(info $1 $2))
 
 VENV := $(B)/venv
 PY := $(VENV)/bin/python
-PYTHON_PACKAGES := onnx==1.22.0 onnxruntime==1.31.1 numpy==2.4.6 pytest==9.2.0 pytest-xdist==3.8.0
+PYTHON_PACKAGES := onnx==1.22.0 onnxruntime==1.32.0 numpy==2.4.6 pytest==9.2.0 pytest-xdist==3.8.0
 
 # After what installs something there is one recursive make, so that its variables see what was installed.
 setup: $(B)/.packages-build

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The files of the pass offload share this. The pass brings kernels, in Tensor IR, into the form
  * that a machine can run. */
-#ifndef PASSES_OFFLOAD_H
-#define PASSES_OFFLOAD_H
+#ifndef ENGINES_STREAM_OFFLOAD_H
+#define ENGINES_STREAM_OFFLOAD_H
 
 #include "engines/stream/streams.h"
 #include "passes/fuse/join.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The passes on streams share this. */
-#ifndef PASSES_STREAM_PASSES_H
-#define PASSES_STREAM_PASSES_H
+#ifndef ENGINES_STREAM_STREAM_PASSES_H
+#define ENGINES_STREAM_STREAM_PASSES_H
 
 #include "ir/loop/stream_flat.h"
 #include "passes/pass.h"

@@ -6,6 +6,7 @@
 #define FRONT_ONNX_ONNX_HELPERS_H
 
 #include "front/onnx/onnx.h"
+#include "front/compose/compose_packed.h"
 #include "front/compose/compose_quantize.h"
 #include "front/compose/compose_reduce.h"
 #include "front/compose/compose_window.h"
@@ -111,6 +112,16 @@ bool onnx_conv_read(struct onnx_import *im, struct onnx_node *n, const struct va
                     const struct value *w, struct compose_window *window, int64_t *groups);
 /* Returns x pooled as the attributes of AveragePool say (onnx_op_pool.c). */
 struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x);
+
+/* ---- packed sequences (onnx_op_packed.c) ---- */
+
+/* Reads operand i, the limits (i32) of sequences that have `rows` rows together. */
+bool onnx_packed_read(struct onnx_import *im, struct onnx_node *n, int i, int64_t rows,
+                      struct compose_packed *p);
+/* Reads the attribute state_update_capacity, and checks operand i, which has a number for each
+ * sequence where the capacity is not 0. */
+bool onnx_captures_read(struct onnx_import *im, struct onnx_node *n, int i, int64_t sequences,
+                        int64_t *capacity);
 
 /* ---- quantized tensors ---- */
 

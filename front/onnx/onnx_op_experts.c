@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* This file imports com.microsoft's mixtures of experts: MoE, and QMoE, whose weights are whole
- * numbers. */
+/* This file imports com.microsoft's mixtures of experts: MoE; QMoE, whose weights are whole numbers;
+ * and MoEGroupRouter. */
 #include <math.h>
 
 #include "front/onnx/onnx_helpers.h"
+#include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_experts.h"
+#include "front/compose/compose_move.h"
+#include "front/compose/compose_sort.h"
 
 static bool experts_read(struct onnx_import *im, struct onnx_node *n, struct compose_experts *x)
 {
@@ -133,4 +136,90 @@ bool onnx_import_quantized_experts(struct onnx_import *im, struct onnx_node *n)
         /* onnxruntime's softmax is over the logits of the chosen experts alone. */
         x.normalize = x.normalize || !x.mix;
         return experts_output(im, n, &x);
+}
+
+/* ---- MoEGroupRouter ---- */
+
+/* Whether a number of x [rows, columns] is among the `count` largest of its row; of equal ones the
+ * first are. */
+static struct value *among_largest(struct onnx_import *im, struct value *x, int64_t count)
+{
+        struct value *order = compose_argsort(im->c, x, 1, 1, count);
+        if (!order)
+                return NULL;
+        struct value *none = constant_number(im->m, type_with_element(im->m, x->type, E_BOOL), 0);
+        struct value *yes = constant_number(im->m, type_with_element(im->m, order->type, E_BOOL),
+                                            1);
+        return compose_scatter(im->c, none, order, yes, 1, SCATTER_REPLACE);
+}
+
+/* Returns scores [tokens, experts], or -inf for experts of a group that is not among the `kept` of
+ * `groups` whose `summed` best scores have the largest sum. */
+static struct value *of_best_groups(struct onnx_import *im, struct value *scores, int64_t groups,
+                                    int64_t kept, int64_t summed)
+{
+        const int64_t tokens = value_extent(scores, 0), size = value_extent(scores, 1) / groups;
+        const int64_t last = 2;
+        struct value *x = compose_reshape(
+                im->c, scores, 3, (const dim_t[]){ dim_of(tokens), dim_of(groups), dim_of(size) });
+        struct value *order = compose_argsort(im->c, x, 2, 1, compose_min(summed, size));
+        struct value *best = order ? compose_gather_elements(im->c, x, order, 2) : NULL;
+        struct value *sums = compose_reduce(im->c, REDUCE_sum, best, &last, 1, E_COMPUTE);
+        struct value *keep = sums ? among_largest(im, sums, kept) : NULL;
+        keep = compose_reshape(im->c, keep, 3,
+                               (const dim_t[]){ dim_of(tokens), dim_of(groups), dim_of(1) });
+        struct value *never = build_scalar(&im->b, E_F32, -INFINITY);
+        x = compose_select(im->c, keep, x, never);
+        return compose_reshape(im->c, x, 2, scores->type->dims);
+}
+
+/* Operands logits [.., experts] and a bias for each expert. Of the experts in the best groups those
+ * with the largest sigmoid(logit) + bias are chosen: the result is the logarithm of the sigmoid
+ * there, and the sentinel elsewhere. Or the results are these sums, and the sigmoids, for all. */
+bool onnx_import_moe_group_router(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *rows = onnx_input(n, 2);
+        const enum element e = value_element(x);
+        const bool full = onnx_wants(n, 1) || onnx_wants(n, 2);
+        int64_t groups, kept, summed, chosen;
+        float sentinel;
+
+        if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
+            !onnx_want_element(im, n, 1, E_F32) || !onnx_want_rank(im, n, 1, 1, 1) ||
+            !onnx_want_rank(im, n, 2, 2, 2) ||
+            !onnx_float(im, n, "router_sentinel", -10000, &sentinel) ||
+            !onnx_int_range(im, n, "group_topk", 2, 1, NUMBER_MAX, &summed) ||
+            !onnx_int_range(im, n, "topk_group", 1, 1, NUMBER_MAX, &kept) ||
+            !onnx_int_range(im, n, "n_group", 1, 1, NUMBER_MAX, &groups) ||
+            !onnx_int_required(im, n, "top_k", &chosen) ||
+            !onnx_int_range(im, n, "top_k", 1, 1, NUMBER_MAX, &chosen))
+                return false;
+        const int64_t width = value_extent(x, value_rank(x) - 1);
+        const int64_t experts = value_extent(n->inputs[1], 0);
+        if (rows && (!full || value_element(rows) != e || value_extent(rows, 0) != experts ||
+                     value_extent(rows, 1) != width))
+                return onnx_invalid(im, n, "weights %s for %s", compose_text(im->c, rows->type),
+                                    compose_text(im->c, x->type));
+        if ((!rows && width != experts) || experts % groups || kept > groups ||
+            chosen > kept * (experts / groups) || (full && (groups > 1 || onnx_wants(n, 0))))
+                return onnx_invalid(im, n, "%lld of %lld experts in %lld of %lld groups for %s",
+                                    (long long)chosen, (long long)experts, (long long)kept,
+                                    (long long)groups, compose_text(im->c, x->type));
+        const int64_t tokens = width ? type_elements(x->type) / width : 0;
+        x = compose_reshape(im->c, x, 2, (const dim_t[]){ dim_of(tokens), dim_of(width) });
+        x = compose_cast(im->c, x, E_F32);
+        x = rows && x ? compose_dot(im->c, x, compose_cast(im->c, rows, E_F32), 0, 1, 1, E_COMPUTE)
+                      : x;
+        struct value *weights = compose_unary(im->c, OP_sigmoid, x);
+        struct value *scores = add(im->c, weights, n->inputs[1]);
+        if (full)
+                return (!onnx_wants(n, 1) || onnx_output(n, 1, scores)) &&
+                       (!onnx_wants(n, 2) || onnx_output(n, 2, weights));
+        if (!scores || !(scores = of_best_groups(im, scores, groups, kept, summed)))
+                return false;
+        struct value *found = compose_unary(im->c, OP_log,
+                                            compose_with(im->c, OP_max, weights, 1e-20));
+        struct value *other = build_scalar(&im->b, E_F32, sentinel);
+        struct value *y = compose_select(im->c, among_largest(im, scores, chosen), found, other);
+        return onnx_output(n, 0, compose_cast(im->c, y, e));
 }

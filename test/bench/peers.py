@@ -24,7 +24,7 @@ import subprocess
 import sys
 import time
 
-WHEELS = {"onnxruntime": "1.31.1", "openvino": "2026.4.1", "ncnn": "1.0.20261020", "iree-base-compiler": "3.13.0",
+WHEELS = {"onnxruntime": "1.32.0", "openvino": "2026.4.1", "ncnn": "1.0.20261020", "iree-base-compiler": "3.13.0",
           "iree-base-runtime": "3.13.0", "emx-onnx-cgen": "1.4.0", "onnx": "1.22.0", "onnx-ir": "1.1.0",
           "numpy": "2.4.6", "pytest": "9.2.0"}
 WHEELS_ALONE = {"pnnx": "20261020"}             # wants torch, which its converter of ONNX does without

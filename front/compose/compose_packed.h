@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Sequences of different lengths, one behind the other as rows of one matrix. Only a run knows the
+ * lengths; how many rows and how many sequences there are is known here. */
+#ifndef FRONT_COMPOSE_COMPOSE_PACKED_H
+#define FRONT_COMPOSE_COMPOSE_PACKED_H
+
+#include "front/compose/compose.h"
+
+struct compose_packed {
+        int64_t rows, sequences;
+        struct value *begins, *lengths; /* i64 [sequences]: the first row of each, and its rows */
+        struct value *sequence, *place; /* i64 [rows]: which sequence a row is of, and its place
+                                         * there */
+};
+/* Reads limits [sequences + 1], of i32: sequence i has the rows from limits[i] up to limits[i + 1].
+ * False after an error. */
+bool compose_packed_read(struct compose *c, struct value *limits, int64_t rows,
+                         struct compose_packed *p);
+/* Returns x [rows, columns] with each row replaced by the one that stands `distance` rows before it
+ * in its sequence, which goes on in front with past [sequences, length, columns]. */
+struct value *compose_packed_before(struct compose *c, const struct compose_packed *p,
+                                    struct value *x, struct value *past, int64_t distance);
+/* Returns what past is once the first `counts` (i64 [sequences]) rows of each sequence of x have
+ * been put behind it, and as many rows have been taken from its front. */
+struct value *compose_packed_append(struct compose *c, const struct compose_packed *p,
+                                    struct value *x, struct value *past, struct value *counts);
+
+#endif
