@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* This file imports com.microsoft's mixtures of experts: MoE; QMoE, whose weights are whole numbers;
- * and MoEGroupRouter. */
+/* This file imports com.microsoft's mixtures of experts: MoE; QMoE, whose weights are whole
+ * numbers; and MoEGroupRouter. */
 #include <math.h>
 
 #include "front/onnx/onnx_helpers.h"
