@@ -486,6 +486,13 @@ bool tune(struct run *run)
                            run->context.target->name);
                 return false;
         }
+        if (engine->vectors && run->context.exact) {
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--tune times schedules, and exact code for %s follows none: not with "
+                           "--exact",
+                           run->context.target->name);
+                return false;
+        }
         if (run->context.limits.tune_seconds && !harness_runs(run, "--tune"))
                 return false;
         find_units(&t, module_entry(run->state.module));

@@ -224,6 +224,16 @@ def test_tuning_times_scalars(tmp_path):
     assert dnncc.run([dnncc.DNNCC, model, f"--schedule={path}", "-o", tmp_path / "model.c"]).returncode == 0
 
 
+def test_exact_code_follows_schedules(tmp_path):
+    """for no bit changes: --tune lists the same, and a file is followed"""
+    model, arrays = plain_convolution(tmp_path)
+    listed, option = book(model, tmp_path, "accumulators=5 overlap=1")
+    done = dnncc.run([dnncc.DNNCC, model, "--exact", "--tune", f"--schedule={tmp_path / 'exact'}", "--limit", "tune_seconds=0"])
+    assert done.returncode == 0 and (tmp_path / "exact").read_text() == listed, done.stderr
+    text, _ = outputs(model, tmp_path / "out", arrays, "--exact", option)
+    assert "float sum[5]" in text
+
+
 def test_rows_at_a_time_are_chosen_anew(tmp_path):
     """a kernel of circular buffers computes one row of the nest that the schedule was chosen for"""
     rng = np.random.default_rng(2)
