@@ -28,7 +28,7 @@ struct diag {
                                          * error's text; or it is NULL. */
         int verbosity;                  /* It is -1 with -q, 1 with -v, else 0. */
         int errors, warnings;
-        enum exit_code code;            /* It is that of the first error. */
+        enum exit_code code;            /* The first error sets this exit code. */
         FILE *stream;                   /* NULL stands for standard error; messages keep their marks
                                          * there where they are to be JSON. */
         bool silent;                    /* Errors are counted, but nothing is said: for attempts

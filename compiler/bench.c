@@ -29,7 +29,7 @@ struct benching {
         struct calls calls;
         double seconds;
         bool kernels;
-        FILE *trace;                    /* It is that of --profile=FILE, or NULL. */
+        FILE *trace;                    /* The trace of --profile=FILE goes there; or it is NULL. */
         struct harness_times whole, each;
 };
 

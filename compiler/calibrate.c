@@ -23,7 +23,7 @@ struct calibrating {
         struct value **given;           /* They are the values themselves, until the module becomes
                                          * the program. */
         int output_count;
-        struct range *one;              /* It is that of one tensor of one sample. */
+        struct range *one;              /* It is the range of one tensor of one sample. */
         struct range *none;             /* It has no numbers: `one` starts from it. */
         int64_t sample;
 };

@@ -39,10 +39,10 @@ struct observed {
         int input_count;
         const struct loop_buffer **inputs;
         void *piece;                    /* It holds elements on their way. */
-        /* These are for compiled code. */
+        /* Compiled code uses these. */
         const char *folder, *cc;
         struct command program;
-        /* These are for the interpreter, where there is no compiler. */
+        /* The interpreter uses these, where there is no compiler. */
         struct interp *interp;
         void **memory;                  /* There is one for each output. */
 };

@@ -205,7 +205,7 @@ static bool check_calibration(struct run *run)
         return true;
 }
 
-/* It is for pipeline_options.begin, with --check. */
+/* Tells how many passes have run (pipeline_options.begin), with --check. */
 static void tell_check(void *runner, const struct pass *pass, int number, int count)
 {
         (void)runner;
@@ -415,7 +415,7 @@ enum exit_code driver_main(int argc, char **argv)
         struct run run;
         start(&run);
         choose_color(&(struct options){ .color = COLOR_AUTO });
-        diag_json = asks_for_json(argc, argv);          /* It is for errors in options, too. */
+        diag_json = asks_for_json(argc, argv);          /* Errors in options are JSON, too. */
         bool fine = options_parse(&run.options, argc, argv, run.arena, &run.diag);
         run.diag.verbosity = run.options.verbose - run.options.quiet;
         choose_color(&run.options);

@@ -11,7 +11,7 @@ struct emit_files {
         FILE *out;
         FILE *beside[2];                /* They are what `files` of the row named, opened; or
                                          * NULL. */
-        const char *paths[2];           /* They are the paths of these. */
+        const char *paths[2];           /* They are the paths of these files. */
         const char *stem;               /* It is the stem of the output's name, without folder; it
                                          * is "" for standard output. */
 };

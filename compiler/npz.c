@@ -194,7 +194,7 @@ void npy_write(FILE *file, enum element e, int rank, const int64_t *dims, const 
         for (int d = 0; d < rank; d++)
                 text_add(&text, "%" PRId64 ",%s", dims[d], d + 1 < rank ? " " : "");
         text_add(&text, ")}");
-        while ((10 + text.length + 1) % 64)     /* Data begin at a multiple of that. */
+        while ((10 + text.length + 1) % 64)     /* Data begin at a multiple of 64 bytes. */
                 text_add(&text, " ");
         text_add(&text, "\n");
         fwrite("\x93NUMPY\1", 1, 8, file);      /* It is version 1.0, whose last byte is the
@@ -337,7 +337,7 @@ struct zip_stream {
         bool open, ended;               /* z is to be ended; it said that it is at its end. */
         size_t position, taken;         /* They are bytes given, and packed bytes that z was
                                          * handed. */
-        uLong crc;                      /* It is that of all bytes up to position. */
+        uLong crc;                      /* It is the checksum of all bytes up to position. */
 };
 
 struct zip_stream *zip_open(const struct zip_member *member)

@@ -85,7 +85,7 @@ static bool expose(struct observed *o, struct module *m, struct value *const *va
         return build_yield(&b, results, flags + count) != NULL;
 }
 
-/* Resets the options that are about other code than this. */
+/* Resets the options that are about other code than the program that is observed. */
 static void choose(struct observed *o)
 {
         struct run *run = &o->run;

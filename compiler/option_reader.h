@@ -47,8 +47,8 @@ struct option {
         enum option_kind kind;
         size_t field;                   /* It is the offset in the struct that is filled. */
         const char *doc;
-        const char *commands;           /* They are those that the option is for, with blanks
-                                         * between; NULL where the program has none. */
+        const char *commands;           /* The option is for these commands, with blanks between; it
+                                         * is NULL where the program has no commands. */
         const char *name;               /* It is the field's name; NULL where no option is a
                                          * CHOICE. */
         enum option_said said;
@@ -57,8 +57,9 @@ struct option {
 struct option_reader {
         const struct option *table;
         int count;
-        const struct option_choice *choices;      /* They are those of all options, until field is
-                                                   * NULL; it is NULL where none is a CHOICE. */
+        const struct option_choice *choices;      /* These are the choices of all options, until
+                                                   * field is NULL; it is NULL where no option is a
+                                                   * CHOICE. */
         void *fields;                   /* It is the struct that is filled. */
         struct arena *arena;
         struct diag *diag;

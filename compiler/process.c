@@ -242,8 +242,8 @@ static void on_signal(int number)
 
 void process_begin(void)
 {
-        static _Alignas(16) char stack[32768]; /* It is for handlers, where the other stack has
-                                                * ended. */
+        static _Alignas(16) char stack[32768]; /* Signal handlers run on it, where the other stack
+                                                * has ended. */
         const stack_t other = { .ss_sp = stack, .ss_size = sizeof stack };
         struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
         sigset_t before;

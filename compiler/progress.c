@@ -127,7 +127,7 @@ static void clear(void)
         line.drawn = false;
 }
 
-/* It is for diag_speaking: nothing is drawn into a message. */
+/* Keeps what is drawn out of a message (diag_speaking). */
 static void make_room(bool speaking)
 {
         if (speaking) {

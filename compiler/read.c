@@ -81,7 +81,7 @@ static bool import_onnx(struct run *run, struct model_facts *facts)
                 onnx_import(run->bytes, run->length, &import, &run->context, add_dependency, run);
         if (!run->state.module)
                 return false;
-        /* The module has what it needs of them. */
+        /* The module has copied what it needs of the bytes. */
         store_adopt(run->state.module->store, run->bytes, run->length);
         run->bytes = NULL;
         return true;

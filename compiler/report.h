@@ -70,7 +70,7 @@ struct report_state {
         const struct pass *pass;
         int rewrites, size;             /* The size counts operations, or kernels. */
         bool loops;                     /* The state is Loop IR. */
-        struct text text;               /* It is that of the IR, with large constants left out; only
+        struct text text;               /* It is the IR's text, with large constants left out; only
                                          * the page has it. */
 };
 /* This is a layer of quantized numbers that is computed in floats. */
@@ -85,7 +85,7 @@ void report_find_floats(struct run *run, const struct pipeline_state *state);
 /* Writes what passes said (remarks.c), as the members of a list. */
 void remarks_json(const struct run *run, FILE *out);
 
-/* It is for pipeline_options.observe; runner is the struct run. */
+/* Keeps a state after each pass (pipeline_options.observe); runner is the struct run. */
 void report_observe(void *runner, const struct pipeline_state *state, const struct pass *pass,
                     int rewrites);
 void report_forget(struct run *run, int kept);            /* Forgets all states but the first

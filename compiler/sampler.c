@@ -14,7 +14,7 @@ struct sampled {
         struct samples *samples;
         struct observed program;
         int temporaries;                /* So many temporaries were there before. */
-        /* These are of one run. */
+        /* One run uses these. */
         int64_t sample;
         sampled_take take;
         void *context;

@@ -42,10 +42,10 @@ struct samples {
         int64_t count;
         /* This is the set that is open. */
         const struct set *open;
-        struct part *parts;             /* There are input_count of them. */
+        struct part *parts;             /* There are input_count parts. */
         unsigned char *file;            /* They are the bytes of an .npz. */
-        struct module *tensors;         /* They are those of .pb. */
-        void **inputs;                  /* There are input_count of them. */
+        struct module *tensors;         /* The tensors of .pb files lie in it. */
+        void **inputs;                  /* There are input_count inputs. */
 };
 
 static const struct type *input_type(const struct samples *s, int k)

@@ -34,9 +34,9 @@ struct kind {
         int count;
         struct schedule first, best, tried;
         bool moved;                     /* It moved in this round. */
-        struct schedule *known;         /* Rounds tried these. */
+        struct schedule *known;         /* Rounds have tried these schedules. */
         int known_count;
-        double ratio;                   /* It is that of the best schedule's time to the first
+        double ratio;                   /* It is the best schedule's time divided by the first
                                          * one's. */
         double time[2][TURNS];          /* They are the seconds of all its kernels, with the first
                                          * schedule and with the one tried. */
@@ -49,8 +49,8 @@ struct tuning {
         struct harness harness;         /* Where it has no folder nothing is measured. */
         struct kind *kinds;
         int kind_count;
-        int *kind_of_unit;              /* They are those of scheduled kernels in order; -1 stands
-                                         * for one of several contractions. */
+        int *kind_of_unit;              /* Each scheduled kernel has its kind here, in order; -1
+                                         * stands for one of several contractions. */
         int unit_count;
         int *calls;                     /* They are the units' numbers among all calls of
                                          * kernels. */

@@ -39,21 +39,21 @@ struct model_facts {
 struct import_options {
         const char *path;               /* It is the model's path; where it is NULL the model came
                                          * from standard input, and has no external data. */
-        const char *external_dir;       /* It is that of --allow-external=DIR; NULL stands for the
-                                         * model's folder. */
-        const char *const *dims;        /* They are those of --dim, "NAME=N" each. */
+        const char *external_dir;       /* External data lie in this folder, by
+                                         * --allow-external=DIR; NULL stands for the model's
+                                         * folder. */
+        const char *const *dims;        /* Each --dim has "NAME=N". */
         int dim_count;
-        const char *const *inputs;      /* They are those of --input, "NAME=1x3x224x224" each. */
+        const char *const *inputs;      /* Each --input has "NAME=1x3x224x224". */
         int input_count;
         const char *const *outputs;     /* --output names the only values that are outputs. */
         int output_count;
         const char *const *keep;        /* --keep names values that become outputs as well, after
                                          * the others. */
         int keep_count;
-        const char *seed;               /* It is that of --seed, for random numbers, or "input";
-                                         * NULL where it is not given. */
-        int channel_block;              /* It is that of --nchwc, 8 or 16; 0 where it is not
-                                         * given. */
+        const char *seed;               /* --seed states it for random numbers, or it is "input"; it
+                                         * is NULL where it is not given. */
+        int channel_block;              /* --nchwc states 8 or 16; it is 0 where it is not given. */
         struct model_facts *facts;      /* The import fills it; where it is NULL nobody asks for
                                          * facts. */
 };

@@ -124,7 +124,7 @@ struct dnncc_weights_head {
         uint64_t magic, format;
         uint64_t bytes;                 /* It is the size of the whole file. */
         uint64_t reserved;              /* It is 0. */
-        uint64_t digest[4];             /* It is that of the build and the constants. */
+        uint64_t digest[4];             /* It is the digest of the build and the constants. */
 };
 
 /* These return the weights argument of run, read only, and how many bytes there are. map has the

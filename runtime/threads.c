@@ -47,7 +47,7 @@ enum state { IDLE, POSTED, RUNNING, ASLEEP, STOP };
 struct worker {
         _Alignas(LINE) atomic_int state;
         _Alignas(LINE) pthread_t thread;
-        pthread_mutex_t mutex;          /* It is for sleeping only. */
+        pthread_mutex_t mutex;          /* Sleeping alone needs it. */
         pthread_cond_t wake;
 };
 struct member { _Alignas(LINE) atomic_uint phase; };
@@ -58,14 +58,14 @@ static struct {
         void *arg;
         int count;
         const void *caller;             /* It is the address of errno in its thread. */
-        /* It is that of dnncc_threads_observe, or NULL. */
+        /* It is the function of dnncc_threads_observe, or NULL. */
         void (*see)(const void *caller, int index, bool begins);
         int workers, processors;
         bool pinned, watches_fork;
         atomic_int spin;                /* It is in microseconds. */
 } pool = { .spin = 50 };
 static struct worker workers[WORKERS_MAX];        /* Worker number i runs index i + 1. */
-static struct member members[MEMBERS_MAX];        /* They are those of the team. */
+static struct member members[MEMBERS_MAX];        /* They are the members of the team. */
 
 static inline void pause_briefly(void)
 {

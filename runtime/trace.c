@@ -40,7 +40,7 @@ struct dnncc_trace {
  * whose caller is NULL is none. */
 static struct share { const void *caller; int index; int64_t begun, ended; } shares[SHARES_MAX];
 static int next_share, waiting, thread_count;
-static atomic_flag lock = ATOMIC_FLAG_INIT;        /* It locks these, and what is noted and
+static atomic_flag lock = ATOMIC_FLAG_INIT;        /* It locks the shares, and what is noted and
                                                     * written. */
 
 static _Thread_local int thread;                   /* It is the thread's number, from 1 on; at 0 it

@@ -39,7 +39,7 @@ char *export_plain(struct export *e, const char *text)
                 *out++ = plain ? *c : '_';
                 i += hex ? 3 : 0;
         }
-        while (out > base && out[-1] == '.') /* It is that of a name that was cut. */
+        while (out > base && out[-1] == '.') /* A name that was cut ends in points. */
                 *--out = 0;
         return base;
 }

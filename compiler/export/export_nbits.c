@@ -138,7 +138,7 @@ static bool is_block(const struct block_weights *w)
                !(w->block & (w->block - 1));
 }
 
-/* Returns numbers in one dimension for all of [outputs, blocks, ..]: what is spread over them. */
+/* Returns numbers in one dimension that are spread over all of [outputs, blocks, ..], or NULL. */
 static struct value *over_weights(struct value *v)
 {
         int count;

@@ -248,7 +248,8 @@ static struct value *shifted_by_largest(const struct value *v, int axis)
         return op_operand(v->op, 0) == x && element_is_float(x->type->element) ? x : NULL;
 }
 
-/* Matches exp(x - max x) / sum(exp(x - max x)), or times one divided by that. */
+/* Matches exp(x - max x) / sum(exp(x - max x)), or exp(x - max x) times the reciprocal of the
+ * sum. */
 bool match_softmax(struct export *e, const struct op *op, struct plan *plan)
 {
         bool product = op->code == OP_mul;

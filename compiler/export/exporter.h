@@ -78,7 +78,8 @@ struct export
         struct plan *plans;             /* op->number - PLANNED is an index into them. */
         int plan_count;
         int opset;                      /* The nodes so far need it. */
-        const char *domain;             /* It is that of some node, beside ONNX's; or NULL. */
+        const char *domain;             /* Some node has this domain, beside ONNX's; or it is
+                                         * NULL. */
         const char *refused;            /* It is a list with ", " between, or NULL. */
         int refused_count;
 };
@@ -97,15 +98,15 @@ struct plan {
         void (*write)(struct export *e, const struct op *op, const struct plan *plan);
         struct value **wants; /* They are to be written before. */
         int want_count;
-        struct per_axis scale, zero, zero_w; /* They are those of quantizations, and of integer
-                                              * products. */
+        struct per_axis scale, zero, zero_w; /* Quantizations, and integer products, have these
+                                              * scales and zero points. */
         struct per_axis bias;           /* It belongs to `product`, by which an addition is its
                                          * bias. */
         const struct op *product;
-        int axis;                       /* It is that of Softmax. */
-        double alpha, epsilon;          /* They are those of LeakyRelu, and of
-                                         * LayerNormalization. */
-        double low, high;               /* They are those of Clip. */
+        int axis;                       /* Softmax has this axis. */
+        double alpha, epsilon;          /* LeakyRelu has this alpha, and LayerNormalization this
+                                         * epsilon. */
+        double low, high;               /* Clip has these bounds. */
         bool has_low, has_high, has_bias;
         bool full;                      /* In an element-wise operation, the first operand is wanted
                                          * as it is, since no other has all extents; AveragePool
@@ -120,7 +121,7 @@ struct plan {
 struct made *export_value(struct export *e, const struct value *v);
 void export_result(struct export *e, const struct op *op, int result, struct made *made);
 /* Writes the operations of a region at the end of e->graph; what it yields are further outputs of
- * that. */
+ * the graph. */
 void export_region(struct export *e, const struct region *region);
 struct graph *export_graph_new(struct export *e, const char *name);
 /* Says that the operation has no form in ONNX, and why. */

@@ -219,8 +219,8 @@ static void write_trace(void)
  * turns ---- */
 
 enum { SUMS = 10, ROUNDS = 200000, TRIES_LEAST = 9, TRIES_MOST = 400 };
-static const double PEAK_SECONDS = 0.1;         /* long enough for the clock that long work in wide
-                                                 * vectors has */
+static const double PEAK_SECONDS = 0.1;         /* It is long enough for the clock that long work in
+                                                 * wide vectors has. */
 #if LANES > 1
 typedef float vector __attribute__((vector_size(4 * LANES)));
 #else

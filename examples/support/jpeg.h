@@ -24,16 +24,17 @@ struct component {
 
 struct decoder {
         const unsigned char *at, *end;
-        int byte, bits_left, ended;     /* They are of the stream of bits; ended says that more was
+        int byte, bits_left, ended;     /* The stream of bits is here; ended says that more was
                                          * asked for than there is. */
         float steps[4][64];             /* They are the quantization steps; 0 is not defined. */
-        struct huffman codes[2][4];     /* They are those of dc, then of ac. */
+        struct huffman codes[2][4];     /* They are the codes of first coefficients (dc), then of
+                                         * the others (ac). */
         struct component components[3];
-        float cosine[8][8];             /* It is that of the transform, [x][u]. */
+        float cosine[8][8];             /* They are the cosines of the transform, [x][u]. */
         int width, height, count, most_across, most_down, units_across, units_down, restart, rgb;
 };
 
-/* It says where in a block its coefficients are, in the order in which the file has them. */
+/* The table says where in a block its coefficients are, in the order in which the file has them. */
 extern const unsigned char jpeg_zigzag[64];
 
 /* Reads bits up to the next marker that is no restart, which are the blocks of `count` components.

@@ -8,8 +8,8 @@
 
 struct wav {
         FILE *file;
-        int channels, bytes, floats;    /* They are of one sample, in bytes; floats says that it is
-                                         * one. */
+        int channels, bytes, floats;    /* A sample has so many bytes; floats says that it is a
+                                         * float. */
         long rate;                      /* It is frames in a second. */
         unsigned long left;             /* It counts frames not read yet, if the file says the
                                          * truth; writers into pipes say the most there is. */

@@ -26,7 +26,7 @@ struct compose {
         struct arena *arena;            /* Messages and lists lie here; it lives as long as the
                                          * import. */
         const struct limits *limits;
-        bool exact;                     /* Whether --exact is given: then results follow the
+        bool exact;                     /* It says whether --exact is given: then results follow the
                                          * standard's reference where runtimes differ from it. */
         /* It is called for each error, with EXIT_INVALID or EXIT_UNSUPPORTED. The text says what is
          * wrong with the operator at hand; the caller puts the operator's name before it. */

@@ -25,7 +25,7 @@ enum compose_activation_kind {
         ACT_SHRINK,                     /* x + beta where x is below -alpha, x - beta where it is
                                          * above alpha, else 0 */
         ACT_GELU,                       /* x / 2 (1 + erf(x / sqrt 2)) */
-        ACT_GELU_TANH                   /* the approximation of GELU by tanh */
+        ACT_GELU_TANH                   /* It is the approximation of GELU by tanh. */
 };
 struct compose_activation {
         int kind;                       /* It is an enum compose_activation_kind. */

@@ -18,7 +18,7 @@ enum {
         DECAY,
         BETA,
         SCANS
-}; /* These are the sequences, in the order in which steps read them. */
+}; /* Steps read these sequences in this order. */
 
 struct linear {
         const struct compose_linear_attention *in;

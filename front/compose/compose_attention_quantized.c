@@ -11,8 +11,8 @@
 
 struct attention {
         const struct compose_attention_quantized *in;
-        int64_t batch, steps, size, past; /* `size` is that of a head; `past` counts the keys before
-                                           * these. */
+        int64_t batch, steps, size, past; /* `size` is a head's extent; `past` counts the keys
+                                           * before the call's own. */
 };
 
 static bool operands_fit(struct compose *c, const struct compose_attention_quantized *in,

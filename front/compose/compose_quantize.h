@@ -20,7 +20,7 @@ struct compose_quantization {
         struct value *scale, *zero;
         enum element to;                /* The quantized numbers have this type. */
         enum element computed;          /* x is divided by the scale in this float type. */
-        bool saturate;                  /* It is for floats of 8 bits, as in struct
+        bool saturate;                  /* In floats of 8 bits, it is as in struct
                                          * compose_conversion. */
 };
 /* Returns saturate(round_half_even(x / scale) + zero). */
@@ -142,7 +142,7 @@ struct compose_matmul_levels {
         struct value *numbers;          /* They are u8, with two numbers in a byte, highest bits
                                          * first. */
         struct value *scales;           /* They have x's type, and there is one for each block. */
-        const float *levels;            /* There are 16 of them. */
+        const float *levels;            /* There are 16 levels. */
         int64_t inner, outputs, block;
         bool transposed;
 };

@@ -21,8 +21,8 @@ enum compose_reduction_kind {
         REDUCE_OP_MAX,
         REDUCE_OP_MIN,
         REDUCE_OP_PROD,
-        REDUCE_OP_L1,                   /* the sum of magnitudes */
-        REDUCE_OP_L2,                   /* the root of the sum of squares */
+        REDUCE_OP_L1,                   /* It is the sum of magnitudes. */
+        REDUCE_OP_L2,                   /* It is the root of the sum of squares. */
         REDUCE_OP_LOG_SUM,
         REDUCE_OP_LOG_SUM_EXP,
         REDUCE_OP_SUM_SQUARE

@@ -12,12 +12,12 @@ enum compose_resize_mode { RESIZE_NEAREST, RESIZE_LINEAR, RESIZE_CUBIC };
 /* A transform says where element y of the result lies in the input, s being the scale. */
 enum compose_resize_transform {
         RESIZE_HALF_PIXEL,              /* (y + 0.5) / s - 0.5 */
-        RESIZE_PYTORCH_HALF_PIXEL,      /* as HALF_PIXEL, but 0 where there is one output */
+        RESIZE_PYTORCH_HALF_PIXEL,      /* It is as HALF_PIXEL, but 0 where there is one output. */
         RESIZE_ALIGN_CORNERS,           /* y * (in - 1) / (out - 1) */
         RESIZE_ASYMMETRIC,              /* y / s */
         RESIZE_TF_CROP_AND_RESIZE,      /* y is a position in the region roi. */
-        RESIZE_HALF_PIXEL_SYMMETRIC,    /* half pixels about the centre, where out is less than s *
-                                         * in */
+        RESIZE_HALF_PIXEL_SYMMETRIC,    /* Half pixels lie about the centre, where out is less than
+                                         * s * in. */
         RESIZE_TF_HALF_PIXEL_FOR_NN     /* (y + 0.5) / s */
 };
 /* This says how a position between two elements is rounded. NEAREST_SIMPLE rounds up where the

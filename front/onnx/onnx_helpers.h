@@ -78,8 +78,8 @@ struct onnx_axes {
         int count;                      /* There are so many axes, in any state. */
         int64_t axes[RANK_MAX];         /* Where they are known, they are not negative, each is
                                          * there once, and they are sorted. */
-        struct value *operand;          /* Where only a run knows them, it is <count x i64>, as the
-                                         * model states them. */
+        struct value *operand;          /* Where only a run knows the axes, it is <count x i64>, as
+                                         * the model states them. */
 };
 bool onnx_axes_read(struct onnx_import *im, struct onnx_node *n, int input, const char *attribute,
                     int rank, struct onnx_axes *axes);

@@ -45,7 +45,7 @@ struct onnx_declaration {
         bool contradicted;              /* The warning was printed. */
 };
 
-/* A name stands for one of these. */
+/* A name is in one of these states. */
 enum onnx_state {
         NAME_KNOWN,
         NAME_ABSENT,                    /* It is an optional input that a call leaves out. */
@@ -101,7 +101,7 @@ struct onnx_binding {
 /* These are the nodes of the innermost graph or function, in the order of their import. */
 struct onnx_walk {
         Onnx__NodeProto *const *nodes;
-        const int *order;               /* These are the numbers of nodes, count of them. */
+        const int *order;               /* It lists the numbers of `count` nodes. */
         int count;
         int next;                       /* It is the position in the order behind the node at
                                          * hand. */
@@ -117,7 +117,7 @@ struct onnx_iteration {
 /* This is the state of the walk over a model. */
 struct onnx_model {
         const Onnx__ModelProto *proto;
-        struct map *rows;               /* These are the rows, as onnx_rows_map maps them. */
+        struct map *rows;               /* It is the map that onnx_rows_map makes. */
         struct map *functions;          /* It maps "domain NUL name NUL overload" to struct
                                          * onnx_function. */
         struct map *dims;               /* It maps symbols to struct onnx_binding. */
@@ -128,8 +128,8 @@ struct onnx_model {
                                          * is NULL while nobody has asked for it. */
         const struct onnx_frame *frame; /* The innermost frame. */
         struct onnx_walk walk;
-        const struct onnx_iteration *iteration;   /* It is that of the innermost loop, or NULL
-                                                   * outside of loops. */
+        const struct onnx_iteration *iteration;   /* The innermost loop is in this iteration; it is
+                                                   * NULL outside of loops. */
         struct value *seed;             /* It is a u64, the seed of random numbers. */
         int64_t draws;                  /* So many nodes have had random numbers of that seed so
                                          * far. */

@@ -36,7 +36,7 @@ static bool numbers(struct onnx_import *im, struct onnx_node *n, const char *nam
                             element_info[e].text);
 }
 
-/* The attributes hold these. */
+/* The node's attributes have these values. */
 struct said {
         int64_t nodes, leaves, trees, targets;
         const int64_t *features, *ways[2], *is_leaf[2], *missing, *target_ids, *roots;

@@ -18,7 +18,7 @@
 struct onnx_room {
         int used;                       /* Some sequence has each of so many items. */
         int size;                       /* There is room for so many items. */
-        struct value *items[];          /* There are size of them. */
+        struct value *items[];          /* There are `size` items. */
 };
 
 struct onnx_sequence {
