@@ -26,7 +26,8 @@
 #include "schedule/schedule_choice.h"
 
 enum { TURNS = 2, RUNS = 15 };
-#define BETTER .97                      /* It is a part of the time. */
+#define BETTER .97                      /* A schedule is faster that takes less than this part of
+                                         * the time. */
 
 struct kind {
         const char *key;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Sequences of different lengths as rows of one matrix: what stands before a row, and what a
- * sequence ends with. Rows are found by index, and the past of all sequences lies in one matrix. */
+/* Sequences of different lengths lie as rows of one matrix. This file finds what stands before a
+ * row, and what a sequence ends with. Rows are found by index, and the past of all sequences lies
+ * in one matrix. */
 #include "front/compose/compose_packed.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
@@ -21,7 +22,7 @@ bool compose_packed_read(struct compose *c, struct value *limits, int64_t rows,
         p->begins = compose_part(c, limits, 0, 0, sequences);
         struct value *ends = compose_part(c, limits, 0, 1, sequences);
         p->lengths = sub(c, ends, p->begins);
-        /* the number of sequences that end at or before a row */
+        /* A row belongs to the sequence whose number is how many sequences end at or before it. */
         struct value *row = build_iota(c->b, t, 0);
         struct value *over = compose_binary(c, OP_le, compose_spread(c, ends, t, &second), row);
         p->sequence = compose_reduce(c, REDUCE_sum, compose_cast(c, over, E_I64), &second, 1,
@@ -32,7 +33,7 @@ bool compose_packed_read(struct compose *c, struct value *limits, int64_t rows,
         return p->place != NULL;
 }
 
-/* past [sequences, length, columns] as a matrix of sequences * length rows */
+/* Returns past, [sequences, length, columns], as a matrix of sequences * length rows. */
 static struct value *past_rows(struct compose *c, struct value *past)
 {
         const dim_t dims[2] = { dim_of(value_extent(past, 0) * value_extent(past, 1)),
@@ -72,7 +73,7 @@ struct value *compose_packed_append(struct compose *c, const struct compose_pack
         struct value *k = build_iota(c->b, t, 1), *sequence = build_iota(c->b, t, 0);
         struct value *count = compose_spread(c, counts, t, &first);
         struct value *begin = compose_spread(c, p->begins, t, &first);
-        /* place k of the result is place k + count of past and the rows behind it */
+        /* Place k of the result is place k + count of past and the rows behind it. */
         struct value *at = add(c, k, count);
         struct value *row = plus(c, add(c, begin, at), (double)-length);
         struct value *old = add(c, times(c, sequence, (double)length),

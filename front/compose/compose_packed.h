@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sequences of different lengths, one behind the other as rows of one matrix. Only a run knows the
- * lengths; how many rows and how many sequences there are is known here. */
+/* Packed sequences have different lengths, and lie one behind the other as rows of one matrix. Only
+ * a run knows the lengths; how many rows and how many sequences there are is known here. */
 #ifndef FRONT_COMPOSE_COMPOSE_PACKED_H
 #define FRONT_COMPOSE_COMPOSE_PACKED_H
 
@@ -8,12 +8,13 @@
 
 struct compose_packed {
         int64_t rows, sequences;
-        struct value *begins, *lengths; /* i64 [sequences]: the first row of each, and its rows */
-        struct value *sequence, *place; /* i64 [rows]: which sequence a row is of, and its place
-                                         * there */
+        struct value *begins, *lengths; /* They are i64 [sequences], the first row of each, and its
+                                         * number of rows. */
+        struct value *sequence, *place; /* They are i64 [rows], the sequence that a row is of, and
+                                         * its place there. */
 };
 /* Reads limits [sequences + 1], of i32: sequence i has the rows from limits[i] up to limits[i + 1].
- * False after an error. */
+ * Returns false after an error. */
 bool compose_packed_read(struct compose *c, struct value *limits, int64_t rows,
                          struct compose_packed *p);
 /* Returns x [rows, columns] with each row replaced by the one that stands `distance` rows before it

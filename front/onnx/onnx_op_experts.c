@@ -140,8 +140,8 @@ bool onnx_import_quantized_experts(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- MoEGroupRouter ---- */
 
-/* Whether a number of x [rows, columns] is among the `count` largest of its row; of equal ones the
- * first are. */
+/* Returns whether a number of x [rows, columns] is among the `count` largest of its row; of equal
+ * ones the first are. */
 static struct value *among_largest(struct onnx_import *im, struct value *x, int64_t count)
 {
         struct value *order = compose_argsort(im->c, x, 1, 1, count);
@@ -173,9 +173,10 @@ static struct value *of_best_groups(struct onnx_import *im, struct value *scores
         return compose_reshape(im->c, x, 2, scores->type->dims);
 }
 
-/* Operands logits [.., experts] and a bias for each expert. Of the experts in the best groups those
- * with the largest sigmoid(logit) + bias are chosen: the result is the logarithm of the sigmoid
- * there, and the sentinel elsewhere. Or the results are these sums, and the sigmoids, for all. */
+/* The operands are logits [.., experts] and a bias for each expert. Of the experts in the best
+ * groups those with the largest sigmoid(logit) + bias are chosen: the result is the logarithm of
+ * the sigmoid there, and the sentinel elsewhere. Or the results are these sums, and the sigmoids,
+ * for all. */
 bool onnx_import_moe_group_router(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *rows = onnx_input(n, 2);

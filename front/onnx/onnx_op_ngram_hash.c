@@ -15,18 +15,18 @@ struct ngram_hash {
         int64_t size, heads;
         struct value *ids;              /* The words are [batch, length] or, packed, [rows]. */
         struct value *multipliers, *vocabularies;
-        struct value *past;             /* The words before are [batch, size - 1]; NULL: they are
+        struct value *past;             /* The words before are [batch, size - 1]; NULL stands for
                                          * `missing`. */
-        struct value *offsets;          /* NULL: they are 0. */
-        struct value *ends;             /* History begins anew behind this word, a scalar; NULL:
-                                         * it does behind none. */
+        struct value *offsets;          /* NULL stands for 0. */
+        struct value *ends;             /* History begins anew behind this word, a scalar; where it
+                                         * is NULL it does behind none. */
         struct value *segments;         /* History begins anew where these numbers, of the words'
-                                         * shape, change; NULL: it does not. */
+                                         * shape, change; where it is NULL it does not. */
         struct value *missing;          /* This word, a scalar, stands for those which are not
                                          * seen. */
 };
 
-/* How far back a hash sees: words[j] are those j places before, and begins[j] is true where a
+/* A hash sees so far back: words[j] are those j places before, and begins[j] is true where a
  * segment begins behind words[j] (NULL: nowhere). All are matrices of one shape. */
 struct ngram_words {
         struct value **words, **begins;
@@ -152,7 +152,7 @@ static struct ngram_words words_new(struct onnx_import *im, const struct ngram_h
                                      arena_array(im->arena, count, sizeof(struct value *)) };
 }
 
-/* Returns the hashes [.., (size - 1) * heads] of words [..]. NULL after an error. */
+/* Returns the hashes [.., (size - 1) * heads] of words [..], or NULL after an error. */
 static struct value *hashes_of(struct onnx_import *im, const struct ngram_hash *h,
                                const struct ngram_words *from)
 {
@@ -208,8 +208,8 @@ bool onnx_import_ngram_hash_mapping(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- VarlenNGramHashMapping ---- */
 
-/* Returns what was before each sequence, [sequences, size - 1, 1]: v, or copies of `other`, a
- * scalar or a number for each sequence. */
+/* Returns what was before each sequence, [sequences, size - 1, 1], which is v, or copies of
+ * `other`, a scalar or a number for each sequence. */
 static struct value *packed_past(struct onnx_import *im, const struct compose_packed *p,
                                  const struct ngram_hash *h, struct value *v, struct value *other)
 {
@@ -291,7 +291,7 @@ bool onnx_import_packed_ngram_hash(struct onnx_import *im, struct onnx_node *n)
         for (int64_t j = 0; j < h.size; j++)
                 from.words[j] = compose_packed_before(im->c, &p, ids, past, j);
         if (h.segments) {
-                /* earlier rows are of the segment that a sequence begins with */
+                /* Earlier rows are of the segment that a sequence begins with. */
                 struct value *first = build_gather(&im->b, h.segments, p.begins, 0);
                 older = packed_past(im, &p, &h, onnx_input(n, 8), first);
                 segments = compose_reshape(im->c, h.segments, 2, dims);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* com.microsoft operators on packed sequences, which lie one behind the other as rows of a matrix:
- * VarlenCausalConvWithState. */
+/* This file imports the com.microsoft operators on packed sequences, which lie one behind the other
+ * as rows of a matrix: VarlenCausalConvWithState. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
 #include "front/compose/compose_packed.h"
 
-enum { CAPTURES_MAX = 8 };              /* state_update_capacity, as the operators' texts say */
+enum { CAPTURES_MAX = 8 };              /* It is the most that state_update_capacity may be, as the
+                                         * operators' texts say. */
 
 bool onnx_captures_read(struct onnx_import *im, struct onnx_node *n, int i, int64_t sequences,
                         int64_t *capacity)
@@ -56,9 +57,10 @@ static struct value *captured(struct onnx_import *im, const struct compose_packe
         return compose_select(im->c, taken, rows, zero);
 }
 
-/* Operands input [rows, channels], weight [channels, 1, kernel], limits, bias, state [sequences,
- * channels, (kernel - 1) * dilation], counts. The convolution of each channel by itself over the
- * state and a sequence behind it; then the states at the ends, and the rows that made them. */
+/* The operands are input [rows, channels], weight [channels, 1, kernel], limits, bias, state
+ * [sequences, channels, (kernel - 1) * dilation], counts. The results are the convolution of each
+ * channel by itself over the state and a sequence behind it; then the states at the ends, and the
+ * rows that made them. */
 bool onnx_import_packed_causal_conv(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const activations[] = { "none", "silu", "swish", NULL };
