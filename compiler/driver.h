@@ -96,7 +96,7 @@ bool model_info(struct run *run);
 bool emit_outputs(struct run *run);
 /* Does -MD: the output and those beside it (or NULL) depend on all that was read. */
 bool emit_depfile(struct run *run, const char *const beside[2]);
-/* Writes --report, with what else it is given by then. */
+/* Writes --report, which has by then what --bench measured, if that was asked for. */
 bool emit_report(struct run *run);
 /* Writes the planned program by its target's printer. Beside it, under the same stem and each when
  * it is not NULL, it writes the header (else its text goes into the code), and the weights that are

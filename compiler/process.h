@@ -63,7 +63,7 @@ int command_run_within(const char *command, double seconds);
 int process_run(int (*body)(void *context), void *context);
 /* command_open runs a command beside this process: it reads what is written to `in`, and `out`
  * gives what it writes. It returns false, with errno, where the command cannot be started.
- * command_close ends it, and returns its status. */
+ * command_close closes both, so that the command ends, and returns its status. */
 struct command { pid_t child; FILE *in, *out; };
 bool command_open(const char *command, struct command *c);
 int command_close(struct command *c);

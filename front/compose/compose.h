@@ -21,8 +21,8 @@ enum { NUMBER_MAX = INT32_MAX };
 
 struct compose {
         struct module *m;
-        struct builder *b;              /* The caller's builder; its region and location are those
-                                         * of the operator at hand. */
+        struct builder *b;              /* It is the caller's builder; its region and location are
+                                         * those of the operator at hand. */
         struct arena *arena;            /* Messages and lists lie here; it lives as long as the
                                          * import. */
         const struct limits *limits;

@@ -123,8 +123,8 @@ static bool key_counts(struct compose *c, struct value *lengths, int64_t batch,
         return *counts != NULL;
 }
 
-/* Returns -inf where the key is later than the query, else 0. The first query is `past` keys behind
- * the first key or, with counts, stands so that the last query is the last key that counts. */
+/* Returns -inf where the key is later than the query, else 0. Query i stands at key i + past or,
+ * with counts, so that the last query stands at the last key that counts. */
 static struct value *look_ahead(struct compose *c, const struct type *t, int64_t past,
                                 struct value *counts)
 {

@@ -22,8 +22,8 @@ struct compose_attention {
                                          * is NULL all do. */
         bool causal;                    /* A query sees no later keys. */
         bool scaled;                    /* `scale` is stated. */
-        double scale;                   /* The factor of scores; where it is not stated it is 1 /
-                                         * sqrt(size). */
+        double scale;                   /* It is the factor of scores; where it is not stated it is
+                                         * 1 / sqrt(size). */
         float softcap;                  /* Scores become softcap * tanh(scores / softcap); at 0 they
                                          * stay. */
         struct value *sink;             /* It has for each head [heads] a further score of each row,
@@ -69,7 +69,8 @@ struct compose_attention_quantized {
                                          * keys] or [batch, steps, keys]. It may be NULL. */
         int64_t heads;
         bool causal;                    /* A query sees no later keys. */
-        double scale;                   /* The factor of scores; 0 stands for 1 / sqrt(size). */
+        double scale;                   /* It is the factor of scores; 0 stands for 1 /
+                                         * sqrt(size). */
         double filter;                  /* It is added to scores of keys that do not count. */
 };
 /* Sets *y to [batch, steps, heads * size] and, unless kept is NULL, *kept to past with the keys and
@@ -140,7 +141,7 @@ struct compose_linear_attention {
                                          * or [.., 1]; where it is NULL, values are added to the
                                          * state. */
         int64_t heads, groups;
-        double scale;                   /* The factor of the result; 0 stands for 1 /
+        double scale;                   /* It is the factor of the result; 0 stands for 1 /
                                          * sqrt(depth). */
 };
 /* Sets *y to [batch, steps, heads * width], and *state to the state after the last step; returns

@@ -152,8 +152,9 @@ static struct value *pattern_mask(struct compose *c, const struct grouped *g)
         return compose_cast(c, pattern, value_element(g->in->q));
 }
 
-/* Sets *mask to -inf for keys that lie before a query's window, else 0, [batch, 1, steps, keys],
- * plus the bias of the scores. */
+/* Makes what is added to scores, [batch, 1, steps, keys]: the pattern; or the bias, plus -inf for
+ * keys that lie before a query's window, where there is one. *mask is NULL where nothing is
+ * added. */
 static bool mask_make(struct compose *c, const struct grouped *g, struct value **mask)
 {
         const enum element e = value_element(g->in->q);

@@ -7,7 +7,7 @@
 #include "front/compose/compose.h"
 
 struct compose_transform {
-        int64_t period;                 /* The period of the transform, in elements. */
+        int64_t period;                 /* It is the period of the transform, in elements. */
         int64_t in;                     /* So many elements are read along the axis. */
         int64_t in_parts;               /* It is 1 for real operands, 2 for complex ones. */
         int64_t out, out_parts;         /* These are the extents of the result. */

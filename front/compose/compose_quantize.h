@@ -9,8 +9,8 @@
 struct compose_quantized {
         struct value *numbers;          /* They are integers. */
         struct value *scale;            /* They are floats. */
-        struct value *zero;             /* The zero point, of the type of numbers; NULL stands for
-                                         * 0. */
+        struct value *zero;             /* It is the zero point, of the type of numbers; NULL stands
+                                         * for 0. */
 };
 
 /* ---- element-wise (compose_quantize.c) ---- */

@@ -126,7 +126,7 @@ struct onnx_model {
                                          * already. */
         const char *command;            /* It is the command that would bind all open dimensions; it
                                          * is NULL while nobody has asked for it. */
-        const struct onnx_frame *frame; /* The innermost frame. */
+        const struct onnx_frame *frame; /* It is the innermost frame. */
         struct onnx_walk walk;
         const struct onnx_iteration *iteration;   /* The innermost loop is in this iteration; it is
                                                    * NULL outside of loops. */

@@ -440,8 +440,8 @@ static bool node(struct reader *r)
                word_want(r, ')') && (before || attributes(r, false)) && field_close(r, &part);
 }
 
-/* Reads "float[2] x", or with "= {..}" behind it an initializer; one of the inputs is both. Sets
- * *called to its name unless called is NULL; a function wants it, whose values have no
+/* Reads "float[2] x", or with "= {..}" behind it an initializer; an input that has that is both.
+ * Sets *called to its name unless called is NULL; a function wants it, whose values have no
  * initializers, nor have those of a function listed behind it. */
 static bool value(struct reader *r, const char *field, bytes_t *called)
 {
