@@ -28,7 +28,7 @@ static const struct capability *find(const struct target *t, struct capability w
 {
         for (t = target_widest(t); t; t = t->base) {
                 want.lanes = lanes > 1 && target_lanes(t, E_F32) == lanes ? 0 : (uint8_t)lanes;
-                if (want.lanes > 1 && !t->narrow)
+                if (want.lanes > 1 && !target_narrow(t))
                         continue;
                 for (const struct capability *row = capability_first(t); row;
                      row = capability_next(t, row))

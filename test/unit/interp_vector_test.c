@@ -168,6 +168,9 @@ static void test_narrow(void **state)
                 for (int k = 0; k < 4; k++, count++)
                         text_add(&text, "    store %%y[%d + %%i] = %s(%%a, %%b)\n    store %%z[%d + %%i] = %s(%s(%s(%%a), %s(%%b)))\n",
                                  count * VALUES, calls[k], count * VALUES, own, calls[k], c, c);
+                for (int k = 0; k < (floats ? 0 : 4); k++, count++)   /* there and back */
+                        text_add(&text, "    store %%y[%d + %%i] = %s(%s(%%a))\n    store %%z[%d + %%i] = %s(%s(%s(%s(%%a))))\n", count * VALUES, own,
+                                 elements[k], count * VALUES, own, k % 2 ? "u32" : "i32", elements[k], c);
                 text_add(&text, "    store %%y[%d + %%i] = -%%a\n    store %%z[%d + %%i] = %s(-%s(%%a))\n", count * VALUES, count * VALUES, own, c);
                 count++;
                 for (int k = 0; k < 6; k++, truths++)
@@ -185,7 +188,7 @@ static void test_narrow(void **state)
                          own, own, count * VALUES, count * VALUES, own, count * VALUES, count * VALUES, truths * VALUES, truths * VALUES,
                          truths * VALUES, truths * VALUES, own, own, count * VALUES, own, count * VALUES, truths * VALUES, truths * VALUES, own, own,
                          body);
-                static unsigned char x[2 * VALUES * 2], y[16 * VALUES * 2], z[16 * VALUES * 2], p[6 * VALUES], q[6 * VALUES];
+                static unsigned char x[2 * VALUES * 2], y[20 * VALUES * 2], z[20 * VALUES * 2], p[6 * VALUES], q[6 * VALUES];
                 fill_bytes(e, x, 3);
                 fill_bytes(e, x + VALUES * element_info[e].bytes, 11);
                 const void *inputs[] = { x };
