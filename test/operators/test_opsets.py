@@ -340,7 +340,7 @@ for turn in range(30):
     values = np.round(values) if kind in FLOATS else values
     if kind in FLOATS and turn % 2 and axis is None:
         values.ravel()[::3] = np.nan
-    case("Unique", [values], since=11, outputs=4, expect=lambda a, axis=axis, in_order=in_order: unique(a, axis, in_order), title=f"{turn}",
+    case("Unique", [values], since=11, until=11, outputs=4, expect=lambda a, axis=axis, in_order=in_order: unique(a, axis, in_order), title=f"{turn}",
          sorted=int(in_order), **({} if axis is None else {"axis": axis}))
 case("Unique", [], since=11, constants={0: x(4, 7, dtype=I32, low=0, high=3)}, expect=lambda: unique(x(4, 7, dtype=I32, low=0, high=3))[0], title="known")
 case("Unique", [x(40, 3, dtype=I32, low=0, high=2)], since=11, outputs=3, expect=lambda a: unique(a, 0)[:3], axis=0, title="rows of three")
