@@ -366,6 +366,17 @@ static struct c_shape put_to_small(struct c_writer *w, enum element to, const st
         return shape(C_UNARY);
 }
 
+/* Returns whether e is the complement of small numbers: computed wide, cut, and widened again. A
+ * mask says the same, and spares gcc's warning of comparisons with a promoted complement. */
+static bool is_narrowed_complement(const struct loop_expr *e)
+{
+        const struct loop_expr *a = e->args[0], *inner = a->op == LOOP_CAST ? a->args[0] : a;
+        const enum element to = element_of(e), from = element_of(a);
+
+        return inner != a && inner->op == LOOP_NOT && element_of(inner) == to &&
+               (to == E_U32 || to == E_U64) && (from == E_U8 || from == E_U16);
+}
+
 static struct c_shape put_conversion(struct c_writer *w, const struct loop_expr *e)
 {
         const struct loop_expr *a = e->args[0];
@@ -382,6 +393,11 @@ static struct c_shape put_conversion(struct c_writer *w, const struct loop_expr 
                 c_operand(w, a, C_SUM);
                 c_put(w, " != %s", from == E_F32 ? "0.0f" : from_float ? "0.0" : "0");
                 return shape(C_COMPARISON);
+        }
+        if (is_narrowed_complement(e)) {
+                c_operand(w, a->args[0], C_UNARY);
+                c_put(w, " &" C_SOFT "%s", from == E_U8 ? "255u" : "65535u");
+                return shape(C_BITWISE);
         }
         if (to_float || !from_float)
                 return put_cast(w, c_type_here(w, to), a);

@@ -121,6 +121,22 @@ def test_attributes_left_out(tmp_path):
         np.testing.assert_allclose(y, w, rtol=1e-5)
 
 
+# ---- complements ----
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16])
+def test_compared_complements(kind, tmp_path):
+    """gcc warns where a promoted complement is compared, and warnings are errors here"""
+    a, b = np.arange(0, 256, 7, dtype=kind), np.arange(255, -1, -7, dtype=kind)[:37]
+    ports = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(np.dtype(kind)), a.shape) for n in "ab"]
+    nodes = [node("BitwiseNot", ["a"], ["t"]), node("GreaterOrEqual", ["t", "b"], ["y"]), node("Equal", ["b", "t"], ["z"])]
+    graph_of = helper.make_graph(nodes, "g", ports, [helper.make_tensor_value_info(n, T.BOOL, a.shape) for n in "yz"])
+    onnx.save(helper.make_model(graph_of, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), str(tmp_path / "m.onnx"))
+    dnncc.compile_model(tmp_path / "m.onnx", tmp_path)
+    y, z = dnncc.run_host(dnncc.build_host(tmp_path, ["-O2"]), [a, b])
+    assert y.tolist() == (~a >= b).tolist() and z.tolist() == (~a == b).tolist()
+
+
 # ---- regions of any size ----
 
 
