@@ -12,8 +12,8 @@
  * order; a sync waits until another unit has done a given number of instructions, its own syncs
  * counted. Places count elements: 256 bytes of ub, 1 KiB of acc and par, 64 KiB of fifo. See
  * docs/accelerators.md. */
-#ifndef CODEGEN_UNIFIED_H
-#define CODEGEN_UNIFIED_H
+#ifndef CODEGEN_UNIFIED_UNIFIED_H
+#define CODEGEN_UNIFIED_UNIFIED_H
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  *
  * A product adds, for each step, INP[s] times WGT[w] to ACC[d]; a micro-op says where s, w and d
  * begin, and two counters add to them. See docs/accelerators.md. */
-#ifndef CODEGEN_VTA_H
-#define CODEGEN_VTA_H
+#ifndef CODEGEN_VTA_VTA_H
+#define CODEGEN_VTA_VTA_H
 
 #include <string.h>
 

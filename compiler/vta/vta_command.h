@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* This is one run of dnncc-vta: a file goes in, an answer comes out. main.c holds only main(). */
-#ifndef COMPILER_VTA_DRIVER_H
-#define COMPILER_VTA_DRIVER_H
+#ifndef COMPILER_VTA_VTA_COMMAND_H
+#define COMPILER_VTA_VTA_COMMAND_H
 
 #include "base/diag.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line of dnncc-vta is options.def as a struct. */
-#ifndef COMPILER_VTA_OPTIONS_H
-#define COMPILER_VTA_OPTIONS_H
+#ifndef COMPILER_VTA_VTA_OPTIONS_H
+#define COMPILER_VTA_VTA_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

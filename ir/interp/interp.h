@@ -4,8 +4,8 @@
  *
  * A program is compiled once to flat code over 64-bit slots, then run; no recursion, no libm beyond
  * sqrt, fma and conversions of the compiler itself, no allocation while running. */
-#ifndef IR_INTERP_H
-#define IR_INTERP_H
+#ifndef IR_INTERP_INTERP_H
+#define IR_INTERP_INTERP_H
 
 #include "ir/loop/loop.h"
 

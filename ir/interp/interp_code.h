@@ -7,8 +7,8 @@
  * return to, library functions are inlined where they are called, and nothing is allocated while
  * running. Every load and store compares its subscript with the extent of the buffer's descriptor;
  * whole reduction loops (NEST) do so once, for their lowest and highest subscript. */
-#ifndef IR_INTERP_CODE_H
-#define IR_INTERP_CODE_H
+#ifndef IR_INTERP_INTERP_CODE_H
+#define IR_INTERP_INTERP_CODE_H
 
 #include "ir/interp/interp.h"
 

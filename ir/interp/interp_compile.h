@@ -7,8 +7,8 @@
  * loop around). Operations on values that never change are remembered while the block they were
  * placed in is open, so that equal ones are computed once. Both are safe because expressions are
  * total and without effects; only loads stay where they are. */
-#ifndef IR_INTERP_COMPILE_H
-#define IR_INTERP_COMPILE_H
+#ifndef IR_INTERP_INTERP_COMPILE_H
+#define IR_INTERP_INTERP_COMPILE_H
 
 #include "ir/interp/interp_code.h"
 #include "ir/loop/loop_grid.h"

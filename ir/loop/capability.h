@@ -16,8 +16,8 @@
  * for each element it has vectors of, bool included; every further row makes code faster. The row
  * of RAMP is for a literal start, and its operands are the numbers of all lanes, "1, 3, 5, 7",
  * start, and step. */
-#ifndef IR_CAPABILITY_H
-#define IR_CAPABILITY_H
+#ifndef IR_LOOP_CAPABILITY_H
+#define IR_LOOP_CAPABILITY_H
 
 #include "ir/loop/loop.h"
 #include "ir/target/target.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The generated run function returns these codes: fail_codes.def as names and as texts. */
-#ifndef IR_FAIL_CODES_H
-#define IR_FAIL_CODES_H
+#ifndef IR_LOOP_FAIL_CODES_H
+#define IR_LOOP_FAIL_CODES_H
 
 enum fail_code {
 #define FAIL(name, value, doc) FAIL_##name = value,

@@ -58,8 +58,8 @@
  * which of them are computed again; behind the brace its location and summary: they are read back.
  * ; opens any other comment. main reads a buffer as @flag[0].
  * */
-#ifndef IR_LOOP_H
-#define IR_LOOP_H
+#ifndef IR_LOOP_LOOP_H
+#define IR_LOOP_LOOP_H
 
 #include <stdbool.h>
 #include <stdint.h>

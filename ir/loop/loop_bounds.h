@@ -5,8 +5,8 @@
  *       let %p : index = %i * 16 + 8       %p: 8 .. 136, multiple of 8
  *
  * They hold for whatever data a run has; "unknown" is a valid answer. */
-#ifndef IR_LOOP_BOUNDS_H
-#define IR_LOOP_BOUNDS_H
+#ifndef IR_LOOP_LOOP_BOUNDS_H
+#define IR_LOOP_LOOP_BOUNDS_H
 
 #include "ir/loop/loop.h"
 

@@ -2,8 +2,8 @@
 /* Contracts a * b + c to one rounding instead of two, where the target has an instruction for it:
  * that is faster, and gives other bits. Only the contract pass does it, and the library has a twin
  * of every function that gains by it, `exp_fused` of `exp`, within the same error bound. */
-#ifndef IR_LOOP_CONTRACT_H
-#define IR_LOOP_CONTRACT_H
+#ifndef IR_LOOP_LOOP_CONTRACT_H
+#define IR_LOOP_LOOP_CONTRACT_H
 
 #include "ir/loop/loop.h"
 

@@ -159,8 +159,8 @@
  *     launch_dependents
  *     ..
  *       multiply %acc += %xs[%i] * %w2[%w * 2048] by add_product rows 1 depth 32 group 8 prefetched */
-#ifndef IR_LOOP_GRID_H
-#define IR_LOOP_GRID_H
+#ifndef IR_LOOP_LOOP_GRID_H
+#define IR_LOOP_LOOP_GRID_H
 
 #include <stdbool.h>
 #include <stdint.h>

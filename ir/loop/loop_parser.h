@@ -6,8 +6,8 @@
  * formulas know only x, y, z.
  *
  * Reading stops at the first error: it is reported, and from then on every token is the end. */
-#ifndef IR_LOOP_PARSER_H
-#define IR_LOOP_PARSER_H
+#ifndef IR_LOOP_LOOP_PARSER_H
+#define IR_LOOP_LOOP_PARSER_H
 
 #include "ir/loop/loop_grid.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A place is a subscript as a sum of terms and a number, so that neighbours in memory are
  * recognized. */
-#ifndef IR_LOOP_PLACE_H
-#define IR_LOOP_PLACE_H
+#ifndef IR_LOOP_LOOP_PLACE_H
+#define IR_LOOP_LOOP_PLACE_H
 
 #include "ir/loop/loop.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* This header is the inside of the printer of Loop IR: loop_print_expr.c, loop_print.c. */
-#ifndef IR_LOOP_PRINTER_H
-#define IR_LOOP_PRINTER_H
+#ifndef IR_LOOP_LOOP_PRINTER_H
+#define IR_LOOP_LOOP_PRINTER_H
 
 #include "ir/loop/loop_parser.h"
 

@@ -47,8 +47,8 @@
  * Sums of the positions from t * rows on, vector j, lie in tile number t * vectors + j of
  * theirs; positions and weights are loaded into theirs in turn. Sums have their tiles up to the
  * end of their block, or an unload in it: until then no one else has them. */
-#ifndef IR_LOOP_TILES_H
-#define IR_LOOP_TILES_H
+#ifndef IR_LOOP_LOOP_TILES_H
+#define IR_LOOP_LOOP_TILES_H
 
 #include <stdbool.h>
 #include <stdint.h>

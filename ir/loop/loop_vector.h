@@ -12,8 +12,8 @@
  * contiguous loads and stores, or gathers; loops inside stay loops, and conditions that depend on
  * the lane become selects and masks. Every lane computes what the scalar code does, in its order,
  * so results are equal to the bit. */
-#ifndef IR_LOOP_VECTOR_H
-#define IR_LOOP_VECTOR_H
+#ifndef IR_LOOP_LOOP_VECTOR_H
+#define IR_LOOP_LOOP_VECTOR_H
 
 #include "ir/loop/loop.h"
 #include "ir/loop/loop_bounds.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Inside vector_block: loop_vector.c rewrites statements, loop_vector_expr.c expressions. */
-#ifndef IR_LOOP_VECTORIZER_H
-#define IR_LOOP_VECTORIZER_H
+#ifndef IR_LOOP_LOOP_VECTORIZER_H
+#define IR_LOOP_LOOP_VECTORIZER_H
 
 #include "ir/loop/loop_vector.h"
 

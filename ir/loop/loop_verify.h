@@ -2,8 +2,8 @@
 /* Inside the verifier of Loop IR: loop_verify.c checks a function, loop_verify_expr.c its
  * expressions, loop_verify_tiles.c hardware tiles, loop_verify_grid.c kernels in grid form,
  * loop_verify_copies.c asynchronous copies, loop_verify_program.c calls and the plan. */
-#ifndef IR_LOOP_VERIFY_H
-#define IR_LOOP_VERIFY_H
+#ifndef IR_LOOP_LOOP_VERIFY_H
+#define IR_LOOP_LOOP_VERIFY_H
 
 #include "ir/loop/loop_parser.h"
 

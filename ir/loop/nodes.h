@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Nodes of a model, by the locations of operations, kernels and calls: which of them a machine
  * computes, and which the processor. */
-#ifndef IR_NODES_H
-#define IR_NODES_H
+#ifndef IR_LOOP_NODES_H
+#define IR_LOOP_NODES_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -66,8 +66,8 @@
  *                 an instruction: at most as many counters as it has, outermost; inside them a list of places
  *     tokens      push, pop; or await
  * */
-#ifndef IR_STREAM_H
-#define IR_STREAM_H
+#ifndef IR_LOOP_STREAM_H
+#define IR_LOOP_STREAM_H
 
 #include "ir/loop/loop.h"
 #include "ir/target/machine.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A stream in whole numbers: its statements when its loops are run. */
-#ifndef IR_STREAM_FLAT_H
-#define IR_STREAM_FLAT_H
+#ifndef IR_LOOP_STREAM_FLAT_H
+#define IR_LOOP_STREAM_FLAT_H
 
 #include "ir/loop/stream.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds in which order the statements of a flat stream must run, by who touched what last. */
-#ifndef IR_STREAM_ORDER_H
-#define IR_STREAM_ORDER_H
+#ifndef IR_LOOP_STREAM_ORDER_H
+#define IR_LOOP_STREAM_ORDER_H
 
 #include "ir/loop/stream_flat.h"
 

@@ -9,8 +9,8 @@
  *
  * lower_module decides which values become views (reshape, contiguous slice, operands of a concat
  * along the outermost axis), and the plan pass where buffers lie in the workspace. */
-#ifndef IR_LOWER_H
-#define IR_LOWER_H
+#ifndef IR_LOWER_LOWER_H
+#define IR_LOWER_LOWER_H
 
 #include "ir/loop/loop.h"
 #include "ir/tensor/tensor.h"

@@ -2,8 +2,8 @@
 /* Inside the lowering: a kernel while it is written, and helpers that several element functions
  * share. Only the lower*.c files and
  * scheduled lowerings (kernels/) include this; what others may use is in lower.h. */
-#ifndef IR_LOWER_EMIT_H
-#define IR_LOWER_EMIT_H
+#ifndef IR_LOWER_LOWER_EMIT_H
+#define IR_LOWER_LOWER_EMIT_H
 
 #include "ir/loop/fail_codes.h"
 #include "ir/lower/lower.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Inside the lowering of a whole function: lower_places.c decides where values lie, lower_module.c
  * writes the calls of kernels, lower_control.c ifs and loops. */
-#ifndef IR_LOWER_MODULE_H
-#define IR_LOWER_MODULE_H
+#ifndef IR_LOWER_LOWER_MODULE_H
+#define IR_LOWER_LOWER_MODULE_H
 
 #include "ir/lower/lower_emit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the transforms of Winograd's algorithm (ir/tensor/winograd_tiles.h) in Loop IR. */
-#ifndef IR_WINOGRAD_EMIT_H
-#define IR_WINOGRAD_EMIT_H
+#ifndef IR_LOWER_WINOGRAD_EMIT_H
+#define IR_LOWER_WINOGRAD_EMIT_H
 
 #include "ir/lower/lower.h"
 #include "ir/tensor/winograd_tiles.h"

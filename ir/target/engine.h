@@ -12,8 +12,8 @@
  * the row what they may count on, and call its functions; none of them asks which kind of machine
  * it is. An engine has its bases' lowerings, too; facts and functions are its own, and a comment
  * says what it means that a function is NULL. */
-#ifndef IR_ENGINE_H
-#define IR_ENGINE_H
+#ifndef IR_TARGET_ENGINE_H
+#define IR_TARGET_ENGINE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
 /* A machine is an accelerator that a processor hands work to: an array of multipliers with memories
  * of its own, which a stream of instructions fills, where a target (ir/target/target.h) has
  * registers and caches. There is one file for each in codegen/machines/. */
-#ifndef IR_MACHINE_H
-#define IR_MACHINE_H
+#ifndef IR_TARGET_MACHINE_H
+#define IR_TARGET_MACHINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -20,8 +20,8 @@
  *     panels of w: [.., inputs / channels, vectors, outputs, channels]
  *
  * A target lists its rows (ir/target/target.h), best first, and has its base's behind them. */
-#ifndef IR_MULTIPLY_H
-#define IR_MULTIPLY_H
+#ifndef IR_TARGET_MULTIPLY_H
+#define IR_TARGET_MULTIPLY_H
 
 #include <stdbool.h>
 

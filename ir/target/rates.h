@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Rates: what things cost on a target (ir/target/rates.def lists them), and what its multiplies
  * cost. */
-#ifndef IR_RATES_H
-#define IR_RATES_H
+#ifndef IR_TARGET_RATES_H
+#define IR_TARGET_RATES_H
 
 #include "ir/target/target.h"
 

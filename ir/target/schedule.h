@@ -10,8 +10,8 @@
  *      rows=2 columns=7 vectors=2 prefetch=1 row_tasks=2; 1838 kcycles: 88 % products ...
  *
  * schedule/ chooses schedules, and kernels/ follows them. */
-#ifndef IR_SCHEDULE_H
-#define IR_SCHEDULE_H
+#ifndef IR_TARGET_SCHEDULE_H
+#define IR_TARGET_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stddef.h>

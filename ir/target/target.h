@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A target is a const struct: where it does not say something, its base does; `generic` says
  * everything. */
-#ifndef IR_TARGET_H
-#define IR_TARGET_H
+#ifndef IR_TARGET_TARGET_H
+#define IR_TARGET_TARGET_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,8 +8,8 @@
  *
  * scale has x's shape, mostly because it is spread over it, and so has zero, or it is broadcast as
  * numpy does; zero is of the numbers' element type, or NULL, which stands for 0. */
-#ifndef IR_AFFINE_NUMBERS_H
-#define IR_AFFINE_NUMBERS_H
+#ifndef IR_TENSOR_AFFINE_NUMBERS_H
+#define IR_TENSOR_AFFINE_NUMBERS_H
 
 #include "ir/tensor/tensor.h"
 

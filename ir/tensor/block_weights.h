@@ -15,8 +15,8 @@
  *      step = max |x| / 127            q = round(x / step), as x * (1 / step)
  *
  * products of blocks are whole numbers (dot_blocks), the same ones on every target. */
-#ifndef IR_BLOCK_WEIGHTS_H
-#define IR_BLOCK_WEIGHTS_H
+#ifndef IR_TENSOR_BLOCK_WEIGHTS_H
+#define IR_TENSOR_BLOCK_WEIGHTS_H
 
 #include "ir/tensor/tensor.h"
 

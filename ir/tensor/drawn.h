@@ -3,8 +3,8 @@
  * user gives no samples. Floats are in [-1, 1). Integers are small and not negative, except indices
  * of a table's rows: these are drawn from all rows, as a text has words from all over its
  * vocabulary. */
-#ifndef IR_DRAWN_H
-#define IR_DRAWN_H
+#ifndef IR_TENSOR_DRAWN_H
+#define IR_TENSOR_DRAWN_H
 
 #include "ir/tensor/tensor.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Declares the functions that rows of ops.def name. */
-#ifndef IR_OPS_H
-#define IR_OPS_H
+#ifndef IR_TENSOR_OPS_H
+#define IR_TENSOR_OPS_H
 
 #include "ir/tensor/tensor.h"
 

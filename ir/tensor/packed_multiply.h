@@ -4,8 +4,8 @@
  * outputs as the weights are packed for, and that is right for the largest weight. Packing is the
  * choice of a multiply: the pass `layout` chooses (passes/layout/multiplies.h), all others ask
  * here. */
-#ifndef IR_PACKED_MULTIPLY_H
-#define IR_PACKED_MULTIPLY_H
+#ifndef IR_TENSOR_PACKED_MULTIPLY_H
+#define IR_TENSOR_PACKED_MULTIPLY_H
 
 #include "ir/target/multiply.h"
 #include "ir/tensor/tensor.h"

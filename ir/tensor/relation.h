@@ -20,8 +20,8 @@
  * It is exact but for `all` and `some`, which may name more elements than are needed. Indices
  * outside the operand are no elements: in a window they do not count, in a pad a value stands for
  * them, and in a concat another operand has them. */
-#ifndef IR_RELATION_H
-#define IR_RELATION_H
+#ifndef IR_TENSOR_RELATION_H
+#define IR_TENSOR_RELATION_H
 
 #include "ir/tensor/tensor.h"
 

@@ -22,8 +22,8 @@
  *       yield(%1)
  *     }
  * */
-#ifndef IR_TENSOR_H
-#define IR_TENSOR_H
+#ifndef IR_TENSOR_TENSOR_H
+#define IR_TENSOR_TENSOR_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
 /* Reads the text of Tensor IR: what tensor_lex.c, tensor_parse.c and tensor_parse_op.c share. Input
  * is hostile: every loop ends with the text, every size is checked before memory is taken, and no
  * recursion goes beyond NESTING_MAX. */
-#ifndef IR_TENSOR_READER_H
-#define IR_TENSOR_READER_H
+#ifndef IR_TENSOR_TENSOR_READER_H
+#define IR_TENSOR_TENSOR_READER_H
 
 #include "ir/tensor/tensor_text.h"
 

@@ -16,8 +16,8 @@
  *
  * An operation with regions and no operands of its own lists the values its regions take from
  * outside, for the reader. */
-#ifndef IR_TENSOR_TEXT_H
-#define IR_TENSOR_TEXT_H
+#ifndef IR_TENSOR_TENSOR_TEXT_H
+#define IR_TENSOR_TENSOR_TEXT_H
 
 #include "ir/tensor/tensor.h"
 

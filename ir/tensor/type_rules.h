@@ -2,8 +2,8 @@
 /* What type rules share. A rule sees an operation that fits its row (operand count and kinds,
  * attribute ranges); it checks the rest, fills in INTS, and sets or checks result types. All of
  * these report one error and return false or NULL. */
-#ifndef IR_TYPE_RULES_H
-#define IR_TYPE_RULES_H
+#ifndef IR_TENSOR_TYPE_RULES_H
+#define IR_TENSOR_TYPE_RULES_H
 
 #include "ir/tensor/ops.h"
 

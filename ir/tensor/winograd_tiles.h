@@ -9,8 +9,8 @@
  * in double, by matrix G. The product . is taken element by element, and the points are 0, 1, -1,
  * (2, -2,) and infinity. Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", arXiv
  * 1509.09308. */
-#ifndef IR_WINOGRAD_TILES_H
-#define IR_WINOGRAD_TILES_H
+#ifndef IR_TENSOR_WINOGRAD_TILES_H
+#define IR_TENSOR_WINOGRAD_TILES_H
 
 #include <stdint.h>
 

@@ -28,14 +28,13 @@ REMOVED = {
     "ring": (r"\brings?\b(?![\w-])|\w_rings?\b|\brings?_\w|\bRINGS_MAX\b", r"windows/posix\.c|test/bench/zoo/|test/.*\.txt$"),
     "whole": (r"\bwhole=1|warps_whole\b", None),
     "pooled": (r"\bpooled=1|warp_tile_pooled\b|(?:tile|work|schedule)(?:->|\.)pooled\b", r"engines/stream/"),
-    "group": (r"\bwinograd_groups\b|WORD_group\b|schedule(?:\.|->)group\b", None),
+    "group": (r"\bwinograd_groups\b|WORD_group\b|schedule(?:\.|->)group\b|\bmultiply(?:->|\.)group\b", None),
     "runs": (r"\bruns=1\b(?! vec)|\bruns_(?:begin|copy|commit|wait|thread)\b|GRID_RUNS|\bORDER_RUNS\b|\bstruct runs\b", r"test/bench/"),
     "early": (r"\bbegins_early\b|launches_early\b|test_early_launches|(?:->|\.)early\b", None),
     "together": (r"\btogether=1|\btogether_percent\b|(?:->|\.)together\b|_together_|\bwarps together\b", None),
     "across": (r"\bMULTIPLY_ACROSS\b|load_matrices_across|tiles\.across\b|\b(?:warp_group|jump \d+) across\b", None),
     "line": (r"\bMULTIPLY_LINE\b|tiles\.line\b|\bjump \S+ line \d", None),
     "turn": (r"\b(?:packed|code|scalar)_turn\b|\bgrid_turns\b|\bwarps_turn\b|\bTURN_|\bjam_turns\b|\b(?:work|tile)(?:->|\.)turns\b", None),
-    "group": (r"\bmultiply(?:->|\.)group\b", None),
     "strip": (r"\bjam_strip\b|\bscalars?_strip|\brate_strip_|\bstrip_(?:vector|begin|load|edge|narrow|whole)\b", None),
 }
 OWN = {"docs/glossary.md", "test/driver/test_glossary.py", "CHANGELOG.md"}      # which speak of them

@@ -107,6 +107,18 @@ def test_names_of_sources_are_unique():
     assert len(names) > 500 and not twice, twice
 
 
+def test_include_guards_are_named_after_their_files():
+    """outside tests, examples and runtime/, whose headers are installed alone"""
+    wrong, seen = [], 0
+    for room in ("base", "ir", "cost", "kernels", "schedule", "passes", "engines", "codegen", "compiler", "front"):
+        for path in sorted((TOP / room).rglob("*.h")):
+            guard = re.search(r"^#ifndef (\w+_H)\n#define \1$", path.read_text(), re.M)
+            seen += guard is not None
+            if guard and guard[1] != re.sub(r"\W", "_", str(path.relative_to(TOP))).upper():
+                wrong.append(f"{path.relative_to(TOP)}: {guard[1]}")
+    assert seen > 150 and not wrong, wrong
+
+
 COLUMNS = 100
 ROW = re.compile(r'\s*(\{|#|\.|\[|"|[A-Z][A-Z0-9_]+\()|.*\\$')      # of a table, a macro or a text
 PICTURE = re.compile(r'\s*/?\*(\s{3,}|.*\S {3,}\S)')
