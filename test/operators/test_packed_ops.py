@@ -65,7 +65,35 @@ def hashed(r):
         max_ngram_size=size, n_head_per_ngram=heads, pad_id=r.choice([0, 5]), reset_on_eos=r.randint(0, 1), state_update_capacity=capacity)
 
 
-for place, draw in enumerate((causal, router, hashed)):
+def delta_net(r):
+    ragged, wide = r.random() < 0.4, r.random() < 0.25
+    lengths, limits = packed(r)
+    if not ragged:
+        lengths = [r.randint(1, 5)] * r.randint(1, 3)
+    rows, batch = sum(lengths), len(lengths)
+    key_heads, shared, depth, width = r.choice([1, 2]), r.choice([1, 1, 3]), r.choice([1, 4]), r.choice([2, 8])
+    heads = key_heads * shared
+    lead = (batch, lengths[0]) if wide and not ragged else (rows,)
+    rule = r.choice(["linear", "gated", "delta", "gated_delta", "gated_delta"])
+    gate = r.choice(["none", "softplus", "sigmoid", "kda", "qwen"]) if "gated" in rule else "none"
+    each = r.random() < 0.4
+    q, k, v = small(r, *lead, key_heads, depth), small(r, *lead, key_heads, depth), small(r, *lead, heads, width)
+    state = small(r, batch, heads, width, depth) if len(lead) == 1 or r.random() < 0.5 else None
+    decay = small(r, *lead, heads, *([depth] if each else []), low=-2, high=0) if "gated" in rule else None
+    beta = small(r, *lead, heads, low=0, high=1) if "delta" in rule else None
+    rate = small(r, heads, low=-1, high=1) if gate != "none" else None
+    bias = small(r, *r.choice([(heads,), (heads, depth), (heads * depth,)] if each else [(heads,)])) if gate != "none" else None
+    if len(lead) == 1 and r.random() < 0.25:
+        q, k, v = np.concatenate([w.reshape(rows, -1) for w in (q, k, v)], 1), None, None
+    more = [limits if ragged else None, decay, beta, state, rate, bias]
+    operands = [q, k, v, *more]
+    while operands[-1] is None:
+        operands.pop()
+    put("GatedDeltaNet", *operands, outputs=2, update_rule=rule, gate_activation=gate, beta_activation=r.choice(["none", "sigmoid"]) if "delta" in rule else "none",
+        qk_l2_norm=1 if "delta" in rule else r.randint(0, 1), scale=r.choice([0.0, 0.5]), **({"gate_lower_bound": -3.0} if r.random() < 0.3 else {}))
+
+
+for place, draw in enumerate((causal, router, hashed, delta_net)):
     generator = random.Random(place)
     for _ in range(DRAWS):
         draw(generator)
