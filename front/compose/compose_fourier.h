@@ -48,4 +48,21 @@ struct value *compose_frames_open(struct compose *c, const struct compose_frames
 struct value *compose_cosine_window(struct compose *c, const double a[3], int64_t size,
                                     bool periodic);
 
+/* ---- weights of the mel scale (compose_mel.c) ---- */
+
+/* These scalars describe a matrix of weights. */
+struct compose_mel {
+        struct value *bands;            /* It is the number of bands, an integer. */
+        struct value *size;             /* It is the length of the transform, an integer. */
+        struct value *rate;             /* It is the sample rate, an integer. */
+        struct value *low, *high;       /* They are the lowest and the highest frequency in hertz,
+                                         * of a float type. */
+        bool known;                     /* The extents of the result follow from bands and size;
+                                         * else the run is told to fail where they contradict. */
+};
+/* Returns the weights, of element e: a row for each of the extent 0 of `to` bins of the spectrum, a
+ * column for each band. */
+struct value *compose_mel_weights(struct compose *c, const struct compose_mel *in,
+                                  const struct type *to, enum element e);
+
 #endif

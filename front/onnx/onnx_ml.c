@@ -129,15 +129,3 @@ bool onnx_ml_integers(struct onnx_import *im, struct onnx_node *n, const char *n
         *count = given;
         return true;
 }
-
-struct value *onnx_ml_matrix(struct onnx_import *im, int64_t rows, int64_t columns,
-                             const float *values)
-{
-        size_t bytes = (size_t)(rows * columns) * sizeof *values;
-        void *data = constant_room(im->m, bytes);
-        memcpy(data, values, bytes);
-        return constant_dense(
-                im->m,
-                type_tensor(im->m, E_F32, 2, (const dim_t[]){ dim_of(rows), dim_of(columns) }),
-                data, NULL);
-}

@@ -6,6 +6,7 @@
 
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_machine.h"
 
 /* ---- scores ---- */
 
@@ -52,8 +53,5 @@ bool onnx_ml_floats(struct onnx_import *im, struct onnx_node *n, const char *nam
  * *count is set to it. */
 bool onnx_ml_integers(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t *count,
                       const int64_t **values);
-/* Returns a constant <rows x columns x f32>, into which the values are copied. */
-struct value *onnx_ml_matrix(struct onnx_import *im, int64_t rows, int64_t columns,
-                             const float *values);
 
 #endif

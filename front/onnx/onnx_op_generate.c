@@ -4,7 +4,7 @@
 
 #include "base/size.h"
 #include "front/onnx/onnx_helpers.h"
-#include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_mask.h"
 
 bool onnx_import_constant(struct onnx_import *im, struct onnx_node *n)
 {
@@ -135,9 +135,5 @@ bool onnx_import_range(struct onnx_import *im, struct onnx_node *n)
         delta = onnx_scalar(im, n, 2);
         if (!to || !start || !delta)
                 return false;
-        enum element computed = element_is_float(e) ? E_F64 : e;
-        struct value *steps = build_iota(&im->b, type_with_element(im->m, to, computed), 0);
-        struct value *right = mul(im->c, steps, compose_cast(im->c, delta, computed));
-        struct value *v = add(im->c, compose_cast(im->c, start, computed), right);
-        return onnx_output(n, 0, compose_cast(im->c, v, e));
+        return onnx_output(n, 0, compose_range(im->c, start, delta, to));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* These operators pick elements by an index tensor, or build masks out of indices. */
 #include "front/onnx/onnx_helpers.h"
-#include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_mask.h"
 #include "front/compose/compose_move.h"
 #include "front/compose/compose_softmax.h"
 
@@ -104,8 +104,7 @@ bool onnx_import_gather_nd(struct onnx_import *im, struct onnx_node *n)
 bool onnx_import_one_hot(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *indices = n->inputs[0], *values = n->inputs[2];
-        int64_t stated, others[RANK_MAX];
-        dim_t dims[RANK_MAX + 1];
+        int64_t stated;
         double depth;
         int axis, count, rank = value_rank(indices) + 1;
         bool known;
@@ -126,32 +125,10 @@ bool onnx_import_one_hot(struct onnx_import *im, struct onnx_node *n)
         } else if (count != 1 || !(depth >= 0 && depth <= NUMBER_MAX)) {
                 return onnx_invalid(im, n, "depth is not one number from 0 to %d", NUMBER_MAX);
         }
-        for (int d = 0, k = 0; d < rank; d++) {
-                dims[d] = dim_of(d == axis ? (int64_t)depth : value_extent(indices, k));
-                if (d != axis)
-                        others[k++] = d;
-        }
-        const struct type *to = compose_type(im->c, E_I64, rank, dims);
-        if (!to)
-                return false;
-        indices = compose_cast(im->c, indices, E_I64);
-        indices = compose_below_zero(im->c, indices, plus(im->c, indices, depth));
-        struct value *right = build_iota(&im->b, to, axis);
-        struct value *hit =
-                compose_binary(im->c, OP_eq, compose_spread(im->c, indices, to, others), right);
+        struct value *hit = compose_one_hot(im->c, indices, axis, (int64_t)depth);
         struct value *off = compose_pick(im->c, values, 0, 0);
         struct value *on = compose_pick(im->c, values, 0, 1);
         return onnx_output(n, 0, compose_select(im->c, hit, on, off));
-}
-
-/* Returns the number of the column less that of the row, in the last two dimensions of t, as
- * i64. */
-static struct value *diagonal(struct onnx_import *im, const struct type *t)
-{
-        const struct type *index = type_with_element(im->m, t, E_I64);
-        struct value *row = build_iota(&im->b, index, t->rank - 2);
-
-        return sub(im->c, build_iota(&im->b, index, t->rank - 1), row);
 }
 
 bool onnx_import_trilu(struct onnx_import *im, struct onnx_node *n)
@@ -164,8 +141,7 @@ bool onnx_import_trilu(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (onnx_input(n, 1))
                 k = onnx_scalar(im, n, 1);
-        struct value *kept = compose_binary(im->c, upper ? OP_ge : OP_le, diagonal(im, x->type), k);
-        return onnx_output(n, 0, compose_select(im->c, kept, x, build_like(&im->b, x, 0)));
+        return onnx_output(n, 0, compose_triangle(im->c, x, k, upper));
 }
 
 bool onnx_import_eye_like(struct onnx_import *im, struct onnx_node *n)
@@ -179,10 +155,7 @@ bool onnx_import_eye_like(struct onnx_import *im, struct onnx_node *n)
             (onnx_has(n, "dtype") && !onnx_element_number(im, n, "dtype", number, &e)))
                 return false;
         return onnx_output(n, 0,
-                           compose_cast(im->c,
-                                        compose_binary(im->c, OP_eq, diagonal(im, x->type),
-                                                       compose_integer(im->c, E_I64, k)),
-                                        e));
+                           compose_cast(im->c, compose_eye(im->c, x->type, k), e));
 }
 
 /* ---- losses ---- */

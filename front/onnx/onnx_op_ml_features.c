@@ -27,7 +27,7 @@ static bool per_feature(struct onnx_import *im, struct onnx_node *n, const char 
         if (count != 1 && count != features_of(x))
                 return onnx_invalid(im, n, "%s has %d values for %lld features", name, count,
                                     (long long)features_of(x));
-        *v = compose_cast(im->c, onnx_ml_matrix(im, 1, count, values), value_element(x));
+        *v = compose_cast(im->c, compose_matrix_of(im->c, 1, count, values), value_element(x));
         *v = *v ? compose_reshape(im->c, *v, count > 1, (const dim_t[]){ dim_of(count) }) : NULL;
         return *v != NULL;
 }

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* All positions of a row are compared with all n-grams of one length of a pool. */
+#include "front/compose/compose_ngrams.h"
+#include "front/compose/compose_arithmetic.h"
+
+#include <string.h>
+
+int64_t compose_ngrams_of(const struct compose_ngrams *p, int length, int64_t *begin)
+{
+        *begin = p->starts[length - 1];
+        return ((length < p->lengths ? p->starts[length] : p->count) - *begin) / length;
+}
+
+/* Returns how often the n-grams of `length` are in x <rows x tokens x i64>: <rows x n-grams x i32>.
+ * Two dimensions say where they may begin, and how far apart their tokens are (1 to `gaps`). */
+static struct value *counted(struct compose *c, const struct compose_ngrams *p, struct value *x,
+                             int length)
+{
+        static const int64_t over[] = { 0, 1, 2 };
+        const int64_t tokens = value_extent(x, 1);
+        int64_t begin, count = compose_ngrams_of(p, length, &begin), gaps = 1;
+
+        if (length > 1)
+                gaps = compose_min(p->skips, (tokens - 1) / (length - 1) - 1) + 1;
+        const struct type *all = type_tensor(
+                c->m, E_I32, 2, (const dim_t[]){ dim_of(value_extent(x, 0)), dim_of(count) });
+        if (gaps < 1 || tokens < length)
+                return constant_number(c->m, all, 0);
+        const enum element index = tokens <= INT32_MAX / 2 ? E_I32 : E_I64;
+        const struct type *places = compose_type(c, index, 2,
+                                                 (const dim_t[]){ dim_of(gaps), dim_of(tokens) }),
+                          *pairs = places ? compose_type(
+                                                    c, E_I64, 4,
+                                                    (const dim_t[]){ dim_of(value_extent(x, 0)),
+                                                                     dim_of(gaps), dim_of(tokens),
+                                                                     dim_of(count) })
+                                          : NULL;
+        if (!pairs)
+                return NULL;
+        struct value *gap = plus(c, build_iota(c->b, places, 0), 1),
+                     *first = build_iota(c->b, places, 1), *hit = NULL;
+        for (int k = 0; k < length; k++) {
+                struct value *at = add(c, first, times(c, gap, k));
+                struct value *there = compose_with(c, OP_lt, at, (double)tokens);
+                at = compose_with(c, OP_min, at, (double)tokens - 1);
+                struct value *token = at ? build_gather(c->b, x, at, 1) : NULL;
+                int64_t *column = constant_room(c->m, (size_t)count * sizeof *column);
+                for (int64_t i = 0; i < count; i++)
+                        column[i] = p->numbers[begin + i * length + k];
+                struct value *wanted =
+                        constant_dense(c->m, type_static(c->m, E_I64, 1, &count), column, NULL);
+                struct value *found = compose_spread(c, token, pairs, over);
+                struct value *same = compose_binary(
+                        c, OP_eq, found,
+                        compose_spread(c, wanted, pairs, (const int64_t[]){ 3 }));
+                same = k == length - 1 ? compose_binary(c, OP_and, same,
+                                                        compose_spread(c, there, pairs,
+                                                                       (const int64_t[]){ 1, 2 }))
+                                       : same;
+                hit = hit ? compose_binary(c, OP_and, hit, same) : same;
+        }
+        return compose_reduce(c, REDUCE_sum, compose_cast(c, hit, E_I32),
+                              (const int64_t[]){ 1, 2 }, 2, E_COMPUTE);
+}
+
+/* Returns counts <rows x n-grams x i32> times the weights of the n-grams. */
+static struct value *weighed(struct compose *c, const struct compose_ngrams *p,
+                             struct value *counts)
+{
+        if (p->mode == NGRAMS_INVERSE)
+                counts = compose_with(c, OP_min, counts, 1);
+        counts = compose_cast(c, counts, E_F32);
+        if (p->mode == NGRAMS_TERM || !p->weight_count || !counts)
+                return counts;
+        const int64_t grams = p->grams;
+        float *data = constant_room(c->m, (size_t)grams * sizeof *data);
+        memcpy(data, p->weights, (size_t)grams * sizeof *data);
+        struct value *weights =
+                constant_dense(c->m, type_static(c->m, E_F32, 1, &grams), data, NULL);
+        return mul(c, counts,
+                   compose_spread(c, weights, counts->type, (const int64_t[]){ 1 }));
+}
+
+struct value *compose_ngrams(struct compose *c, const struct compose_ngrams *p, struct value *x)
+{
+        struct value *parts[NGRAM_TOKENS_MAX], *y;
+        const dim_t *dims = x->type->dims;
+        int count = 0;
+
+        for (int length = 1; length <= p->lengths; length++) {
+                int64_t begin, grams = compose_ngrams_of(p, length, &begin);
+                const struct type *none =
+                        type_tensor(c->m, E_I32, 2, (const dim_t[]){ dims[0], dim_of(grams) });
+                if (!grams)
+                        continue;
+                bool asked = length >= p->least && length <= p->most && dim_extent(dims[1]) &&
+                             dim_extent(dims[0]);
+                if (!(parts[count++] =
+                              asked ? counted(c, p, x, length) : constant_number(c->m, none, 0)))
+                        return NULL;
+        }
+        y = weighed(c, p, count > 1 ? build_concat(c->b, parts, count, 1) : parts[0]);
+        y = compose_transpose(c, y, (const int64_t[]){ 1, 0 });
+        struct attr *attrs = attrs_new(c->m, OP_scatter);
+        attr_set(attrs, OP_scatter, "kind", 1 + REDUCE_sum);
+        struct value *zeros = constant_number(
+                             c->m,
+                             type_tensor(c->m, E_F32, 2,
+                                         (const dim_t[]){ dim_of(p->outputs), dims[0] }),
+                             0),
+                     *at = compose_reshape(c, constant_ints(c->m, p->places, p->grams), 2,
+                                           (const dim_t[]){ dim_of(p->grams), dim_of(1) });
+        y = y && at ? value_build(c->b, OP_scatter, (struct value *[]){ zeros, at, y }, 3, attrs,
+                                  NULL)
+                    : NULL;
+        return compose_transpose(c, y, (const int64_t[]){ 1, 0 });
+}
