@@ -92,8 +92,9 @@ def pairs():
 
 
 def compare(pair):
+    """as the models are, or as exporters have them: with run-time axes and sizes a function may need other checks than its body"""
     composite, expanded = (described(folder / "model.onnx") for folder in pair)
-    if composite is None or expanded is None:
+    if composite is None or expanded is None or composite != expanded:
         with dnncc.Workspace("patterns") as work:
             composite, expanded = (described(stated(folder, work / f"{folder.name}.onnx")) for folder in pair)
     return pair[1].name, "unsupported" if composite is None or expanded is None else "same" if composite == expanded else "different"
