@@ -40,6 +40,7 @@ class PythonBackend(Backend):
 
 backend_test = onnx.backend.test.BackendTest(PythonBackend, __name__)
 backend_test.exclude(r"^test_dft_inverse_")     # wants the rounding errors of numpy
+backend_test.exclude(r"^test_bernoulli")        # has values of a generator that nothing seeds
 for group, cases in sorted(backend_test.test_cases.items()):
     for k, name in enumerate(n for n in sorted(vars(cases)) if n.startswith("test_")):
         if name.endswith("_cuda"):
