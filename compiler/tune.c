@@ -61,6 +61,7 @@ struct tuning {
         double round, measuring;        /* They are the seconds that the longest round took so far,
                                          * and its part without builds. */
         bool late;                      /* The last round was not measured. */
+        bool measured;                  /* The whole model was measured with all that is kept. */
 };
 
 /* ---- what there is to tune ---- */
@@ -388,13 +389,12 @@ static double least(const double times[TURNS])
 }
 
 /* Tells the time of the whole model with what was kept, measured with exactly that, and without. */
-static void tell_whole(const struct tuning *t, bool measured)
+static void tell_whole(const struct tuning *t)
 {
         int count = kept_count(t);
         const char *path = text_argument(t->arena, t->run->options.schedule);
         double before = 1e3 * least(t->whole[0]), after = 1e3 * least(t->whole[1]);
-        progress_end();
-        if (t->run->diag.verbosity < 0 || process_stopped())
+        if (t->run->diag.verbosity < 0)
                 return;
         if (!count)
                 diag_say(&t->run->diag,
@@ -403,7 +403,7 @@ static void tell_whole(const struct tuning *t, bool measured)
                          "which %s lists%s\n",
                          path,
                          t->late ? "; there was no time for more (--limit tune_seconds)" : "");
-        else if (!measured)
+        else if (!t->measured)
                 diag_say(&t->run->diag,
                          "tune: %d of %d kinds of kernels are faster by %s; the whole model was "
                          "not measured with "
@@ -420,8 +420,9 @@ static void tell_whole(const struct tuning *t, bool measured)
 /* Measures all that was kept together and, where some of it was not faster there, what is left. */
 static bool confirm(struct tuning *t)
 {
-        bool measured = true, again = false;
+        bool again = false;
         int tried;
+        t->measured = true;
         do {
                 tried = kept_count(t);
                 if (!try_best(t))
@@ -429,12 +430,11 @@ static bool confirm(struct tuning *t)
                 progress_step(0, 0, "measuring the %d kept of %d kinds", tried, t->kind_count);
                 if (!time_tried(t))
                         return false;
-                measured = !t->late;
-                if (measured || !again)
+                t->measured = !t->late;
+                if (t->measured || !again)
                         keep_confirmed(t);
                 again = true;
-        } while (measured && kept_count(t) < tried);
-        tell_whole(t, measured);
+        } while (t->measured && kept_count(t) < tried);
         return true;
 }
 
@@ -497,7 +497,8 @@ bool tune(struct run *run)
         if (run->context.limits.tune_seconds && !harness_runs(run, "--tune"))
                 return false;
         find_units(&t, module_entry(run->state.module));
-        bool fine = !run->context.limits.tune_seconds || tune_in_folder(&t);
+        const bool tunes = run->context.limits.tune_seconds != 0;
+        bool fine = !tunes || tune_in_folder(&t);
         int stopped = process_stopped();
         bool wanted = stopped ? kept_count(&t) || access(run->options.schedule, F_OK) : fine;
         FILE *out = wanted
@@ -505,8 +506,16 @@ bool tune(struct run *run)
                             : NULL;
         if (out)
                 write_book(&t, out, false);
+        if (!stopped) {
+                /* A signal no longer comes between the file and what is said of it: the process
+                 * ends by itself from here. */
+                sigset_t before;
+                process_hold_signals(&before);
+        }
         fine = out && outputs_commit(run->outputs, &run->diag);
         if (stopped)
                 process_end(stopped);
+        if (fine && tunes)
+                tell_whole(&t);
         return fine;
 }

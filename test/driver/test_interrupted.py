@@ -230,7 +230,7 @@ def test_tuning_stops_at_any_moment(seed, tmp_path):
         said = process.communicate(timeout=100)[1]
     assert process.returncode in (-number, 0), said
     assert not os.listdir(tmp_path / "work") and not left_of(process.pid), (moment, os.listdir(tmp_path / "work"))
-    assert not process.returncode or not said or "the whole model took" in said, "it says nothing, unless it had just ended"
+    assert not process.returncode or not said
     assert set(os.listdir(tmp_path)) <= {"book", "work", "builds", "cc.sh"}
     if not (tmp_path / "book").exists():
         assert moment < 1 and builds == 0, "it had begun by then"
