@@ -107,6 +107,12 @@ def test_names_of_sources_are_unique():
     assert len(names) > 500 and not twice, twice
 
 
+def test_names_of_tests_are_unique():
+    """pytest imports test modules by their names alone"""
+    names = [path.name for path in (TOP / "test").rglob("test_*.py")]
+    assert len(names) > 100 and len(names) == len(set(names)), sorted(name for name in set(names) if names.count(name) > 1)
+
+
 def test_include_guards_are_named_after_their_files():
     """outside tests, examples and runtime/, whose headers are installed alone"""
     wrong, seen = [], 0

@@ -100,5 +100,6 @@ for place, draw in enumerate((causal, router, hashed, delta_net)):
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=group_name)
+@pytest.mark.slow
 def test_group(group):
     check(group, GROUPS[group])
