@@ -295,7 +295,7 @@ void c_find_pointers(struct c_writer *w, const struct loop_function *f);
 /* Is `at` one of these indices, or the sum of one and *number? Then *pointer is its name. */
 bool c_pointer_place(struct c_writer *w, const struct loop_expr *at, const char **pointer,
                      int64_t *number);
-/* Prints the let of such an index; returns false where it is none. */
+/* Prints the let `s` as a pointer, if its index is printed as one; otherwise returns false. */
 bool c_pointer_declare(struct c_writer *w, const struct loop_stmt *s);
 
 /* Returns "X86_64_V4 ", which stands between `static` and the type of a kernel; "" where there are

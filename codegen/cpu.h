@@ -16,7 +16,7 @@ bool cpu_has(const char *features);
 /* Returns the bytes of vector registers of any length: of one as in SVE, or of two as RISC-V's
  * targets use them; 0: there are none. */
 int cpu_vector_bytes(void);
-/* Is the processor one of these? On a machine with several kinds of cores: is one of its cores? */
+/* Is the processor, or one of its cores where these are of several kinds, in the list? */
 bool cpu_is(const struct processor *processors);
 /* Answers the same for the machine that this text of Linux describes, /proc/cpuinfo on ARM. */
 bool cpu_is_listed(FILE *text, const struct processor *processors);

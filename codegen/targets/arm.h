@@ -6,7 +6,8 @@
 
 #include "codegen/targets/rows.h"
 
-/* The locality is 3 for the first-level cache, ..., 0 for data that is soon not needed. */
+/* The locality of a prefetch is 3 for the first-level cache, 2 and 1 for the next ones, and 0 for
+ * data that is soon not needed. */
 #define PREFETCH(n, name, locality) PREFETCH_BY(n, name, "__builtin_prefetch", "0, " locality)
 
 #define ARM_COMMON(e, type, s) \

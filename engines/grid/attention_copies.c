@@ -111,7 +111,7 @@ static struct loop_expr *in_line(struct block *b, struct loop_expr *const *index
         return times(e, plus(e, times(e, line, MULTIPLY_SWIZZLE), word), b->t.group);
 }
 
-/* Returns the first channel of such a word. */
+/* Returns the first channel of word index[2] of swizzle line index[1]. */
 static struct loop_expr *channel_in_line(struct block *b, struct loop_expr *const *index)
 {
         return times(b->e, plus(b->e, times(b->e, index[1], MULTIPLY_SWIZZLE), index[2]),

@@ -105,7 +105,8 @@ static void each_row(struct block *b, struct own *o)
         o->row = emit_let(e, "r", plus(e, b->first, in_block(b, o->at)));
 }
 
-/* Opens a loop over the columns of such a row. Returns the place of the entry, and its column. */
+/* Opens a loop over the columns of one of the lane's rows. Returns the place of the entry, and its
+ * column. */
 static struct loop_expr *each_entry(struct block *b, const struct own *o, struct loop_expr **column)
 {
         struct emit *e = b->e;

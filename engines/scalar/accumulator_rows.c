@@ -344,8 +344,8 @@ static void with_values(struct accumulators *s, struct loop_stmt *stmt, struct l
         }
 }
 
-/* Writes what becomes of the sums of one row, in the columns of `each`, and records that loop in
- * s->alone. */
+/* Writes a loop over the columns of `each` that makes results of the sums of one row, and records
+ * the loop in s->alone. */
 static void write_results(struct accumulators *s, struct loop_stmt *each, struct loop_expr *column)
 {
         const struct jam_nest *nest = s->nest;

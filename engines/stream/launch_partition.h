@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Chooses by predicted time which of some kernels a machine computes; each sequence of these is a
- * launch. */
+/* Chooses by predicted time which of the kernels that could be offloaded a machine computes;
+ * kernels of the machine that follow each other are one launch. */
 #ifndef ENGINES_STREAM_LAUNCH_PARTITION_H
 #define ENGINES_STREAM_LAUNCH_PARTITION_H
 

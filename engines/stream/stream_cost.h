@@ -51,8 +51,9 @@ struct stream_work {
 
 struct stream_cost {
         int64_t cycles, steps;                  /* `steps` counts steps of products. */
-        int64_t array, operations, bus, stores; /* Each of these is busy for this many cycles;
-                                                 * operations include loads of the compute stage. */
+        int64_t array, operations, bus, stores; /* The array, the compute stage (with its loads),
+                                                 * the read bus and the store stage are busy for
+                                                 * this many cycles. */
         int64_t read, written;                  /* The stream reads and writes this many bytes. */
         int64_t instructions, places;           /* It has this many instructions, and places in
                                                  * lists. */

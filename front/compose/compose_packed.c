@@ -33,12 +33,12 @@ bool compose_packed_read(struct compose *c, struct value *limits, int64_t rows,
         return p->place != NULL;
 }
 
-/* Returns past, [sequences, length, columns], as a matrix of sequences * length rows. */
-static struct value *past_rows(struct compose *c, struct value *past)
+/* Returns x, [sequences, length, columns], as a matrix of sequences * length rows. */
+static struct value *as_rows(struct compose *c, struct value *x)
 {
-        const dim_t dims[2] = { dim_of(value_extent(past, 0) * value_extent(past, 1)),
-                                past->type->dims[2] };
-        return compose_reshape(c, past, 2, dims);
+        const dim_t dims[2] = { dim_of(value_extent(x, 0) * value_extent(x, 1)),
+                                x->type->dims[2] };
+        return compose_reshape(c, x, 2, dims);
 }
 
 struct value *compose_packed_before(struct compose *c, const struct compose_packed *p,
@@ -58,7 +58,7 @@ struct value *compose_packed_before(struct compose *c, const struct compose_pack
         if (!row || !old || !inside)
                 return NULL;
         inside = compose_reshape(c, inside, 2, (const dim_t[]){ dim_of(p->rows), dim_of(1) });
-        struct value *earlier = build_gather(c->b, past_rows(c, past), old, 0);
+        struct value *earlier = build_gather(c->b, as_rows(c, past), old, 0);
         return compose_select(c, inside, build_gather(c->b, x, row, 0), earlier);
 }
 
@@ -82,8 +82,38 @@ struct value *compose_packed_append(struct compose *c, const struct compose_pack
         if (!row || !old || !is_new)
                 return NULL;
         struct value *fresh = build_gather(c->b, x, clamp(c, row, 0, (double)(p->rows - 1)), 0);
-        struct value *earlier = build_gather(c->b, past_rows(c, past), old, 0);
+        struct value *earlier = build_gather(c->b, as_rows(c, past), old, 0);
         is_new = compose_reshape(c, is_new, 3,
                                  (const dim_t[]){ t->dims[0], t->dims[1], dim_of(1) });
         return compose_select(c, is_new, fresh, earlier);
+}
+
+struct value *compose_packed_apart(struct compose *c, const struct compose_packed *p,
+                                   struct value *x, struct value *counts, int64_t places)
+{
+        const int64_t first = 0;
+        const struct type *t =
+                compose_type_static(c, E_I64, 2, (const int64_t[]){ p->sequences, places });
+        if (!x || !counts || !t)
+                return NULL;
+        struct value *place = build_iota(c->b, t, 1);
+        struct value *count = compose_binary(c, OP_min, p->lengths, counts);
+        struct value *taken = compose_binary(c, OP_lt, place, compose_spread(c, count, t, &first));
+        struct value *row = add(c, place, compose_spread(c, p->begins, t, &first));
+        row = clamp(c, row, 0, (double)(p->rows - 1));
+        taken = compose_reshape(c, taken, 3, (const dim_t[]){ t->dims[0], t->dims[1], dim_of(1) });
+        struct value *rows = row ? build_gather(c->b, x, row, 0) : NULL;
+        struct value *zero = rows ? build_scalar(c->b, value_element(x), 0) : NULL;
+        return compose_select(c, taken, rows, zero);
+}
+
+struct value *compose_packed_joined(struct compose *c, const struct compose_packed *p,
+                                    struct value *x)
+{
+        if (!x)
+                return NULL;
+        const int64_t places = value_extent(x, 1);
+        struct value *at = add(c, times(c, p->sequence, (double)places), p->place);
+        x = as_rows(c, x);
+        return at && x ? build_gather(c->b, x, at, 0) : NULL;
 }

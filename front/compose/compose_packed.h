@@ -26,4 +26,12 @@ struct value *compose_packed_before(struct compose *c, const struct compose_pack
 struct value *compose_packed_append(struct compose *c, const struct compose_packed *p,
                                     struct value *x, struct value *past, struct value *counts);
 
+/* Returns the first `counts` (i64 [sequences]) rows of each sequence of x, at most `places` of
+ * them, as [sequences, places, columns]; places that none of these rows has are 0. */
+struct value *compose_packed_apart(struct compose *c, const struct compose_packed *p,
+                                   struct value *x, struct value *counts, int64_t places);
+/* Returns x [sequences, places, columns] as rows, each from its place in its sequence. */
+struct value *compose_packed_joined(struct compose *c, const struct compose_packed *p,
+                                    struct value *x);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The types of values are those that the file declares, with symbols bound by --dim and --input.
- * After this every input of the graph has a static shape, or the user has been told which options
- * would give it one. */
+/* Inputs of the graph have the types that the file declares, with symbols bound by --dim and
+ * --input. After this every input has a static shape, or the user has been told which options would
+ * give it one. */
 #include "front/onnx/onnx_model.h"
 
 #include <inttypes.h>
@@ -93,33 +93,7 @@ static bool shape_parse(struct arena *arena, const char *text, int64_t *dims, in
         return true;
 }
 
-/* ---- declarations ---- */
-
-static bool read_dim(struct onnx_import *im, const char *what,
-                     const Onnx__TensorShapeProto__Dimension *d, int64_t *dim)
-{
-        *dim = -1;
-        if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) {
-                if (d->dim_value < -1 || d->dim_value > INT32_MAX)
-                        return onnx_error(im, "%s: extent %" PRId64 ", want 0 to %d", what,
-                                          d->dim_value, INT32_MAX);
-                *dim = d->dim_value;            /* Some exporters write -1 for an open one. */
-        } else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
-                   d->dim_param.len) {
-                struct onnx_binding *b =
-                        map_get(im->model->dims, (const char *)d->dim_param.data, d->dim_param.len);
-                if (b)
-                        *dim = b->extent;
-        }
-        return true;
-}
-
-static const Onnx__TypeProto__Tensor *tensor_type(const Onnx__ValueInfoProto *v)
-{
-        return v->type && v->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE
-                       ? v->type->tensor_type
-                       : NULL;
-}
+/* ---- graph inputs ---- */
 
 /* This is the type of a sequence or an optional, taken apart; tensor is NULL where it is another
  * one. */
@@ -140,127 +114,6 @@ static struct list_type list_type(const Onnx__ValueInfoProto *v)
         return l;
 }
 
-/* Returns the static type, once all dims are known, or NULL where it is open, too large, or of
- * elements without storage. */
-static const struct type *static_type(struct onnx_import *im, const struct onnx_declaration *d)
-{
-        int64_t count;
-        if (d->rank < 0 || !element_is_stored(d->element) ||
-            !size_elements(d->dims, d->rank, &count))
-                return NULL;
-        return type_static(im->m, d->element, d->rank, d->dims);
-}
-
-static bool read_tensor_type(struct onnx_import *im, const char *what,
-                             const Onnx__TypeProto__Tensor *t, struct onnx_declaration *d)
-{
-        d->rank = -1;
-        if (!t->elem_type || !element_from_onnx(t->elem_type, &d->element))
-                return onnx_error(im, "%s: unknown element type %d", what, (int)t->elem_type);
-        if (!t->shape)
-                return true;
-        if (t->shape->n_dim > RANK_MAX) {
-                diag_error(im->diag, EXIT_UNSUPPORTED, "%s: rank %zu, at most %d are supported",
-                           what, t->shape->n_dim, RANK_MAX);
-                return false;
-        }
-        d->rank = (int)t->shape->n_dim;
-        d->dims = arena_array(im->arena, t->shape->n_dim, sizeof *d->dims);
-        for (int i = 0; i < d->rank; i++)
-                if (!read_dim(im, what, t->shape->dim[i], &d->dims[i]))
-                        return false;
-        d->type = static_type(im, d);
-        return true;
-}
-
-static bool read_declaration(struct onnx_import *im, const char *what,
-                             const Onnx__ValueInfoProto *v, struct onnx_declaration *d)
-{
-        return read_tensor_type(im, what, tensor_type(v), d);
-}
-
-bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope,
-                  Onnx__ValueInfoProto *const *values, size_t count)
-{
-        if (!scope->declared)
-                scope->declared = map_new(im->arena);
-        for (size_t i = 0; i < count; i++) {
-                const Onnx__ValueInfoProto *v = values[i];
-                if (!v->name.len || !tensor_type(v))
-                        continue;
-                struct onnx_declaration *d = ARENA_NEW(im->arena, struct onnx_declaration);
-                if (!tensor_type(v)->elem_type)
-                        continue;               /* It says nothing. */
-                if (!read_declaration(im,
-                                      arena_printf(im->arena, "declared type of '%s'",
-                                                   SAFE(im, v->name)),
-                                      v, d))
-                        return false;
-                map_set(scope->declared, (const char *)v->name.data, v->name.len, d);
-        }
-        return true;
-}
-
-void onnx_declare_results(struct onnx_import *im, struct onnx_scope *scope,
-                          const struct onnx_node *call, const Onnx__FunctionProto *f)
-{
-        scope->declared = map_new(im->arena);
-        for (int i = 0; i < call->output_count; i++) {
-                struct onnx_declaration *d = onnx_declaration(im->scope, call->proto->output[i]);
-                if (!d || !f->output[i].len)
-                        continue;
-                d = arena_copy(im->arena, d, sizeof *d);
-                d->contradicted = true; /* The call's own output gets the warning. */
-                map_set(scope->declared, (const char *)f->output[i].data, f->output[i].len, d);
-        }
-}
-
-static char *declared_text(struct onnx_import *im, const struct onnx_declaration *d)
-{
-        struct text text = { 0 };
-        text_add(&text, "<");
-        for (int i = 0; i < d->rank; i++)
-                if (d->dims[i] < 0)
-                        text_add(&text, "? x ");
-                else
-                        text_add(&text, "%" PRId64 " x ", d->dims[i]);
-        text_add(&text, "%s%s>", d->rank < 0 ? "... x " : "", element_info[d->element].text);
-        char *copy = arena_string(im->arena, text.data);
-        text_free(&text);
-        return copy;
-}
-
-struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_t name)
-{
-        return scope->declared && name.len
-                       ? map_get(scope->declared, (const char *)name.data, name.len)
-                       : NULL;
-}
-
-bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
-                         struct onnx_declaration *d, const struct type *t)
-{
-        bool tensor = t->kind == TYPE_TENSOR, element = tensor && d->element == t->element,
-             shape = tensor && (d->rank < 0 || d->rank == t->rank);
-        for (int i = 0; shape && i < d->rank; i++)
-                shape = d->dims[i] < 0 || !dim_is_static(t->dims[i]) ||
-                        dim_is(t->dims[i], d->dims[i]);
-        if (element && shape)
-                return true;
-        const char *text =
-                arena_printf(im->arena, "%s '%s' is %s, declared as %s", what, SAFE(im, name),
-                             compose_text(im->c, t), declared_text(im, d));
-        im->model->contradicted = true;
-        if (!element || d->binding)
-                return onnx_error(im, "%s", text);
-        if (!d->contradicted)
-                diag_warning(im->diag, "%s", text);
-        d->contradicted = true;
-        return true;
-}
-
-/* ---- graph inputs ---- */
-
 /* Returns the --input option of this name, or NULL. */
 static const char *option_of(struct onnx_import *im, bytes_t name)
 {
@@ -276,7 +129,7 @@ static bool apply_option(struct onnx_import *im, const Onnx__ValueInfoProto *v, 
                 return true;            /* It is read where its items become inputs. */
         if (!shape_parse(im->arena, strrchr(option, '=') + 1, dims, &rank))
                 return usage(im, "--input %s: want NAME=1x3x224x224", safe(im, option));
-        const Onnx__TypeProto__Tensor *t = tensor_type(v);
+        const Onnx__TypeProto__Tensor *t = onnx_tensor_type(v);
         if (!t || !t->shape)
                 return true;
         if (t->shape->n_dim != (size_t)rank)
@@ -321,7 +174,7 @@ static bool is_bound(struct onnx_import *im, const Onnx__TensorShapeProto__Dimen
 
 const char *onnx_type_text(struct onnx_import *im, const Onnx__ValueInfoProto *v)
 {
-        const Onnx__TypeProto__Tensor *t = tensor_type(v);
+        const Onnx__TypeProto__Tensor *t = onnx_tensor_type(v);
         enum element e;
         struct text text = { 0 };
         if (!t)
@@ -350,7 +203,7 @@ struct asking { struct onnx_import *im; struct asked asked; struct map *symbols;
  * --dim of each symbol. */
 static void ask_for_input(struct asking *a, const Onnx__ValueInfoProto *v)
 {
-        const Onnx__TypeProto__Tensor *t = tensor_type(v);
+        const Onnx__TypeProto__Tensor *t = onnx_tensor_type(v);
         struct onnx_import *im = a->im;
         struct text shape = { 0 };
         bool whole = !t->shape, open = whole;
@@ -394,7 +247,8 @@ const char *onnx_binding_command(struct onnx_import *im)
         asked_given(&a.asked, "--dim", o->dims, o->dim_count);
         asked_given(&a.asked, "--input", o->inputs, o->input_count);
         for (size_t i = 0; i < g->n_input; i++)
-                if (tensor_type(g->input[i]) && !initializer_of(im->scope, g->input[i]->name) &&
+                if (onnx_tensor_type(g->input[i]) &&
+                    !initializer_of(im->scope, g->input[i]->name) &&
                     !option_of(im, g->input[i]->name))
                         ask_for_input(&a, g->input[i]);
         return im->model->command = asked_end(&a.asked);
@@ -415,7 +269,7 @@ static void ask_for_option(struct onnx_import *im, const Onnx__ValueInfoProto *v
                 return;
         }
         for (int i = 0; i < d->rank; i++) {
-                const Onnx__TensorShapeProto__Dimension *dim = tensor_type(v)->shape->dim[i];
+                const Onnx__TensorShapeProto__Dimension *dim = onnx_tensor_type(v)->shape->dim[i];
                 if (d->dims[i] >= 0)
                         continue;
                 if (!symbol_of(im, dim)) {
@@ -466,7 +320,8 @@ static const struct type *bounded_type(struct onnx_import *im, const char *what,
         int64_t limit = im->context->limits.tensor_bytes;
         if (d->type && type_elements(d->type) <= limit / element_info[d->element].bytes)
                 return d->type;
-        onnx_over_limit(im, arena_printf(im->arena, "%s: bytes of %s", what, declared_text(im, d)),
+        onnx_over_limit(im,
+                        arena_printf(im->arena, "%s: bytes of %s", what, onnx_declared_text(im, d)),
                         "tensor_bytes", limit);
         return NULL;
 }
@@ -479,16 +334,16 @@ static const struct type *input_type(struct onnx_import *im, const Onnx__ValueIn
         const char *what = arena_printf(im->arena, "input '%s'", SAFE(im, v->name)),
                    *option = option_of(im, v->name);
         struct onnx_declaration d = { .rank = -1 };
-        *skipped = v->type && v->type->value_case && !tensor_type(v);
+        *skipped = v->type && v->type->value_case && !onnx_tensor_type(v);
         if (*skipped) {
                 onnx_list(im, "%s is %s, which is not supported", what, onnx_kind_text(v->type));
                 return NULL;
         }
-        if (!tensor_type(v)) {
+        if (!onnx_tensor_type(v)) {
                 onnx_error(im, "%s has no type", what);
                 return NULL;
         }
-        if (!read_declaration(im, what, v, &d))
+        if (!onnx_read_tensor_type(im, what, onnx_tensor_type(v), &d))
                 return NULL;
         *skipped = !element_is_stored(d.element);
         if (*skipped) {
@@ -500,7 +355,7 @@ static const struct type *input_type(struct onnx_import *im, const Onnx__ValueIn
                 int64_t *dims = arena_array(im->arena, RANK_MAX, sizeof *dims);
                 shape_parse(im->arena, strrchr(option, '=') + 1, dims, &d.rank);
                 d.dims = dims;
-                d.type = static_type(im, &d);
+                d.type = onnx_static_type(im, &d);
         }
         if (is_open(&d)) {
                 ask_for_option(im, v, &d);
@@ -518,9 +373,9 @@ static bool check_initializer(struct onnx_import *im, const struct onnx_entry *e
         if (option_of(im, v->name))
                 return usage(im, "--input %s: '%s' is a constant of the model",
                              safe(im, option_of(im, v->name)), SAFE(im, v->name));
-        if (!e->value || !tensor_type(v))
+        if (!e->value || !onnx_tensor_type(v))
                 return true;
-        return read_declaration(im, what, v, &d) &&
+        return onnx_read_tensor_type(im, what, onnx_tensor_type(v), &d) &&
                onnx_check_declared(im, "initializer", v->name, &d, e->value->type);
 }
 
@@ -529,8 +384,8 @@ static void note_symbols(struct onnx_import *im, Onnx__ValueInfoProto *const *va
                          struct map *seen, struct suggest *known)
 {
         for (size_t i = 0; i < count; i++) {
-                const Onnx__TypeProto__Tensor *t = tensor_type(values[i])
-                                                           ? tensor_type(values[i])
+                const Onnx__TypeProto__Tensor *t = onnx_tensor_type(values[i])
+                                                           ? onnx_tensor_type(values[i])
                                                            : list_type(values[i]).tensor;
                 for (size_t k = 0; t && t->shape && k < t->shape->n_dim; k++) {
                         const Onnx__TensorShapeProto__Dimension *d = t->shape->dim[k];
@@ -629,7 +484,7 @@ static struct value *add_item(struct onnx_import *im, struct function *f, const 
                 arena_printf(im->arena, "input '%s'", text_safe(im->arena, name, strlen(name)));
         struct onnx_declaration d = { .dims = arena_array(im->arena, RANK_MAX, sizeof *d.dims) },
                                 declared = { 0 };
-        if (!read_tensor_type(im, what, l->tensor, &declared))
+        if (!onnx_read_tensor_type(im, what, l->tensor, &declared))
                 return NULL;
         d.element = declared.element;
         bool fits = shape_parse(im->arena, shape, d.dims, &d.rank) &&
@@ -638,7 +493,7 @@ static struct value *add_item(struct onnx_import *im, struct function *f, const 
                 fits = declared.dims[i] < 0 || declared.dims[i] == d.dims[i];
         if (!fits) {
                 usage(im, "--input %s: '%s' is no shape of %s", safe(im, option), shape,
-                      declared_text(im, &declared));
+                      onnx_declared_text(im, &declared));
                 return NULL;
         }
         if (!element_is_stored(d.element)) {
@@ -647,7 +502,7 @@ static struct value *add_item(struct onnx_import *im, struct function *f, const 
                            element_info[d.element].text);
                 return NULL;
         }
-        d.type = static_type(im, &d);
+        d.type = onnx_static_type(im, &d);
         const struct type *type = bounded_type(im, what, &d);
         return type ? add_input(im, f, name, type) : NULL;
 }
@@ -709,7 +564,7 @@ static bool bind_input(struct onnx_import *im, struct onnx_scope *scope, struct 
         bool ok = true, named = v->name.len && !memchr(v->name.data, 0, v->name.len);
         struct onnx_declaration unused;
         struct value *value = NULL;
-        if (wanted && named && v->type && v->type->value_case && !tensor_type(v)) {
+        if (wanted && named && v->type && v->type->value_case && !onnx_tensor_type(v)) {
                 ok = bind_list(im, f, v, &value);
         } else if (wanted) {
                 bool skipped;
@@ -718,8 +573,8 @@ static bool bind_input(struct onnx_import *im, struct onnx_scope *scope, struct 
                 if (type && named)
                         ok = (value = add_input(im, f, onnx_string(im->m->arena, v->name), type)) !=
                              NULL;
-        } else if (tensor_type(v))
-                ok = read_declaration(im, "an input", v, &unused);
+        } else if (onnx_tensor_type(v))
+                ok = onnx_read_tensor_type(im, "an input", onnx_tensor_type(v), &unused);
         struct onnx_entry entry = { .state = value ? NAME_KNOWN : NAME_UNKNOWN, .value = value };
         return onnx_scope_define(im, scope, v->name, entry, "input", NULL) && ok;
 }
@@ -766,4 +621,11 @@ bool onnx_bind_seed(struct onnx_import *im, struct onnx_scope *scope, struct fun
         struct value *value = add_input(im, f, "seed", type_tensor(im->m, E_I64, 0, NULL));
         im->model->seed = compose_as_bits(im->c, value, E_U64);
         return im->model->seed != NULL;
+}
+
+bool onnx_check_seed_used(struct onnx_import *im)
+{
+        return !im->options->seed || im->model->draws || im->unsupported_count ||
+               usage(im, "--seed %s: no node of the model draws random numbers",
+                     safe(im, im->options->seed));
 }

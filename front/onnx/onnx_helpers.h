@@ -113,15 +113,25 @@ bool onnx_conv_read(struct onnx_import *im, struct onnx_node *n, const struct va
 /* Returns x pooled as the attributes of AveragePool say (onnx_op_pool.c). */
 struct value *onnx_average_pool(struct onnx_import *im, struct onnx_node *n, struct value *x);
 
+/* ---- what operators of one family share ---- */
+
+/* Reads the attribute update_rule of linear attention, and checks that decay and beta are there
+ * where the rule has them, and there alone (onnx_op_attention.c). */
+bool onnx_update_rule(struct onnx_import *im, struct onnx_node *n, const struct value *decay,
+                      const struct value *beta);
+/* Reads the attribute activation of causal convolutions: none, or silu, which is also called swish
+ * (onnx_op_conv.c). */
+bool onnx_silu(struct onnx_import *im, struct onnx_node *n, bool *silu);
+
 /* ---- packed sequences (onnx_op_packed.c) ---- */
 
 /* Reads operand i, the limits (i32) of sequences that have `rows` rows together. */
 bool onnx_packed_read(struct onnx_import *im, struct onnx_node *n, int i, int64_t rows,
                       struct compose_packed *p);
-/* Reads the attribute state_update_capacity, and checks operand i, which has a number for each
- * sequence where the capacity is not 0. */
+/* Reads the attribute state_update_capacity, and operand i, which has a number for each sequence
+ * where the capacity is not 0. *counts becomes these numbers, as i64, or NULL. */
 bool onnx_captures_read(struct onnx_import *im, struct onnx_node *n, int i, int64_t sequences,
-                        int64_t *capacity);
+                        int64_t *capacity, struct value **counts);
 
 /* ---- quantized tensors ---- */
 

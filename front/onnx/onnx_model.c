@@ -293,7 +293,8 @@ static bool import_main(struct onnx_import *im)
                 return false;
         int count, *order = arrange(im, &wanted, f, w, &count);
         onnx_wiring_free(w);
-        return order && onnx_nodes(im, g->node, order, count) && yield_outputs(im, &wanted, f);
+        return order && onnx_nodes(im, g->node, order, count) && onnx_check_seed_used(im) &&
+               yield_outputs(im, &wanted, f);
 }
 
 static bool import_model(struct onnx_import *im, const unsigned char *bytes, size_t length)

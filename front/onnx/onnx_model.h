@@ -12,7 +12,8 @@
  *   onnx_sparse.c     sparse tensors, which become dense
  *   onnx_attribute.c  checked access to attributes; onnx_scales.c: operands that are scales
  *   onnx_sequence.c   values that are lists of values
- *   onnx_bind.c       types of values; --dim and --input
+ *   onnx_declare.c    what the file says about the types of values
+ *   onnx_bind.c       inputs of the graph; --dim, --input and --seed
  *   onnx_order.c      which node needs which: topological order, needed nodes
  *   onnx_channel_block.c  blocks of channels in weights that onnxruntime reordered
  *   onnx_implied.c    shapes that follow from declarations of later values
@@ -43,6 +44,8 @@ struct onnx_declaration {
                                          * stored. */
         bool binding;                   /* Another shape is an error, not a warning. */
         bool contradicted;              /* The warning was printed. */
+        bool of_call;                   /* It is that of a call's output, for the function's result;
+                                         * it is checked where the call is. */
 };
 
 /* A name is in one of these states. */
@@ -225,19 +228,25 @@ void onnx_region_leave(struct onnx_import *im, struct onnx_region outer);
 bool onnx_enter(struct onnx_import *im);
 void onnx_leave(struct onnx_import *im);
 
-/* ---- onnx_bind.c ---- */
+/* ---- onnx_declare.c ---- */
 
-const char *onnx_kind_text(const Onnx__TypeProto *t);     /* Returns what a type is, as "a
-                                                           * sequence". */
-/* Reads --dim and --input into model->dims and model->shapes. */
-bool onnx_read_options(struct onnx_import *im);
+/* Returns the tensor type that the file states for a value, or NULL where it states another one, or
+ * none. */
+const Onnx__TypeProto__Tensor *onnx_tensor_type(const Onnx__ValueInfoProto *v);
+/* Reads a tensor type into *d; `what` is what has it, for errors. */
+bool onnx_read_tensor_type(struct onnx_import *im, const char *what,
+                           const Onnx__TypeProto__Tensor *t, struct onnx_declaration *d);
+/* Returns the static type, once all dims are known, or NULL where it is open, too large, or of
+ * elements without storage. */
+const struct type *onnx_static_type(struct onnx_import *im, const struct onnx_declaration *d);
+/* Returns the declared type as messages have it: "<? x 3 x f32>". */
+char *onnx_declared_text(struct onnx_import *im, const struct onnx_declaration *d);
 /* Adds the declarations of a list of values to scope->declared. */
 bool onnx_declare(struct onnx_import *im, struct onnx_scope *scope,
                   Onnx__ValueInfoProto *const *values, size_t count);
-/* Makes all inputs of the graph that are no initializers arguments of f, or those alone whose names
- * `needed` has, unless it is NULL. */
-bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct function *f,
-                      const Onnx__GraphProto *g, struct map *needed);
+/* Declares the outputs of the function that the scope is of, as its call's are declared. */
+void onnx_declare_results(struct onnx_import *im, struct onnx_scope *scope,
+                          const struct onnx_node *call, const Onnx__FunctionProto *f);
 /* Returns what the file declares about a value, or NULL. */
 struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_t name);
 /* Checks the declaration of value `name`, a `what` ("output") of type t. Another element type is an
@@ -246,13 +255,21 @@ struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_
 bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
                          struct onnx_declaration *d, const struct type *t);
 
-/* Declares the outputs of the function that the scope is of, as its call's are declared. */
-void onnx_declare_results(struct onnx_import *im, struct onnx_scope *scope,
-                          const struct onnx_node *call, const Onnx__FunctionProto *f);
+/* ---- onnx_bind.c ---- */
 
+const char *onnx_kind_text(const Onnx__TypeProto *t);     /* Returns what a type is, as "a
+                                                           * sequence". */
+/* Reads --dim and --input into model->dims and model->shapes. */
+bool onnx_read_options(struct onnx_import *im);
+/* Makes all inputs of the graph that are no initializers arguments of f, or those alone whose names
+ * `needed` has, unless it is NULL. */
+bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct function *f,
+                      const Onnx__GraphProto *g, struct map *needed);
 /* Sets model->seed as --seed says, behind the inputs of the model, of which it becomes one where
  * the option asks for that. */
 bool onnx_bind_seed(struct onnx_import *im, struct onnx_scope *scope, struct function *f);
+/* Checks that a node needs the seed, if --seed gives one. */
+bool onnx_check_seed_used(struct onnx_import *im);
 
 /* ---- onnx_scales.c ---- */
 

@@ -149,11 +149,23 @@ bool onnx_import_rotary_embedding(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_rotary(im->c, &r));
 }
 
+bool onnx_update_rule(struct onnx_import *im, struct onnx_node *n, const struct value *decay,
+                      const struct value *beta)
+{
+        static const char *const rules[] = { "linear", "gated", "delta", "gated_delta", NULL };
+        int rule; /* Bit 0 says that there are decays, bit 1 that there are betas. */
+
+        if (!onnx_choice(im, n, "update_rule", rules, 3, &rule))
+                return false;
+        return ((decay != NULL) == (rule & 1) && (beta != NULL) == rule >> 1) ||
+               onnx_invalid(im, n, "update_rule %s %s decay and %s beta", rules[rule],
+                            decay ? "with" : "without", beta ? "with" : "without");
+}
+
 /* The operands are query, key, value, past_state, decay, beta; the results are output,
  * present_state. */
 bool onnx_import_linear_attention(struct onnx_import *im, struct onnx_node *n)
 {
-        static const char *const rules[] = { "linear", "gated", "delta", "gated_delta", NULL };
         struct compose_linear_attention l = { .q = n->inputs[0],
                                               .k = onnx_input(n, 1),
                                               .v = onnx_input(n, 2),
@@ -163,22 +175,17 @@ bool onnx_import_linear_attention(struct onnx_import *im, struct onnx_node *n)
         struct value *same[5] = { l.q, l.k, l.v, l.decay, l.beta }, *y, *state;
         int64_t window = 0;
         float scale;
-        int rule;
 
         if (n->domain[0] &&
             !onnx_int_range(im, n, "state_window", 0, 0, LINEAR_WINDOW_MAX, &window))
                 return false;
-        if (!onnx_choice(im, n, "update_rule", rules, 3, &rule) ||
-            !onnx_float(im, n, "scale", 0, &scale) ||
+        if (!onnx_float(im, n, "scale", 0, &scale) ||
             !onnx_int_required(im, n, "q_num_heads", &l.heads) ||
             !onnx_int_required(im, n, "kv_num_heads", &l.groups) ||
             !onnx_ignore(im, n, "chunk_size") || !onnx_want_float(im, n, 0) ||
             !onnx_same_element(im, n, same, 5) || !onnx_want_rank(im, n, 0, 3, 3) ||
-            !onnx_want_rank(im, n, 2, 3, 3))
+            !onnx_want_rank(im, n, 2, 3, 3) || !onnx_update_rule(im, n, l.decay, l.beta))
                 return false;
-        if ((l.decay != NULL) != (rule & 1) || (l.beta != NULL) != rule >> 1)
-                return onnx_invalid(im, n, "update_rule %s %s decay and %s beta", rules[rule],
-                                    l.decay ? "with" : "without", l.beta ? "with" : "without");
         l.scale = scale;
         return compose_linear_attention_window(im->c, &l, window, &y, &state) &&
                onnx_output(n, 0, y) && onnx_output(n, 1, state);

@@ -109,16 +109,25 @@ static struct value *steps_second(struct onnx_import *im, struct value *y, const
         return compose_reshape(im->c, y, first + like->rank, dims);
 }
 
+bool onnx_silu(struct onnx_import *im, struct onnx_node *n, bool *silu)
+{
+        static const char *const activations[] = { "none", "silu", "swish", NULL };
+        int activation;
+
+        if (!onnx_choice(im, n, "activation", activations, 0, &activation))
+                return false;
+        *silu = activation != 0;
+        return true;
+}
+
 /* Imports CausalConvWithState, which convolves each channel by itself, along past_state and the
  * input; what the next call starts with is the end of these. com.microsoft's has more
  * attributes. */
 bool onnx_import_causal_conv(struct onnx_import *im, struct onnx_node *n)
 {
-        static const char *const activations[] = { "none", "silu", "swish", NULL };
         struct value *v[4] = { n->inputs[0], n->inputs[1], onnx_input(n, 2), onnx_input(n, 3) };
         struct compose_causal conv = { .w = v[1], .bias = v[2], .dilation = 1 };
         int64_t last = 0, dimensions = 1;
-        int activation;
 
         if (n->domain[0] &&
             (!onnx_int_range(im, n, "state_window", 0, 0, CAUSAL_WINDOW_MAX, &conv.window) ||
@@ -132,9 +141,8 @@ bool onnx_import_causal_conv(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_want_float(im, n, 0) || !onnx_same_element(im, n, v, 4) ||
             !onnx_want_rank(im, n, 0, 3, most) || !onnx_want_rank(im, n, 1, 3, 3) ||
             !onnx_want_rank(im, n, 3, windowed + 3, windowed + most) ||
-            !onnx_choice(im, n, "activation", activations, 0, &activation))
+            !onnx_silu(im, n, &conv.swish))
                 return false;
-        conv.swish = activation != 0;
         conv.x = last ? steps_last(im, v[0], 0) : v[0];
         conv.past = last ? steps_last(im, v[3], windowed) : v[3];
         if (!conv.x || (v[3] && !conv.past))

@@ -19,6 +19,7 @@ struct delta_net {
                                          * stands for 0. */
         struct value *limits;           /* Sequence i has the rows from limits[i] up to limits[i +
                                          * 1]; NULL: all have equally many. */
+        struct compose_packed packed;   /* It is what the limits say. */
         int64_t rows, sequences, steps; /* steps: the most rows that a sequence may have */
         int64_t key_heads, heads, depth, width;
         float scale, bound;
@@ -28,12 +29,8 @@ struct delta_net {
                                          * steps in place of rows. */
 };
 
-/* Reads the node's attributes. *rule: bit 0 says that there are decays, bit 1 that there are
- * betas. */
-static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct delta_net *d,
-                            int *rule)
+static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct delta_net *d)
 {
-        static const char *const rules[] = { "linear", "gated", "delta", "gated_delta", NULL };
         static const char *const gates[] = { "none", "softplus", "qwen", "sigmoid", "kda", NULL };
         static const enum gate kinds[] = { GATE_GIVEN, GATE_SOFTPLUS, GATE_SOFTPLUS, GATE_SIGMOID,
                                            GATE_SIGMOID };
@@ -41,7 +38,7 @@ static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct 
         int64_t capacity, normalized;
         int gate, beta;
 
-        if (!onnx_choice(im, n, "update_rule", rules, 3, rule) ||
+        if (!onnx_update_rule(im, n, d->decay, d->beta) ||
             !onnx_choice(im, n, "gate_activation", gates, 0, &gate) ||
             !onnx_choice(im, n, "beta_activation", activations, 0, &beta) ||
             !onnx_float(im, n, "scale", 0, &d->scale) ||
@@ -200,42 +197,11 @@ static struct value *gated(struct onnx_import *im, struct onnx_node *n, const st
         return times(im->c, compose_unary(im->c, OP_sigmoid, mul(im->c, rate, x)), d->bound);
 }
 
-/* How rows become steps of sequences, and back; all NULL where sequences have equally many. */
-struct delta_steps {
-        struct value *row;              /* [sequences, steps]: the row of each step */
-        struct value *inside;           /* [sequences, steps, 1]: the step is one of its sequence */
-        struct value *step;             /* [rows]: the number of a row's step among all */
-};
-
-static bool steps_read(struct onnx_import *im, struct onnx_node *n, const struct delta_net *d,
-                       struct delta_steps *s)
-{
-        const int64_t first = 0;
-        struct compose_packed p;
-
-        *s = (struct delta_steps){ 0 };
-        if (!d->limits)
-                return true;
-        const struct type *t = compose_type_static(im->c, E_I64, 2,
-                                                   (const int64_t[]){ d->sequences, d->steps });
-        if (!t || !onnx_packed_read(im, n, 3, d->rows, &p))
-                return false;
-        struct value *step = build_iota(&im->b, t, 1);
-        s->inside = compose_binary(im->c, OP_lt, step,
-                                   compose_spread(im->c, p.lengths, t, &first));
-        s->inside = compose_reshape(im->c, s->inside, 3,
-                                    (const dim_t[]){ t->dims[0], t->dims[1], dim_of(1) });
-        s->row = add(im->c, step, compose_spread(im->c, p.begins, t, &first));
-        s->row = clamp(im->c, s->row, 0, (double)(d->rows - 1));
-        s->step = add(im->c, times(im->c, p.sequence, (double)d->steps), p.place);
-        return s->row && s->inside && s->step;
-}
-
 /* Returns x [rows, heads, size] as [sequences, steps, d->heads * size], where each head stands as
  * often as value heads share it. Steps that a sequence has not are 0, which change no state. NULL
  * for NULL. */
 static struct value *by_sequences(struct onnx_import *im, const struct delta_net *d,
-                                  const struct delta_steps *s, struct value *x)
+                                  struct value *x)
 {
         if (!x)
                 return NULL;
@@ -248,43 +214,25 @@ static struct value *by_sequences(struct onnx_import *im, const struct delta_net
                         (const int64_t[]){ d->rows, heads, d->heads / heads, size });
                 x = t ? compose_spread(im->c, x, t, (const int64_t[]){ 0, 1, 3 }) : NULL;
         }
-        if (!s->row)
+        if (!d->limits)
                 return compose_reshape(im->c, x, 3, flat);
         x = compose_reshape(im->c, x, 2, (const dim_t[]){ dim_of(d->rows), flat[2] });
-        x = x ? build_gather(&im->b, x, s->row, 0) : NULL;
-        return compose_select(im->c, s->inside, x, x ? build_like(&im->b, x, 0) : NULL);
-}
-
-/* Returns [rows, heads, size] of y [sequences, steps, heads * size]. */
-static struct value *by_rows(struct onnx_import *im, const struct delta_net *d,
-                             const struct delta_steps *s, struct value *y)
-{
-        const dim_t dims[3] = { dim_of(d->rows), dim_of(d->heads), dim_of(d->width) };
-        const dim_t flat[2] = { dim_of(d->sequences * d->steps), dim_of(d->heads * d->width) };
-
-        y = compose_reshape(im->c, y, 2, flat);
-        if (s->step && y)
-                y = build_gather(&im->b, y, s->step, 0);
-        return compose_reshape(im->c, y, 3, dims);
+        return compose_packed_apart(im->c, &d->packed, x, d->packed.lengths, d->steps);
 }
 
 /* Reads decays and betas, and makes them [rows, heads, ..]. */
-static bool rates_read(struct onnx_import *im, struct onnx_node *n, struct delta_net *d, int rule)
+static bool rates_read(struct onnx_import *im, struct onnx_node *n, struct delta_net *d)
 {
         const dim_t each[3] = { dim_of(d->rows), dim_of(d->heads), dim_of(1) };
         const int64_t count = d->rows * d->heads;
 
-        d->decay = onnx_input(n, 4);
-        d->beta = onnx_input(n, 5);
-        if ((d->decay != NULL) != (rule & 1) || (d->beta != NULL) != rule >> 1)
-                return onnx_invalid(im, n, "the rule with number %d %s decays and %s betas", rule,
-                                    d->decay ? "with" : "without", d->beta ? "with" : "without");
         if (d->decay) {
                 const int64_t there = type_elements(d->decay->type);
-                if (there != count && there != count * d->depth)
+                const int rank = value_rank(d->decay) - d->batched;
+                if (rank < 2 || rank > 3 || (there != count && there != count * d->depth))
                         return onnx_invalid(im, n, "decays %s",
                                             compose_text(im->c, d->decay->type));
-                d->decay = as_rows(im, d->decay, value_rank(d->decay) - d->batched);
+                d->decay = as_rows(im, d->decay, rank);
                 d->decay = gated(im, n, d);
                 if (d->decay && value_rank(d->decay) == 2)
                         d->decay = compose_reshape(im->c, d->decay, 3, each);
@@ -303,8 +251,8 @@ static bool rates_read(struct onnx_import *im, struct onnx_node *n, struct delta
 }
 
 /* Computes the result [rows, heads, width] and the states [sequences, heads, depth, width]. */
-static bool delta_net(struct onnx_import *im, const struct delta_net *d,
-                      const struct delta_steps *s, struct value **y, struct value **state)
+static bool delta_net(struct onnx_import *im, const struct delta_net *d, struct value **y,
+                      struct value **state)
 {
         static const int64_t swap[4] = { 0, 1, 3, 2 };
         struct value *q = normal(im, d, d->q), *k = normal(im, d, d->k);
@@ -312,17 +260,21 @@ static bool delta_net(struct onnx_import *im, const struct delta_net *d,
         struct compose_linear_attention l = { .heads = d->heads,
                                               .groups = d->heads,
                                               .scale = d->scale };
-        l.q = by_sequences(im, d, s, q);
-        l.k = by_sequences(im, d, s, k);
-        l.v = by_sequences(im, d, s, v);
-        l.decay = by_sequences(im, d, s, d->decay);
-        l.beta = by_sequences(im, d, s, d->beta);
+        l.q = by_sequences(im, d, q);
+        l.k = by_sequences(im, d, k);
+        l.v = by_sequences(im, d, v);
+        l.decay = by_sequences(im, d, d->decay);
+        l.beta = by_sequences(im, d, d->beta);
         if (!l.q || !l.k || !l.v || (d->decay && !l.decay) || (d->beta && !l.beta))
                 return false;
         l.past = d->state ? compose_transpose(im->c, d->state, swap) : NULL;
         if (!compose_linear_attention(im->c, &l, y, state))
                 return false;
-        *y = by_rows(im, d, s, *y);
+        if (d->limits)
+                *y = compose_packed_joined(im->c, &d->packed, *y);
+        *y = compose_reshape(
+                im->c, *y, 3,
+                (const dim_t[]){ dim_of(d->rows), dim_of(d->heads), dim_of(d->width) });
         *state = compose_transpose(im->c, *state, swap);
         return *y && *state;
 }
@@ -336,15 +288,16 @@ bool onnx_import_gated_delta_net(struct onnx_import *im, struct onnx_node *n)
                                .k = onnx_input(n, 1),
                                .v = onnx_input(n, 2),
                                .limits = onnx_input(n, 3),
+                               .decay = onnx_input(n, 4),
+                               .beta = onnx_input(n, 5),
                                .state = onnx_input(n, 6),
                                .batched = t->rank == 4 };
-        struct delta_steps s;
         struct value *y, *state;
-        int rule;
 
-        if (!attributes_read(im, n, &d, &rule) || !operands_read(im, n, &d) ||
-            !sequences_read(im, n, &d) || !rates_read(im, n, &d, rule) ||
-            !steps_read(im, n, &d, &s) || !delta_net(im, &d, &s, &y, &state))
+        if (!attributes_read(im, n, &d) || !operands_read(im, n, &d) ||
+            !sequences_read(im, n, &d) || !rates_read(im, n, &d) ||
+            (d.limits && !onnx_packed_read(im, n, 3, d.rows, &d.packed)) ||
+            !delta_net(im, &d, &y, &state))
                 return false;
         y = compose_cast(im->c, y, t->element);
         if (d.batched)

@@ -71,12 +71,12 @@ bool onnx_import_linear_classifier(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- support-vector machines ---- */
 
-struct machine_read {
+struct svm {
         struct compose_machine of;
         int vector_numbers, coefficient_count, rho_count;
 };
 
-static bool vectors_read(struct onnx_import *im, struct onnx_node *n, struct machine_read *m)
+static bool vectors_read(struct onnx_import *im, struct onnx_node *n, struct svm *m)
 {
         static const char *const kernels[] = { "LINEAR", "POLY", "RBF", "SIGMOID", NULL };
         const float *parameters;
@@ -101,7 +101,7 @@ static bool vectors_read(struct onnx_import *im, struct onnx_node *n, struct mac
 /* Returns the kernel function of each row of x and each of `count` vectors, <N x count>, or NULL
  * after an error. */
 static struct value *kernels_of(struct onnx_import *im, const struct onnx_node *n,
-                                const struct machine_read *m, struct value *x, int64_t count)
+                                const struct svm *m, struct value *x, int64_t count)
 {
         if (m->vector_numbers % count || m->vector_numbers / count != value_extent(x, 1)) {
                 onnx_invalid(im, n, "%d numbers of %lld vectors for %lld features",
@@ -113,7 +113,7 @@ static struct value *kernels_of(struct onnx_import *im, const struct onnx_node *
 
 bool onnx_import_svm_regressor(struct onnx_import *im, struct onnx_node *n)
 {
-        struct machine_read m = { 0 };
+        struct svm m = { 0 };
         struct value *x = onnx_ml_rows(im, n);
         int64_t vectors, one_class;
         int post;
@@ -139,7 +139,7 @@ bool onnx_import_svm_regressor(struct onnx_import *im, struct onnx_node *n)
 
 /* A machine without vectors has a linear score for each class. */
 static bool linear_machine(struct onnx_import *im, struct onnx_node *n,
-                           const struct machine_read *m, struct value *x,
+                           const struct svm *m, struct value *x,
                            const struct ml_labels *labels, int post, bool probable)
 {
         bool positive = true;
@@ -200,7 +200,7 @@ static bool pairs_read(struct onnx_import *im, struct onnx_node *n, int classes,
  * two classes, -s and s, or as onnx_ml_two has them where they are transformed. */
 bool onnx_import_svm_classifier(struct onnx_import *im, struct onnx_node *n)
 {
-        struct machine_read m = { 0 };
+        struct svm m = { 0 };
         struct compose_pairs p;
         const float *a, *b;
         struct ml_labels labels;

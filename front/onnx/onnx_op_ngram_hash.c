@@ -24,6 +24,7 @@ struct ngram_hash {
                                          * shape, change; where it is NULL it does not. */
         struct value *missing;          /* This word, a scalar, stands for those which are not
                                          * seen. */
+        int64_t pad;                    /* This word stands for what is not captured. */
 };
 
 /* A hash sees so far back: words[j] are those j places before, and begins[j] is true where a
@@ -54,7 +55,7 @@ static bool hash_read(struct onnx_import *im, struct onnx_node *n, bool packed,
 {
         const int past = 3 + packed, offsets = 4 + packed, last = 5 + packed, segments = 6 + packed;
         const int rank = packed ? 1 : 2;
-        int64_t pad, reset;
+        int64_t reset;
 
         *h = (struct ngram_hash){ .ids = n->inputs[0],
                                   .multipliers = n->inputs[1],
@@ -68,7 +69,7 @@ static bool hash_read(struct onnx_import *im, struct onnx_node *n, bool packed,
                             &h->size) ||
             !onnx_int_required(im, n, "n_head_per_ngram", &h->heads) ||
             !onnx_int_range(im, n, "n_head_per_ngram", 1, 1, NUMBER_MAX, &h->heads) ||
-            !onnx_int_required(im, n, "pad_id", &pad) ||
+            !onnx_int_required(im, n, "pad_id", &h->pad) ||
             !onnx_int_range(im, n, "reset_on_eos", 0, 0, NUMBER_MAX, &reset) ||
             !onnx_want_rank(im, n, 0, rank, rank) || !hash_numbers(im, n, 1, h->size, true) ||
             !hash_numbers(im, n, 2, (h->size - 1) * h->heads, false) ||
@@ -82,7 +83,7 @@ static bool hash_read(struct onnx_import *im, struct onnx_node *n, bool packed,
                                     compose_text(im->c, h->segments->type),
                                     compose_text(im->c, h->ids->type));
         h->missing = onnx_input(n, last) ? onnx_scalar(im, n, last)
-                                         : compose_integer(im->c, e, pad);
+                                         : compose_integer(im->c, e, h->pad);
         h->ends = reset && onnx_input(n, last) ? h->missing : NULL;
         return h->missing != NULL;
 }
@@ -224,14 +225,12 @@ static struct value *packed_past(struct onnx_import *im, const struct compose_pa
  * and the pad for states that are not captured. */
 static struct value *packed_states(struct onnx_import *im, const struct compose_packed *p,
                                    const struct ngram_hash *h, struct value *ids,
-                                   struct value *past, struct value *counts, int64_t capacity,
-                                   int64_t pad)
+                                   struct value *past, struct value *counts, int64_t capacity)
 {
         struct value **states = arena_array(im->arena, (size_t)capacity, sizeof *states);
         const dim_t dims[3] = { dim_of(p->sequences), dim_of(1), dim_of(h->size - 1) };
-        struct value *most = compose_binary(im->c, OP_min, p->lengths,
-                                            compose_cast(im->c, counts, E_I64));
-        struct value *unused = compose_integer(im->c, value_element(ids), pad);
+        struct value *most = compose_binary(im->c, OP_min, p->lengths, counts);
+        struct value *unused = compose_integer(im->c, value_element(ids), h->pad);
         for (int64_t i = 0; most && i < capacity; i++) {
                 struct value *count = compose_with(im->c, OP_min, p->lengths, (double)(i + 1));
                 struct value *state = compose_packed_append(im->c, p, ids, past, count);
@@ -273,13 +272,14 @@ bool onnx_import_packed_ngram_hash(struct onnx_import *im, struct onnx_node *n)
 {
         struct ngram_hash h;
         struct compose_packed p;
-        int64_t capacity, pad;
+        struct value *counts;
+        int64_t capacity;
 
-        if (!hash_read(im, n, true, &h) || !onnx_int(im, n, "pad_id", 0, &pad) ||
+        if (!hash_read(im, n, true, &h) ||
             !onnx_packed_read(im, n, 3, value_extent(h.ids, 0), &p) ||
             !past_fits(im, n, 4, value_element(h.ids), p.sequences, h.size) ||
             !past_fits(im, n, 8, E_I32, p.sequences, h.size) ||
-            !onnx_captures_read(im, n, 9, p.sequences, &capacity))
+            !onnx_captures_read(im, n, 9, p.sequences, &capacity, &counts))
                 return false;
         const dim_t dims[2] = { dim_of(p.rows), dim_of(1) };
         const struct ngram_words from = words_new(im, &h);
@@ -310,7 +310,7 @@ bool onnx_import_packed_ngram_hash(struct onnx_import *im, struct onnx_node *n)
                (!onnx_wants(n, 2) ||
                 onnx_output(n, 2, packed_present(im, &p, &h, segments, older))) &&
                (!onnx_wants(n, 3) ||
-                (capacity ? onnx_output(n, 3, packed_states(im, &p, &h, ids, past,
-                                                            onnx_input(n, 9), capacity, pad))
+                (capacity ? onnx_output(
+                                    n, 3, packed_states(im, &p, &h, ids, past, counts, capacity))
                           : onnx_unsupported(im, n, "states to capture, with a capacity of 0")));
 }

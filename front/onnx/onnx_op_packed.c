@@ -10,18 +10,23 @@ enum { CAPTURES_MAX = 8 };              /* It is the most that state_update_capa
                                          * operators' texts say. */
 
 bool onnx_captures_read(struct onnx_import *im, struct onnx_node *n, int i, int64_t sequences,
-                        int64_t *capacity)
+                        int64_t *capacity, struct value **counts)
 {
+        *counts = NULL;
         if (!onnx_int_range(im, n, "state_update_capacity", 0, 0, CAPTURES_MAX, capacity) ||
             !onnx_want_element(im, n, i, E_I32) || !onnx_want_rank(im, n, i, 1, 1))
                 return false;
-        const struct value *counts = onnx_input(n, i);
-        if ((*capacity != 0) != (counts != NULL))
+        struct value *given = onnx_input(n, i);
+        if ((*capacity != 0) != (given != NULL))
                 return onnx_invalid(im, n, "a capacity of %lld %s counts of what is captured",
-                                    (long long)*capacity, counts ? "with" : "without");
-        return !counts || value_extent(counts, 0) == sequences ||
-               onnx_invalid(im, n, "%lld counts for %lld sequences",
-                            (long long)value_extent(counts, 0), (long long)sequences);
+                                    (long long)*capacity, given ? "with" : "without");
+        if (!given)
+                return true;
+        if (value_extent(given, 0) != sequences)
+                return onnx_invalid(im, n, "%lld counts for %lld sequences",
+                                    (long long)value_extent(given, 0), (long long)sequences);
+        *counts = compose_cast(im->c, given, E_I64);
+        return *counts != NULL;
 }
 
 bool onnx_packed_read(struct onnx_import *im, struct onnx_node *n, int i, int64_t rows,
@@ -33,52 +38,27 @@ bool onnx_packed_read(struct onnx_import *im, struct onnx_node *n, int i, int64_
                         : onnx_invalid(im, n, "no sequence"));
 }
 
-/* Returns the first `capacity` rows of each sequence of x, and 0 for those that it has not or that
- * are not to be captured. */
-static struct value *captured(struct onnx_import *im, const struct compose_packed *p,
-                              struct value *x, struct value *counts, int64_t capacity)
-{
-        const int64_t first = 0;
-        const struct type *t = compose_type_static(im->c, E_I64, 2,
-                                                   (const int64_t[]){ p->sequences, capacity });
-        if (!t)
-                return NULL;
-        struct value *place = build_iota(&im->b, t, 1);
-        struct value *most = compose_binary(im->c, OP_min, p->lengths,
-                                            compose_cast(im->c, counts, E_I64));
-        struct value *taken =
-                compose_binary(im->c, OP_lt, place, compose_spread(im->c, most, t, &first));
-        struct value *row = add(im->c, place, compose_spread(im->c, p->begins, t, &first));
-        row = clamp(im->c, row, 0, (double)(p->rows - 1));
-        taken = compose_reshape(im->c, taken, 3,
-                                (const dim_t[]){ t->dims[0], t->dims[1], dim_of(1) });
-        struct value *rows = row ? build_gather(&im->b, x, row, 0) : NULL;
-        struct value *zero = rows ? build_scalar(&im->b, value_element(x), 0) : NULL;
-        return compose_select(im->c, taken, rows, zero);
-}
-
 /* The operands are input [rows, channels], weight [channels, 1, kernel], limits, bias, state
  * [sequences, channels, (kernel - 1) * dilation], counts. The results are the convolution of each
  * channel by itself over the state and a sequence behind it; then the states at the ends, and the
  * rows that made them. */
 bool onnx_import_packed_causal_conv(struct onnx_import *im, struct onnx_node *n)
 {
-        static const char *const activations[] = { "none", "silu", "swish", NULL };
         static const int64_t swap[3] = { 0, 2, 1 };
-        struct value *x = n->inputs[0], *w = n->inputs[1], *state = n->inputs[4], *y = NULL;
-        struct value *same[4] = { x, w, onnx_input(n, 3), state };
+        struct value *x = n->inputs[0], *w = n->inputs[1], *state = onnx_input(n, 4), *y = NULL;
+        struct value *same[4] = { x, w, onnx_input(n, 3), state }, *counts;
         struct compose_packed p;
         int64_t dilation, capacity;
-        int activation;
+        bool silu;
 
         if (!onnx_want_float(im, n, 0) || !onnx_same_element(im, n, same, 4) ||
             !onnx_want_rank(im, n, 0, 2, 2) || !onnx_want_rank(im, n, 1, 3, 3) ||
             !onnx_want_rank(im, n, 3, 1, 1) || !onnx_want_inputs(im, n, 1u << 4) ||
             !onnx_want_rank(im, n, 4, 3, 3) ||
-            !onnx_choice(im, n, "activation", activations, 0, &activation) ||
+            !onnx_silu(im, n, &silu) ||
             !onnx_int_range(im, n, "dilation", 1, 1, NUMBER_MAX, &dilation) ||
             !onnx_packed_read(im, n, 2, value_extent(x, 0), &p) ||
-            !onnx_captures_read(im, n, 5, p.sequences, &capacity))
+            !onnx_captures_read(im, n, 5, p.sequences, &capacity, &counts))
                 return false;
         if (onnx_input(n, 6) || onnx_input(n, 7) || onnx_has(n, "group_size") ||
             onnx_has(n, "delta_offset"))
@@ -102,13 +82,13 @@ bool onnx_import_packed_causal_conv(struct onnx_import *im, struct onnx_node *n)
                 y = y ? add(im->c, y, term) : term;
         }
         y = same[2] ? add(im->c, y, compose_wide(im->c, same[2])) : y;
-        if (activation)
+        if (silu)
                 y = mul(im->c, y, compose_unary(im->c, OP_sigmoid, y));
         if (!onnx_output(n, 0, compose_cast(im->c, y, value_element(x))))
                 return false;
         struct value *end = compose_packed_append(im->c, &p, x, past, p.lengths);
         return onnx_output(n, 1, compose_transpose(im->c, end, swap)) &&
                (!onnx_wants(n, 2) ||
-                (capacity ? onnx_output(n, 2, captured(im, &p, x, onnx_input(n, 5), capacity))
+                (capacity ? onnx_output(n, 2, compose_packed_apart(im->c, &p, x, counts, capacity))
                           : onnx_unsupported(im, n, "states to capture, with a capacity of 0")));
 }

@@ -204,6 +204,8 @@ def test_messages():
     for wrong in "-1", "x", "", "9223372036854775808":
         done = said(draws(8), [f"--seed={wrong}"])
         assert done.returncode == dnncc.USAGE and "want a number from 0 on, or input" in done.stderr
+    done = said(model_of([helper.make_node("Dropout", ["x"], ["y"])], [("x", F32, [3])], [("y", F32, [3])]), ["--seed=1"])
+    assert done.returncode == dnncc.USAGE and "--seed 1: no node of the model draws random numbers" in done.stderr
     named = model_of([helper.make_node("Bernoulli", ["seed"], ["y"])], [("seed", F32, [3])], [("y", F32, [3])])
     assert "has a value 'seed' of its own" in said(named, ["--seed=input"]).stderr
     for op, attributes, why in ("RandomUniform", dict(seed=-1.0, shape=[2]), "seed -1, want 0 to 4294967295"), ("RandomUniform", {}, "'shape' is required"), \

@@ -121,6 +121,18 @@ def test_attributes_left_out(tmp_path):
         np.testing.assert_allclose(y, w, rtol=1e-5)
 
 
+def test_declared_by_the_caller(tmp_path):
+    """the value that the model declares is named, not that of the function's body"""
+    body = helper.make_function("d", "F", ["a"], ["inner"], [node("Abs", ["a"], ["inner"])], [helper.make_opsetid("", 21)])
+    model = model_of([node("F", ["x"], ["outer"], domain="d"), node("Neg", ["outer"], ["y"])], {"x": X}, ["y"], functions=[body], domains=["d"])
+    for kind, shape, code, said in (T.INT32, [3], dnncc.INVALID, "value 'outer' is <3 x f32>, declared as <3 x i32>"), (T.FLOAT, [4], dnncc.OK, "warning: value 'outer' is <3 x f32>, declared as <4 x f32>"):
+        del model.graph.value_info[:]
+        model.graph.value_info.append(helper.make_tensor_value_info("outer", kind, shape))
+        onnx.save(model, str(tmp_path / "m.onnx"))
+        done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "-o", tmp_path / "m.c"])
+        assert done.returncode == code and said in done.stderr and done.stderr.count("declared as") == 1, done.stderr
+
+
 # ---- complements ----
 
 
