@@ -101,7 +101,7 @@ void cuda_prefetch(struct c_writer *w, const struct loop_stmt *s);
 bool cuda_launches_dependent(const struct c_writer *w);
 void cuda_dependent_launch_top(struct c_writer *w, struct text *out);
 
-/* ---- cuda_products.c ---- */
+/* ---- cuda_products.c, cuda_product_calls.c ---- */
 
 /* Prints statements on sums in fragments, copies into shared memory, vector accesses, prefetches,
  * and waits for launches. */
@@ -116,6 +116,12 @@ void cuda_products_top(struct c_writer *w, struct text *out);
 void cuda_place(struct c_writer *w, struct loop_buffer *b, const struct loop_expr *at);
 const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p);
 const char *cuda_product_use(struct c_writer *w, struct cuda_product p);
+/* Is there an instruction for the multiply, by a single warp? */
+bool cuda_has_leaf(const struct multiply *m);
+static inline bool cuda_product_in_rows(const struct cuda_product *p)
+{
+        return p->multiply->positions == 1;
+}
 
 /* ---- cuda_vector.c ---- */
 

@@ -20,7 +20,7 @@
  * lanes > 1; a vector of bool is a mask. Literals take the type of their context; one that has none
  * is written 0.5:f64 (rules: loop_parse_expr.c).
  *
- * Text form (loop_print.c, loop_parse.c; print(parse(print(p))) == print(p)):
+ * Text form (loop_print_program.c, loop_parse.c; print(parse(print(p))) == print(p)):
  *
  *     loop 1                                              ; 3: with hardware tiles, or `keep`; 4: in grid form, with streams;
  *                                                         ; 5: with what passes tell a printer of launches, barriers and accesses

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* This header is the inside of the printer of Loop IR: loop_print_expr.c, loop_print.c. */
+/* This header is the inside of the printer of Loop IR: loop_print_expr.c,
+ * loop_print.c, loop_print_program.c. */
 #ifndef IR_LOOP_LOOP_PRINTER_H
 #define IR_LOOP_LOOP_PRINTER_H
 
@@ -20,5 +21,6 @@ void print_type(struct loop_printer *p, struct loop_type type);
 void print_number(struct loop_printer *p, enum element e, union scalar value);
 /* known: the reader knows the type needed where e stands. */
 void print_expression(struct loop_printer *p, const struct loop_expr *e, bool known);
+void print_function(struct loop_printer *p, const struct loop_function *f);
 
 #endif
