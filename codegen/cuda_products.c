@@ -197,7 +197,8 @@ const char *cuda_product_name(struct c_writer *w, const struct cuda_product *p)
                                                  p->multiply->name + strlen("wgmma_"), p->vectors);
         return p->multiply
                        ? arena_printf(w->arena, "multiply_%s_%dx%dx%d%s%s",
-                                      p->multiply->name + (cuda_product_in_rows(p) ? 0 : strlen("mma_")),
+                                      p->multiply->name +
+                                              (cuda_product_in_rows(p) ? 0 : strlen("mma_")),
                                       p->rows, p->vectors, p->depth,
                                       p->transposed ? "_transposed" : "",
                                       p->of_sums ? "_of_sums" : "")
@@ -512,7 +513,8 @@ void cuda_products_top(struct c_writer *w, struct text *out)
         bool words = false;
         for (int i = 0; i < BY_WORDS; i++)
                 for (int k = 0; k < cuda->product_count; k++)
-                        if (cuda->products[k].multiply && cuda_product_in_rows(&cuda->products[k]) &&
+                        if (cuda->products[k].multiply &&
+                            cuda_product_in_rows(&cuda->products[k]) &&
                             cuda->products[k].multiply->x.memory == by_words[i].e) {
                                 text_add(out, "%s%s", words ? "" : sixteen, by_words[i].text);
                                 words = true;
