@@ -31,6 +31,8 @@ def with_bytes(path, folder):
 def session_of(path):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
+    # A product whose weights alone are quantized computes in float; otherwise onnxruntime makes its other operand 8 bits wide.
+    options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
