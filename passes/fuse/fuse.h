@@ -14,7 +14,7 @@ static inline bool fuse_is_elementwise(const struct op *op)
 {
         return op_info[op->code].traits & TRAIT_ELEMENTWISE;
 }
-/* Anchors are contractions and reductions: a group has one at most, but for rows. */
+/* Anchors are contractions and reductions: a candidate has one at most, but for rows. */
 static inline bool fuse_is_anchor(const struct op *op)
 {
         return op_info[op->code].traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION);

@@ -28,7 +28,7 @@ REMOVED = {
     "ring": (r"\brings?\b(?![\w-])|\w_rings?\b|\brings?_\w|\bRINGS_MAX\b", r"windows/posix\.c|test/bench/zoo/|test/.*\.txt$"),
     "whole": (r"\bwhole=1|warps_whole\b", None),
     "pooled": (r"\bpooled=1|warp_tile_pooled\b|(?:tile|work|schedule)(?:->|\.)pooled\b", r"engines/stream/"),
-    "group": (r"\bwinograd_groups\b|WORD_group\b|schedule(?:\.|->)group\b|\bmultiply(?:->|\.)group\b", None),
+    "group": (r"\bwinograd_groups\b|WORD_group\b|schedule(?:\.|->)group\b|\bmultiply(?:->|\.)group\b|\b(?:form|build)_groups\b", None),
     "runs": (r"\bruns=1\b(?! vec)|\bruns_(?:begin|copy|commit|wait|thread)\b|GRID_RUNS|\bORDER_RUNS\b|\bstruct runs\b", r"test/bench/"),
     "early": (r"\bbegins_early\b|launches_early\b|test_early_launches|(?:->|\.)early\b", None),
     "together": (r"\btogether=1|\btogether_percent\b|(?:->|\.)together\b|_together_|\bwarps together\b", None),
