@@ -228,12 +228,12 @@ static void put_workspace(struct c_writer *w)
         const struct loop_region workspace = { "workspace", "", 0, w->workspace_align,
                                                w->workspace_size };
         text_add(w->out,
-                 "\n/* bytes of scratch memory the caller provides%s, their alignment, and\n"
-                 " * a macro that declares a static one: %s(name); */\n",
+                 "\n/* The caller provides that many bytes of scratch memory%s, so aligned; the\n"
+                 " * macro declares a static one: %s(name); */\n",
                  workspace.size ? "" : " (none: may be NULL)", c_macro(w, "WORKSPACE_DEFINE"));
         put_memory(w, "WORKSPACE", &workspace);
         for (int i = 0; i < w->p->region_count; i++) {
-                text_add(w->out, "\n/* the same for more of it, of up to %lld bytes%s */\n",
+                text_add(w->out, "\n/* The same holds for this region, of up to %lld bytes%s. */\n",
                          (long long)w->areas[i].limit,
                          w->areas[i].size ? "" : " (none: may be NULL)");
                 put_memory(w, w->regions[i], &w->areas[i]);
@@ -246,8 +246,8 @@ static void put_program(struct c_writer *w)
                 return;
         const struct loop_region program = { "program", "", 0, w->machine->align,
                                              w->machine->program_size };
-        text_add(w->out, "\n/* bytes of memory for what the machine reads, their alignment, and a "
-                         "macro that declares it */\n");
+        text_add(w->out, "\n/* The machine reads its program from that many bytes of memory, so "
+                         "aligned; the macro declares them. */\n");
         put_memory(w, "PROGRAM", &program);
 }
 
@@ -255,16 +255,16 @@ static void put_weights(struct c_writer *w)
 {
         if (!weights_parameter(w))
                 return;
-        text_add(w->out, "\n/* bytes of the weights, and their alignment */\n");
+        text_add(w->out, "\n/* The weights have that many bytes, so aligned. */\n");
         c_line(w, "#define %s %zuu", c_macro(w, "WEIGHTS_SIZE"), w->weight_bytes);
         c_line(w, "#define %s %du", c_macro(w, "WEIGHTS_ALIGN"), C_WEIGHTS_ALIGN);
 }
 
 static void put_extent_macros(struct c_writer *w)
 {
-        text_add(w->out,
-                 "\n/* elements, number of extents, and the extents as an initializer ({0} where\n"
-                 " * there are none) */\n");
+        text_add(w->out, "\n/* Each tensor has a number of elements, a number of extents, and its "
+                         "extents as\n"
+                         " * an initializer ({0} where there are none). */\n");
         for (int i = 0; i < port_count(w); i++) {
                 const struct loop_buffer *b = port(w, i);
                 const char *name = c_name(w, b)->text;
@@ -289,7 +289,8 @@ static void put_step_macros(struct c_writer *w)
                 if (!b->port || strcmp(b->port, s->port) || (b->space == SPACE_OUTPUT) != s->output)
                         continue;
                 if (!said)
-                        text_add(w->out, "\n/* the number q stands for (q - ZERO) * SCALE */\n");
+                        text_add(w->out,
+                                 "\n/* A stored q stands for the number (q - ZERO) * SCALE. */\n");
                 said = true;
                 const char *name = c_name(w, b)->text;
                 const char *scale = arena_printf(w->arena, "%.9g", (double)s->scale);
@@ -331,9 +332,9 @@ static bool is_returned(const struct c_writer *w, const char *error)
 void c_error_macros(struct c_writer *w)
 {
         text_add(w->out,
-                 w->dialect->is_device ? "\n/* what functions return when it is not 0 */\n"
-                 : w->machine          ? "\n/* what %s_run and prepare return when it is not 0 */\n"
-                                       : "\n/* what %s_run returns when it is not 0 */\n",
+                 w->dialect->is_device ? "\n/* Functions return 0, or one of these errors. */\n"
+                 : w->machine ? "\n/* %s_run and prepare return 0, or one of these errors. */\n"
+                              : "\n/* %s_run returns 0, or one of these errors. */\n",
                  w->options->prefix);
 #define FAIL(name, value, doc)                                                                     \
         if (is_returned(w, #name))                                                                 \
@@ -343,8 +344,8 @@ void c_error_macros(struct c_writer *w)
 }
 
 static const char descriptor_types[] =
-        "\n/* For callers that do not know the model: types, shapes, memory, a uniform way to run "
-        "it. */\n"
+        "\n/* For callers that do not know the model, this has types, shapes, memory, and a "
+        "uniform way to run it. */\n"
         "#ifndef DNNCC_ABI_1\n"
         "#define DNNCC_ABI_1\n"
         "struct dnncc_tensor_1 {\n"

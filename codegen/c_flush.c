@@ -12,7 +12,7 @@
 
 /* This is printed for programs of a target with such a register. */
 static const char top[] =
-        "/* Denormal numbers count as 0 while run computes: %s, put back afterwards. */\n"
+        "/* Denormal numbers count as 0 while run computes: %s, and restored afterwards. */\n"
         "#if %s\n"
         "#include %s\n"
         "#define NOT_INLINE __attribute__((noinline))\n"
@@ -32,7 +32,7 @@ static const char top[] =
 
 static const char tasks[] =
         "\n"
-        "/* The same for each task, on whatever thread it runs. */\n"
+        "/* Each task sets and restores them, too, on whatever thread it runs. */\n"
         "struct flushed { void (*task)(void *arg, int index, int count); void *arg; };\n"
         "static void run_flushed(void *arg, int index, int count)\n"
         "{\n"

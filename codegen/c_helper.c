@@ -139,7 +139,9 @@ static void print_helpers(struct c_writer *w, int level)
                 if (!any)
                         c_level_open(w, w->out, level);
                 text_add(w->out, "%s%s",
-                         any ? "" : "/* C's operators and conversions, made total */\n",
+                         any ? ""
+                             : "/* These are C's operators and conversions, defined for all "
+                               "operands. */\n",
                          w->dialect->inlined);
                 if (w->dialect->library)        /* A formula may be left out. */
                         text_add(w->out, "__attribute__((unused)) ");

@@ -18,7 +18,8 @@ void c_keep(struct c_writer *w, const struct loop_stmt *s)
 void c_keep_top(struct c_writer *w, struct text *out)
 {
         if (w->pins)
-                text_add(out, "\n/* What is computed from a subscript stays behind this point. */\n"
+                text_add(out, "\n/* The compiler keeps what is computed from the subscript behind "
+                              "this point. */\n"
                               "#if defined(__GNUC__)\n"
                               "#define PIN(index) __asm__ volatile (\"\" : \"+r\" (index))\n"
                               "#else\n"
@@ -27,7 +28,7 @@ void c_keep_top(struct c_writer *w, struct text *out)
         if (!w->keeps)
                 return;
         text_add(out,
-                 "\n/* A vector stays in its register until here, so that gcc adds products to "
+                 "\n/* The vector stays in its register until here, so that gcc adds products to "
                  "sums in place. */\n"
                  "#if defined(__GNUC__) && !defined(__clang__)\n"
                  "#define KEEP(vector) __asm__ volatile (\"\" : : \"%s\" (vector))\n"

@@ -34,7 +34,7 @@ void c_length_top(struct c_writer *w, struct text *out)
         text_add(out, "\n");
         c_level_open(w, out, level);
         text_add(out,
-                 "/* How long the processor's registers of vectors are. */\n"
+                 "/* Returns the bytes of the processor's vector registers. */\n"
                  "static %suint64_t vector_bytes(void)\n"
                  "{\n"
                  "        return %s;\n"

@@ -137,10 +137,10 @@ void c_levels_header(struct c_writer *w)
         if (w->level_count == 1)
                 return;
         text_add(w->out,
-                 "\n/* The targets there is code for, and the best of them for this processor "
-                 "(negative: none). %s_run asks\n"
-                 " * for it at every call, which takes microseconds on a virtual machine; "
-                 "%s_run_at is told. */\n",
+                 "\n/* There is code for these targets. The function returns the best of them for "
+                 "this processor (negative: there is\n"
+                 " * none). %s_run asks for it at every call, which takes microseconds on a "
+                 "virtual machine; %s_run_at is told. */\n",
                  prefix, prefix);
         for (int i = 0; i < w->level_count; i++)
                 c_line(w, "#define %s %d", c_level_macro(w, i), i);
@@ -225,7 +225,7 @@ static void put_best(struct c_writer *w, struct text *out)
         int best = w->level_count - 1;
         const char *macro = c_macro(w, "LEVEL"), *machine = target_machine(w->levels[best].target);
         bool portable = machine && !target_machine(w->levels[0].target);
-        text_add(out, "\n/* The best target that is compiled in. */\n#ifndef %s\n", macro);
+        text_add(out, "\n/* This is the best target that is compiled in. */\n#ifndef %s\n", macro);
         if (portable)
                 text_add(out, "#if %s\n", machine);
         text_add(out, "#define %s %s\n", macro, c_level_macro(w, best));
@@ -369,8 +369,8 @@ void c_levels_choice(struct c_writer *w, struct text *out)
                 c_level_close(w, out, sure);
         }
         text_add(out,
-                 "\n/* The best target that the processor has (%s) and the operating system saves "
-                 "the registers of. */\n"
+                 "\n/* Returns the best target that the processor has (%s) and whose registers the "
+                 "operating system saves. */\n"
                  "int %s_level(void)\n{\n",
                  asks_linux(w->levels[w->level_count - 1].target) ? "as the system says" : "CPUID",
                  w->options->prefix);

@@ -101,9 +101,11 @@ void c_library(struct c_writer *w, struct text *out)
 {
         struct loop_function *first = w->p->library ? loop_library_first(w->p->library) : NULL;
         for (int level = 0; level < w->level_count; level++) {
-                struct section s = { .out = out,
-                                     .lead = "/* Mathematics, the same bits everywhere. */\n",
-                                     .level = level };
+                struct section s = {
+                        .out = out,
+                        .lead = "/* These functions give the same bits everywhere. */\n",
+                        .level = level
+                };
                 c_level(w, level);
                 print_library(w, first, level);
                 for (struct loop_function *f = first; f; f = f->next) {

@@ -267,8 +267,8 @@ void c_machine_call(struct c_writer *w, const struct loop_stmt *s)
         c_line(w, "status = %s(device, prepared.at, workspace);", l->name);
         c_line(w, "if (status) {");
         w->indent++;
-        c_line(w, "memset(program, 0, sizeof prepared);         /* the machine may still be at "
-                  "work */");
+        c_line(w, "memset(program, 0, sizeof prepared);         /* The machine may still be at "
+                  "work: prepare has to be called again. */");
         c_line(w, "return status;");
         w->indent--;
         c_line(w, "}");

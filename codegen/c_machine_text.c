@@ -123,7 +123,9 @@ static void put_launch(struct c_writer *w, const struct c_launch *l)
         struct range *ranges;
         c_kernel_comment(w, f);
         c_comment(w->out, 0,
-                  arena_printf(w->arena, "%" PRId64 " instructions, about %" PRId64 " cycles",
+                  arena_printf(w->arena,
+                               "It has %" PRId64 " instructions and takes about %" PRId64
+                               " cycles.",
                                l->code.count, l->code.cycles));
         c_put(w, "static int %s(void *device, uint64_t program, void *workspace)", l->name);
         c_end(w);
@@ -165,7 +167,7 @@ static void put_launcher(struct c_writer *w)
 
 static const char prepared[] =
         "\n"
-        "/* What prepare leaves at the beginning of the program: of which build it is, and where "
+        "/* prepare leaves this at the beginning of the program: which build it is of, and where "
         "both memories lie. */\n"
         "struct prepared { uint64_t build; const void *program, *workspace; uint64_t at; };\n";
 
@@ -186,7 +188,7 @@ void c_machine_kernels(struct c_writer *w, struct text *out)
 
 static const char words_helper[] =
         "\n"
-        "/* little endian, as the machine reads it */\n"
+        "/* Writes words as the machine reads them, in little endian order. */\n"
         "static void put_words(unsigned char *to, const uint32_t *from, size_t count)\n"
         "{\n"
         "        for (size_t i = 0; i < 4 * count; i++)\n"
@@ -207,7 +209,7 @@ static const char helpers[] =
         "        }\n"
         "}\n"
         "\n"
-        "/* the machine can address all of it */\n"
+        "/* Can the machine address all of these bytes? */\n"
         "static int is_reachable(uint64_t at, uint64_t bytes)\n"
         "{\n"
         "        return at %% %s == 0 && at >= %" PRId64 "u && bytes <= 0x%" PRIx64
@@ -286,13 +288,13 @@ static void put_addresses(struct c_writer *w)
 static const char place_text[] =
         "\n"
         "/* Instructions were compiled for a workspace at address 0 and the program behind it. "
-        "What moves anything gets\n"
-        " * the addresses that both have now. */\n"
+        "Instructions that move\n"
+        " * anything get the addresses that both have now. */\n"
         "static void place(uint64_t words[%d], uint64_t workspace, uint64_t program)\n"
         "{\n"
         "        const uint64_t opcode = words[0] & %d, mask = 0x%" PRIx64 "u;\n"
         "        const int bit = %s;\n"
-        "        if (%s)        /* it reads and writes no memory */\n"
+        "        if (%s)        /* This instruction reads and writes no memory. */\n"
         "                return;\n"
         "        uint64_t at = words[bit / 64] >> bit %% 64 & mask;\n"
         "        at = at < %" PRId64 "u ? workspace + at : program + (at - %" PRId64 "u);\n"
@@ -359,9 +361,9 @@ void c_machine_prepare(struct c_writer *w, struct text *out)
         w->out = out;
         w->indent = 0;
         text_add(out,
-                 "\n/* What the machine runs: where its steps begin, and instructions. Addresses "
-                 "are those of a workspace at 0 and the program\n"
-                 " * behind it, at 0x%" PRIx64 ". */\n",
+                 "\n/* The machine runs these instructions; in front of them stands where their "
+                 "steps begin. Addresses are those of a workspace\n"
+                 " * at 0 and the program behind it, at 0x%" PRIx64 ". */\n",
                  (uint64_t)w->workspace_size);
         for (int k = 0; k < m->launch_count; k++) {
                 put_lists(w, &m->launches[k]);

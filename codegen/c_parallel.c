@@ -31,18 +31,17 @@
 #include <string.h>
 
 static const char runtime[] = "/* Calls task(arg, index, count) for each index below count, on "
-                              "threads: dnncc_runtime.h, or the\n"
-                              " * program's own. */\n"
+                              "threads. dnncc_runtime.h declares it; a program may\n"
+                              " * define its own. */\n"
                               "extern void dnncc_parallel(void (*task)(void *arg, int index, int "
                               "count), void *arg, int count);\n"
                               "\n";
 
-static const char part_begin[] =
-        "/* where part b of c begins in a iterations */\n"
-        "static inline ptrdiff_t part_begin(ptrdiff_t a, int b, int c)\n"
-        "{\n"
-        "        return a / c * b + a % c * b / c;\n"
-        "}\n";
+static const char part_begin[] = "/* Returns at which of a iterations part b of c begins. */\n"
+                                 "static inline ptrdiff_t part_begin(ptrdiff_t a, int b, int c)\n"
+                                 "{\n"
+                                 "        return a / c * b + a % c * b / c;\n"
+                                 "}\n";
 
 /* ---- the range of iterations ---- */
 

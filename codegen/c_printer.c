@@ -160,19 +160,20 @@ static const char kernel_guard[] = "\n"
                                    "#define KERNEL\n"
                                    "#endif\n";
 
-static const char alias_guard[] = "\n"
-                                  "/* Types of tensor memory. The workspace holds objects of "
-                                  "different types at different times, so\n"
-                                  " * compilers that deduce from types what cannot overlap are "
-                                  "told not to; `restrict` says what\n"
-                                  " * cannot. */\n"
-                                  "#if defined(__GNUC__)\n"
-                                  "#define MAY_ALIAS __attribute__((may_alias))\n"
-                                  "#else\n"
-                                  "#define MAY_ALIAS\n"
-                                  "#endif\n";
+static const char alias_guard[] =
+        "\n"
+        "/* These are the types of tensor memory. The workspace holds objects of "
+        "different types at different times, so\n"
+        " * compilers that deduce from types what cannot overlap are "
+        "told not to; `restrict` says what\n"
+        " * cannot. */\n"
+        "#if defined(__GNUC__)\n"
+        "#define MAY_ALIAS __attribute__((may_alias))\n"
+        "#else\n"
+        "#define MAY_ALIAS\n"
+        "#endif\n";
 static const char align_comment[] =
-        "\n/* offsetof(struct align_T, value): the alignment of T */\n";
+        "\n/* offsetof(struct align_T, value) is the alignment of T. */\n";
 
 static void put_types(struct c_writer *w, struct text *out)
 {

@@ -61,8 +61,8 @@ static void put_question_to_linux(struct c_writer *w, const struct cpu_needs *al
                 c_line(w, "const uint64_t has = getauxval(AT_HWCAP);");
         else {
                 c_line(w,
-                       "struct { int64_t key; uint64_t value; } answer = { %d, 0 };    /* "
-                       "riscv_hwprobe, which is Linux's from 6.4 on */",
+                       "struct { int64_t key; uint64_t value; } answer = { %d, 0 };    /* This "
+                       "asks riscv_hwprobe, which Linux has from 6.4 on. */",
                        CPU_PROBE_KEY);
                 c_line(w,
                        "const int told = syscall(%d, &answer, (size_t)1, (size_t)0, (void *)NULL, "
@@ -88,7 +88,7 @@ static void put_question_to_system(struct c_writer *w, const struct cpu_needs *a
                                        cpu_sysctl(all->word, bit), bit);
         }
         text_add(w->out, "#else\n");
-        c_line(w, "const uint64_t has = 0;    /* nothing is known of it */");
+        c_line(w, "const uint64_t has = 0;    /* Nothing is known of this system. */");
         text_add(w->out, "#endif\n");
 }
 
@@ -100,8 +100,8 @@ void c_question(struct c_writer *w, const struct cpu_needs *all)
                 return;
         }
         c_line(w,
-               "unsigned has[%d][4] = { { 0 } }, saved = 0, above = 0;    /* eax, ebx, ecx, edx of "
-               "each leaf; XCR0 */",
+               "unsigned has[%d][4] = { { 0 } }, saved = 0, above = 0;    /* `has` are eax, ebx, "
+               "ecx and edx of each leaf, the others XCR0. */",
                all->count);
         put_leaf(w, &all->leaves[0], 0);
         c_line(w, "if (has[0][2] >> 27 & 1)");

@@ -219,10 +219,11 @@ static void name_buffers(struct c_writer *w)
                         c_name_set(w, b, c_local(w, b->name));
 }
 
-static const char profile_declaration[] = "/* Defined by who links this: called with -1 before the "
-                                          "first kernel, then with K after the K-th\n"
-                                          " * call of a kernel in run, counted from 0. */\n"
-                                          "void dnncc_profile(int kernel);\n";
+static const char profile_declaration[] =
+        "/* The program that links this defines it. It is called with -1 before the first kernel, "
+        "then with K after\n"
+        " * the K-th call of a kernel in run, counted from 0. */\n"
+        "void dnncc_profile(int kernel);\n";
 
 struct text c_main_text(struct c_writer *w)
 {

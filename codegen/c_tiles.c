@@ -243,8 +243,8 @@ void c_tiles_top(struct c_writer *w, struct text *out)
                 return;
         text_add(out, "\n");
         c_level_open(w, out, level);
-        text_add(out, "/* Linux lets a process use tiles (AMX) that has asked for them. 0: it does "
-                      "not. */\n"
+        text_add(out, "/* Linux lets a process use tiles (AMX) once it has asked for them. Returns "
+                      "0 if it refuses. */\n"
                       "static int enable_tiles(void)\n"
                       "{\n"
                       "#if defined(__linux__) && defined(__x86_64__)\n"

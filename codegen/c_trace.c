@@ -6,9 +6,10 @@
 #include <string.h>
 
 static const char kernel_type[] =
-        "\n/* Calls of kernels in run, in the order of the numbers that dnncc_profile is told: for "
-        "dnncc_trace_open\n"
-        " * (dnncc_runtime.h), which writes a trace as chrome://tracing and Perfetto read it. */\n"
+        "\n/* These are the calls of kernels in run, in the order of the numbers that "
+        "dnncc_profile is told. dnncc_trace_open\n"
+        " * (dnncc_runtime.h) takes them and writes a trace as chrome://tracing and Perfetto read "
+        "it. */\n"
         "#ifndef DNNCC_KERNEL_1\n"
         "#define DNNCC_KERNEL_1\n"
         "struct dnncc_kernel_1 {\n"

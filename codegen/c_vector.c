@@ -423,7 +423,9 @@ static void put_attribute(struct c_writer *w, struct text *out)
         const char *name = attribute_name(w), *attribute = target_attribute(target(w)),
                    *of_gcc = target_gcc_attribute(target(w));
         const bool differ = strcmp(attribute, of_gcc) != 0;
-        text_add(out, "\n/* Code for %s, whatever processor the compiler's options name. */\n",
+        text_add(out,
+                 "\n/* Functions with this attribute are compiled for %s, whatever processor the "
+                 "compiler's options name. */\n",
                  target(w)->name);
         const char *compiler = differ ? "__clang__" : "__GNUC__",
                    *macro = cpu_compilers(attribute).macro;
@@ -451,15 +453,15 @@ void c_vectors_top(struct c_writer *w, struct text *out)
         }
         if (any)
                 text_add(out, "#if defined(__GNUC__) && !defined(__OPTIMIZE__)\n"
-                              "#pragma GCC diagnostic ignored \"-Wsign-conversion\"     /* of "
-                              "intrinsics that are macros then */\n"
+                              "#pragma GCC diagnostic ignored \"-Wsign-conversion\"     /* "
+                              "Intrinsics are macros then, which warn. */\n"
                               "#endif\n");
 }
 
 static const char element_at[] =
-        "/* Where a vector begins of which some lanes lie outside of the memory: those are masked "
-        "off, but C knows no pointer\n"
-        " * to the others' place. */\n"
+        "/* Returns where a vector begins of which some lanes lie outside of the memory. Those "
+        "lanes are masked off, but C has no\n"
+        " * pointer to a place outside of an object. */\n"
         "static inline void *element_at(const void *base, ptrdiff_t bytes)\n"
         "{\n"
         "        return (void *)((uintptr_t)base + (uintptr_t)bytes);\n"
@@ -487,11 +489,11 @@ static void print_definitions(struct c_writer *w, struct text *out)
                                 text_add(out, "\n");
                         if (!any)
                                 c_level_open(w, out, w->level);
-                        text_add(
-                                out, "%sstatic inline %s%s\n",
-                                any ? ""
-                                    : "/* Operations on vectors of more than one instruction. */\n",
-                                c_attribute(w), row->definition);
+                        text_add(out, "%sstatic inline %s%s\n",
+                                 any ? ""
+                                     : "/* These operations on vectors take more than one "
+                                       "instruction. */\n",
+                                 c_attribute(w), row->definition);
                         any = true;
                 }
         if (any)

@@ -250,7 +250,7 @@ static const char incbin[] =
 static void put_head(struct c_writer *w, const struct dnncc_weights_head *head)
 {
         const uint64_t *words = (const uint64_t *)(const void *)head;
-        text_add(w->out, "\n/* What the file begins with: magic, format, bytes, 0, and a digest of "
+        text_add(w->out, "\n/* The file begins with this: magic, format, bytes, 0, and a digest of "
                          "this build and the\n"
                          " * constants. */\nstatic const uint64_t weights_head[8] = {");
         for (int i = 0; i < 8; i++)
@@ -301,7 +301,7 @@ static void put_comment(struct c_writer *w)
         text_add(w->out, "\n");
         c_comment(w->out, 0,
                   arena_printf(w->arena,
-                               "The constants of more than %d bytes, as they lie in %s.%s",
+                               "The constants of more than %d bytes lie like this in %s.%s",
                                LEAST_BYTES, file, how));
 }
 
@@ -323,7 +323,8 @@ static void write_rows(struct c_writer *w, const struct dnncc_weights_head *head
         write_all(w, head, bytes);
         rewind(bytes);
         fprintf(c,
-                "\n/* ... which are these, in rows. */\nstatic const char weights_rows[%zu][%d] = "
+                "\n/* These are the constants, in rows. */\nstatic const char "
+                "weights_rows[%zu][%d] = "
                 "{\n",
                 (w->weight_bytes + C_ROW_BYTES - 1) / C_ROW_BYTES, C_ROW_BYTES + 1);
         c_rows(bytes, w->weight_bytes, c);
@@ -340,7 +341,7 @@ void c_weights_print(struct c_writer *w, const char *build, FILE *c)
         struct dnncc_weights_head head = make_head(w, build);
         w->out = &text;
         if (o->weights == PRINT_WEIGHTS_INLINE)
-                text_add(&text, "\n/* The constants, as they lie in the device's memory. */\n");
+                text_add(&text, "\n/* The constants lie like this in the device's memory. */\n");
         else
                 put_comment(w);
         put_order(w);

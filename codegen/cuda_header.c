@@ -62,7 +62,10 @@ static void put_usage(struct c_writer *w)
 static void put_size(struct c_writer *w, const char *stem, long long size, long long align,
                      const char *doc)
 {
-        text_add(w->out, "\n/* bytes of %s, in the device's memory, and their alignment */\n", doc);
+        text_add(
+                w->out,
+                "\n/* These are the bytes of %s, in the device's memory, and their alignment. */\n",
+                doc);
         c_line(w, "#define %s %lldu", c_macro(w, arena_printf(w->arena, "%s_SIZE", stem)), size);
         c_line(w, "#define %s %lldu", c_macro(w, arena_printf(w->arena, "%s_ALIGN", stem)), align);
 }

@@ -116,8 +116,8 @@ static void reserve(struct c_writer *w)
 
 static const char guards[] =
         "\n"
-        "#ifndef CUDA_CPU        /* else compiled for a processor, by a header that has all this "
-        "*/\n"
+        "#ifndef CUDA_CPU        /* Otherwise a header is included that defines all this for a "
+        "processor. */\n"
         "#include <cuda_runtime.h>\n"
         "#if defined(__USE_FAST_MATH__) || defined(__CUDA_FTZ)\n"
         "#error \"-use_fast_math and -ftz=true change results: compile this file without them\"\n"
@@ -126,7 +126,7 @@ static const char guards[] =
 
 static const char shared[] =
         "\n"
-        "/* the block's, as much as it was launched with */\n"
+        "/* The block's shared memory has as many bytes as its kernel was launched with. */\n"
         "#ifndef CUDA_CPU\n"
         "static __device__ __forceinline__ unsigned char *shared_memory(void)\n"
         "{\n"
@@ -137,7 +137,7 @@ static const char shared[] =
 
 static const char launch[] =
         "\n"
-        "/* One launch: so many blocks of so many warps%s. */\n"
+        "/* Launches a kernel on that many blocks of that many warps%s. */\n"
         "static int launch%s(const void *kernel, unsigned blocks, unsigned warps, unsigned lanes, "
         "size_t shared,\n"
         "                  %svoid *stream, void **arguments)\n"
@@ -169,8 +169,8 @@ static const char attributes[] =
         "        config.attrs = attributes;\n";
 static const char dependent[] = /* This is for kernels that wait by launch_wait. */
         "        attributes[config.numAttrs].id = "
-        "cudaLaunchAttributeProgrammaticStreamSerialization;    /* before the launch in front has "
-        "ended */\n"
+        "cudaLaunchAttributeProgrammaticStreamSerialization;    /* It may begin before the launch "
+        "in front has ended. */\n"
         "        attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;\n";
 static const char clustered[] =
         "        if (cluster > 1) {\n"
@@ -195,7 +195,7 @@ static void put_launch(struct c_writer *w, struct text *out)
         bool other = false;
         for (int i = 0; i < w->cuda->phase_count; i++)
                 other |= !w->cuda->phases[i].cluster;
-        text_add(out, launch, clusters ? ", in clusters of so many" : "",
+        text_add(out, launch, clusters ? ", in clusters of `cluster` blocks" : "",
                  clusters ? "_clusters" : "", clusters ? "unsigned cluster, " : "",
                  arena_printf(w->arena, "%s%s%s", is_dependent || clusters ? attributes : "",
                               is_dependent ? dependent : "", clusters ? clustered : ""),

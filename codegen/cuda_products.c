@@ -15,8 +15,9 @@
 static const char copies[] =
         "\n"
         "#ifndef CUDA_CPU\n"
-        "/* 16 bytes into shared memory, zeros where !there; they arrive when their group is "
-        "waited for */\n"
+        "/* Copies 16 bytes into shared memory, or zeros where `there` is false. They have arrived "
+        "when their group has been\n"
+        " * waited for. */\n"
         "static __device__ __forceinline__ void copy_async(void *shared, const void *global, bool "
         "there)\n"
         "{\n"
@@ -41,8 +42,9 @@ static const char copies[] =
 static const char load[] =
         "\n"
         "#ifndef CUDA_CPU\n"
-        "/* four matrices of 8 rows of 16 bytes; lane l gives row l % 8 of matrix l / 8, and gets "
-        "4 bytes of row l / 4 of each */\n"
+        "/* Loads four matrices of 8 rows of 16 bytes. Lane l gives the address of row l % 8 of "
+        "matrix l / 8, and gets 4 bytes of\n"
+        " * row l / 4 of each matrix. */\n"
         "static __device__ __forceinline__ void load_matrices(uint32_t r[4], const void *row)\n"
         "{\n"
         "        asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, "
@@ -55,8 +57,9 @@ static const char load[] =
 static const char load_transposed[] =
         "\n"
         "#ifndef CUDA_CPU\n"
-        "/* the same of 16-bit elements, rows and columns exchanged: lane l gets elements l / 4 of "
-        "rows l % 4 * 2 and the next */\n"
+        "/* Does the same for elements of 16 bits with rows and columns exchanged: lane l gets "
+        "element l / 4 of rows l % 4 * 2\n"
+        " * and l % 4 * 2 + 1. */\n"
         "static __device__ __forceinline__ void load_matrices_transposed(uint32_t r[4], const void "
         "*row)\n"
         "{\n"
@@ -72,7 +75,7 @@ static const struct pair { enum element e; const char *text;
 } pairs[] = {
         { E_F16, "\n"
                  "#ifndef CUDA_CPU\n"
-                 "/* two halves, the first in the lower bits */\n"
+                 "/* Packs two numbers in f16, the first in the lower bits. */\n"
                  "static __device__ __forceinline__ uint32_t pair_f16(float low, float high)\n"
                  "{\n"
                  "        uint32_t pair;\n"
@@ -88,7 +91,7 @@ static const struct pair { enum element e; const char *text;
                  "#endif\n" },
         { E_BF16, "\n"
                   "#ifndef CUDA_CPU\n"
-                  "/* two numbers in bf16, the first in the lower bits */\n"
+                  "/* Packs two numbers in bf16, the first in the lower bits. */\n"
                   "static __device__ __forceinline__ uint32_t pair_bf16(float low, float high)\n"
                   "{\n"
                   "        uint32_t pair;\n"
@@ -106,14 +109,15 @@ enum { PAIRS = sizeof pairs / sizeof *pairs };
         "        asm(\"mma.sync.aligned." shape ".row.col." types " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n" \
         "            : \"+" d "\"(d[0]), \"+" d "\"(d[1]), \"+" d "\"(d[2]), \"+" d "\"(d[3])\n" \
         "            : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]));\n"
-#define LEAF(name, about, sum, body) \
-        "\n#ifndef CUDA_CPU\n/* d += a b: " about " */\n" \
-        "static __device__ __forceinline__ void " name "(" sum " d[4], const uint32_t a[4], const uint32_t b[2])\n{\n" body "}\n#endif\n"
+#define LEAF(name, about, sum, body)                                                               \
+        "\n#ifndef CUDA_CPU\n/* d += a b, for " about ". */\n"                                     \
+        "static __device__ __forceinline__ void " name "(" sum                                     \
+        " d[4], const uint32_t a[4], const uint32_t b[2])\n{\n" body "}\n#endif\n"
 
 static const struct leaf { const char *name, *text;
 } leaves[] = {
         { "mma_f16",
-          LEAF("mma_f16", "16 x 16 by 16 x 8 halves, sums in f32", "float",
+          LEAF("mma_f16", "16 x 16 by 16 x 8 numbers in f16, with sums in f32", "float",
                "#if __CUDA_ARCH__ < 800\n"
                "        for (int k = 0; k < 2; k++)\n"
                "                asm(\"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, "
@@ -121,18 +125,19 @@ static const struct leaf { const char *name, *text;
                "                    : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3])\n"
                "                    : \"r\"(a[2 * k]), \"r\"(a[2 * k + 1]), \"r\"(b[k]));\n"
                "#else\n" MMA("m16n8k16", "f32.f16.f16.f32", "f") "#endif\n") },
-        { "mma_bf16", LEAF("mma_bf16", "16 x 16 by 16 x 8 numbers in bf16, sums in f32", "float",
-                           MMA("m16n8k16", "f32.bf16.bf16.f32", "f")) },
-        { "mma_s8", LEAF("mma_s8", "16 x 32 by 32 x 8 bytes with signs, sums in i32", "int32_t",
+        { "mma_bf16", LEAF("mma_bf16", "16 x 16 by 16 x 8 numbers in bf16, with sums in f32",
+                           "float", MMA("m16n8k16", "f32.bf16.bf16.f32", "f")) },
+        { "mma_s8", LEAF("mma_s8", "16 x 32 by 32 x 8 bytes with signs, and sums in i32", "int32_t",
                          MMA("m16n8k32", "s32.s8.s8.s32", "r")) },
-        { "mma_u8", LEAF("mma_u8", "16 x 32 by 32 x 8 bytes, those of b with signs, sums in i32",
-                         "int32_t", MMA("m16n8k32", "s32.u8.s8.s32", "r")) },
-        { "mma_tf32", LEAF("mma_tf32", "16 x 8 by 8 x 8 numbers of 11 bits, sums in f32", "float",
-                           MMA("m16n8k8", "f32.tf32.tf32.f32", "f")) },
+        { "mma_u8",
+          LEAF("mma_u8", "16 x 32 by 32 x 8 bytes, of which those of b have signs, and sums in i32",
+               "int32_t", MMA("m16n8k32", "s32.u8.s8.s32", "r")) },
+        { "mma_tf32", LEAF("mma_tf32", "16 x 8 by 8 x 8 numbers of 11 bits, with sums in f32",
+                           "float", MMA("m16n8k8", "f32.tf32.tf32.f32", "f")) },
         { "mma_f32", /* It calls mma_tf32, whose row must therefore stand before it. */
-          "\n/* The first 11 bits of a float, to nearest, so that low parts have both signs, and "
-          "what is left out adds up to nothing; but not to\n"
-          " * infinity. And the next 11 of it. */\n"
+          "\n/* high_part is the first 11 bits of a float, rounded to nearest (but never to "
+          "infinity), so that low parts have both\n"
+          " * signs and what is left out adds up to nothing. low_part is the next 11 bits. */\n"
           "static __device__ __forceinline__ uint32_t high_part(uint32_t x)\n"
           "{\n"
           "        const uint32_t nearest = x + 0x1000u;\n"
@@ -143,9 +148,11 @@ static const struct leaf { const char *name, *text;
           "        return __float_as_uint(__uint_as_float(x) - __uint_as_float(high_part(x))) & "
           "0xffffe000u;\n"
           "}\n"
-          "/* d += a b: 16 x 8 by 8 x 8 floats as sums of two parts each, but for the product of "
-          "both low ones. The units cut off what a sum\n"
-          " * has no bits for, always towards zero: they add up few products, and d rounds. */\n"
+          "/* d += a b, for 16 x 8 by 8 x 8 floats as sums of two parts each; the product of both "
+          "low parts is left out. Matrix\n"
+          " * units cut off what a sum has no bits for, always towards zero, so they add up few "
+          "products only, and the addition\n"
+          " * to d rounds to nearest. */\n"
           "static __device__ __forceinline__ void mma_f32(float d[4], const uint32_t a[4], const "
           "uint32_t b[2])\n"
           "{\n"
@@ -294,10 +301,12 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
         /* A loop is unrolled as far as registers have room for its operands. */
         const int row = multiply_row(m), group = m->channels,
                   most = m->instructions > 1 && !p->of_sums ? 2 : p->depth;
-        text_add(out, "\n/* sums of %d positions and %d outputs: x %s; w [%d][%d][%d][%d] */\n",
+        text_add(out,
+                 "\n/* Adds products to a warp's sums of %d positions and %d outputs: x is %s, w "
+                 "is [%d][%d][%d][%d]. */\n",
                  p->rows * 16, p->vectors * 8,
                  p->of_sums ? "other sums"
-                            : arena_printf(w->arena, "rows of %d channels, so many elements apart",
+                            : arena_printf(w->arena, "rows of %d channels, `step` elements apart",
                                            p->depth * row),
                  p->depth * 2, p->vectors, p->transposed ? group : 8, p->transposed ? 8 : group);
         text_add(out, "static __device__ __forceinline__ void %s(%s sums[%d][%d][4], ",
@@ -340,9 +349,9 @@ static void put_product(struct c_writer *w, struct text *out, const struct cuda_
 
 /* These functions multiply words of 16 bytes, for each element. */
 static const char sixteen[] =
-        "\n/* 16 bytes that are loaded as one */\n"
+        "\n/* These 16 bytes are loaded by one instruction. */\n"
         "struct __align__(16) sixteen { uint32_t word[4]; };\n"
-        "/* a warp's words, of which a lane has every 32nd */\n"
+        "/* Loads every 32nd of a warp's words, which are the lane's own. */\n"
         "static __device__ __forceinline__ void load_own(struct sixteen *own, int words, const "
         "void *from)\n"
         "{\n"
@@ -401,9 +410,9 @@ static void put_row_product(struct c_writer *w, struct text *out, const struct c
         const struct multiply *m = p->multiply;
         const char *of = element_info[m->x.memory].c_type;
         text_add(out,
-                 "\n/* sums of %d rows and 8 outputs: x rows of %d channels, so many elements "
-                 "apart; w [%d][8][%d]. A lane has its output's words\n"
-                 " * of every fourth place. */\n"
+                 "\n/* Adds products to sums of %d rows and 8 outputs: x is rows of %d channels, "
+                 "`step` elements apart, and w is [%d][8][%d]. A\n"
+                 " * lane has the words of its output at every fourth place. */\n"
                  "static __device__ __forceinline__ void %s(%s sums[%d][1], const %s *x, int step, "
                  "const struct sixteen w[%d])\n"
                  "{\n"
@@ -424,7 +433,8 @@ static void put_row_unload(struct c_writer *w, struct text *out, const struct cu
 {
         const char *sum = element_info[p->sum].c_type;
         text_add(out,
-                 "\n/* a row of a warp's sums, of which lanes have parts */\n"
+                 "\n/* Stores a row of a warp's sums, of which lanes have parts that are added up "
+                 "first. */\n"
                  "static __device__ __forceinline__ void %s(%s *y, const %s sums[%d])\n"
                  "{\n"
                  "        __syncwarp();\n"
@@ -442,7 +452,7 @@ static void put_unload(struct c_writer *w, struct text *out, const struct cuda_p
         const char *sum = element_info[p->sum].c_type, *pair = p->sum == E_F32 ? "float2" : "int2";
         text_add(
                 out,
-                "\n/* 16 positions of a warp's sums, for its lanes to read */\n"
+                "\n/* Stores 16 positions of a warp's sums where its lanes can read them. */\n"
                 "static __device__ __forceinline__ void %s(%s *y, int step, const %s sums[%d][4])\n"
                 "{\n"
                 "        %s *const to = y + threadIdx.x / 4 * step + threadIdx.x %% 4 * 2;\n"
@@ -463,7 +473,7 @@ static void put_scale(struct c_writer *w, struct text *out, const struct cuda_pr
 {
         const char *sum = element_info[p->sum].c_type;
         text_add(out,
-                 "\n/* 16 positions of a warp's sums times a factor for each position */\n"
+                 "\n/* Multiplies 16 positions of a warp's sums by a factor for each position. */\n"
                  "static __device__ __forceinline__ void %s(%s sums[%d][4], const %s *factors)\n"
                  "{\n"
                  "        const %s low = factors[threadIdx.x / 4], high = factors[threadIdx.x / 4 "

@@ -54,13 +54,14 @@ void cuda_profile_header(struct c_writer *w)
         if (!w->options->profile)
                 return;
         const char *prefix = w->options->prefix;
-        text_add(w->out, "\n/* Times launches: run's arguments, and room for the microseconds of "
-                         "each. It captures the stream, so that must not be the\n"
-                         " * default one; it waits. What a launch is stands in a table, in the "
-                         "same order: its kernel, nodes of the model, the\n"
-                         " * grid, registers that its schedule counted on (0: it has none), bytes "
-                         "of shared memory of a block, blocks that a multiprocessor\n"
-                         " * has at a time, and the microseconds that were predicted. */\n");
+        text_add(w->out, "\n/* profile times each launch. It takes run's arguments behind room for "
+                         "the microseconds of each launch, captures the\n"
+                         " * stream, which therefore must not be the default one, and waits for "
+                         "it. A table says in the same order what each launch\n"
+                         " * is: its kernel, the nodes of the model, the grid, the registers that "
+                         "its schedule counted on (0: it has none), the bytes\n"
+                         " * of shared memory of a block, the blocks that a multiprocessor has at "
+                         "a time, and the microseconds that were predicted. */\n");
         c_line(w, "#define %s %d", c_macro(w, "LAUNCHES"), find_rows(w).count);
         text_add(w->out,
                  "struct %s_launch {\n"
@@ -80,7 +81,8 @@ void cuda_profile_top(struct c_writer *w, struct text *out)
 {
         if (!w->options->profile)
                 return;
-        text_add(out, "\n/* of each launch while profile captures; else NULL */\nstatic "
+        text_add(out, "\n/* While profile captures, this is the event of the next launch; "
+                      "otherwise it is NULL. */\nstatic "
                       "cudaEvent_t *profiled;\n");
 }
 

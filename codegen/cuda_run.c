@@ -19,7 +19,7 @@ void cuda_call(struct c_writer *w, const struct loop_function *f)
 }
 
 static const char launch[] = "\n"
-                             "/* Devices that prepare was called for. */\n"
+                             "/* prepare was called for the devices whose byte is not 0. */\n"
                              "static volatile unsigned char prepared[64];\n"
                              "\n"
                              "static int is_prepared(void)\n"
@@ -31,7 +31,7 @@ static const char launch[] = "\n"
 
 static const char check[] =
         "\n"
-        "/* Can kernels use it? */\n"
+        "/* Can kernels use this memory? Returns 0, or the error. */\n"
         "static int check(const void *memory, size_t align)\n"
         "{\n"
         "        struct cudaPointerAttributes attributes;\n"

@@ -143,7 +143,7 @@ static void put_load_function(struct text *out, const struct cuda_vector_names *
 
 static const char head[] =
         "\n"
-        "/* neighbours that a lane loads or stores as one */\n"
+        "/* Moves neighbouring elements, which a lane loads or stores by one instruction. */\n"
         "#ifndef CUDA_CPU\n"
         "#define move_words(type, to, from) (*(type *)(to) = *(const type *)(from))\n"
         "#endif\n";

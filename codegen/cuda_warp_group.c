@@ -21,13 +21,13 @@
 
 #include <string.h>
 
-static const char fence[] =
-        "\n"
-        "#ifndef CUDA_CPU\n"
-        "/* what threads wrote, and barriers that they made, are there for units and copies */\n"
-        "static __device__ __forceinline__ void shared_to_units(void) { asm "
-        "volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\"); }\n"
-        "#endif\n";
+static const char fence[] = "\n"
+                            "#ifndef CUDA_CPU\n"
+                            "/* Behind this, what threads wrote to shared memory, barriers "
+                            "included, is seen by matrix units and bulk copies. */\n"
+                            "static __device__ __forceinline__ void shared_to_units(void) { asm "
+                            "volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\"); }\n"
+                            "#endif\n";
 
 static const char bulk_copies[] =
         "\n"
@@ -53,8 +53,9 @@ static const char bulk_copies[] =
         "\"r\"((unsigned)__cvta_generic_to_shared(b)), \"r\"(parity) : \"memory\");\n"
         "        while (!passed);\n"
         "}\n"
-        "/* a run of bytes into shared memory, all multiples of 16; the barrier counts what "
-        "arrives */\n"
+        "/* Copies a run of bytes into shared memory. Both addresses and the count are multiples "
+        "of 16; the barrier counts\n"
+        " * the bytes as they arrive. */\n"
         "static __device__ __forceinline__ void copy_bulk(void *shared, const void *global, "
         "unsigned bytes, uint64_t *b)\n"
         "{\n"
@@ -66,7 +67,8 @@ static const char bulk_copies[] =
         "}\n"
         "#endif\n"
         "\n"
-        "/* Bulk copies: a barrier for each group that may be under way, in turn. */\n"
+        "/* Bulk copies go in groups. Each group that may be under way has a barrier, and groups "
+        "take barriers in turn. */\n"
         "enum { BULK_GROUPS = 16 };\n"
         "struct bulk_copies { uint64_t *arrivals; unsigned copied, arrived, bytes; };\n"
         "static __device__ __forceinline__ bool bulk_thread(void) { return threadIdx.x + "
@@ -96,7 +98,7 @@ static const char bulk_copies[] =
         "        r->copied++;\n"
         "        r->bytes = 0;\n"
         "}\n"
-        "/* until so many groups are under way */\n"
+        "/* Waits until at most `left` groups are still under way. */\n"
         "static __device__ __forceinline__ void bulk_wait(struct bulk_copies *r, unsigned left)\n"
         "{\n"
         "        for (; r->copied - r->arrived > left; r->arrived++)\n"
@@ -113,8 +115,10 @@ static const char units[] =
         "volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\"); }\n"
         "#define units_wait(left) asm volatile(\"wgmma.wait_group.sync.aligned %0;\" ::\"n\"(left) "
         ": \"memory\")\n"
-        "/* lines of 128 bytes from a word of them on: word n of line l at n ^ l % 8, of memory "
-        "whose lines are numbered from a multiple of 1024 on */\n"
+        "/* Describes to matrix units lines of 128 bytes, of which they read from the given word "
+        "of 16 bytes on. Word n of line l\n"
+        " * lies at place n ^ l % 8 of its line; lines are numbered from a multiple of 1024 bytes "
+        "on. */\n"
         "static __device__ __forceinline__ uint64_t matrix_at(const void *shared, unsigned word)\n"
         "{\n"
         "        return (uint64_t)(((unsigned)__cvta_generic_to_shared(shared) >> 4 & 0x3fff) + "
@@ -124,16 +128,17 @@ static const char units[] =
 
 /* This function is called after units_wait: until then the instructions may use the registers of
  * sums and of x. The empty asm keeps a compiler from moving uses of these registers before it. */
-#define SETTLED(name, type, count, operands) \
-        "\n" \
-        "#ifndef CUDA_CPU\n" \
-        "/* what units had is that of the lane again: nothing that touches it comes before */\n" \
+#define SETTLED(name, type, count, operands)                                                       \
+        "\n"                                                                                       \
+        "#ifndef CUDA_CPU\n"                                                                       \
+        "/* The lane may use these registers again, which matrix units had: the compiler moves "   \
+        "no use of them to before this. */\n"                                                      \
         "static __device__ __forceinline__ void " name "(" type " (*x)[" count "], int vectors)\n" \
-        "{\n" \
-        "#pragma unroll\n" \
-        "        for (int j = 0; j < vectors; j++)\n" \
-        "                asm volatile(\"\" : " operands ");\n" \
-        "}\n" \
+        "{\n"                                                                                      \
+        "#pragma unroll\n"                                                                         \
+        "        for (int j = 0; j < vectors; j++)\n"                                              \
+        "                asm volatile(\"\" : " operands ");\n"                                     \
+        "}\n"                                                                                      \
         "#endif\n"
 static const char settled_floats[] =
         SETTLED("sums_settled", "float", "4",
@@ -147,8 +152,9 @@ static const char settled_pairs[] =
 static const char transposed[] =
         "\n"
         "#ifndef CUDA_CPU\n"
-        "/* lines of 64 outputs, one for each channel, from a multiple of 8 of them on; those of "
-        "the next outputs lie so many bytes behind */\n"
+        "/* Describes to matrix units lines of 64 outputs, one line for each channel, which begin "
+        "at a multiple of 8 lines. The\n"
+        " * lines of the next 64 outputs lie `next` bytes behind. */\n"
         "static __device__ __forceinline__ uint64_t matrix_across_at(const void *shared, unsigned "
         "next)\n"
         "{\n"
@@ -208,16 +214,16 @@ static void put_unit(struct text *out, const struct cuda_product *p)
         if (p->of_sums)
                 text_add(out,
                          "\n#ifndef CUDA_CPU\n"
-                         "/* sums += x w: 64 positions by %d outputs of %s, 16 channels; x in "
-                         "pairs, w transposed */\n"
+                         "/* sums += x w, for 64 positions by %d outputs of %s and 16 channels: x "
+                         "is in registers as pairs, w lies transposed. */\n"
                          "static __device__ __forceinline__ void %s_across_%d(%s sums[%d][4], "
                          "const uint32_t x[2][2], const void *w, unsigned next)\n{\n",
                          outputs, u->about, u->name, outputs, sum, p->vectors);
         else
                 text_add(out,
                          "\n#ifndef CUDA_CPU\n"
-                         "/* sums += x w: 64 positions by %d outputs of %s, two words of each line "
-                         "from `word` on */\n"
+                         "/* sums += x w, for 64 positions by %d outputs of %s: two words of each "
+                         "line, from `word` on. */\n"
                          "static __device__ __forceinline__ void %s_%d(%s sums[%d][4], const void "
                          "*x, const void *w, unsigned word)\n{\n",
                          outputs, u->about, u->name, outputs, sum, p->vectors);
@@ -246,13 +252,14 @@ static void put_warp_group(struct c_writer *w, struct text *out, const struct cu
 {
         const struct multiply *m = p->multiply;
         text_add(out,
-                 "\n/* sums of %d positions of each four warps, and %d outputs: lines of %d "
-                 "channels */\n"
+                 "\n/* Adds products to the sums that four warps have of %d positions each, and of "
+                 "%d outputs: x and w are lines of %d\n"
+                 " * channels. */\n"
                  "static __device__ __forceinline__ void %s(%s sums[%d][4], const %s *x, const %s "
                  "*w)\n"
                  "{\n"
                  "        const %s *const own = x + __shfl_sync(0xffffffffu, threadIdx.y, 0) / %d "
-                 "* %d;        /* one address for a warp */\n"
+                 "* %d;        /* It is the same address for all lanes of a warp. */\n"
                  "        units_begin();\n"
                  "#pragma unroll\n"
                  "        for (int word = 0; word < %d; word += 2)\n"
@@ -271,8 +278,9 @@ static void put_warp_group_of_sums(struct c_writer *w, struct text *out,
         const struct multiply *m = p->multiply;
         const char *element = element_info[m->w.memory].c_type;
         text_add(out,
-                 "\n/* sums of %d positions of each four warps, and %d outputs: x other sums; w "
-                 "lines of %d outputs, of %d channels */\n"
+                 "\n/* Adds products to the sums that four warps have of %d positions each, and of "
+                 "%d outputs: x is made of other sums, w\n"
+                 " * has lines of %d outputs for each of %d channels. */\n"
                  "static __device__ __forceinline__ void %s(%s sums[%d][4], const uint32_t "
                  "x[%d][2], const %s *w)\n"
                  "{\n"

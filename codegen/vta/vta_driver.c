@@ -10,8 +10,8 @@
 static const char place_text[] =
         "\n"
         "/* Instructions were compiled for a workspace at address 0 and the program behind it. "
-        "What moves anything gets\n"
-        " * the addresses that both have now. */\n"
+        "Instructions that move\n"
+        " * anything get the addresses that both have now. */\n"
         "static void place(uint64_t words[2], uint64_t workspace, uint64_t program)\n"
         "{\n"
         "        static const uint16_t element_bytes[%d] = { ";
@@ -29,7 +29,7 @@ static void put_place(const struct isa *isa, int64_t workspace_size, struct text
                  "        const uint64_t bytes = element_bytes[words[0] >> %d & %d], field = "
                  "0x%" PRIx64 "u;\n"
                  "        if ((words[0] & 7) > 1 || !(words[%d] >> %d & 0x%" PRIx64
-                 "u))   /* no load, no store, or of nothing */\n"
+                 "u))   /* This is no load and no store, or it moves nothing. */\n"
                  "                return;\n"
                  "        uint64_t at = (words[0] >> %d & field) * bytes;\n"
                  "        at = at < %" PRId64 "u ? workspace + at : program + (at - %" PRId64
