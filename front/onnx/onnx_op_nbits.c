@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* These com.microsoft operators read tables that are kept in few bits: MatMulNBits, MatMulBnb4,
- * GatherBlockQuantized. */
+ * GatherBlockQuantized, MatMulFpQ4, GatherPacked. */
 #include "front/onnx/onnx_helpers.h"
+#include "front/compose/compose_records.h"
 #include "ir/tensor/block_weights.h"
 
 enum { ROUNDED = 4 };                   /* It is the accuracy_level by which inputs may be of 8
@@ -159,4 +160,65 @@ bool onnx_import_gather_block_quantized(struct onnx_import *im, struct onnx_node
                 return onnx_invalid(im, n, "zero points of numbers of %s", element_info[e].text);
         return onnx_same_element(im, n, (struct value *[]){ t.data, t.zeros }, 2) &&
                onnx_output(n, 0, compose_gather_blocks(im->c, &t));
+}
+
+/* ---- records, which have scales beside their numbers ---- */
+
+/* The operands are a, b, b_shape: the extents of the matrix that the records b make. */
+bool onnx_import_matmul_fp_q4(struct onnx_import *im, struct onnx_node *n)
+{
+        struct compose_matmul_records p = { .x = n->inputs[0], .records = n->inputs[1] };
+        int64_t kind, dims[2];
+        int count;
+        bool known;
+
+        if (!onnx_int(im, n, "blk_quant_type", 1, &kind) || !onnx_want_element(im, n, 0, E_F32) ||
+            !onnx_want_rank(im, n, 0, 1, RANK_MAX) || !onnx_want_element(im, n, 1, E_U8) ||
+            !onnx_want_element(im, n, 2, E_I64) ||
+            !onnx_operand_ints(im, n, 2, dims, 2, &count, &known))
+                return false;
+        if (!known)
+                return onnx_unsupported(im, n, "a shape of weights that only a run knows");
+        if (count != 2 || dims[0] < 1 || dims[1] < 1)
+                return onnx_invalid(im, n, "the shape of the weights has %d numbers, want 2 of at "
+                                           "least 1", count);
+        p.inner = dims[0];
+        p.outputs = dims[1];
+        p.zeros = kind; /* onnxruntime takes any other number for the preset, 1. */
+        return onnx_output(n, 0, compose_matmul_records(im->c, &p));
+}
+
+/* The operands are data, indices. */
+bool onnx_import_gather_packed(struct onnx_import *im, struct onnx_node *n)
+{
+        struct compose_gather_records t = { .data = n->inputs[0], .indices = n->inputs[1] };
+        const enum element index = value_element(t.indices);
+        int64_t kind, to;
+        int i = 0;
+
+        if (!onnx_int_required(im, n, "packed_type", &kind) ||
+            !onnx_int(im, n, "output_dtype", ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16, &to) ||
+            !onnx_int_required(im, n, "K", &t.width) ||
+            !onnx_int_range(im, n, "K", 0, 1, NUMBER_MAX, &t.width) ||
+            !onnx_element_number(im, n, "output_dtype", to, &t.to) ||
+            !onnx_want_element(im, n, 0, E_U8) || !onnx_want_rank(im, n, 0, 2, 2) ||
+            !onnx_want_integer(im, n, 1))
+                return false;
+        if (index != E_I32 && index != E_I64)
+                return onnx_invalid(im, n, "operand 1 is of %s, want i32 or i64",
+                                    element_info[index].text);
+        if (t.to != E_F32 && t.to != E_F16 && t.to != E_BF16)
+                return onnx_invalid(im, n, "output_dtype is %s", element_info[t.to].text);
+        while (i < RECORDS && compose_record_info[i].id != kind)
+                i++;
+        if (i == RECORDS)
+                return onnx_unsupported(im, n, "packed_type = %lld", (long long)kind);
+        t.kind = i;
+        if (t.width % compose_record_info[i].numbers)
+                return onnx_invalid(im, n, "K is %lld, want a multiple of %d, for %s",
+                                    (long long)t.width, compose_record_info[i].numbers,
+                                    compose_record_info[i].name);
+        if (!value_extent(t.data, 0))
+                return onnx_invalid(im, n, "a table without rows");
+        return onnx_output(n, 0, compose_gather_records(im->c, &t));
 }

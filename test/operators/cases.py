@@ -5,6 +5,7 @@ import collections
 import pathlib
 import sys
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
@@ -13,7 +14,11 @@ from onnx.reference import ReferenceEvaluator
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
+import processor  # noqa: E402
 from test_opsets import F16, element  # noqa: E402
+
+BF16 = np.dtype(ml_dtypes.bfloat16)
+HOW = ["generic", "x86-64-v3", "interpreted"]       # the ways in which a model runs
 
 Case = collections.namedtuple("Case", "op inputs constants outputs attributes expect title")
 
@@ -63,7 +68,20 @@ def onnxruntime_of(where, op, inputs, outputs=2, **attributes):
     return expected(Case(op, inputs, set(), outputs, attributes, None, ""), *where[1:])
 
 
-def check(group, cases):
+def ran(model, folder, given, how):
+    """what a model makes of arrays: of its C for a target, or in the interpreter"""
+    if how == "interpreted":
+        for k, array in enumerate(given):
+            np.save(folder / f"input_{k}.npy", array)
+        done = dnncc.run([dnncc.DNNCC, model, f"--run={folder}", "-q"])
+        assert done.returncode == 0, done.stderr
+        return [np.load(folder / f"output_{k}.npy") for k in range(len(list(folder.glob("output_*.npy"))))]
+    processor.require(how)
+    dnncc.compile_model(model, folder, [f"--target={how}"])
+    return dnncc.run_host(dnncc.build_host(folder, dnncc.SANITIZE), given)
+
+
+def check(group, cases, how="generic"):
     _, domain, version = group
     nodes, given, constants, wanted, names = [], {}, [], {}, {}
     for index, c in enumerate(cases):
@@ -76,12 +94,15 @@ def check(group, cases):
     outputs = [helper.make_tensor_value_info(k, element(v), v.shape) for k, v in wanted.items()]
     with dnncc.Workspace(f"{group[0]}_{version}") as folder:
         onnx.save(model_of(nodes, given, constants, outputs, domain, version), str(folder / "model.onnx"))
-        dnncc.compile_model(folder / "model.onnx", folder)
-        results = dnncc.run_host(dnncc.build_host(folder, dnncc.SANITIZE), list(given.values()))
+        results = ran(folder / "model.onnx", folder, list(given.values()), how)
+    results = [got.view(want.dtype) if got.dtype == np.uint16 and want.dtype == BF16 else got for got, want in zip(results, wanted.values())]  # as .npy
     wrong = []
     for (key, want), got in zip(wanted.items(), results):
-        tolerance = 2e-2 if want.dtype == F16 else 1e-4
+        narrow = want.dtype in (F16, BF16)
+        tolerance = 2e-2 if narrow else 1e-4
         same = got.dtype == want.dtype and got.shape == want.shape
-        if not same or not np.allclose(got, want, rtol=tolerance, atol=1e-5 if want.dtype != F16 else 1e-2, equal_nan=True):
+        if narrow:
+            got, want = got.astype(np.float32), want.astype(np.float32)
+        if not same or not np.allclose(got, want, rtol=tolerance, atol=1e-2 if narrow else 1e-5, equal_nan=True):
             wrong.append(f"{names[key]}: {got.dtype} {got.shape} {got.ravel()[:6]}, want {want.dtype} {want.shape} {want.ravel()[:6]}")
     assert not wrong, "\n".join(wrong)
