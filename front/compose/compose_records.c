@@ -184,7 +184,8 @@ static struct value *decode_q5_of_256(const struct records *r)
                 parts[0] = compose_part(c, first, 2, 4 * i, 4);
                 parts[1] = compose_part(c, last, 2, 4 * i, 4);
                 part[i] = parts[0] && parts[1] ? compose_concat(c, parts, 2, 2) : NULL;
-                part[i] = mul(c, real(r, part[i]), half(r, 2 * i, E_F16));
+                part[i] = real(r, part[i]);
+                part[i] = mul(c, part[i], half(r, 2 * i, E_F16));
                 part[i] = each(r, part[i], 32);
         }
         struct value *low = bits_of(r, LOW, 128, 4, 32);
@@ -200,7 +201,8 @@ static struct value *decode_q6_of_256(const struct records *r)
         struct value *scales = signed_bytes(r, SCALES, 16);
 
         scales = mul(r->c, scales, half(r, SCALE, E_F16));
-        return mul(r->c, plus(r->c, numbers, -32), each(r, scales, 16));
+        scales = each(r, scales, 16);
+        return mul(r->c, plus(r->c, numbers, -32), scales);
 }
 
 /* ---- numbers by levels ---- */
@@ -223,7 +225,8 @@ static struct value *decode_levels_of_256(const struct records *r)
         struct value *low = bits_of(r, 4, 4, 4, 1);
         struct value *scales = real(r, with_high(r, low, bits_of(r, 2, 2, 2, 1), 4));
 
-        scales = mul(r->c, plus(r->c, scales, -32), half(r, 0, E_F16));
+        scales = plus(r->c, scales, -32);
+        scales = mul(r->c, scales, half(r, 0, E_F16));
         scales = each(r, scales, 32);
         return mul(r->c, levels_at(r, bits_of(r, 8, 128, 4, 16)), scales);
 }
@@ -272,14 +275,15 @@ static struct value *signs_of(const struct records *r, struct value *v, bool eve
 static struct value *half_steps(const struct records *r, struct value *v, double share,
                                 int64_t times_each)
 {
-        v = mul(r->c, plus(r->c, real(r, v), 0.5), half(r, 0, E_F16));
+        v = plus(r->c, real(r, v), 0.5);
+        v = mul(r->c, v, half(r, 0, E_F16));
         return each(r, times(r->c, v, share), times_each);
 }
 
-static struct value *by_book(const struct records *r, struct value *book, struct value *at,
-                             struct value *signs, struct value *scales)
+static struct value *by_book(const struct records *r, struct value *(*book)(struct compose *c),
+                             struct value *at, struct value *signs, struct value *scales)
 {
-        return mul(r->c, mul(r->c, looked_up(r, book, at), signs), scales);
+        return mul(r->c, mul(r->c, looked_up(r, book(r->c), at), signs), scales);
 }
 
 /* Returns the signs, four times 7 bits of each number of `words`, u32. */
@@ -308,7 +312,7 @@ static struct value *decode_book2_xxs(const struct records *r)
 
         words = joined(r, words, 4);
         struct value *scales = half_steps(r, compose_with(r->c, OP_shr, words, 28), 0.25, 32);
-        return by_book(r, codebook_IQ2_XXS(r->c), at, signs_in_words(r, words), scales);
+        return by_book(r, codebook_IQ2_XXS, at, signs_in_words(r, words), scales);
 }
 
 /* The record is a scale, 64 entries of the book, and 8 words as above. */
@@ -318,7 +322,7 @@ static struct value *decode_book3_xxs(const struct records *r)
         struct value *scales = half_steps(r, compose_with(r->c, OP_shr, words, 28), 0.5, 32);
         struct value *signs = signs_in_words(r, words);
 
-        return by_book(r, codebook_IQ3_XXS(r->c), field(r, 2, 64), signs, scales);
+        return by_book(r, codebook_IQ3_XXS, field(r, 2, 64), signs, scales);
 }
 
 /* The record is a scale, 32 times an entry of the book in 9 bits and signs in 7, and 16 scales of 4
@@ -329,7 +333,7 @@ static struct value *decode_book2_xs(const struct records *r)
         struct value *at = compose_with(r->c, OP_and, words, CODEBOOK_ENTRIES_IQ2_XS - 1);
         struct value *signs = signs_of(r, compose_with(r->c, OP_shr, words, 9), true);
 
-        return by_book(r, codebook_IQ2_XS(r->c), at, signs,
+        return by_book(r, codebook_IQ2_XS, at, signs,
                        half_steps(r, bits_of(r, 66, 8, 4, 1), 0.25, 16));
 }
 
@@ -342,7 +346,7 @@ static struct value *decode_book2_s(const struct records *r)
         struct value *at = with_high(r, low, high, 8);
         struct value *signs = signs_of(r, field(r, 34, 32), false);
 
-        return by_book(r, codebook_IQ2_S(r->c), at, signs,
+        return by_book(r, codebook_IQ2_S, at, signs,
                        half_steps(r, bits_of(r, 74, 8, 4, 1), 0.25, 16));
 }
 

@@ -123,6 +123,11 @@ bool onnx_update_rule(struct onnx_import *im, struct onnx_node *n, const struct 
  * (onnx_op_conv.c). */
 bool onnx_silu(struct onnx_import *im, struct onnx_node *n, bool *silu);
 
+/* Finds how many flags are true: constant flags are counted, else it is the extent that the model
+ * declares for that dimension of output 0 (onnx_op_sort.c). */
+bool onnx_how_many(struct onnx_import *im, struct onnx_node *n, const struct value *flags,
+                   enum element e, int rank, int dimension, int64_t *count);
+
 /* ---- packed sequences (onnx_op_packed.c) ---- */
 
 /* Reads operand i, the limits (i32) of sequences that have `rows` rows together. */

@@ -47,10 +47,8 @@ static int64_t count_true(const struct value *flags)
         return count;
 }
 
-/* Finds how many flags are true: constant flags are counted, else the extent is the one that the
- * model declares for that dimension of the result. */
-static bool how_many(struct onnx_import *im, struct onnx_node *n, const struct value *flags,
-                     enum element e, int rank, int dimension, int64_t *count)
+bool onnx_how_many(struct onnx_import *im, struct onnx_node *n, const struct value *flags,
+                   enum element e, int rank, int dimension, int64_t *count)
 {
         if (value_is_constant(flags)) {
                 *count = count_true(flags);
@@ -76,7 +74,7 @@ bool onnx_import_non_zero(struct onnx_import *im, struct onnx_node *n)
                 compose_reshape(im->c, compose_binary(im->c, OP_ne, x, build_like(&im->b, x, 0)), 1,
                                 (const dim_t[]){ dim_of(elements) });
         if (!flags || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
-            !how_many(im, n, flags, E_I64, 2, 1, &count))
+            !onnx_how_many(im, n, flags, E_I64, 2, 1, &count))
                 return false;
         struct value *at = compose_positions(im->c, flags, count);
         for (int d = rank - 1; d >= 0; d--) {
@@ -112,7 +110,7 @@ bool onnx_import_compress(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "%lld conditions for an extent of %lld",
                                     (long long)value_extent(flags, 0),
                                     (long long)value_extent(x, axis));
-        return how_many(im, n, flags, value_element(x), value_rank(x), axis, &count) &&
+        return onnx_how_many(im, n, flags, value_element(x), value_rank(x), axis, &count) &&
                onnx_output(n, 0,
                            build_gather(&im->b, x, compose_positions(im->c, flags, count), axis));
 }
@@ -145,7 +143,7 @@ static bool unique_slices(struct onnx_import *im, struct onnx_node *n, struct va
         if (!type_elements(x->type))
                 return onnx_unsupported(im, n, "no element to be found");
         return compose_group_rows(im->c, rows_of(im, x, axis), &groups) &&
-               how_many(im, n, groups.first, value_element(x), value_rank(x), axis, &count) &&
+               onnx_how_many(im, n, groups.first, value_element(x), value_rank(x), axis, &count) &&
                (count || onnx_invalid(im, n, "no slice, want at least one")) &&
                compose_list_groups(im->c, &groups, count, sorted, unique);
 }
@@ -231,6 +229,6 @@ bool onnx_import_non_max_suppression(struct onnx_import *im, struct onnx_node *n
                 return false;
         struct value *taken = compose_suppress(im->c, &s);
         struct value *flags = compose_with(im->c, OP_ge, taken, 0);
-        return flags && how_many(im, n, flags, E_I64, 2, 0, &count) &&
+        return flags && onnx_how_many(im, n, flags, E_I64, 2, 0, &count) &&
                onnx_output(n, 0, compose_suppressed_rows(im->c, &s, taken, flags, count));
 }
