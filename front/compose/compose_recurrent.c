@@ -15,6 +15,9 @@ struct recurrent {
         enum element e;                 /* It is the type of the operand x. */
         struct value *x;                /* It is <steps x batch x inputs>, of the wide type. */
         struct value *lengths;          /* It is <batch x i64>, or NULL. */
+        struct compose_attended attended[2]; /* There is one for each direction, where a memory
+                                              * is. */
+        int64_t attention;              /* So many inputs of w are attention. */
 };
 
 static bool want_shape(struct compose *c, const char *what, const struct value *v,
@@ -55,7 +58,7 @@ static bool operands_fit(struct compose *c, const struct recurrent *r)
         const struct compose_recurrent *in = r->in;
         const bool q = r->quantized;
         const dim_t d = dim_of(in->directions), all = dim_of(r->gates * r->hidden),
-                    inputs = dim_of(value_extent(r->x, 2)), hidden = dim_of(r->hidden),
+                    inputs = dim_of(value_extent(r->x, 2) + r->attention), hidden = dim_of(r->hidden),
                     batch = dim_of(r->batch), w[3] = { d, q ? inputs : all, q ? all : inputs },
                     recurrence[3] = { d, q ? hidden : all, q ? all : hidden },
                     bias[2] = { d, dim_of(2 * r->gates * r->hidden) },
@@ -97,6 +100,11 @@ static bool recurrent_new(struct compose *c, const struct compose_recurrent *in,
                                        "the hidden size is not stated, and the recurrence "
                                        "weights are %s",
                                        compose_text(c, in->r.numbers->type));
+        for (int d = 0; in->memory && d < in->directions; d++)
+                if (!compose_attended_new(c, in->memory, in->directions, d, r->batch, r->hidden,
+                                          &r->attended[d]))
+                        return false;
+        r->attention = in->memory ? r->attended[0].outputs : 0;
         if (!operands_fit(c, r))
                 return false;
         r->lengths = in->lengths ? compose_cast(c, in->lengths, E_I64) : NULL;
@@ -151,7 +159,10 @@ struct direction {
                                          * apart. */
         struct value *peephole;         /* In an LSTM it is <3 * hidden>, of input, output,
                                          * forget. */
-        struct value *h, *c;
+        const struct compose_attended *attended; /* It is what the direction attends to, or
+                                                  * NULL. */
+        struct value *of_attention;     /* It is <attention x all>, the weights of attention. */
+        struct value *h, *c, *attention;
 };
 
 /* Returns, in floats, the product of x, which is quantized here, by integers that are centered. */
@@ -201,6 +212,8 @@ static void lstm_step(struct compose *c, const struct recurrent *r, const struct
                       struct value *x, struct value **h, struct value **cell)
 {
         struct value *g = add(c, x, recur(c, d, d->h, 0, 4 * r->hidden));
+        if (d->attended)
+                g = g ? add(c, g, compose_matmul(c, d->attention, d->of_attention)) : NULL;
         struct value *in = activate(c, r, &d->act[0], peep(c, r, d, g, LSTM_INPUT, d->c));
         struct value *forget = r->in->input_forget ? compose_from(c, OP_sub, 1, in)
                                                    : activate(c, r, &d->act[0],
@@ -211,6 +224,18 @@ static void lstm_step(struct compose *c, const struct recurrent *r, const struct
         struct value *out = activate(c, r, &d->act[0], peep(c, r, d, g, LSTM_OUTPUT, *cell));
         /* The cell's state is no gate: it is not clipped. */
         *h = mul(c, out, compose_activate(c, &d->act[2], *cell));
+}
+
+/* Reads the weights of attention, and the state before the first step. */
+static bool attention_new(struct compose *c, const struct recurrent *r, int number,
+                          struct direction *d, struct value *w)
+{
+        const dim_t dims[2] = { dim_of(r->batch), dim_of(r->attention) };
+
+        d->attended = &r->attended[number];
+        d->of_attention = compose_part(c, w, 0, value_extent(r->x, 2), r->attention);
+        d->attention = constant_number(c->m, type_tensor(c->m, value_element(r->x), 2, dims), 0);
+        return d->of_attention != NULL;
 }
 
 static void gru_step(struct compose *c, const struct recurrent *r, const struct direction *d,
@@ -244,15 +269,24 @@ static struct value *step(struct compose *c, const struct recurrent *r, struct d
                 gru_step(c, r, d, x, &h);
         else
                 h = activate(c, r, &d->act[0], add(c, x, recur(c, d, d->h, 0, r->hidden)));
+        struct value *attention = h && d->attended ? compose_attend(c, d->attended, h) : NULL;
+        if (d->attended && !attention)
+                return NULL;
         if (!h || !r->lengths) {
                 d->h = h;
                 d->c = cell;
+                d->attention = attention;
                 return h;
         }
         struct value *runs = compose_spread(c, compose_binary(c, OP_gt, r->lengths, t), h->type,
                                             (const int64_t[]){ 0 });
         d->h = compose_select(c, runs, h, d->h);
         d->c = cell ? compose_select(c, runs, cell, d->c) : NULL;
+        if (attention) { /* Backward, the steps behind a sequence's end come first. */
+                struct value *attends = compose_binary(c, OP_gt, r->lengths, t);
+                attends = compose_spread(c, attends, attention->type, (const int64_t[]){ 0 });
+                d->attention = compose_select(c, attends, attention, d->attention);
+        }
         return compose_select(c, runs, h, build_like(c->b, h, 0));
 }
 
@@ -310,6 +344,11 @@ static bool direction_new(struct compose *c, const struct recurrent *r, int numb
                 struct value *w = weights(c, r->in->w.numbers, number);
                 w = compose_transpose(c, w, (const int64_t[]){ 1, 0 });
                 d->recurrence = weights(c, r->in->r.numbers, number);
+                if (r->attention) {
+                        if (!w || !attention_new(c, r, number, d, w))
+                                return false;
+                        w = compose_part(c, w, 0, 0, value_extent(r->x, 2));
+                }
                 d->gates = w ? compose_matmul(c, r->x, w) : NULL;
         }
         if (!d->gates || !d->recurrence || !d->h)
@@ -393,11 +432,13 @@ static bool write_loop(struct compose *c, const struct recurrent *r, struct dire
                        bool backward, struct value **y)
 {
         const int64_t direction = backward;
-        struct value *first[2] = { d->h, d->c };
+        struct value *first[3] = { d->h, d->c, d->attention };
         struct compose_loop loop;
         struct compose_loop_parts parts = { .steps = r->steps,
                                             .first = first,
-                                            .carried = d->c ? 2 : 1,
+                                            .carried = d->attended ? 3
+                                                       : d->c      ? 2
+                                                                   : 1,
                                             .scans = &d->gates,
                                             .scanned = 1,
                                             .stacked = 1,
@@ -410,10 +451,11 @@ static bool write_loop(struct compose *c, const struct recurrent *r, struct dire
                                    : loop.number;
         d->h = &loop.held[0];
         d->c = d->c ? &loop.held[1] : NULL;
+        d->attention = d->attended ? &loop.held[2] : NULL;
         struct value *row = step(c, r, d, t, &loop.rows[0]);
-        if (!compose_loop_close(c, &loop,
-                                d->c ? (struct value *[]){ d->h, d->c, row }
-                                     : (struct value *[]){ d->h, row }))
+        struct value *yielded[4] = { d->h, d->c, d->attention, NULL };
+        yielded[parts.carried] = row;
+        if (!compose_loop_close(c, &loop, yielded))
                 return false;
         d->h = &loop.op->results[0];
         d->c = d->c ? &loop.op->results[1] : NULL;

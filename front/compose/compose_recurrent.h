@@ -15,6 +15,39 @@ enum { RECURRENT_ACTIVATIONS_MAX = 6, RECURRENT_RESULTS = 3 };
 enum compose_gate_gru { GRU_UPDATE, GRU_RESET, GRU_CANDIDATE };
 enum compose_gate_lstm { LSTM_INPUT, LSTM_OUTPUT, LSTM_FORGET, LSTM_CANDIDATE };
 
+/* An LSTM may attend to a memory, as Bahdanau et al., "Neural Machine Translation by Jointly Learning
+ * to Align and Translate" (2014), have it. After each step
+ *
+ *      share = softmax over places of sum of vector * tanh(memory x layer + h x query)
+ *      attention = sum over places of share * memory, or (h, this sum) x out
+ *
+ * and attention, which begins as 0, stands behind the next step's input, so that w has as many more
+ * inputs. Operands are floats, of the type of x. */
+struct compose_memory {
+        struct value *memory;           /* It is <batch x places x depth>. */
+        struct value *lengths;          /* These integers <batch> are the places that each sequence
+                                         * has; where it is NULL all have all places. */
+        struct value *query;            /* It is <directions x hidden x size>. */
+        struct value *layer;            /* It is <directions x depth x size>. */
+        struct value *vector;           /* It is <directions x size>. */
+        struct value *out;              /* It is <directions x (hidden + depth) x outputs>, or
+                                         * NULL. */
+};
+/* This is the memory as one direction reads it, in the wide type. */
+struct compose_attended {
+        struct value *values;           /* They are <batch x places x depth>, 0 beyond a length. */
+        struct value *hidden;           /* It is <batch x places x bool>, the places beyond it; or
+                                         * NULL. */
+        struct value *keys;             /* They are <batch x places x size>. */
+        struct value *query, *vector, *out; /* They are as above, without the first dimension. */
+        int64_t outputs;                /* Attention has so many elements. */
+};
+/* Reads direction `number` of the memory, for sequences of x. Returns false after an error. */
+bool compose_attended_new(struct compose *c, const struct compose_memory *m, int directions,
+                          int number, int64_t batch, int64_t hidden, struct compose_attended *a);
+/* Returns attention <batch x outputs> by the state h <batch x hidden>. */
+struct value *compose_attend(struct compose *c, const struct compose_attended *a, struct value *h);
+
 /* In the following, `all` is gates * hidden; values of a direction lie along dimension 0. */
 struct compose_recurrent {
         int cell;                       /* It is an enum compose_cell. */
@@ -45,6 +78,7 @@ struct compose_recurrent {
                                          * stands for 0. */
         struct value *peephole;         /* An LSTM has <directions x 3 hidden> here, in the order of
                                          * the first three gates; or it is NULL. */
+        const struct compose_memory *memory; /* An LSTM of floats attends to it; or it is NULL. */
 };
 /* Makes the wanted results: all outputs <steps x directions x batch x hidden>, the last h, and the
  * last c <directions x batch x hidden>. Beyond a sequence's own length, outputs are 0, and the

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* This file imports recurrent operators: RNN, GRU, LSTM, and DynamicQuantizeLSTM of
+/* This file imports recurrent operators: RNN, GRU, LSTM, and DynamicQuantizeLSTM and AttnLSTM of
  * com.microsoft. */
 #include <string.h>
 
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_recurrent.h"
 
-enum { VARIANT_QUANTIZED = 3 };         /* In rows it stands behind enum compose_cell, and is an
-                                         * LSTM. */
+enum { VARIANT_QUANTIZED = 3, VARIANT_ATTENDS }; /* In rows they stand behind enum compose_cell,
+                                                  * and are LSTMs. */
 
 static const struct {
         const char *name;
@@ -140,6 +140,29 @@ static bool quantization_read(struct onnx_import *im, const struct onnx_node *n,
                onnx_want_element(im, n, 0, E_F32);
 }
 
+/* Reads what an LSTM attends to, which stands behind the operands of an LSTM: query, layer, vector,
+ * memory, lengths, out. */
+static bool memory_read(struct onnx_import *im, const struct onnx_node *n, struct compose_memory *m)
+{
+        enum { FIRST = 8, NEEDED = 0xf00, LENGTHS = 12 };
+        struct value *same[6] = { n->inputs[0] };
+
+        if (!onnx_want_inputs(im, n, NEEDED) || !onnx_want_element(im, n, LENGTHS, E_I32))
+                return false;
+        *m = (struct compose_memory){ .query = n->inputs[FIRST],
+                                      .layer = n->inputs[FIRST + 1],
+                                      .vector = n->inputs[FIRST + 2],
+                                      .memory = n->inputs[FIRST + 3],
+                                      .lengths = onnx_input(n, LENGTHS),
+                                      .out = onnx_input(n, LENGTHS + 1) };
+        same[1] = m->query;
+        same[2] = m->layer;
+        same[3] = m->vector;
+        same[4] = m->memory;
+        same[5] = m->out;
+        return onnx_same_element(im, n, same, 6);
+}
+
 static bool operands_read(struct onnx_import *im, struct onnx_node *n, bool quantized,
                           struct compose_recurrent *r)
 {
@@ -172,14 +195,16 @@ bool onnx_import_recurrent(struct onnx_import *im, struct onnx_node *n)
 {
         const int variant = onnx_variant(n);
         const bool quantized = variant == VARIANT_QUANTIZED;
-        struct compose_recurrent r = { .cell = quantized ? CELL_LSTM : variant };
+        struct compose_recurrent r = { .cell = variant > CELL_LSTM ? CELL_LSTM : variant };
+        struct compose_memory memory;
         struct value *results[RECURRENT_RESULTS] = { NULL };
         bool wanted[RECURRENT_RESULTS];
 
         for (int i = 0; i < RECURRENT_RESULTS; i++)
                 wanted[i] = onnx_wants(n, i);
+        r.memory = variant == VARIANT_ATTENDS ? &memory : NULL;
         if (!attributes_read(im, n, &r) || !operands_read(im, n, quantized, &r) ||
-            !compose_recurrent(im->c, &r, wanted, results))
+            (r.memory && !memory_read(im, n, &memory)) || !compose_recurrent(im->c, &r, wanted, results))
                 return false;
         for (int i = 0; i < RECURRENT_RESULTS; i++)
                 if (wanted[i])
