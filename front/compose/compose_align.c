@@ -10,19 +10,16 @@
 #include "front/compose/compose_move.h"
 #include "front/compose/compose_window.h"
 
-/* This is how a path comes to an element; it is stored. */
-enum { FROM_BOTH, FROM_ROW, FROM_COLUMN }; /* From the element before in both, in the row before,
-                                            * in the column before. */
+/* A path comes to an element from the one before it in both, from the row before, or from the
+ * column before; these are stored. */
+enum { FROM_BOTH, FROM_ROW, FROM_COLUMN };
 
 static struct value *one(struct compose *c, struct value *v)
 {
         return compose_reshape(c, v, 1, (const dim_t[]){ dim_of(1) });
 }
 
-static struct value *number(struct compose *c, double x)
-{
-        return build_scalar(c->b, E_F32, x);
-}
+static struct value *number(struct compose *c, double x) { return build_scalar(c->b, E_F32, x); }
 
 /* Adds an element to the path sums of a row. held: the sum to its left; rows: its cost, the sums
  * above to the left and above. Yields its sum, to be held and as an element of the row, and its
@@ -117,11 +114,10 @@ bool compose_warp(struct compose *c, struct value *costs, struct compose_path *p
                                                     .scans = &costs,
                                                     .scanned = 1,
                                                     .stacked = 1 };
-        if (!first || !compose_loop_open(c, &by_rows, &forward) ||
-            !warp_row(c, &forward, columns))
+        if (!first || !compose_loop_open(c, &by_rows, &forward) || !warp_row(c, &forward, columns))
                 return false;
-        struct value *steps = compose_reshape(c, &forward.op->results[1], 1,
-                                              (const dim_t[]){ dim_of(elements) });
+        struct value *steps =
+                compose_reshape(c, &forward.op->results[1], 1, (const dim_t[]){ dim_of(elements) });
         struct value *end[2] = { compose_integer(c, E_I64, rows - 1),
                                  compose_integer(c, E_I64, columns - 1) };
         const struct compose_loop_parts from_end = { .steps = rows + columns - 1,
@@ -140,13 +136,14 @@ bool compose_warp(struct compose *c, struct value *costs, struct compose_path *p
 
 /* ---- tokens ---- */
 
-enum { UNDECIDED = -2 };                /* No size of a suffix has been found to be there once, or
-                                         * not at all. */
+/* No size of a suffix has been found to be there once, or not at all. */
+enum { UNDECIDED = -2 };
 
 struct value *compose_bifurcation(struct compose *c, struct value *source, struct value *prediction,
                                   int64_t start)
 {
-        const int64_t places = value_extent(prediction, 0), length = value_extent(source, 0) - start,
+        const int64_t places = value_extent(prediction, 0),
+                      length = value_extent(source, 0) - start,
                       compared = compose_min(places - 1, length);
         const dim_t one_place = dim_of(1);
         struct value *first = constant_number(c->m, type_tensor(c->m, E_BOOL, 1, &one_place), 1);
@@ -169,16 +166,16 @@ static bool suffix_step(struct compose *c, struct compose_loop *loop, struct val
         const int64_t length = value_extent(source, 0), along = 0;
         struct value *ends = loop->held, *answer = loop->held + 1, *back = loop->number;
         struct value *token = build_gather(
-                c->b, tokens,
-                compose_from(c, OP_sub, (double)(value_extent(tokens, 0) - 1), back), 0);
+                c->b, tokens, compose_from(c, OP_sub, (double)(value_extent(tokens, 0) - 1), back),
+                0);
         struct value *at = sub(c, compose_iota(c, E_I64, length), back);
         struct value *there = compose_with(c, OP_max, at, 0);
         there = there ? build_gather(c->b, source, there, 0) : NULL;
         there = compose_binary(c, OP_eq, there, token);
         there = compose_binary(c, OP_and, there, compose_with(c, OP_ge, at, 0));
         ends = compose_binary(c, OP_and, ends, there);
-        struct value *count = compose_reduce(c, REDUCE_sum, compose_cast(c, ends, E_I64), &along, 1,
-                                             E_COMPUTE);
+        struct value *count =
+                compose_reduce(c, REDUCE_sum, compose_cast(c, ends, E_I64), &along, 1, E_COMPUTE);
         struct value *behind = plus(c, compose_iota(c, E_I64, length), 1);
         behind = compose_select(c, ends, behind, compose_integer(c, E_I64, 0));
         struct value *last = compose_reduce(c, REDUCE_max, behind, &along, 1, E_COMPUTE);
@@ -204,8 +201,7 @@ struct value *compose_suffix(struct compose *c, struct value *source, struct val
         struct value *first[2] = { constant_number(c->m, type_tensor(c->m, E_BOOL, 1, dims), 1),
                                    compose_integer(c, E_I64, UNDECIDED) };
         const struct compose_loop_parts parts = { .steps = steps, .first = first, .carried = 2 };
-        return compose_loop_open(c, &parts, &loop) &&
-                               suffix_step(c, &loop, source, tokens, least)
+        return compose_loop_open(c, &parts, &loop) && suffix_step(c, &loop, source, tokens, least)
                        ? compose_with(c, OP_max, &loop.op->results[1], -1)
                        : NULL;
 }

@@ -15,9 +15,9 @@ static bool fits(struct compose *c, const char *what, const struct value *v, int
 
         for (int d = 0; d < rank && same; d++)
                 same = value_extent(v, d) == extents[d];
-        return same || compose_invalid(c, "%s %s, want %s", what, compose_text(c, v->type),
-                                       compose_text(c, type_static(c->m, value_element(v), rank,
-                                                                   extents)));
+        return same ||
+               compose_invalid(c, "%s %s, want %s", what, compose_text(c, v->type),
+                               compose_text(c, type_static(c->m, value_element(v), rank, extents)));
 }
 
 static bool memory_fits(struct compose *c, const struct compose_memory *m, int64_t directions,
@@ -38,9 +38,9 @@ static bool memory_fits(struct compose *c, const struct compose_memory *m, int64
                fits(c, "the memory layer is", m->layer, 3,
                     (const int64_t[]){ directions, depth, size }) &&
                fits(c, "the vector is", m->vector, 2, (const int64_t[]){ directions, size }) &&
-               (!m->out || fits(c, "the attention layer is", m->out, 3,
-                                (const int64_t[]){ directions, hidden + depth,
-                                                   value_extent(m->out, 2) }));
+               (!m->out ||
+                fits(c, "the attention layer is", m->out, 3,
+                     (const int64_t[]){ directions, hidden + depth, value_extent(m->out, 2) }));
 }
 
 /* Returns what one direction has of an operand, in the wide type. */
@@ -59,13 +59,13 @@ bool compose_attended_new(struct compose *c, const struct compose_memory *m, int
 
         *a = (struct compose_attended){ .outputs = value_extent(m->out ? m->out : m->memory, 2) };
         if (m->lengths && values) {
-                const struct type *t = type_static(c->m, E_I64, 2,
-                                                   (const int64_t[]){ batch, places });
+                const struct type *t =
+                        type_static(c->m, E_I64, 2, (const int64_t[]){ batch, places });
                 struct value *length = compose_cast(c, m->lengths, E_I64);
                 length = compose_spread(c, length, t, (const int64_t[]){ 0 });
                 a->hidden = compose_binary(c, OP_ge, build_iota(c->b, t, 1), length);
-                struct value *all = compose_spread(c, a->hidden, values->type,
-                                                   (const int64_t[]){ 0, 1 });
+                struct value *all =
+                        compose_spread(c, a->hidden, values->type, (const int64_t[]){ 0, 1 });
                 values = compose_select(c, all, build_like(c->b, values, 0), values);
         }
         a->values = values;
@@ -85,16 +85,16 @@ struct value *compose_attend(struct compose *c, const struct compose_attended *a
 
         if (!query)
                 return NULL;
-        query = compose_reshape(c, query, 3, (const dim_t[]){ dim_of(batch), dim_of(1),
-                                                              a->keys->type->dims[2] });
+        query = compose_reshape(
+                c, query, 3, (const dim_t[]){ dim_of(batch), dim_of(1), a->keys->type->dims[2] });
         struct value *scores = compose_unary(c, OP_tanh, add(c, a->keys, query));
         scores = mul(c, scores, a->vector);
         scores = compose_reduce(c, REDUCE_sum, scores, &last, 1, E_COMPUTE);
         if (a->hidden && scores)
                 scores = compose_select(c, a->hidden, build_like(c->b, scores, -INFINITY), scores);
         struct value *share = scores ? compose_masked_softmax(c, scores, &places_at, 1) : NULL;
-        share = compose_reshape(c, share, 3, (const dim_t[]){ dim_of(batch), dim_of(1),
-                                                              dim_of(places) });
+        share = compose_reshape(c, share, 3,
+                                (const dim_t[]){ dim_of(batch), dim_of(1), dim_of(places) });
         struct value *sum = share ? compose_matmul(c, share, a->values) : NULL;
         sum = compose_reshape(c, sum, 2, (const dim_t[]){ dim_of(batch), dim_of(depth) });
         if (!a->out || !sum)

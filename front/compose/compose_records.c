@@ -52,12 +52,12 @@ static struct value *joined(const struct records *r, struct value *v, int64_t pe
         const dim_t *lead = r->bytes->type->dims;
         struct value *sum = NULL;
 
-        v = compose_reshape(r->c, v, 4, (const dim_t[]){ lead[0], lead[1], dim_of(count),
-                                                         dim_of(per) });
+        v = compose_reshape(r->c, v, 4,
+                            (const dim_t[]){ lead[0], lead[1], dim_of(count), dim_of(per) });
         v = compose_cast(r->c, v, E_U32);
         for (int64_t i = 0; v && i < per; i++) {
-                struct value *byte = compose_with(r->c, OP_shl, compose_pick(r->c, v, 3, i),
-                                                  (double)(8 * i));
+                struct value *byte =
+                        compose_with(r->c, OP_shl, compose_pick(r->c, v, 3, i), (double)(8 * i));
                 sum = i ? compose_binary(r->c, OP_or, sum, byte) : byte;
         }
         return sum;
@@ -233,24 +233,41 @@ static struct value *decode_levels_of_256(const struct records *r)
 
 /* ---- numbers by codebooks ---- */
 
-#define CODEBOOK(name, entries, numbers, bits, ...)                                             \
-        enum { CODEBOOK_ENTRIES_##name = (entries) };                                           \
-        static struct value *codebook_##name(struct compose *c)                                 \
-        {                                                                                       \
-                static const signed char levels[] = { __VA_ARGS__ };                            \
-                enum { NUMBERS = (numbers), BITS = (bits), ENTRIES = (entries) };               \
-                static const char *const title = "codebook";                                    \
-                static const unsigned short codes[ENTRIES] = {
+enum { BOOK_LEVELS = 8 };               /* A codebook has at most so many levels. */
+#define CODEBOOK(name, entries, numbers, bits, ...) \
+        static const unsigned short codes_##name[entries] = {
 #define CODES(...) __VA_ARGS__,
-#define CODEBOOK_END                                                                            \
-                };                                                                              \
-                signed char *values = arena_array(c->arena, (size_t)ENTRIES * NUMBERS, 1);      \
-                for (int i = 0; i < ENTRIES * NUMBERS; i++)                                     \
-                        values[i] = levels[codes[i / NUMBERS] >> BITS * (i % NUMBERS) &         \
-                                           ((1 << BITS) - 1)];                                  \
-                return table_of(c, values, ENTRIES, NUMBERS, title);                            \
-        }
+#define CODEBOOK_END };
 #include "front/compose/compose_codebooks.def"
+
+enum codebook {
+#define CODEBOOK(name, entries, numbers, bits, ...) BOOK_##name,
+#include "front/compose/compose_codebooks.def"
+        BOOKS
+};
+
+static struct value *codebook(struct compose *c, enum codebook which)
+{
+        static const struct {
+                const char *name;
+                const unsigned short *codes;
+                int entries, numbers, bits;
+                signed char levels[BOOK_LEVELS];
+        } books[BOOKS] = {
+#define CODEBOOK(name, entries, numbers, bits, ...) \
+                { #name, codes_##name, entries, numbers, bits, { __VA_ARGS__ } },
+#include "front/compose/compose_codebooks.def"
+        };
+        const int numbers = books[which].numbers, bits = books[which].bits,
+                  count = books[which].entries * numbers;
+        signed char *values = arena_array(c->arena, (size_t)count, sizeof *values);
+
+        for (int i = 0; i < count; i++) {
+                int code = books[which].codes[i / numbers] >> (i % numbers * bits);
+                values[i] = books[which].levels[code & ((1 << bits) - 1)];
+        }
+        return table_of(c, values, books[which].entries, numbers, books[which].name);
+}
 
 /* Returns the signs, 1 or -1, of 8 numbers for each of the bytes v: bit i says that number i is
  * negative. Where `even`, the highest bit is not stored, and makes the number of negative ones
@@ -280,10 +297,10 @@ static struct value *half_steps(const struct records *r, struct value *v, double
         return each(r, times(r->c, v, share), times_each);
 }
 
-static struct value *by_book(const struct records *r, struct value *(*book)(struct compose *c),
-                             struct value *at, struct value *signs, struct value *scales)
+static struct value *by_book(const struct records *r, enum codebook book, struct value *at,
+                             struct value *signs, struct value *scales)
 {
-        return mul(r->c, mul(r->c, looked_up(r, book(r->c), at), signs), scales);
+        return mul(r->c, mul(r->c, looked_up(r, codebook(r->c, book), at), signs), scales);
 }
 
 /* Returns the signs, four times 7 bits of each number of `words`, u32. */
@@ -305,14 +322,15 @@ static struct value *signs_in_words(const struct records *r, struct value *words
 static struct value *decode_book2_xxs(const struct records *r)
 {
         const dim_t *lead = r->bytes->type->dims;
-        struct value *v = compose_reshape(r->c, field(r, 2, 64), 4,
-                                          (const dim_t[]){ lead[0], lead[1], dim_of(8), dim_of(8) });
+        struct value *v =
+                compose_reshape(r->c, field(r, 2, 64), 4,
+                                (const dim_t[]){ lead[0], lead[1], dim_of(8), dim_of(8) });
         struct value *at = v ? flat(r, compose_part(r->c, v, 3, 0, 4), 32) : NULL;
         struct value *words = v ? flat(r, compose_part(r->c, v, 3, 4, 4), 32) : NULL;
 
         words = joined(r, words, 4);
         struct value *scales = half_steps(r, compose_with(r->c, OP_shr, words, 28), 0.25, 32);
-        return by_book(r, codebook_IQ2_XXS, at, signs_in_words(r, words), scales);
+        return by_book(r, BOOK_IQ2_XXS, at, signs_in_words(r, words), scales);
 }
 
 /* The record is a scale, 64 entries of the book, and 8 words as above. */
@@ -322,7 +340,7 @@ static struct value *decode_book3_xxs(const struct records *r)
         struct value *scales = half_steps(r, compose_with(r->c, OP_shr, words, 28), 0.5, 32);
         struct value *signs = signs_in_words(r, words);
 
-        return by_book(r, codebook_IQ3_XXS, field(r, 2, 64), signs, scales);
+        return by_book(r, BOOK_IQ3_XXS, field(r, 2, 64), signs, scales);
 }
 
 /* The record is a scale, 32 times an entry of the book in 9 bits and signs in 7, and 16 scales of 4
@@ -330,10 +348,10 @@ static struct value *decode_book3_xxs(const struct records *r)
 static struct value *decode_book2_xs(const struct records *r)
 {
         struct value *words = joined(r, field(r, 2, 64), 2);
-        struct value *at = compose_with(r->c, OP_and, words, CODEBOOK_ENTRIES_IQ2_XS - 1);
+        struct value *at = compose_with(r->c, OP_and, words, 511);
         struct value *signs = signs_of(r, compose_with(r->c, OP_shr, words, 9), true);
 
-        return by_book(r, codebook_IQ2_XS, at, signs,
+        return by_book(r, BOOK_IQ2_XS, at, signs,
                        half_steps(r, bits_of(r, 66, 8, 4, 1), 0.25, 16));
 }
 
@@ -346,7 +364,7 @@ static struct value *decode_book2_s(const struct records *r)
         struct value *at = with_high(r, low, high, 8);
         struct value *signs = signs_of(r, field(r, 34, 32), false);
 
-        return by_book(r, codebook_IQ2_S, at, signs,
+        return by_book(r, BOOK_IQ2_S, at, signs,
                        half_steps(r, bits_of(r, 74, 8, 4, 1), 0.25, 16));
 }
 
@@ -357,13 +375,11 @@ struct value *compose_matmul_records(struct compose *c, const struct compose_mat
         enum { NUMBERS = 32, SCALE = 4 };
         const int64_t blocks = divide_up(in->inner, NUMBERS), front = SCALE + in->zeros,
                       bytes = front + NUMBERS / 2;
-        const struct type *t = compose_type_static(c, E_U8, 3, (const int64_t[]){ in->outputs,
-                                                                                  blocks, bytes });
-        struct compose_matmul_blocks p = { .x = in->x,
-                                           .inner = in->inner,
-                                           .outputs = in->outputs,
-                                           .block = NUMBERS,
-                                           .bits = 4 };
+        const struct type *t =
+                compose_type_static(c, E_U8, 3, (const int64_t[]){ in->outputs, blocks, bytes });
+        struct compose_matmul_blocks p = {
+                .x = in->x, .inner = in->inner, .outputs = in->outputs, .block = NUMBERS, .bits = 4
+        };
 
         if (!t)
                 return NULL;
@@ -380,9 +396,9 @@ struct value *compose_matmul_records(struct compose *c, const struct compose_mat
         if (in->zeros)
                 p.zeros = compose_reshape(c, signed_bytes(&r, SCALE, 1), 2, matrix);
         /* Numbers that are neighbours share a byte there. */
-        struct value *pairs = compose_reshape(c, bits_of(&r, front, NUMBERS / 2, 4, NUMBERS / 2), 4,
-                                              (const dim_t[]){ t->dims[0], t->dims[1],
-                                                               dim_of(NUMBERS / 2), dim_of(2) });
+        struct value *pairs = compose_reshape(
+                c, bits_of(&r, front, NUMBERS / 2, 4, NUMBERS / 2), 4,
+                (const dim_t[]){ t->dims[0], t->dims[1], dim_of(NUMBERS / 2), dim_of(2) });
         if (!p.scales || (in->zeros && !p.zeros) || !pairs)
                 return NULL;
         struct value *low = compose_pick(c, pairs, 3, 0);
@@ -406,7 +422,8 @@ struct value *compose_gather_records(struct compose *c, const struct compose_gat
 
         if (value_extent(in->data, 1) != records * info->bytes) {
                 compose_invalid(c, "the table is %s, want rows of %lld bytes",
-                                compose_text(c, in->data->type), (long long)(records * info->bytes));
+                                compose_text(c, in->data->type),
+                                (long long)(records * info->bytes));
                 return NULL;
         }
         for (int d = 0; d < rank; d++)

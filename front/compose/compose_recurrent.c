@@ -58,8 +58,9 @@ static bool operands_fit(struct compose *c, const struct recurrent *r)
         const struct compose_recurrent *in = r->in;
         const bool q = r->quantized;
         const dim_t d = dim_of(in->directions), all = dim_of(r->gates * r->hidden),
-                    inputs = dim_of(value_extent(r->x, 2) + r->attention), hidden = dim_of(r->hidden),
-                    batch = dim_of(r->batch), w[3] = { d, q ? inputs : all, q ? all : inputs },
+                    inputs = dim_of(value_extent(r->x, 2) + r->attention),
+                    hidden = dim_of(r->hidden), batch = dim_of(r->batch),
+                    w[3] = { d, q ? inputs : all, q ? all : inputs },
                     recurrence[3] = { d, q ? hidden : all, q ? all : hidden },
                     bias[2] = { d, dim_of(2 * r->gates * r->hidden) },
                     peephole[2] = { d, dim_of(3 * r->hidden) },

@@ -15,8 +15,8 @@ enum { RECURRENT_ACTIVATIONS_MAX = 6, RECURRENT_RESULTS = 3 };
 enum compose_gate_gru { GRU_UPDATE, GRU_RESET, GRU_CANDIDATE };
 enum compose_gate_lstm { LSTM_INPUT, LSTM_OUTPUT, LSTM_FORGET, LSTM_CANDIDATE };
 
-/* An LSTM may attend to a memory, as Bahdanau et al., "Neural Machine Translation by Jointly Learning
- * to Align and Translate" (2014), have it. After each step
+/* An LSTM may attend to a memory, as Bahdanau et al., "Neural Machine Translation by Jointly
+ * Learning to Align and Translate" (2014), have it. After each step
  *
  *      share = softmax over places of sum of vector * tanh(memory x layer + h x query)
  *      attention = sum over places of share * memory, or (h, this sum) x out

@@ -44,12 +44,13 @@ static struct value *merged_tokens(struct onnx_import *im, struct onnx_node *n)
                 return NULL;
         if (start < 0 || !value_extent(items[1], 0) || (known && stated != start)) {
                 onnx_invalid(im, n, "the prediction is %s, for a source %s%s",
-                             compose_text(im->c, items[1]->type),
-                             compose_text(im->c, source->type), known ? " from where it says" : "");
+                             compose_text(im->c, items[1]->type), compose_text(im->c, source->type),
+                             known ? " from where it says" : "");
                 return NULL;
         }
         const dim_t length = items[0]->type->dims[0];
-        struct value *flags[2] = { constant_number(im->m, type_tensor(im->m, E_BOOL, 1, &length), 1),
+        struct value *flags[2] = { constant_number(im->m, type_tensor(im->m, E_BOOL, 1, &length),
+                                                   1),
                                    compose_bifurcation(im->c, source, items[1], start) };
         struct value *tokens = compose_concat(im->c, items, 2, 0);
         struct value *kept = tokens && flags[1] ? compose_concat(im->c, flags, 2, 0) : NULL;
@@ -84,6 +85,7 @@ bool onnx_import_bifurcation_detector(struct onnx_import *im, struct onnx_node *
         if (!onnx_wants(n, 1))
                 return true;
         struct value *at = compose_suffix(im->c, n->inputs[0], tokens, least, most);
-        return onnx_output(n, 1, compose_reshape(im->c, at, value_rank(n->inputs[2]),
-                                                 n->inputs[2]->type->dims));
+        return onnx_output(
+                n, 1,
+                compose_reshape(im->c, at, value_rank(n->inputs[2]), n->inputs[2]->type->dims));
 }

@@ -180,8 +180,9 @@ bool onnx_import_matmul_fp_q4(struct onnx_import *im, struct onnx_node *n)
         if (!known)
                 return onnx_unsupported(im, n, "a shape of weights that only a run knows");
         if (count != 2 || dims[0] < 1 || dims[1] < 1)
-                return onnx_invalid(im, n, "the shape of the weights has %d numbers, want 2 of at "
-                                           "least 1", count);
+                return onnx_invalid(im, n,
+                                    "the weights' shape has %d numbers, want 2 of at least 1",
+                                    count);
         p.inner = dims[0];
         p.outputs = dims[1];
         p.zeros = kind; /* onnxruntime takes any other number for the preset, 1. */

@@ -204,7 +204,8 @@ bool onnx_import_recurrent(struct onnx_import *im, struct onnx_node *n)
                 wanted[i] = onnx_wants(n, i);
         r.memory = variant == VARIANT_ATTENDS ? &memory : NULL;
         if (!attributes_read(im, n, &r) || !operands_read(im, n, quantized, &r) ||
-            (r.memory && !memory_read(im, n, &memory)) || !compose_recurrent(im->c, &r, wanted, results))
+            (r.memory && !memory_read(im, n, &memory)) ||
+            !compose_recurrent(im->c, &r, wanted, results))
                 return false;
         for (int i = 0; i < RECURRENT_RESULTS; i++)
                 if (wanted[i])

@@ -95,7 +95,7 @@ def refused(folder, op, operands, constants=(), **attributes):
 @pytest.mark.parametrize("shape, size, code, text", [
     ((33, 2), 80, 3, "want 84 bytes"),
     ((34, 2), 84, 3, "34 columns"),
-    ((33, 0), 84, 3, "shape of the weights"),
+    ((33, 0), 84, 3, "weights' shape"),
     ((33, 2, 1), 84, 3, "3"),
     ((1 << 40, 1 << 40), 84, 3, "more than the limit"),
 ])
