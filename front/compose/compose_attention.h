@@ -108,7 +108,24 @@ struct compose_grouped_attention {
         struct value *sink;             /* It is as in struct compose_attention. */
         int64_t heads, groups;
         int64_t keys;                   /* The resulting cache has room for at least so many
-                                         * keys. */
+                                         * keys; scores that are asked for have as many. */
+        struct value *k_scale, *v_scale; /* Of a cache of integers, they are f32 that broadcast to
+                                          * it; else they are NULL. */
+        int bits;                       /* A number of such a cache has 8 bits, and is an i8; or 4,
+                                         * two in a byte, the first one lowest, each plus 8. */
+        struct value *q_norm, *k_norm;  /* Before they are turned, each head of queries and of keys
+                                         * is divided by the root of its mean square plus epsilon,
+                                         * and multiplied by these [size]; or they are NULL. */
+        float q_epsilon, k_epsilon;
+        struct value *counts;           /* Of the steps of each sequence, so many (integers [batch])
+                                         * count, the first ones; where it is NULL all do. What the
+                                         * others make in y, and in the cache behind the last
+                                         * position, is not defined. */
+        bool evicts;                    /* The cache, which there is then, keeps keys of the latest
+                                         * positions alone: at least those of the window, which is
+                                         * not larger than it. Where a key does not fit any more,
+                                         * the fewest are left that still have the window once its
+                                         * room is full again. It comes without bias. */
         int64_t window;                 /* A query sees so many keys, with its own; at 0 it sees
                                          * all. */
         struct value *pattern;          /* It is f32 [layouts, blocks, blocks], and is added to
@@ -117,12 +134,30 @@ struct compose_grouped_attention {
                                          * window, or is NULL. */
         int64_t pattern_block;          /* A block has so many positions. */
         bool causal, interleaved;
+        bool scores;                    /* Scores are asked for. */
         double scale;                   /* At 0 it is 1 / sqrt(size). */
         float softcap;
 };
-/* Sets result->y to [batch, steps, heads * size]; result->k and v become the cache that follows. */
+/* Sets result->y to [batch, steps, heads * size]; result->k and v become the cache that follows;
+ * scores at the stages SCORES_MASKED, in which 0 stands for hidden keys, and SCORES_SHARES are
+ * [batch, heads, steps, keys]. */
 bool compose_grouped_attention(struct compose *c, const struct compose_grouped_attention *in,
                                struct compose_attended *result);
+
+/* These are about a cache [batch, groups, room, size] (compose_attention_cache.c). */
+
+/* Returns floats x as the integers of a cache, and back, in f32. */
+struct value *compose_cache_encode(struct compose *c, struct value *x, struct value *scale,
+                                   int bits);
+struct value *compose_cache_decode(struct compose *c, struct value *numbers, struct value *scale,
+                                   int bits);
+/* Returns how many keys a cache that evicts has after `total` positions, both i64 [batch]. */
+struct value *compose_cache_resident(struct compose *c, struct value *total, int64_t room,
+                                     int64_t window);
+/* Returns `room` rows of each sequence from begin[sequence] (i64) on; rows behind the last one are
+ * that one again. */
+struct value *compose_cache_from(struct compose *c, struct value *cache, struct value *begin,
+                                 int64_t room);
 
 /* Linear attention has a state for each head instead of all keys and values
  * (compose_attention_linear.c). Operands are of one float type; consecutive heads share the state

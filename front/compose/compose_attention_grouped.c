@@ -3,22 +3,30 @@
  * sequence has, and queries see the cache as far as it is filled.
  *
  *      cache of a sequence   | k0 k1 k2 | n0 n1 | . . . |      held = 3, steps = 2
- *      query n1 sees           1  1  1    1  1    0 0 0        causal; a window of 3: 0 0 1 1 1 */
+ *      query n1 sees           1  1  1    1  1    0 0 0        causal; a window of 3: 0 0 1 1 1
+ *
+ * Where it evicts, or has steps that do not count, the cache that queries see has room for the
+ * steps behind its own, and what follows is cut out of it. */
 #include "front/compose/compose_attention.h"
 
 #include <math.h>
 
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
+#include "front/compose/compose_norm.h"
 
 struct grouped {
         const struct compose_grouped_attention *in;
-        int64_t batch, steps, size, keys;         /* `keys` are those of the cache that is the
-                                                   * result. */
+        int64_t batch, steps, size;
+        int64_t room, keys;             /* The resulting cache has `room` rows, the one that queries
+                                         * see `keys`. */
         struct value *held;             /* These i64 [batch] are the number of keys that each
                                          * sequence has before this call. */
+        struct value *left;             /* These i64 [batch] are how many of all keys then are not
+                                         * in the resulting cache; NULL stands for 0. */
         struct value *positions;        /* These i64 [batch, steps] are the positions of the
                                          * queries. */
+        struct value *places;           /* These are their rows in the cache. */
 };
 
 /* Returns x, [batch, steps, heads * size], as [batch, heads, steps, size]. */
@@ -40,8 +48,8 @@ static bool operands_split(struct compose *c, const struct compose_grouped_atten
 
         if (in->heads % in->groups || all % heads || all < heads || !in->k != !in->v)
                 return compose_invalid(c, "queries %s for %lld heads of %lld groups",
-                                       type_text(c->arena, c->m, in->q->type),
-                                       (long long)in->heads, (long long)in->groups);
+                                       type_text(c->arena, c->m, in->q->type), (long long)in->heads,
+                                       (long long)in->groups);
         *g = (struct grouped){ .in = in,
                                .batch = value_extent(in->q, 0),
                                .steps = value_extent(in->q, 1),
@@ -67,20 +75,27 @@ static bool cache_fits(struct compose *c, struct grouped *g)
         const struct value *past[2] = { in->past_k, in->past_v };
         const int64_t room = past[0] && value_rank(past[0]) == 4 ? value_extent(past[0], 2) : 0;
         const dim_t want[4] = { dim_of(g->batch), dim_of(in->groups), dim_of(room),
-                                dim_of(g->size) };
+                                dim_of(in->k_scale ? g->size * in->bits / 8 : g->size) };
+        const enum element e = !in->k_scale ? value_element(in->q) : in->bits == 8 ? E_I8 : E_U8;
 
         for (int i = 0; i < 2; i++)
                 if (!past[i] != !past[0] ||
-                    (past[i] &&
-                     past[i]->type != type_tensor(c->m, value_element(in->q), 4, want)))
+                    (past[i] && past[i]->type != type_tensor(c->m, e, 4, want)))
                         return compose_invalid(c, "the past is %s for queries %s",
                                                past[i] ? type_text(c->arena, c->m, past[i]->type)
                                                        : "not there",
                                                type_text(c->arena, c->m, in->q->type));
-        g->keys = compose_max(in->keys, room);
+        g->room = in->evicts ? room : compose_max(in->keys, room);
+        g->keys = g->room + (in->evicts || in->counts ? g->steps : 0);
         if (g->keys < g->steps)
                 return compose_invalid(c, "%lld steps in a cache of %lld", (long long)g->steps,
                                        (long long)g->keys);
+        if (in->evicts && room < in->window)
+                return compose_invalid(c, "a window of %lld in a cache of %lld",
+                                       (long long)in->window, (long long)room);
+        if (in->counts && (value_rank(in->counts) != 1 || value_extent(in->counts, 0) != g->batch))
+                return compose_invalid(c, "the numbers of steps are %s, want %lld",
+                                       compose_text(c, in->counts->type), (long long)g->batch);
         if (value_rank(in->last) > 2 || type_elements(in->last->type) != g->batch ||
             !element_is_integer(value_element(in->last)))
                 return compose_invalid(c, "the lengths are %s, want %lld integers",
@@ -89,20 +104,41 @@ static bool cache_fits(struct compose *c, struct grouped *g)
         return true;
 }
 
+/* Returns steps [batch, steps] that count from first[batch] on. */
+static struct value *numbered(struct compose *c, const struct grouped *g, struct value *first)
+{
+        const dim_t rows[2] = { dim_of(g->batch), dim_of(g->steps) };
+        const struct type *t = type_tensor(c->m, E_I64, 2, rows);
+
+        first = compose_spread(c, first, t, (const int64_t[]){ 0 });
+        return first ? add(c, build_iota(c->b, t, 1), first) : NULL;
+}
+
 /* Finds how many keys each sequence has, and where its queries stand: a first call begins at 0,
  * however many of its steps count. */
 static bool positions_make(struct compose *c, struct grouped *g)
 {
-        const dim_t rows[2] = { dim_of(g->batch), dim_of(g->steps) };
-        const struct type *t = type_tensor(c->m, E_I64, 2, rows);
+        const dim_t rows[1] = { dim_of(g->batch) };
         struct value *last = compose_reshape(c, compose_cast(c, g->in->last, E_I64), 1, rows);
+        struct value *total = plus(c, last, 1), *first;
 
-        g->held = compose_with(c, OP_max, plus(c, last, 1 - (double)g->steps), 0);
+        if (g->in->counts)
+                first = sub(c, total, compose_cast(c, g->in->counts, E_I64));
+        else
+                first = plus(c, last, 1 - (double)g->steps);
+        g->held = compose_with(c, OP_max, first, 0);
         if (!g->held)
                 return false;
-        struct value *first = compose_spread(c, g->held, t, (const int64_t[]){ 0 });
-        g->positions = first ? add(c, build_iota(c->b, t, 1), first) : NULL;
-        return g->positions != NULL;
+        g->places = g->positions = numbered(c, g, g->held);
+        if (!g->in->evicts || !g->positions)
+                return g->positions != NULL;
+        struct value *before = g->held;
+        g->held = compose_cache_resident(c, before, g->room, g->in->window);
+        g->places = g->held ? numbered(c, g, g->held) : NULL;
+        struct value *kept = compose_cache_resident(c, total, g->room, g->in->window);
+        struct value *all = add(c, g->held, sub(c, total, before));
+        g->left = sub(c, all, kept);
+        return g->places && g->left;
 }
 
 static struct value *turned(struct compose *c, const struct grouped *g, struct value *x)
@@ -117,19 +153,49 @@ static struct value *turned(struct compose *c, const struct grouped *g, struct v
         return compose_rotary(c, &rotary);
 }
 
-/* Returns the cache with the new keys or values, [batch, groups, keys, size]. */
-static struct value *cached(struct compose *c, const struct grouped *g, struct value *past,
-                            struct value *x)
+/* Returns queries or keys, [batch, heads, steps, size], normalized, where that is asked for. */
+static struct value *normalized(struct compose *c, const struct grouped *g, struct value *x,
+                                struct value *scale, float epsilon)
 {
-        const dim_t dims[4] = { dim_of(g->batch), dim_of(g->in->groups), dim_of(g->keys),
-                                dim_of(g->size) };
-        const struct type *t = compose_type(c, value_element(x), 4, dims);
+        const struct compose_layer_norm l = {
+                .axis = 3, .scale = scale, .epsilon = epsilon, .computed = E_F32, .stash = E_F32
+        };
 
-        if (!t)
+        if (!scale)
+                return x;
+        if (value_rank(scale) != 1 || value_extent(scale, 0) != g->size) {
+                compose_invalid(c, "a norm of heads is %s, want %lld numbers",
+                                compose_text(c, scale->type), (long long)g->size);
                 return NULL;
+        }
+        return compose_cast(c, compose_layer_norm(c, x, &l, NULL, NULL), value_element(x));
+}
+
+/* Sets *all to the cache that queries see, with the new keys or values in it, [batch, groups, keys,
+ * size], and *next to the resulting one. */
+static bool cached(struct compose *c, const struct grouped *g, struct value *past, struct value *x,
+                   struct value *scale, struct value **all, struct value **next)
+{
+        const enum element e = value_element(x);
+
+        x = scale ? compose_cache_encode(c, x, scale, g->in->bits) : x;
+        if (!x)
+                return false;
+        const dim_t dims[4] = { dim_of(g->batch), dim_of(g->in->groups), dim_of(g->keys),
+                                x->type->dims[3] };
+        const struct type *t = compose_type(c, value_element(x), 4, dims);
+        if (!t)
+                return false;
         struct value *room =
                 past ? compose_fitted(c, past, 2, g->keys) : constant_number(c->m, t, 0);
-        return room ? compose_cache_update(c, room, x, g->held, 2, false) : NULL;
+        room = room ? compose_cache_update(c, room, x, g->held, 2, false) : NULL;
+        if (!room)
+                return false;
+        *next = g->left              ? compose_cache_from(c, room, g->left, g->room)
+                : g->keys != g->room ? compose_part(c, room, 2, 0, g->room)
+                                     : room;
+        *all = scale ? compose_cast(c, compose_cache_decode(c, room, scale, g->in->bits), e) : room;
+        return *all && *next;
 }
 
 /* Returns what the pattern adds to scores, [batch, heads, steps, keys]. */
@@ -139,7 +205,7 @@ static struct value *pattern_mask(struct compose *c, const struct grouped *g)
         const double block = (double)g->in->pattern_block;
         const double layouts = (double)value_extent(pattern, 0);
 
-        struct value *rows = compose_with(c, OP_div, g->positions, block);
+        struct value *rows = compose_with(c, OP_div, g->places, block);
         struct value *columns = compose_with(c, OP_div, compose_iota(c, E_I64, g->keys), block);
         struct value *heads = compose_iota(c, E_I64, g->in->heads);
         heads = compose_with(c, OP_mod, heads, layouts);
@@ -171,7 +237,7 @@ static bool mask_make(struct compose *c, const struct grouped *g, struct value *
                                        type_text(c->arena, c->m, bias->type));
         if (!g->in->window)
                 return true;
-        struct value *first = plus(c, g->positions, 1 - (double)g->in->window);
+        struct value *first = plus(c, g->places, 1 - (double)g->in->window);
         first = compose_spread(c, first, t, (const int64_t[]){ 0, 2 });
         struct value *before = compose_binary(c, OP_lt, build_iota(c->b, t, 3), first);
         struct value *hidden = compose_select(c, before, constant_number(c->m, f, -INFINITY),
@@ -187,28 +253,55 @@ static bool mask_make(struct compose *c, const struct grouped *g, struct value *
         return hidden != NULL;
 }
 
+/* Returns scores with 0 for keys that a query does not see, cut to the keys that are asked for. */
+static struct value *shown_scores(struct compose *c, const struct grouped *g, struct value *x,
+                                  struct value *count)
+{
+        const struct type *t = type_with_element(c->m, x->type, E_I64);
+        struct value *key = build_iota(c->b, t, 3);
+        struct value *place = compose_spread(c, g->places, t, (const int64_t[]){ 0, 2 });
+        struct value *hidden;
+
+        if (g->in->causal)
+                hidden = compose_binary(c, OP_gt, key, place);
+        else
+                hidden = compose_binary(c, OP_ge, key,
+                                        compose_spread(c, count, t, (const int64_t[]){ 0 }));
+        if (g->in->window) {
+                struct value *first = plus(c, place, 1 - (double)g->in->window);
+                hidden = compose_binary(c, OP_or, hidden, compose_binary(c, OP_lt, key, first));
+        }
+        x = hidden ? compose_select(c, hidden, build_like(c->b, x, 0), x) : NULL;
+        return x ? compose_part(c, x, 3, 0, g->in->keys) : NULL;
+}
+
 bool compose_grouped_attention(struct compose *c, const struct compose_grouped_attention *in,
                                struct compose_attended *result)
 {
-        struct value *parts[3], *mask, *count;
+        struct value *parts[3], *next[2], *mask, *count;
         struct grouped g;
 
         if (!operands_split(c, in, &g, parts) || !cache_fits(c, &g) || !positions_make(c, &g))
                 return false;
         for (int i = 0; i < 3; i++) {
                 parts[i] = by_heads(c, &g, parts[i], i ? in->groups : in->heads);
+                if (parts[i] && i < 2)
+                        parts[i] = normalized(c, &g, parts[i], i ? in->k_norm : in->q_norm,
+                                              i ? in->k_epsilon : in->q_epsilon);
                 if (parts[i] && i < 2 && in->cosine)
                         parts[i] = turned(c, &g, parts[i]);
                 if (!parts[i])
                         return false;
         }
-        parts[1] = cached(c, &g, in->past_k, parts[1]);
-        parts[2] = parts[1] ? cached(c, &g, in->past_v, parts[2]) : NULL;
-        if (!parts[2] || !mask_make(c, &g, &mask))
+        if (!cached(c, &g, in->past_k, parts[1], in->k_scale, &parts[1], &next[0]) ||
+            !cached(c, &g, in->past_v, parts[2], in->v_scale, &parts[2], &next[1]) ||
+            !mask_make(c, &g, &mask))
                 return false;
         count = in->causal ? plus(c, g.held, (double)g.steps)
-                           : plus(c, compose_reshape(c, compose_cast(c, in->last, E_I64), 1,
-                                                     g.held->type->dims), 1);
+                           : plus(c,
+                                  compose_reshape(c, compose_cast(c, in->last, E_I64), 1,
+                                                  g.held->type->dims),
+                                  1);
         const struct compose_attention meant = { .q = parts[0],
                                                  .k = parts[1],
                                                  .v = parts[2],
@@ -222,6 +315,11 @@ bool compose_grouped_attention(struct compose *c, const struct compose_grouped_a
                                                  .precision = E_F32 };
         if (!count || !compose_attention(c, &meant, result))
                 return false;
+        for (int i = SCORES_MASKED; i <= SCORES_SHARES && in->scores; i++)
+                if (!(result->scores[i] = shown_scores(c, &g, result->scores[i], count)))
+                        return false;
+        result->k = next[0];
+        result->v = next[1];
         const dim_t rows[3] = { dim_of(g.batch), dim_of(g.steps), dim_of(in->heads * g.size) };
         struct value *y = build_transpose(c->b, result->y, (const int64_t[]){ 0, 2, 1, 3 });
         result->y = compose_reshape(c, y, 3, rows);

@@ -49,15 +49,15 @@ static struct value *of_direction(struct compose *c, struct value *v, int number
         return v ? compose_wide(c, compose_pick(c, v, 0, number)) : NULL;
 }
 
-bool compose_attended_new(struct compose *c, const struct compose_memory *m, int directions,
-                          int number, int64_t batch, int64_t hidden, struct compose_attended *a)
+bool compose_remember(struct compose *c, const struct compose_memory *m, int directions,
+                          int number, int64_t batch, int64_t hidden, struct compose_remembered *a)
 {
         if (!memory_fits(c, m, directions, batch, hidden))
                 return false;
         const int64_t places = value_extent(m->memory, 1);
         struct value *values = compose_wide(c, m->memory);
 
-        *a = (struct compose_attended){ .outputs = value_extent(m->out ? m->out : m->memory, 2) };
+        *a = (struct compose_remembered){ .outputs = value_extent(m->out ? m->out : m->memory, 2) };
         if (m->lengths && values) {
                 const struct type *t =
                         type_static(c->m, E_I64, 2, (const int64_t[]){ batch, places });
@@ -77,7 +77,7 @@ bool compose_attended_new(struct compose *c, const struct compose_memory *m, int
         return a->keys && a->query && a->vector && (a->out || !m->out);
 }
 
-struct value *compose_attend(struct compose *c, const struct compose_attended *a, struct value *h)
+struct value *compose_attend(struct compose *c, const struct compose_remembered *a, struct value *h)
 {
         const int64_t batch = value_extent(a->values, 0), places = value_extent(a->values, 1),
                       depth = value_extent(a->values, 2), last = 2, places_at = 1;

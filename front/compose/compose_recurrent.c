@@ -15,7 +15,7 @@ struct recurrent {
         enum element e;                 /* It is the type of the operand x. */
         struct value *x;                /* It is <steps x batch x inputs>, of the wide type. */
         struct value *lengths;          /* It is <batch x i64>, or NULL. */
-        struct compose_attended attended[2]; /* There is one for each direction, where a memory
+        struct compose_remembered attended[2]; /* There is one for each direction, where a memory
                                               * is. */
         int64_t attention;              /* So many inputs of w are attention. */
 };
@@ -102,7 +102,7 @@ static bool recurrent_new(struct compose *c, const struct compose_recurrent *in,
                                        "weights are %s",
                                        compose_text(c, in->r.numbers->type));
         for (int d = 0; in->memory && d < in->directions; d++)
-                if (!compose_attended_new(c, in->memory, in->directions, d, r->batch, r->hidden,
+                if (!compose_remember(c, in->memory, in->directions, d, r->batch, r->hidden,
                                           &r->attended[d]))
                         return false;
         r->attention = in->memory ? r->attended[0].outputs : 0;
@@ -160,7 +160,7 @@ struct direction {
                                          * apart. */
         struct value *peephole;         /* In an LSTM it is <3 * hidden>, of input, output,
                                          * forget. */
-        const struct compose_attended *attended; /* It is what the direction attends to, or
+        const struct compose_remembered *attended; /* It is what the direction attends to, or
                                                   * NULL. */
         struct value *of_attention;     /* It is <attention x all>, the weights of attention. */
         struct value *h, *c, *attention;

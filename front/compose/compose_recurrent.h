@@ -34,7 +34,7 @@ struct compose_memory {
                                          * NULL. */
 };
 /* This is the memory as one direction reads it, in the wide type. */
-struct compose_attended {
+struct compose_remembered {
         struct value *values;           /* They are <batch x places x depth>, 0 beyond a length. */
         struct value *hidden;           /* It is <batch x places x bool>, the places beyond it; or
                                          * NULL. */
@@ -43,10 +43,11 @@ struct compose_attended {
         int64_t outputs;                /* Attention has so many elements. */
 };
 /* Reads direction `number` of the memory, for sequences of x. Returns false after an error. */
-bool compose_attended_new(struct compose *c, const struct compose_memory *m, int directions,
-                          int number, int64_t batch, int64_t hidden, struct compose_attended *a);
+bool compose_remember(struct compose *c, const struct compose_memory *m, int directions, int number,
+                      int64_t batch, int64_t hidden, struct compose_remembered *a);
 /* Returns attention <batch x outputs> by the state h <batch x hidden>. */
-struct value *compose_attend(struct compose *c, const struct compose_attended *a, struct value *h);
+struct value *compose_attend(struct compose *c, const struct compose_remembered *a,
+                             struct value *h);
 
 /* In the following, `all` is gates * hidden; values of a direction lie along dimension 0. */
 struct compose_recurrent {

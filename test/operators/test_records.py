@@ -82,9 +82,9 @@ def test_group(group, how):
 
 
 def refused(folder, op, operands, constants=(), **attributes):
-    names = [f"x{k}" for k in range(len(operands))]
+    names = [f"x{k}" if v is not None else "" for k, v in enumerate(operands)]
     graph = helper.make_graph([helper.make_node(op, names, ["y"], domain="com.microsoft", **attributes)], "g",
-                              [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for k, (n, v) in enumerate(zip(names, operands)) if k not in constants],
+                              [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for k, (n, v) in enumerate(zip(names, operands)) if n and k not in constants],
                               [helper.make_tensor_value_info("y", 1, None)], [numpy_helper.from_array(operands[k], names[k]) for k in constants])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]), str(folder / "m.onnx"))
     with pytest.raises(dnncc.CompileError) as error:
