@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* These com.microsoft operators compute attention: Attention, MultiHeadAttention and a decoder's
- * step of it, GroupQueryAttention, RotaryEmbedding, MRotaryEmbedding. */
+ * step of it, RotaryEmbedding, MRotaryEmbedding. */
+#include <float.h>
 #include <string.h>
 
 #include "front/onnx/onnx_helpers.h"
@@ -60,6 +61,107 @@ static struct value *biased(struct onnx_import *im, struct value *x, struct valu
         return part ? compose_binary(im->c, OP_add, x, part) : NULL;
 }
 
+/* Returns x, [batch, steps, heads * size], as [batch, heads, steps, size]. */
+static struct value *of_heads(struct onnx_import *im, struct value *x, int64_t heads)
+{
+        const dim_t *d = x->type->dims,
+                    dims[4] = { d[0], d[1], dim_of(heads), dim_of(dim_extent(d[2]) / heads) };
+
+        x = compose_reshape(im->c, x, 4, dims);
+        return compose_transpose(im->c, x, (const int64_t[]){ 0, 2, 1, 3 });
+}
+
+/* Puts keys and values of some steps, [batch, steps, columns], behind the first steps of a cache,
+ * whose number is the operand `input`, and sets *past [batch] to that number. */
+static bool steps_cached(struct onnx_import *im, struct onnx_node *n, int input,
+                         struct compose_attention *a, struct value **past)
+{
+        const dim_t *d = a->past_k->type->dims,
+                    want[3] = { d[0], a->q->type->dims[1], dim_of(a->heads * dim_extent(d[3])) };
+        const struct type *steps = type_tensor(im->m, value_element(a->q), 3, want);
+        struct value *begin = compose_cast(im->c, onnx_scalar(im, n, input), E_I64);
+
+        if (!begin)
+                return false;
+        if (a->past_v->type != a->past_k->type || !dim_is(d[1], a->heads) ||
+            value_element(a->past_k) != steps->element || a->k->type != steps ||
+            a->v->type != steps || dim_extent(want[1]) > dim_extent(d[2]))
+                return onnx_invalid(im, n, "caches %s and %s for a key %s",
+                                    compose_text(im->c, a->past_k->type),
+                                    compose_text(im->c, a->past_v->type),
+                                    compose_text(im->c, a->k->type));
+        *past = compose_spread(im->c, begin, type_tensor(im->m, E_I64, 1, d), NULL);
+        a->lengths = plus(im->c, *past, (double)dim_extent(want[1]));
+        a->k = of_heads(im, a->k, a->heads);
+        a->v = a->k ? of_heads(im, a->v, a->heads) : NULL;
+        if (!a->lengths || !a->v)
+                return false;
+        a->k = compose_cache_update(im->c, a->past_k, a->k, *past, 2, false);
+        a->v = compose_cache_update(im->c, a->past_v, a->v, *past, 2, false);
+        a->past_k = a->past_v = NULL;
+        return a->k && a->v;
+}
+
+/* Makes the first past[batch] keys and values of each beam those of the beams that they came from.
+ * Samples are beams, those of a sequence side by side; the operand `input`, i32 [sequences, beams,
+ * steps], says for each step which beam of the sequence it is. */
+static bool beams_followed(struct onnx_import *im, struct onnx_node *n, int input,
+                           struct compose_attention *a, struct value *past)
+{
+        struct value *from = n->inputs[input];
+        const int64_t samples = value_extent(a->k, 0), keys = value_extent(a->k, 2);
+
+        if (!onnx_want_element(im, n, input, E_I32) || !onnx_want_rank(im, n, input, 3, 3))
+                return false;
+        const int64_t beams = value_extent(from, 1);
+        if (value_extent(from, 0) * beams != samples || beams < 1)
+                return onnx_invalid(im, n, "beams %s for %lld samples",
+                                    compose_text(im->c, from->type), (long long)samples);
+        const dim_t flat[2] = { dim_of(samples), from->type->dims[2] },
+                    rows[2] = { dim_of(samples), dim_of(keys) };
+        const struct type *t = type_tensor(im->m, E_I64, 2, rows);
+        const int64_t along[2] = { 0, 2 };
+        from = compose_reshape(im->c, compose_cast(im->c, from, E_I64), 2, flat);
+        from = from ? compose_fitted(im->c, from, 1, keys) : NULL;
+        struct value *own = build_iota(&im->b, t, 0), *step = build_iota(&im->b, t, 1);
+        struct value *first =
+                times(im->c, compose_with(im->c, OP_div, own, (double)beams), (double)beams);
+        from = add(im->c, from, first);
+        past = compose_spread(im->c, past, t, along);
+        from = compose_select(im->c, compose_binary(im->c, OP_lt, step, past), from, own);
+        from = compose_spread(im->c, from, a->k->type, along);
+        a->k = from ? compose_gather_elements(im->c, a->k, from, 0) : NULL;
+        a->v = a->k ? compose_gather_elements(im->c, a->v, from, 0) : NULL;
+        return a->v != NULL;
+}
+
+/* Returns scores with the mask added, where hidden keys have the least number, not -inf. */
+static struct value *finite_scores(struct onnx_import *im, struct value *scores)
+{
+        return compose_with(im->c, OP_max, scores, -FLT_MAX);
+}
+
+/* Takes apart queries, keys and values that are packed: [batch, steps, heads, 3, size], or keys and
+ * values [batch, steps, heads, 2, size]. */
+static bool unpacked(struct onnx_import *im, struct onnx_node *n, struct compose_attention *a)
+{
+        const bool all = !a->k && !a->v;
+        struct value *packed = all ? a->q : a->k, **parts[3] = { &a->q, &a->k, &a->v };
+
+        if (a->k && a->v)
+                return true;
+        if (!packed || a->v || value_rank(packed) != 5 || value_extent(packed, 3) != (all ? 3 : 2))
+                return onnx_invalid(im, n, "%s are %s, and no values", all ? "queries" : "keys",
+                                    compose_text(im->c, (packed ? packed : a->q)->type));
+        const dim_t *d = packed->type->dims,
+                    dims[3] = { d[0], d[1], dim_of(dim_extent(d[2]) * dim_extent(d[4])) };
+        for (int i = all ? 0 : 1; i < 3; i++) {
+                struct value *part = compose_pick(im->c, packed, 3, all ? i : i - 1);
+                *parts[i] = compose_reshape(im->c, part, 3, dims);
+        }
+        return a->q && a->k && a->v;
+}
+
 /* The operands are query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value,
  * past_sequence_length, cache_indirection; the results are output, present_key, present_value,
  * qk. */
@@ -78,22 +180,29 @@ bool onnx_import_multi_head_attention(struct onnx_import *im, struct onnx_node *
         if (!onnx_want_float(im, n, 0) || !onnx_same_element(im, n, same, 7) ||
             !attention_read(im, n, &a, &filter))
                 return false;
-        if (!a.k || !a.v || value_rank(a.q) != 3)
-                return onnx_unsupported(im, n, "queries, keys and values in one operand");
-        if (onnx_input(n, 8) || onnx_input(n, 9) || onnx_wants(n, 3))
-                return onnx_unsupported(im, n, "%s",
-                                        onnx_wants(n, 3) ? "the result qk"
-                                                         : "past and present in one buffer");
+        if (!unpacked(im, n, &a))
+                return false;
         const int rank = value_rank(a.k);
-        if ((rank != 3 && rank != 4) || value_rank(a.v) != rank || !a.past_k != !a.past_v ||
-            (a.past_k && value_rank(a.past_k) != 4))
+        const bool shares = onnx_input(n, 8) && a.past_k;
+        if (value_rank(a.q) != 3 || (rank != 3 && rank != 4) || value_rank(a.v) != rank ||
+            !a.past_k != !a.past_v || (a.past_k && value_rank(a.past_k) != 4) ||
+            (shares && rank != 3))
                 return onnx_invalid(im, n, "keys are %s, values %s",
                                     type_text(im->arena, im->m, a.k->type),
                                     type_text(im->arena, im->m, a.v->type));
+        if (onnx_input(n, 9) && !shares)
+                return onnx_invalid(im, n, "cache_indirection without past_sequence_length");
+        if (onnx_wants(n, 3) && shares)
+                return onnx_unsupported(im, n, "the result qk of a cache that is a buffer");
+        struct value *mask = onnx_input(n, 4), *past = NULL;
         const int64_t of_q = value_extent(a.q, 2), of_k = rank == 3 ? value_extent(a.k, 2) : 0,
-                      of_v = rank == 3 ? value_extent(a.v, 2) : 0,
-                      keys = value_extent(a.k, rank == 3 ? 1 : 2) +
-                             (a.past_k ? value_extent(a.past_k, 2) : 0);
+                      of_v = rank == 3 ? value_extent(a.v, 2) : 0;
+        int64_t keys = shares ? value_extent(a.past_k, 2)
+                              : value_extent(a.k, rank == 3 ? 1 : 2) +
+                                        (a.past_k ? value_extent(a.past_k, 2) : 0);
+        if (shares && mask && value_rank(mask) > 1)     /* The mask is that of the keys so far, not
+                                                         * of the whole cache. */
+                keys = compose_min(keys, value_extent(mask, value_rank(mask) - 1));
         if (bias && (value_rank(bias) != 1 || value_extent(bias, 0) < of_q + of_k + of_v))
                 return onnx_invalid(im, n, "the bias is %s, want %lld numbers",
                                     type_text(im->arena, im->m, bias->type),
@@ -101,41 +210,41 @@ bool onnx_import_multi_head_attention(struct onnx_import *im, struct onnx_node *
         a.q = biased(im, a.q, bias, 0);
         a.k = rank == 3 ? biased(im, a.k, bias, of_q) : a.k;
         a.v = rank == 3 ? biased(im, a.v, bias, of_q + of_k) : a.v;
-        if (!a.q || !mask_joined(im, &a, onnx_input(n, 4), scores_bias, keys, filter) ||
+        if (!a.q || !a.k || !a.v || (shares && !steps_cached(im, n, 8, &a, &past)))
+                return false;
+        struct value *const kept[2] = { a.k, a.v };
+        /* A call of several steps is a first one, before beams part: onnxruntime follows none. */
+        const bool follows = shares && onnx_input(n, 9) && value_extent(a.q, 1) == 1;
+        if ((follows && !beams_followed(im, n, 9, &a, past)) ||
+            !mask_joined(im, &a, mask, scores_bias, keys, filter) ||
             !compose_attention(im->c, &a, &result))
                 return false;
-        onnx_output(n, 1, result.k);
-        onnx_output(n, 2, result.v);
+        onnx_output(n, 1, shares ? kept[0] : result.k);
+        onnx_output(n, 2, shares ? kept[1] : result.v);
+        if (onnx_wants(n, 3) && !onnx_output(n, 3, finite_scores(im, result.scores[SCORES_MASKED])))
+                return false;
         return onnx_output(n, 0, result.y);
 }
 
-/* Puts the key and the value of one step, [batch, 1, columns], behind `past` steps of a cache. */
-static bool step_cached(struct onnx_import *im, struct onnx_node *n, struct compose_attention *a)
+/* Finds how many keys of a buffer there are with this step's: as past_sequence_length says, or as
+ * the result qk is declared. */
+static bool keys_so_far(struct onnx_import *im, struct onnx_node *n, int64_t *keys)
 {
-        const dim_t *d = a->past_k->type->dims, rows[4] = { d[0], d[1], dim_of(1), d[3] };
-        const struct type *step = type_tensor(im->m, value_element(a->q), 4, rows);
-        struct value *past = compose_cast(im->c, onnx_scalar(im, n, 7), E_I64);
+        const int64_t room = *keys;
+        bool known;
 
-        if (!past)
+        if (!onnx_operand_int(im, n, 7, 0, keys, &known))
                 return false;
-        if (a->past_v->type != a->past_k->type || !dim_is(d[1], a->heads) ||
-            value_element(a->past_k) != step->element ||
-            type_elements(a->k->type) != type_elements(step) ||
-            type_elements(a->v->type) != type_elements(step))
-                return onnx_invalid(im, n, "caches %s and %s for a key %s",
-                                    compose_text(im->c, a->past_k->type),
-                                    compose_text(im->c, a->past_v->type),
-                                    compose_text(im->c, a->k->type));
-        past = compose_spread(im->c, past, type_tensor(im->m, E_I64, 1, rows), NULL);
-        a->lengths = plus(im->c, past, 1);
-        a->k = compose_reshape(im->c, a->k, 4, rows);
-        a->v = compose_reshape(im->c, a->v, 4, rows);
-        if (!a->lengths || !a->k || !a->v)
-                return false;
-        a->k = compose_cache_update(im->c, a->past_k, a->k, past, 2, false);
-        a->v = compose_cache_update(im->c, a->past_v, a->v, past, 2, false);
-        a->past_k = a->past_v = NULL;
-        return a->k && a->v;
+        if (known) {
+                ++*keys;
+        } else {
+                const struct type *t = onnx_declared_as(im, n, 3, value_element(n->inputs[0]), 4);
+                if (!t)
+                        return false;
+                *keys = type_extent(t, 3);
+        }
+        return (*keys > 0 && *keys <= room) || onnx_invalid(im, n, "%lld keys in a cache of %lld",
+                                                            (long long)*keys, (long long)room);
 }
 
 /* The operands are query, key, value, mask_index, attention_bias, past_key, past_value,
@@ -162,8 +271,10 @@ bool onnx_import_decoder_attention(struct onnx_import *im, struct onnx_node *n)
             !onnx_want_rank(im, n, 5, 4, 4) || !onnx_want_rank(im, n, 6, 4, 4) ||
             (onnx_input(n, 7) && !onnx_want_integer(im, n, 7)))
                 return false;
-        if (scores || onnx_wants(n, 3) || onnx_input(n, 8) || onnx_input(n, 9))
-                return onnx_unsupported(im, n, "%s", onnx_input(n, 9) ? "beams" : "the result qk");
+        if (onnx_wants(n, 3) && !scores)
+                return onnx_invalid(im, n, "the result qk, where output_qk is 0");
+        if (onnx_input(n, 9) && !(shares && a.past_k && onnx_input(n, 7)))
+                return onnx_invalid(im, n, "cache_indirection without past_sequence_length");
         if (!a.k && !a.v && value_extent(a.q, 2) % 3 == 0) {
                 struct value *all = a.q;
                 const int64_t width = value_extent(all, 2) / 3;
@@ -191,18 +302,29 @@ bool onnx_import_decoder_attention(struct onnx_import *im, struct onnx_node *n)
                 a.k = biased(im, a.k, bias, width);
                 a.v = biased(im, a.v, bias, 2 * width);
         }
-        if (!a.q || !a.k || !a.v || (a.past_k && shares && !step_cached(im, n, &a)))
+        struct value *mask = onnx_input(n, 3), *past = NULL;
+        const bool buffer = a.past_k && shares;
+        if (!a.q || !a.k || !a.v || (buffer && !steps_cached(im, n, 7, &a, &past)))
                 return false;
-        struct value *mask = onnx_input(n, 3);
-        int64_t keys = a.past_k ? value_extent(a.past_k, 2) + 1 : value_extent(a.k, 2);
+        int64_t keys = a.past_k ? value_extent(a.past_k, 2) + 1 : value_extent(a.k, 2), seen = keys;
+        if (onnx_wants(n, 3) && buffer && !keys_so_far(im, n, &seen))
+                return false;
+        struct value *const kept[2] = { a.k, a.v };
+        if (onnx_input(n, 9) && !beams_followed(im, n, 9, &a, past))
+                return false;
         if (mask && value_rank(mask) == 2)      /* The mask is that of the keys so far, not of the
                                                  * whole cache. */
                 keys = compose_min(keys, value_extent(mask, 1));
         if (!mask_joined(im, &a, mask, scores_bias, keys, filter) ||
             !compose_attention(im->c, &a, &result))
                 return false;
-        onnx_output(n, 1, result.k);
-        onnx_output(n, 2, result.v);
+        onnx_output(n, 1, buffer ? kept[0] : result.k);
+        onnx_output(n, 2, buffer ? kept[1] : result.v);
+        if (onnx_wants(n, 3)) {
+                struct value *all = finite_scores(im, result.scores[SCORES_MASKED]);
+                if (!all || !onnx_output(n, 3, compose_part(im->c, all, 3, 0, seen)))
+                        return false;
+        }
         return onnx_output(n, 0, result.y);
 }
 
@@ -289,170 +411,6 @@ bool onnx_import_fused_attention(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, result.y);
 }
 
-/* Finds how many keys the present cache has: as total_sequence_length says, if that is known; as it
- * is declared; or as the past one has. */
-static bool cache_extent(struct onnx_import *im, struct onnx_node *n, int64_t *keys)
-{
-        const struct value *past = onnx_input(n, 3);
-        bool known;
-
-        if (!onnx_operand_int(im, n, 6, 0, keys, &known))
-                return false;
-        if (known)
-                return *keys >= 0 || onnx_invalid(im, n, "total_sequence_length is negative");
-        *keys = past && value_rank(past) == 4 ? value_extent(past, 2) : 0;
-        const struct type *t = n->output_count > 1 ? n->declared[1] : NULL;
-        if (t && t->kind == TYPE_TENSOR && t->rank == 4 && dim_is_static(t->dims[2]))
-                *keys = compose_max(*keys, type_extent(t, 2));
-        return *keys > 0 || onnx_unsupported(im, n, "a cache whose extent only a run knows");
-}
-
-static bool grouped_attributes(struct onnx_import *im, struct onnx_node *n,
-                               struct compose_grouped_attention *a, bool *smooth)
-{
-        int64_t rotary, interleaved, causal, window, windowed, softened;
-        float scale, epsilon;
-
-        if (!onnx_int_required(im, n, "num_heads", &a->heads) ||
-            !onnx_int_range(im, n, "num_heads", 0, 1, NUMBER_MAX, &a->heads) ||
-            !onnx_int_required(im, n, "kv_num_heads", &a->groups) ||
-            !onnx_int_range(im, n, "kv_num_heads", 0, 1, NUMBER_MAX, &a->groups) ||
-            !onnx_int_range(im, n, "do_rotary", 0, 0, 1, &rotary) ||
-            !onnx_int_range(im, n, "rotary_interleaved", 0, 0, 1, &interleaved) ||
-            !onnx_int_range(im, n, "causal", 1, 0, 1, &causal) ||
-            !onnx_int_range(im, n, "local_window_size", -1, -1, NUMBER_MAX, &window) ||
-            !onnx_int_range(im, n, "sliding_window_cache", 0, 0, 1, &windowed) ||
-            !onnx_int_range(im, n, "smooth_softmax", -1, -1, 1, &softened) ||
-            !onnx_float(im, n, "qk_norm_epsilon", 1e-6f, &epsilon) ||
-            !onnx_float(im, n, "q_norm_epsilon", epsilon, &a->q_epsilon) ||
-            !onnx_float(im, n, "k_norm_epsilon", epsilon, &a->k_epsilon) ||
-            !onnx_float(im, n, "scale", 0, &scale) || !onnx_float(im, n, "softcap", 0, &a->softcap))
-                return false;
-        if (rotary && (!onnx_input(n, 7) || !onnx_input(n, 8)))
-                return onnx_invalid(im, n, "do_rotary without cos_cache and sin_cache");
-        a->cosine = rotary ? n->inputs[7] : NULL;
-        a->sine = rotary ? n->inputs[8] : NULL;
-        a->positions = onnx_input(n, 9);
-        a->interleaved = interleaved;
-        a->causal = causal;
-        a->window = window > 0 ? window : 0;
-        a->scale = scale;
-        a->evicts = windowed;
-        *smooth = softened == 1;
-        if (a->evicts && (!a->window || !a->causal || !a->past_k))
-                return onnx_invalid(im, n, "sliding_window_cache without %s",
-                                    !a->past_k   ? "past_key"
-                                    : !a->causal ? "causal"
-                                                 : "local_window_size");
-        if (a->evicts && a->bias)
-                return onnx_unsupported(im, n, "attention_bias with sliding_window_cache");
-        return true;
-}
-
-/* Reads how the cache is quantized, and checks the element types of it. */
-static bool cache_read(struct onnx_import *im, struct onnx_node *n,
-                       struct compose_grouped_attention *a)
-{
-        static const char *const kinds[] = { "NONE", "PER_TENSOR", "PER_CHANNEL", NULL };
-        struct value *same[3] = { a->q, a->past_k, a->past_v };
-        const struct value *scales[2] = { onnx_input(n, 12), onnx_input(n, 13) };
-        int kind[2];
-        int64_t bits;
-
-        if (!onnx_choice(im, n, "k_quant_type", kinds, 0, &kind[0]) ||
-            !onnx_choice(im, n, "v_quant_type", kinds, 0, &kind[1]) ||
-            !onnx_int_range(im, n, "kv_cache_bit_width", 0, 0, 8, &bits))
-                return false;
-        if (!kind[0] && !kind[1])
-                return onnx_same_element(im, n, same, 3);
-        if (!kind[0] != !kind[1])
-                return onnx_invalid(im, n, "k_quant_type is %s, v_quant_type is %s", kinds[kind[0]],
-                                    kinds[kind[1]]);
-        if (bits != 4 && bits != 8)
-                return onnx_invalid(im, n, "kv_cache_bit_width is %lld, want 4 or 8",
-                                    (long long)bits);
-        for (int i = 0; i < 2; i++) {
-                const enum element e = same[1 + i] ? value_element(same[1 + i]) : E_I8;
-                if (!scales[i] || !onnx_want_element(im, n, 12 + i, E_F32))
-                        return onnx_invalid(im, n, "a quantized cache without %s",
-                                            i ? "v_scale" : "k_scale");
-                if (e == E_F8E4M3)
-                        return onnx_unsupported(im, n, "a cache of %s", element_info[e].text);
-        }
-        a->k_scale = n->inputs[12];
-        a->v_scale = n->inputs[13];
-        a->bits = (int)bits;
-        return true;
-}
-
-/* Reads the norms of queries and keys, the numbers of steps, and which scores are a result. */
-static bool grouped_extras(struct onnx_import *im, struct onnx_node *n,
-                           struct compose_grouped_attention *a, int64_t *scores)
-{
-        struct value *same[3] = { a->q, onnx_input(n, 14), onnx_input(n, 15) };
-
-        if (!onnx_int_range(im, n, "qk_output", 0, 0, 2, scores) ||
-            !onnx_same_element(im, n, same, 3) || !onnx_want_integer(im, n, 16))
-                return false;
-        if (!same[1] != !same[2])
-                return onnx_invalid(im, n, "q_norm_weight and k_norm_weight go together");
-        if (!*scores && onnx_wants(n, 3))
-                return onnx_invalid(im, n, "output_qk, where qk_output is 0");
-        a->q_norm = same[1];
-        a->k_norm = same[2];
-        a->counts = onnx_input(n, 16);
-        a->scores = *scores && onnx_wants(n, 3);
-        if (a->counts && (!a->causal || !a->past_k))
-                return onnx_invalid(im, n, "query_seqlens without %s",
-                                    a->causal ? "past_key" : "causal");
-        if (a->scores && (a->evicts || a->counts))
-                return onnx_unsupported(im, n, "output_qk with %s",
-                                        a->evicts ? "sliding_window_cache" : "query_seqlens");
-        return true;
-}
-
-/* The operands are query, key, value, past_key, past_value, seqlens_k, total_sequence_length,
- * cos_cache, sin_cache, position_ids, attention_bias, head_sink, k_scale, v_scale, q_norm_weight,
- * k_norm_weight, query_seqlens; the results are output, present_key, present_value, output_qk. */
-bool onnx_import_group_query_attention(struct onnx_import *im, struct onnx_node *n)
-{
-        struct compose_grouped_attention a = { .q = n->inputs[0],
-                                               .k = onnx_input(n, 1),
-                                               .v = onnx_input(n, 2),
-                                               .past_k = onnx_input(n, 3),
-                                               .past_v = onnx_input(n, 4),
-                                               .last = onnx_input(n, 5),
-                                               .bias = onnx_input(n, 10),
-                                               .sink = onnx_input(n, 11) };
-        struct value *same[5] = { a.q, a.k, a.v, a.bias, a.sink };
-        struct compose_attended result = { .y = NULL };
-        bool smooth = false;
-        int64_t scores = 0;
-
-        if (!onnx_want_inputs(im, n, 1u << 0 | 1u << 5 | 1u << 6) || !onnx_want_float(im, n, 0) ||
-            !onnx_want_rank(im, n, 0, 3, 3) || !onnx_same_element(im, n, same, 5) ||
-            !grouped_attributes(im, n, &a, &smooth) || !cache_read(im, n, &a) ||
-            !grouped_extras(im, n, &a, &scores) || !cache_extent(im, n, &a.keys))
-                return false;
-        const dim_t heads[1] = { dim_of(a.heads) };
-        if (a.sink && (value_rank(a.sink) != 1 || value_extent(a.sink, 0) != a.heads))
-                return onnx_invalid(im, n, "head_sink is %s for %lld heads",
-                                    type_text(im->arena, im->m, a.sink->type), (long long)a.heads);
-        if (smooth && !a.sink)
-                a.sink =
-                        constant_number(im->m, type_tensor(im->m, value_element(a.q), 1, heads), 0);
-        if (a.cosine && (value_rank(a.cosine) != 2 || value_rank(a.sine) != 2))
-                return onnx_invalid(im, n, "cos_cache is %s",
-                                    type_text(im->arena, im->m, a.cosine->type));
-        if (!compose_grouped_attention(im->c, &a, &result))
-                return false;
-        onnx_output(n, 1, result.k);
-        onnx_output(n, 2, result.v);
-        if (a.scores)
-                onnx_output(n, 3, result.scores[scores == 1 ? SCORES_MASKED : SCORES_SHARES]);
-        return onnx_output(n, 0, result.y);
-}
-
 /* Returns the positions [batch, length] of x, as given, or from a number on, one after the
  * other. */
 static struct value *positions_of(struct onnx_import *im, struct value *ids, const struct type *x)
@@ -477,7 +435,7 @@ bool onnx_import_rotary_positions(struct onnx_import *im, struct onnx_node *n)
         struct value *x = n->inputs[0], *v[3] = { x, n->inputs[2], n->inputs[3] };
         struct compose_rotary r = { .x = x, .cosine = v[1], .sine = v[2] };
         int64_t interleaved, packed;
-        float scale;
+        float scale;                    /* onnxruntime reads neither of these two. */
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 4) ||
             !onnx_want_rank(im, n, 2, 2, 2) || !onnx_same_element(im, n, v, 3) ||
@@ -488,8 +446,6 @@ bool onnx_import_rotary_positions(struct onnx_import *im, struct onnx_node *n)
             !onnx_int_range(im, n, "rotary_embedding_dim", 0, 0, NUMBER_MAX, &r.turned) ||
             !onnx_int_range(im, n, "num_heads", 0, 0, NUMBER_MAX, &r.heads))
                 return false;
-        if (packed || scale != 1)
-                return onnx_unsupported(im, n, "%s", packed ? "is_packed_batching" : "scale");
         const int64_t size = 2 * value_extent(r.cosine, 1);
         if (value_rank(x) == 3 && !r.heads)     /* Whole heads are turned. */
                 r.heads = size > 0 ? value_extent(x, 2) / size : 0;
@@ -528,7 +484,7 @@ bool onnx_import_rotary_streams(struct onnx_import *im, struct onnx_node *n)
         struct value *x = n->inputs[0], *v[3] = { x, n->inputs[2], n->inputs[3] };
         struct compose_rotary r = { .x = x };
         int64_t interleaved, packed;
-        float scale;
+        float scale;                    /* onnxruntime reads neither of these two. */
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 4) ||
             !onnx_want_rank(im, n, 1, 3, 3) || !onnx_want_rank(im, n, 2, 2, 2) ||
@@ -540,8 +496,6 @@ bool onnx_import_rotary_streams(struct onnx_import *im, struct onnx_node *n)
             !onnx_int_range(im, n, "rotary_embedding_dim", 0, 0, NUMBER_MAX, &r.turned) ||
             !onnx_int_range(im, n, "num_heads", 0, 0, NUMBER_MAX, &r.heads))
                 return false;
-        if (packed || scale != 1)
-                return onnx_unsupported(im, n, "%s", packed ? "is_packed_batching" : "scale");
         const int64_t half = value_extent(v[1], 1);
         const dim_t *d = x->type->dims, steps = d[value_rank(x) == 4 ? 2 : 1];
         const dim_t ids[3] = { dim_of(3), d[0], steps }, angles[3] = { d[0], steps, dim_of(half) };

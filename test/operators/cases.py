@@ -50,12 +50,14 @@ def model_of(nodes, given, constants, outputs, domain, version):
     return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
-def expected(c, domain, version):
+def expected(c, domain, version, types=None):
+    """types: of the results, where onnxruntime does not infer them"""
     if c.expect:
         results = c.expect(*[v for v in c.inputs if v is not None])
         return [np.asanyarray(r) for r in (results if isinstance(results, tuple) else (results,))]
     node, given, constants = node_of(c, domain, "n")
-    model = model_of([node], given, constants, [helper.make_empty_tensor_value_info(o) for o in node.output], domain, version)
+    ports = [helper.make_tensor_value_info(o, types, None) if types else helper.make_empty_tensor_value_info(o) for o in node.output]
+    model = model_of([node], given, constants, ports, domain, version)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     try:
@@ -64,8 +66,8 @@ def expected(c, domain, version):
         return [np.asarray(r) for r in ReferenceEvaluator(model).run(None, given)]
 
 
-def onnxruntime_of(where, op, inputs, outputs=2, **attributes):
-    return expected(Case(op, inputs, set(), outputs, attributes, None, ""), *where[1:])
+def onnxruntime_of(where, op, inputs, outputs=2, types=None, **attributes):
+    return expected(Case(op, inputs, set(), outputs, attributes, None, ""), *where[1:], types)
 
 
 def ran(model, folder, given, how):
