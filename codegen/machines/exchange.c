@@ -51,7 +51,7 @@ static bool read_header(const struct machine_program *p, const unsigned char *by
                         uint64_t *count, struct diag *diag)
 {
         unsigned char sizes[ISA_CONFIGURATION];
-        p->isa.set->configuration(&p->isa, sizes);
+        isa_configuration(&p->isa, sizes);
         if (length < HEADER) {
                 diag_error(diag, EXIT_INVALID,
                            "the file ends after %zu bytes, within the header of %d", length,
@@ -173,7 +173,7 @@ void exchange_write(const struct machine_program *p, struct text *out)
 {
         unsigned char sizes[ISA_CONFIGURATION];
         size_t table = HEADER + (size_t)p->count * RECORD, end = table, start = out->length;
-        p->isa.set->configuration(&p->isa, sizes);
+        isa_configuration(&p->isa, sizes);
         for (int k = 0; k < p->count; k++)
                 if (p->segments[k].content)
                         end = aligned(end) + (size_t)p->segments[k].bytes;

@@ -20,6 +20,7 @@ struct code_field {
                                          * elements of a memory. */
         int counts, more;               /* That memory, +1; `more` 1: the field counts up to one
                                          * more than the last index. */
+        bool size;                      /* The number is 1 or more. */
         bool address;                   /* In text the number is an address in bytes; in the
                                          * instruction it counts elements of what is moved. */
         const char *const *names;       /* Its numbers have these names in text; NULL: they have

@@ -19,7 +19,11 @@ enum {
         ISA_FIELDS = 48,
         ISA_QUEUES = 4
 };
-enum { ISA_CLASSES = 12, ISA_BUSY = 6, ISA_CONFIGURATION = 12, ISA_SIZES_TEXT = 192 };
+/* Two stages may not both touch a granule of so many bytes of memory outside, one of them writing,
+ * unless something orders them. */
+enum { ISA_GRANULE = 16 };
+enum { ISA_CLASSES = 12, ISA_BUSY = 6, ISA_CONFIGURATION = 12, ISA_MEMORY_SIZES = 5,
+       ISA_SIZES_TEXT = 192 };
 
 /* An instruction of any machine consists of the numbers of its fields, in the order of the
  * machine's own struct. */
@@ -34,6 +38,15 @@ enum access {
 
 /* Two counters reach these elements of a memory: first + y * row + x * column. */
 struct rows { int64_t first, row, column, rows, columns; };
+/* They are those of an operand whose fields are a row ROWS (isa_rows.h), by two counters. */
+#define ROWS_OF(i, operand, outer, inner)                                                          \
+        (struct rows){ (i)->operand, (i)->operand##_row, (i)->operand##_column, (i)->outer,        \
+                       (i)->inner }
+/* Returns the distance of the element at counters y and x from the first. */
+static inline int64_t rows_at(const struct rows *r, int64_t y, int64_t x)
+{
+        return r->row * y + r->column * x;
+}
 /* Returns the element after the last one, where `count` elements follow each other at each
  * place. */
 static inline int64_t rows_end(const struct rows *r, int64_t count)
@@ -110,7 +123,7 @@ struct cost {
 struct isa_opcode {
         const char *name;
         int form, stage;                /* This stage runs it; -1: none, -2: a field says which. */
-        /* Performs the instruction; NULL: it touches nothing. */
+        /* Performs the instruction. */
         void (*run)(struct running *r, const struct instruction *i);
 };
 struct isa_rule {
@@ -162,8 +175,9 @@ struct instruction_set {
          * `breaks` checks that. */
         const char *inside, *outside;
         struct cost (*cost)(const struct isa *isa, const struct instruction *i);
-        /* Writes the machine's sizes as exchange files have them. */
-        void (*configuration)(const struct isa *isa, unsigned char bytes[ISA_CONFIGURATION]);
+        /* Writes the sizes of memories as exchange files have them, behind what isa_configuration
+         * writes. */
+        void (*configuration)(const struct isa *isa, unsigned char bytes[ISA_MEMORY_SIZES]);
         /* ---- these may be NULL ---- */
         /* Returns why instructions cannot be encoded for such sizes; NULL: they can. */
         const char *(*fits)(struct isa *isa);
@@ -232,6 +246,10 @@ static inline int64_t isa_address_bytes(const struct isa *isa, const struct inst
 {
         return isa->set->bytes_of ? isa->set->bytes_of(isa, i) : 1;
 }
+/* Writes the sizes of a machine as exchange files have them: logarithms of the bits of inputs,
+ * weights, sums and results, and of the batch, inputs and outputs of a step; then those of
+ * memories. */
+void isa_configuration(const struct isa *isa, unsigned char bytes[ISA_CONFIGURATION]);
 /* Returns the logarithm of a power of two. */
 static inline int isa_log2(int64_t n)
 {
@@ -258,9 +276,12 @@ static inline void *touch_rows(struct running *r, int memory, struct rows rows, 
 /* Performs the instruction, as its opcode says. */
 static inline void run_instruction(struct running *r, const struct instruction *i)
 {
-        const struct isa_opcode *opcode = &r->isa->set->opcodes[i->numbers[0]];
-        if (opcode->run)
-                opcode->run(r, i);
+        r->isa->set->opcodes[i->numbers[0]].run(r, i);
+}
+static inline void isa_nothing(struct running *r, const struct instruction *i)
+{
+        (void)r;
+        (void)i;
 }
 
 #endif

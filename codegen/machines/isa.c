@@ -61,6 +61,18 @@ bool isa_begin_sizes(struct isa *isa, const struct instruction_set *set, const c
 
 /* ---- bytes ---- */
 
+void isa_configuration(const struct isa *isa, unsigned char bytes[ISA_CONFIGURATION])
+{
+        enum { FIRST = ISA_CONFIGURATION - ISA_MEMORY_SIZES };
+        const struct machine *m = &isa->machine;
+        const struct machine_memory *k = m->memories;
+        const int64_t numbers[FIRST] = { k[m->inputs].bits, k[m->weights].bits, k[m->sums].bits,
+                                         k[m->stored].bits, m->batch, m->block_in, m->block_out };
+        for (int n = 0; n < FIRST; n++)
+                bytes[n] = (unsigned char)isa_log2(numbers[n]);
+        isa->set->configuration(isa, bytes + FIRST);
+}
+
 int isa_form(const struct isa *isa, const struct instruction *i)
 {
         return isa->set->opcodes[i->numbers[0]].form;
@@ -160,10 +172,21 @@ static void hold(void *context, int memory, const struct rows *rows, int64_t cou
                 b->broken = b->isa->set->outside;
 }
 
+/* Do all numbers that are sizes say 1 or more? */
+static bool has_sizes(const struct isa *isa, const struct instruction *i)
+{
+        bool all = true;
+        for (int k = 0; k < isa->set->field_count; k++)
+                if (isa->fields[k].size && isa_form_has(isa, isa_form(isa, i), &isa->fields[k]))
+                        all &= i->numbers[k] > 0;
+        return all;
+}
+
 const char *instruction_breaks(const struct isa *isa, const struct instruction *i,
                                const void *lists, int64_t memory)
 {
-        struct bounds b = { isa, memory, isa->set->breaks(isa, i, lists, memory) };
+        struct bounds b = { isa, memory, has_sizes(isa, i) ? isa->set->breaks(isa, i, lists, memory)
+                                                           : "empty" };
         struct running r = { .isa = isa, .touched = hold, .context = &b };
         if (!b.broken && isa->set->inside)
                 run_instruction(&r, i);

@@ -39,6 +39,10 @@ enum {
         ISA(CLASSES)
 };
 
+/* These functions perform the instructions. */
+#define OPCODE(id, name, form, stage, run) void run(struct running *r, const struct instruction *i);
+#include ISA_ROWS
+
 /* Only the fields of an instruction's form have a meaning. */
 struct ISA_INSTRUCTION {
 #define FIELD(form, id, word, width, sign, says) int64_t id;

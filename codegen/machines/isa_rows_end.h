@@ -6,4 +6,5 @@
 #undef OPCODE
 #undef OPERATION
 #undef FIELD
+#undef ROWS
 #undef CLASS

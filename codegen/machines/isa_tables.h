@@ -31,6 +31,7 @@ static const struct code_field isa_fields[] = {
 #define INDEX(M) 0, .counts = ISA(M) + 1
 #define COUNT(M) 0, .counts = ISA(M) + 1, .more = 1
 #define NUMBER .where = 0
+#define SIZE .size = true
 #define ADDRESS .address = true
 #define NAMES(list, count) .names = isa_##list, .name_count = ISA(count)
 #define WHERE(id) .where = ISA(FIELD_##id) + 1

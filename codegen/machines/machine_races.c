@@ -14,7 +14,7 @@
 
 #include "codegen/machines/machine_check.h"
 
-enum { GRANULE = 16, PAGE = 256 };
+enum { GRANULE = ISA_GRANULE, PAGE = 256 };
 
 /* The instructions of each stage before this one are known to be done. */
 struct clock { int64_t done[MACHINE_STAGES]; };

@@ -41,6 +41,10 @@ int64_t encoder_awaited(struct stream_encoder *e, const struct loop_stmt *await)
 /* The first loops of a nest become the two counters of an instruction, outer and inner: how often
  * they run, and what each adds to an operand. */
 struct step_counters { int64_t counts[2], add[2][OPERANDS]; };
+/* The fields of an operand that are a row ROWS (isa_rows.h). */
+#define ENCODER_ROWS(name, step, counters, operand)                                                \
+        .name = (step)->at[operand], .name##_row = (counters).add[0][operand],                     \
+        .name##_column = (counters).add[1][operand]
 struct step_counters encoder_counters(struct stream_encoder *e, const struct flat_step *step,
                                       int loops);
 

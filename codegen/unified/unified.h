@@ -32,12 +32,6 @@ extern const struct instruction_set unified_set;
 
 /* ---- unified_meaning.c ---- */
 
-void unified_read_host(struct running *r, const struct instruction *i);
-void unified_write_host(struct running *r, const struct instruction *i);
-void unified_read_weights(struct running *r, const struct instruction *i);
-void unified_multiply(struct running *r, const struct instruction *i);
-void unified_activate(struct running *r, const struct instruction *i);
-
 /* unified_rows returns the rows that a product multiplies, or an activation makes, otherwise 0;
  * unified_moved the bytes that a transfer moves, otherwise 0. */
 int64_t unified_rows(const struct unified_instruction *i);

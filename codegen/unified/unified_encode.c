@@ -72,11 +72,9 @@ static void put_product(struct encoding *e, const struct flat_step *n)
         const struct step_counters c = encoder_counters(&e->e, n, n->loop_count);
         put(e, (struct unified_instruction){ .opcode = UNIFIED_OPCODE_MULTIPLY,
                                              .next = n->at[2] != e->block, .add = !n->s->code,
-                                             .rows = c.counts[0],
-                                             .columns = c.counts[1], .in = n->at[1],
-                                             .in_row = c.add[0][1], .in_column = c.add[1][1],
-                                             .sum = n->at[0], .sum_row = c.add[0][0],
-                                             .sum_column = c.add[1][0] });
+                                             .rows = c.counts[0], .columns = c.counts[1],
+                                             ENCODER_ROWS(in, n, c, 1),
+                                             ENCODER_ROWS(sum, n, c, 0) });
         e->block = n->at[2];
 }
 
@@ -91,9 +89,7 @@ static void put_activation(struct encoding *e, const struct flat_step *n)
                                              .by = n->s->weights != NULL, .lanes = a->lanes,
                                              .shift = a->shift, .height = c.counts[0],
                                              .width = c.counts[1], .parameters = n->at[2],
-                                             .of = n->at[1], .of_row = c.add[0][1],
-                                             .of_column = c.add[1][1], .out = n->at[0],
-                                             .out_row = c.add[0][0], .out_column = c.add[1][0],
+                                             ENCODER_ROWS(of, n, c, 1), ENCODER_ROWS(out, n, c, 0),
                                              .plus = a->add, .low = a->low, .high = a->high });
 }
 
@@ -129,7 +125,4 @@ static bool encode(const struct isa *isa, const struct loop_function *stream,
         return encoder_write(&e.e, code);
 }
 
-/* Two units may not both touch a granule of this many bytes (codegen/machines/machine_races.c). */
-enum { UNIT_OF_MEMORY = 16 };
-
-const struct machine_driver unified_driver = { .encode = encode, .align = UNIT_OF_MEMORY };
+const struct machine_driver unified_driver = { .encode = encode, .align = ISA_GRANULE };

@@ -92,10 +92,8 @@ static void multiply_row(const int8_t *x, const int8_t *w, int32_t *sums)
 void unified_multiply(struct running *r, const struct instruction *instruction)
 {
         const struct unified_instruction *i = unified_instruction(instruction);
-        const struct rows at = { i->sum, i->sum_row, i->sum_column, i->rows, i->columns };
-        const int8_t *in = touch_rows(r, UNIFIED_UB,
-                                      (struct rows){ i->in, i->in_row, i->in_column, i->rows,
-                                                     i->columns }, 1, READS);
+        const struct rows of = ROWS_OF(i, in, rows, columns), at = ROWS_OF(i, sum, rows, columns);
+        const int8_t *in = touch_rows(r, UNIFIED_UB, of, 1, READS);
         if (i->add)
                 touch_rows(r, UNIFIED_ACC, at, 1, READS);
         int32_t *sums = touch_rows(r, UNIFIED_ACC, at, 1, WRITES);
@@ -105,10 +103,10 @@ void unified_multiply(struct running *r, const struct instruction *instruction)
                 take_block(r);
         for (int64_t y = 0; y < i->rows; y++)
                 for (int64_t x = 0; x < i->columns; x++) {
-                        int32_t *sum = sums + (y * i->sum_row + x * i->sum_column) * UNIFIED_LANES;
+                        int32_t *sum = sums + rows_at(&at, y, x) * UNIFIED_LANES;
                         if (!i->add)
                                 memset(sum, 0, UNIFIED_LANES * sizeof *sum);
-                        multiply_row(in + (y * i->in_row + x * i->in_column) * UNIFIED_LANES,
+                        multiply_row(in + rows_at(&of, y, x) * UNIFIED_LANES,
                                      (const int8_t *)r->scratch, sum);
                 }
 }
@@ -145,8 +143,7 @@ static void activate_row(const struct unified_instruction *i, const int32_t *fro
 void unified_activate(struct running *r, const struct instruction *instruction)
 {
         const struct unified_instruction *i = unified_instruction(instruction);
-        const struct rows of = { i->of, i->of_row, i->of_column, i->height, i->width },
-                at = { i->out, i->out_row, i->out_column, i->height, i->width };
+        const struct rows of = ROWS_OF(i, of, height, width), at = ROWS_OF(i, out, height, width);
         const bool reads = i->low < i->high;
         const int32_t *from = reads ? touch_rows(r, UNIFIED_ACC, of, 1, READS) : NULL;
         const int32_t *par =
@@ -155,9 +152,6 @@ void unified_activate(struct running *r, const struct instruction *instruction)
         const int64_t each = UNIFIED_LANES * (i->to_sums ? 4 : 1);
         for (int64_t y = 0; y < i->height && to; y++)
                 for (int64_t x = 0; x < i->width; x++)
-                        activate_row(i,
-                                     from ? from + (y * i->of_row + x * i->of_column) *
-                                                             UNIFIED_LANES
-                                          : NULL,
-                                     par, to + (y * i->out_row + x * i->out_column) * each);
+                        activate_row(i, from ? from + rows_at(&of, y, x) * UNIFIED_LANES : NULL,
+                                     par, to + rows_at(&at, y, x) * each);
 }

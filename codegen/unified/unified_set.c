@@ -28,13 +28,8 @@ static const char *breaks(const struct isa *isa, const struct instruction *instr
         (void)lists;
         (void)memory;
         switch (i->opcode) {
-        case UNIFIED_OPCODE_READ_HOST: return i->count < 1 ? "empty" : NULL;
-        case UNIFIED_OPCODE_WRITE_HOST: return i->count < 1 ? "empty" : i->par ? "local" : NULL;
-        case UNIFIED_OPCODE_READ_WEIGHTS: return i->blocks < 1 ? "empty" : NULL;
-        case UNIFIED_OPCODE_MULTIPLY: return unified_rows(i) < 1 ? "empty" : NULL;
+        case UNIFIED_OPCODE_WRITE_HOST: return i->par ? "local" : NULL;
         case UNIFIED_OPCODE_ACTIVATE:
-                if (unified_rows(i) < 1)
-                        return "empty";
                 return i->low > i->high ||
                                        (!i->to_sums && (i->low < INT8_MIN || i->high > INT8_MAX)) ||
                                        (i->lanes && !i->by)
@@ -72,27 +67,15 @@ static struct cost cost(const struct isa *isa, const struct instruction *instruc
         return c;
 }
 
-/* Writes the logarithms of the bits of inputs, weights, sums and results, and of the batch, inputs
- * and outputs of a step; then the MiB of ub, the blocks of fifo, the logarithms of the elements of
- * acc and par, and 0. */
-static void configuration(const struct isa *isa, unsigned char bytes[ISA_CONFIGURATION])
+/* Writes the MiB of ub, the blocks of fifo, the logarithms of the elements of acc and par, and
+ * 0. */
+static void configuration(const struct isa *isa, unsigned char bytes[ISA_MEMORY_SIZES])
 {
-        const struct machine *m = &isa->machine;
-        const int64_t acc = isa->depth[UNIFIED_ACC], par = isa->depth[UNIFIED_PAR];
-        const int64_t all[ISA_CONFIGURATION] = { 3,
-                                                 3,
-                                                 5,
-                                                 3,
-                                                 0,
-                                                 isa_log2(m->block_in),
-                                                 isa_log2(m->block_out),
-                                                 m->memories[UNIFIED_UB].bytes >> 20,
-                                                 isa->depth[UNIFIED_FIFO],
-                                                 isa_log2(acc),
-                                                 isa_log2(par),
-                                                 0 };
-        for (int k = 0; k < ISA_CONFIGURATION; k++)
-                bytes[k] = (unsigned char)all[k];
+        bytes[0] = (unsigned char)(isa->machine.memories[UNIFIED_UB].bytes >> 20);
+        bytes[1] = (unsigned char)isa->depth[UNIFIED_FIFO];
+        bytes[2] = (unsigned char)isa_log2(isa->depth[UNIFIED_ACC]);
+        bytes[3] = (unsigned char)isa_log2(isa->depth[UNIFIED_PAR]);
+        bytes[4] = 0;
 }
 
 const struct instruction_set unified_set = {

@@ -29,12 +29,7 @@ struct vta_micro_op { int32_t dst, src, wgt, spoiled; };
 extern const struct machine machine_vta;
 extern const struct instruction_set vta_set;
 
-/* ---- vta_meaning.c: what each instruction does ---- */
-
-void vta_load(struct running *r, const struct instruction *i);
-void vta_store(struct running *r, const struct instruction *i);
-void vta_multiply(struct running *r, const struct instruction *i);
-void vta_combine(struct running *r, const struct instruction *i);
+/* ---- vta_meaning.c ---- */
 
 /* Is it a load or store that moves or clears something? */
 bool vta_moves(const struct vta_instruction *i);
@@ -74,8 +69,7 @@ const char *vta_fits(struct isa *isa);
  * (both). */
 bool vta_resize(struct machine *m, const char *sizes, struct arena *arena, struct diag *diag);
 void vta_sizes(const struct machine *m, char text[ISA_SIZES_TEXT]);
-/* Writes, as logarithms: the bits of inputs, weights, sums and outputs; batch, block_in, block_out;
- * the bytes of UOP, INP, WGT, ACC, OUT. */
-void vta_configuration(const struct isa *isa, unsigned char bytes[ISA_CONFIGURATION]);
+/* Writes the logarithms of the bytes of UOP, INP, WGT, ACC, OUT. */
+void vta_configuration(const struct isa *isa, unsigned char bytes[ISA_MEMORY_SIZES]);
 
 #endif

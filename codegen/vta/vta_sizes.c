@@ -109,15 +109,10 @@ void vta_sizes(const struct machine *m, char text[ISA_SIZES_TEXT])
                 memmove(text, text + 1, (size_t)used);
 }
 
-void vta_configuration(const struct isa *isa, unsigned char bytes[ISA_CONFIGURATION])
+void vta_configuration(const struct isa *isa, unsigned char bytes[ISA_MEMORY_SIZES])
 {
-        const struct machine *m = &isa->machine;
-        const struct machine_memory *k = m->memories;
-        const int64_t numbers[ISA_CONFIGURATION] = {
-                k[VTA_INP].bits,  k[VTA_WGT].bits,  k[VTA_ACC].bits,  k[VTA_OUT].bits,
-                m->batch,         m->block_in,      m->block_out,     k[VTA_UOP].bytes,
-                k[VTA_INP].bytes, k[VTA_WGT].bytes, k[VTA_ACC].bytes, k[VTA_OUT].bytes
-        };
-        for (int n = 0; n < ISA_CONFIGURATION; n++)
-                bytes[n] = (unsigned char)isa_log2(numbers[n]);
+        static const int memories[ISA_MEMORY_SIZES] = { VTA_UOP, VTA_INP, VTA_WGT, VTA_ACC,
+                                                        VTA_OUT };
+        for (int n = 0; n < ISA_MEMORY_SIZES; n++)
+                bytes[n] = (unsigned char)isa_log2(isa->machine.memories[memories[n]].bytes);
 }

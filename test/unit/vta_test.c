@@ -130,14 +130,14 @@ static void test_sizes_as_text(void **state)
         assert_string_equal(text, "block_in=32,block_out=32,inp=16384,acc=65536");
         assert_true(isa_begin_sizes(&again, &vta_set, text, &diag));
         unsigned char one[ISA_CONFIGURATION], other[ISA_CONFIGURATION];
-        vta_configuration(&v, one);
-        vta_configuration(&again, other);
+        isa_configuration(&v, one);
+        isa_configuration(&again, other);
         assert_memory_equal(one, other, sizeof one);
         vta_sizes(&machine_vta, text);
         assert_string_equal(text, "");
         static const unsigned char documented[ISA_CONFIGURATION] = { 3, 3, 5, 3, 0, 4, 4, 15, 15, 18, 17, 15 };
         v = usual();
-        vta_configuration(&v, one);
+        isa_configuration(&v, one);
         assert_memory_equal(one, documented, sizeof one);
 }
 
