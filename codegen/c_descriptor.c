@@ -11,7 +11,15 @@ static struct loop_buffer *port(const struct c_writer *w, int i)
         return i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count];
 }
 
-static int rank_of(const struct loop_buffer *b) { return b->type ? b->type->rank : 1; }
+/* The caller sees no extent of the bytes of texts. */
+static int rank_of(const struct loop_buffer *b)
+{
+        return b->type ? b->type->rank - b->is_text : 1;
+}
+static int64_t count_of(const struct loop_buffer *b)
+{
+        return b->is_text ? b->extent / c_text_room(b) : b->extent;
+}
 static int64_t extent_at(const struct loop_buffer *b, int i)
 {
         return b->type ? type_extent(b->type, i) : b->extent;
@@ -104,8 +112,14 @@ static void put_usage(struct c_writer *w)
                                w->regions[i]);
         for (int i = 0; i < port_count(w); i++) {
                 const char *name = c_name(w, port(w, i))->text;
-                c_line(w, " *     static %s %s[%s];", element_info[port(w, i)->element].c_type,
-                       name, c_macro(w, arena_printf(w->arena, "%s_ELEMS", name)));
+                const struct loop_buffer *b = port(w, i);
+                c_put(w, " *     static %s%s %s[%s]",
+                      b->is_text && i < w->input_count ? "const " : "", c_port_type(b), name,
+                      c_macro(w, arena_printf(w->arena, "%s_ELEMS", name)));
+                if (b->is_text && i >= w->input_count)
+                        c_put(w, "[%s]", c_macro(w, arena_printf(w->arena, "%s_BYTES", name)));
+                c_put(w, ";");
+                c_end(w);
         }
         if (weights) {
                 const char *bytes = example_name(w, "bytes");
@@ -152,7 +166,7 @@ void c_port_table(struct c_writer *w)
         for (int i = 0; i < port_count(w); i++) {
                 const struct loop_buffer *b = port(w, i);
                 char *type = arena_printf(w->arena, "%s%s", i < w->input_count ? "const " : "",
-                                          element_info[b->element].c_type);
+                                          c_port_type(b));
                 c_line(w, " * %-24s %-14s %-24s %s", c_name(w, b)->text, type, shape_text(w, b),
                        text_safe(w->arena, port_name(b), strlen(port_name(b))));
         }
@@ -165,6 +179,11 @@ void c_port_rules(struct c_writer *w)
         if (has_element(w, E_F16, E_BF16))
                 text_add(w->out,
                          " * uint16_t holds the bits of a half-precision or bfloat16 number.\n");
+        if (c_text_inputs(w))
+                text_add(w->out, " * Texts are UTF-8 and end in NUL; *_BYTES, the NUL included, is "
+                                 "what each may take.\n");
+        else if (c_text_any(w))
+                text_add(w->out, " * Texts are UTF-8 and end in NUL, each in *_BYTES chars.\n");
 }
 
 static void put_header_comment(struct c_writer *w)
@@ -269,7 +288,11 @@ static void put_extent_macros(struct c_writer *w)
                 const struct loop_buffer *b = port(w, i);
                 const char *name = c_name(w, b)->text;
                 c_line(w, "#define %s %lldu", c_macro(w, arena_printf(w->arena, "%s_ELEMS", name)),
-                       (long long)b->extent);
+                       (long long)count_of(b));
+                if (b->is_text)
+                        c_line(w, "#define %s %lldu",
+                               c_macro(w, arena_printf(w->arena, "%s_BYTES", name)),
+                               (long long)c_text_room(b));
                 c_line(w, "#define %s %d", c_macro(w, arena_printf(w->arena, "%s_RANK", name)),
                        rank_of(b));
                 c_put(w, "#define %s {", c_macro(w, arena_printf(w->arena, "%s_SHAPE", name)));
@@ -324,6 +347,8 @@ static bool is_returned(const struct c_writer *w, const char *error)
                 return true;
         if (!strcmp(error, "WEIGHTS"))
                 return w->options->weights != PRINT_WEIGHTS_INLINE;
+        if (!strcmp(error, "TEXT"))
+                return c_text_inputs(w);
         if (!strcmp(error, "TILES"))
                 return c_tiles_level(w) < w->level_count;
         return strcmp(error, "PROCESSOR") || w->level_count > 1 || target_length(w->target);
@@ -448,7 +473,8 @@ static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers,
         for (int i = 0; i < count; i++) {
                 const struct loop_buffer *b = buffers[i];
                 const struct element_info *e = &element_info[loop_buffer_element(b)];
-                c_line(w, "        { %s, %d, %d, %s, NULL, %llu },", names[i], e->onnx, rank_of(b),
+                c_line(w, "        { %s, %d, %d, %s, NULL, %llu },", names[i],
+                       b->is_text ? element_info[E_STRING].onnx : e->onnx, rank_of(b),
                        shapes[i] ? shapes[i] : "NULL",
                        (unsigned long long)b->extent * (unsigned long long)e->bytes);
         }

@@ -39,6 +39,12 @@ static bool check_buffer(struct c_writer *w, const struct loop_buffer *b)
                        element_info[b->element].text);
                 return false;
         }
+        if (b->is_text && w->dialect->is_device) {
+                c_fail(w, EXIT_UNSUPPORTED, "%s '%s' is of texts, which code for devices has not",
+                       b->space == SPACE_INPUT ? "input" : "output",
+                       text_safe(w->arena, b->port, strlen(b->port)));
+                return false;
+        }
         for (int i = 0; is_port && b->type && i < b->type->rank; i++)
                 if (!dim_is_static(b->type->dims[i])) {
                         c_fail(w, EXIT_UNSUPPORTED, "%s '%s' has a dynamic extent",
@@ -210,6 +216,7 @@ static void put_rest_of_top(struct c_writer *w, struct text *out)
         c_flush_top(w, out);
         c_helpers_print(w);
         c_length_top(w, out);
+        c_text_top(w, out);
         c_vectors_print(w, out);
         c_tiles_top(w, out);
         c_parallel_top(w, out);

@@ -10,6 +10,13 @@ static bool is_port(const struct loop_buffer *b)
         return b->space == SPACE_INPUT || b->space == SPACE_OUTPUT;
 }
 
+const char *c_port_type(const struct loop_buffer *b)
+{
+        if (b->is_text)
+                return b->space == SPACE_INPUT ? "char *const" : "char";
+        return element_info[b->element].c_type;
+}
+
 bool c_run_is_split(const struct c_writer *w)
 {
         return w->level_count > 1 || w->options->flush_denormals;
@@ -25,10 +32,10 @@ void c_run_prototype(struct c_writer *w, const char *head)
         if (w->machine)
                 c_put(w, "," C_SOFT "void *program");
         for (int i = 0; i < w->input_count; i++)
-                c_put(w, "," C_SOFT "const %s *%s", element_info[w->inputs[i]->element].c_type,
+                c_put(w, "," C_SOFT "const %s *%s", c_port_type(w->inputs[i]),
                       c_name(w, w->inputs[i])->text);
         for (int i = 0; i < w->output_count; i++)
-                c_put(w, "," C_SOFT "%s *%s", element_info[w->outputs[i]->element].c_type,
+                c_put(w, "," C_SOFT "%s *%s", c_port_type(w->outputs[i]),
                       c_name(w, w->outputs[i])->text);
         c_put(w, w->dialect->is_device ? "," C_SOFT "void *stream)"
                  : w->machine          ? "," C_SOFT "void *device)"
@@ -217,6 +224,7 @@ static void name_buffers(struct c_writer *w)
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
                 if (b->space == SPACE_WORKSPACE || b->space == SPACE_VIEW)
                         c_name_set(w, b, c_local(w, b->name));
+        c_text_names(w);
 }
 
 static const char profile_declaration[] =
@@ -230,6 +238,7 @@ struct text c_main_text(struct c_writer *w)
         struct text body = { 0 };
         name_buffers(w);
         w->uses_status = w->uses_weights = false;
+        c_text_swap(w);
         w->out = &body;
         w->in_run = true;
         c_find_entries(w, loop_main(w->p));
@@ -238,6 +247,8 @@ struct text c_main_text(struct c_writer *w)
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
                 if (b->space == SPACE_VIEW && is_named(w, b))
                         c_use(w, loop_buffer_root(b, NULL));
+        c_text_swap(w);
+        w->uses_status |= c_text_inputs(w);
         return body;
 }
 
@@ -253,11 +264,15 @@ static void put_main(struct c_writer *w, struct text *body)
 {
         c_length_check(w);
         c_tiles_enable(w);
+        c_text_pointers(w);
+        c_text_swap(w);
         c_run_pointers(w);
+        c_text_copies(w);
         if (w->options->profile)
                 c_line(w, "dnncc_profile(-1);");
         if (body->length)
                 text_add_bytes(w->out, body->data, body->length);
+        c_text_swap(w);
         c_line(w, "return 0;");
         text_free(body);
 }

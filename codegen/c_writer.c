@@ -384,7 +384,8 @@ static void name_ports(struct c_writer *w)
 {
         static const char *const run_words[] = { "workspace", "memory", "status", "weights",
                                                  "constants", "stream", "calls",  "failed" };
-        static const char *const endings[] = { "_ELEMS", "_RANK", "_SHAPE", "_SCALE", "_ZERO" };
+        static const char *const endings[] = { "_ELEMS", "_RANK", "_SHAPE", "_BYTES",
+                                               "_SCALE", "_ZERO" };
         for (int i = 0; i < (w->dialect->is_device ? 8 : 3); i++)
                 names_reserve(w->globals, run_words[i]);
         w->regions = arena_array(w->arena, (size_t)w->p->region_count + 1, sizeof *w->regions);
@@ -402,7 +403,7 @@ static void name_ports(struct c_writer *w)
                 for (int l = 0; l < w->level_count; l++)
                         c_name_set(w, k < 0 ? w->levels[l].inputs[i] : w->levels[l].outputs[k],
                                    name);
-                for (int e = 0; e < 3; e++)
+                for (int e = 0; e < 3 + b->is_text; e++)
                         c_reserve(w, c_macro(w, arena_printf(w->arena, "%s%s", name, endings[e])));
         }
 }
@@ -453,6 +454,7 @@ void c_names_begin(struct c_writer *w)
         c_parallel_reserve(w);
         c_weights_reserve(w);
         c_machine_reserve(w);
+        c_text_reserve(w);
         if (w->dialect->reserve)
                 w->dialect->reserve(w);
         name_library(w);

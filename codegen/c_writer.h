@@ -43,6 +43,8 @@ struct c_level {
         const char *run;                /* Its run function has this name, where that is not the
                                          * public one. */
         bool vectors_used, uses_tiles;
+        struct c_name **text_bytes;     /* Each port of texts has its other name here, inputs first
+                                         * (c_text_swap). */
         struct text code;
 };
 
@@ -316,6 +318,25 @@ struct c_vectored {
         struct c_vectored *next;
 };
 
+/* ---- ports of texts (c_text.c) ---- */
+
+bool c_text_any(const struct c_writer *w);
+bool c_text_inputs(const struct c_writer *w);             /* Are there texts to copy? */
+/* Returns the bytes of each text of a port, its NUL included. */
+int64_t c_text_room(const struct loop_buffer *b);
+void c_text_reserve(struct c_writer *w);
+void c_text_top(struct c_writer *w, struct text *out);    /* Prints the function that copies
+                                                           * texts. */
+/* A port of texts is called like the parameter of run in its head and its checks, and like the
+ * bytes that kernels see in its body: c_text_names chooses the latter names, and c_text_swap goes
+ * from one to the other. */
+void c_text_names(struct c_writer *w);
+void c_text_swap(struct c_writer *w);
+void c_text_pointers(struct c_writer *w);                 /* Prints the bytes; the names are those
+                                                           * of the parameters. */
+void c_text_copies(struct c_writer *w);                   /* Prints the copies of inputs; the names
+                                                           * are those of the bytes. */
+
 /* ---- vector registers of any length (c_length.c) ---- */
 
 void c_length_reserve(struct c_writer *w);
@@ -394,6 +415,8 @@ void c_run(struct c_writer *w, struct text *out);
 void c_run_top(struct c_writer *w, struct text *out);     /* Prints what run calls. */
 /* Appends "int digits_run(" and the parameters to the line, without a semicolon. */
 void c_run_prototype(struct c_writer *w, const char *head);
+/* Returns what a parameter of run points to: "float", or "char *const" for texts that it reads. */
+const char *c_port_type(const struct loop_buffer *b);
 void c_run_arguments(struct c_writer *w);                 /* Prints the arguments of a call. */
 /* Returns the text of main's statements, which shows what it uses. */
 struct text c_main_text(struct c_writer *w);

@@ -82,8 +82,7 @@ static bool write_inputs(const struct benching *b)
                                      : NULL;
         bool fine = given || !run->options.tests.count;
         for (int k = 0; k < count && fine; k++)
-                fine = harness_input(&b->harness, k, inputs[k]->element, inputs[k]->extent,
-                                     given ? given[k] : NULL);
+                fine = harness_input(&b->harness, k, inputs[k], given ? given[k] : NULL);
         module_free(m);
         return fine;
 }

@@ -26,6 +26,7 @@ static const char main_text[] =
         "static int load(const char *name, void *data, size_t bytes)\n{\n"
         "        FILE *f = fopen(name, \"rb\");\n"
         "        return f && fread(data, 1, bytes, f) == bytes && !fclose(f);\n}\n"
+        INPUT_OF
         "int main(void)\n{\n"
         "        const struct dnncc_model_1 *m = %s_describe();\n"
         "        void *region[8] = { 0 }, *data[2][256] = { { 0 } };\n"
@@ -44,7 +45,10 @@ static const char main_text[] =
         "                        if (!o && !load(name, data[o][k], bytes))\n"
         "                                return 1;\n"
         "                }\n"
-        "        int code = m->run(region, (const void *const *)data[0], data[1], NULL);\n"
+        "        const void *given[256];\n"
+        "        for (unsigned k = 0; k < m->input_count && k < 256; k++)\n"
+        "                given[k] = input_of(&m->inputs[k], data[0][k]);\n"
+        "        int code = m->run(region, given, data[1], NULL);\n"
         "        if (code)\n"
         "                return %d - code;\n"
         "        for (unsigned k = 0; k < m->output_count && k < 256; k++) {\n"
@@ -127,7 +131,7 @@ static bool run_in_folder(struct compiled *c, const void *const *inputs, void *c
         }
         status = program_run(&c->run, c->arena, c->folder, "run_test");
         bool coded = WIFEXITED(status) && WEXITSTATUS(status) > FAILED &&
-                     WEXITSTATUS(status) < 2 * FAILED;
+                     WEXITSTATUS(status) < 3 * FAILED;
         *code = coded ? FAILED - WEXITSTATUS(status) : status != 0;
         if (*code == 1)
                 return program_ran(&c->run, "--cc", status);

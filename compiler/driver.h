@@ -60,6 +60,17 @@ bool choose_names(struct run *run);
 bool bind_symbols(struct module *m, const struct options *options, struct arena *arena,
                   struct diag *diag);
 
+/* In programs that dnncc writes to run generated code, this function returns what run is given for
+ * an input whose bytes are at `data`: that address or, of texts (type 8), pointers to each. */
+#define INPUT_OF \
+        "static const void *input_of(const struct dnncc_tensor_1 *t, const char *data)\n{\n" \
+        "        size_t count = 1;\n" \
+        "        for (int d = 0; d < t->rank; d++)\n" \
+        "                count *= (size_t)t->shape[d];\n" \
+        "        const char **texts = t->type == 8 ? calloc(count + 1, sizeof *texts) : NULL;\n" \
+        "        for (size_t i = 0; i < count && texts; i++)\n" \
+        "                texts[i] = data + t->bytes / count * i;\n" \
+        "        return texts ? (const void *)texts : data;\n}\n"
 /* Returns the program's ports, those of SPACE_INPUT or of SPACE_OUTPUT, in their order. */
 const struct loop_buffer **run_ports(const struct run *run, struct arena *arena, int space,
                                      int *count);

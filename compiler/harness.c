@@ -82,27 +82,33 @@ void harness_expect(const struct harness *h, const char *name)
 /* ---- inputs ---- */
 
 /* Draws numbers by chance. A .loops text does not say what its inputs choose from. */
-static void *drawn(const struct harness *h, int k, enum element e, int64_t count)
+static void *drawn(const struct harness *h, int k, const struct loop_buffer *b)
 {
         struct module *m = h->run->state.module;
         struct function *f = m ? module_entry(m) : NULL;
         int64_t *extents = arena_array(h->arena, (size_t)(f ? f->body.argument_count : 0) + 1,
                                        sizeof *extents);
-        void *data = arena_array(h->arena, (size_t)count + 1, (size_t)element_info[e].bytes);
+        void *data = arena_array(h->arena, (size_t)b->extent + 1,
+                                 (size_t)element_info[b->element].bytes);
+        if (b->is_text) {
+                drawn_texts(data, b->extent, type_extent(b->type, b->type->rank - 1),
+                            RANDOM_START + (uint64_t)k);
+                return data;
+        }
         if (f)
                 drawn_extents(f, extents);
-        drawn_fill(e, data, count, f && k < f->body.argument_count ? extents[k] : 0,
+        drawn_fill(b->element, data, b->extent, f && k < f->body.argument_count ? extents[k] : 0,
                    RANDOM_START + (uint64_t)k);
         return data;
 }
 
-bool harness_input(const struct harness *h, int k, enum element e, int64_t count, const void *data)
+bool harness_input(const struct harness *h, int k, const struct loop_buffer *b, const void *data)
 {
         if (k >= PORTS_MAX)
                 return harness_fail(h, EXIT_USAGE, "at most 256 inputs");
         FILE *out = fopen(harness_path(h, arena_printf(h->arena, "in%d", k), ""), "wb");
-        size_t bytes = (size_t)count * (size_t)element_info[e].bytes;
-        const void *all = data ? data : drawn(h, k, e, count);
+        size_t bytes = (size_t)b->extent * (size_t)element_info[b->element].bytes;
+        const void *all = data ? data : drawn(h, k, b);
         bool fine = out && fwrite(all, 1, bytes, out) == bytes;
         return ((!out || !fclose(out)) && fine) || harness_cannot_write(h);
 }

@@ -44,9 +44,9 @@ const char *harness_path(const struct harness *h, const char *name, const char *
  * schedules of it. */
 void harness_expect(const struct harness *h, const char *name);
 
-/* Writes what the program reads: the bytes of input k, or, where data is NULL, `count` elements
- * drawn by chance (ir/tensor/drawn.h). */
-bool harness_input(const struct harness *h, int k, enum element e, int64_t count, const void *data);
+/* Writes what the program reads: the bytes of input k, b, or, where data is NULL, elements drawn by
+ * chance (ir/tensor/drawn.h). */
+bool harness_input(const struct harness *h, int k, const struct loop_buffer *b, const void *data);
 /* Compiles NAME.c, whose symbols begin with the prefix, to the program NAME. `profiled` is the
  * number of calls where it was printed for --profile, or -1 where it was not. With by_thread, one
  * thread's own time is what counts, not what else the machine does. */

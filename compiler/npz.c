@@ -93,6 +93,11 @@ static const char *take_type(struct header *h, struct array *a)
                         a->element = types[i].element;
                         return NULL;
                 }
+        if (((text[0] == '|' && text[1] == 'S') || (text[0] == '<' && text[1] == 'U')) &&
+            int_parse(text + 2, &a->text) && a->text > 0) {
+                a->element = text[1] == 'S' ? E_U8 : E_U32;
+                return NULL;
+        }
         return "its elements are of a type that is not read: want numbers or bool in little "
                "endian, as numpy.ascontiguousarray(x, dtype='<f4') gives";
 }
@@ -121,6 +126,10 @@ static const char *read_header(struct header h, struct array *a)
                         return "its header is malformed";
                 seen |= member;
         }
+        if (a->text && a->rank == RANK_MAX)
+                return "it has too many dimensions";
+        if (a->text)
+                a->dims[a->rank++] = a->text;
         return seen == (DESCR | ORDER | SHAPE) ? NULL : "its header is malformed";
 }
 
@@ -184,13 +193,19 @@ enum element npy_element(enum element e)
 }
 
 void npy_write(FILE *file, enum element e, int rank, const int64_t *dims, const void *data,
-               size_t bytes)
+               size_t bytes, bool is_text)
 {
         size_t i = 0;
         struct text text = { 0 };
         while (types[i].element != npy_element(e))
                 i++;
-        text_add(&text, "{'descr': '%s', 'fortran_order': False, 'shape': (", types[i].text);
+        const char *type = types[i].text;
+        char type_of_texts[32];
+        if (is_text) {
+                snprintf(type_of_texts, sizeof type_of_texts, "|S%" PRId64, dims[--rank]);
+                type = type_of_texts;
+        }
+        text_add(&text, "{'descr': '%s', 'fortran_order': False, 'shape': (", type);
         for (int d = 0; d < rank; d++)
                 text_add(&text, "%" PRId64 ",%s", dims[d], d + 1 < rank ? " " : "");
         text_add(&text, ")}");

@@ -11,9 +11,13 @@
 
 #include "ir/tensor/tensor.h"
 
-/* An array is row major; its data are bytes as in the file, little endian, at any address. */
+/* An array is row major; its data are bytes as in the file, little endian, at any address. Texts of
+ * NumPy's type S (bytes, u8) or U (code points, u32) are rows of as many elements as the longest of
+ * them has, with zeros behind a shorter one. */
 struct array {
         enum element element;
+        int64_t text;                   /* Texts have so many elements, the last extent; 0: they are
+                                         * numbers. */
         int rank;
         int64_t dims[RANK_MAX];
         const unsigned char *data;
@@ -28,9 +32,10 @@ const char *npy_read(const unsigned char *bytes, size_t length, struct array *ar
 const char *array_text(struct arena *arena, const struct array *a);
 /* Returns what NumPy has for an element type: the type, or that of its bits. */
 enum element npy_element(enum element e);
-/* Writes dense data to a file; ferror() tells whether that failed. */
+/* Writes dense data to a file, as texts where is_text says that the last extent is of their bytes;
+ * ferror() tells whether that failed. */
 void npy_write(FILE *file, enum element e, int rank, const int64_t *dims, const void *data,
-               size_t bytes);
+               size_t bytes, bool is_text);
 
 /* This is a member of a zip file, which lies in the file's bytes. */
 struct zip_member {

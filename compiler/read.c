@@ -75,6 +75,7 @@ static bool import_onnx(struct run *run, struct model_facts *facts)
                 .inputs = o->inputs.items, .input_count = o->inputs.count,
                 .outputs = o->outputs.items, .output_count = o->outputs.count,
                 .keep = o->keep.items, .keep_count = o->keep.count,
+                .text_bytes = o->text_bytes.items, .text_byte_count = o->text_bytes.count,
                 .seed = o->seed, .channel_block = o->nchwc, .facts = facts,
         };
         run->state.module =

@@ -227,11 +227,12 @@ static bool open_tensors(struct samples *s, struct set *set)
                 const char *path = path_in(s, set, arena_printf(s->arena, "input_%d", k), ".pb");
                 const struct type *want = input_type(s, k);
                 struct part *part = &s->parts[k];
-                struct value *v = onnx_tensor_file(s->tensors, path, &s->run->context);
+                bool is_text;
+                struct value *v = onnx_tensor_file(s->tensors, path, &s->run->context, &is_text);
                 if (!v)
                         return false;
                 run_depends(s->run, path);
-                if (v->type->element != want->element || !type_same_dims(v->type, want))
+                if (is_text || v->type->element != want->element || !type_same_dims(v->type, want))
                         return fail(s, set, k,
                                     arena_printf(s->arena,
                                                  "input_%d.pb holds %s, the model's input is %s", k,

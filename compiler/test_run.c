@@ -42,7 +42,74 @@ static size_t port_bytes(const struct loop_buffer *b)
 
 static const char *port_text(struct test *t, const struct loop_buffer *b)
 {
+        if (b->is_text)
+                return arena_printf(t->arena, "texts, %s with their bytes",
+                                    type_text(t->arena, t->m, b->type));
         return b->type ? type_text(t->arena, t->m, b->type) : element_info[b->element].text;
+}
+
+/* ---- texts ---- */
+
+/* Adds a code point as UTF-8, where it is one; `at` has room for 4 bytes. Returns how many bytes it
+ * has. */
+static size_t put_code_point(unsigned char *at, uint32_t c)
+{
+        if (c < 0x80) {
+                at[0] = (unsigned char)c;
+                return 1;
+        }
+        static const unsigned char lead[] = { 0, 0xc0, 0xe0, 0xf0 };
+        size_t more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+        at[0] = (unsigned char)(lead[more] | (c >> 6 * more));
+        for (size_t k = 1; k <= more; k++)
+                at[k] = (unsigned char)(0x80 | ((c >> 6 * (more - k)) & 0x3f));
+        return more + 1;
+}
+
+/* Returns texts as the bytes of buffer b, or NULL after an error: one has no room. The texts have
+ * `width` elements each, bytes or, where is_wide, code points in little endian. */
+static const void *lay_texts(struct test *t, const char *path, const struct loop_buffer *b,
+                             const unsigned char *texts, int64_t width, bool is_wide)
+{
+        const int64_t room = type_extent(b->type, b->type->rank - 1);
+        unsigned char *rows = arena_alloc(t->arena, port_bytes(b) + 1),
+                      *row = memory_alloc((size_t)width * 4 + 1);
+        for (int64_t i = 0; i < b->extent / room; i++) {
+                size_t length = 0;
+                for (int64_t k = 0; k < width; k++) {
+                        const unsigned char *at = texts + (i * width + k) * (is_wide ? 4 : 1);
+                        uint32_t c = !is_wide ? *at
+                                              : at[0] | (uint32_t)at[1] << 8 |
+                                                        (uint32_t)at[2] << 16 |
+                                                        (uint32_t)at[3] << 24;
+                        if (!c)
+                                break;
+                        if (is_wide)
+                                length += put_code_point(row + length, c & 0x1fffff);
+                        else
+                                row[length++] = (unsigned char)c;
+                }
+                if ((int64_t)length >= room) {
+                        diag_error(&t->run->diag, EXIT_INVALID,
+                                   "%s: text %" PRId64 " has %zu bytes, '%s' has room for %" PRId64
+                                   " and a NUL: " DIAG_HINT("--text-bytes=%zu"),
+                                   path_base(path), i, length, b->name, room - 1, length + 1);
+                        free(row);
+                        return NULL;
+                }
+                memcpy(rows + i * room, row, length);
+        }
+        free(row);
+        return rows;
+}
+
+/* Returns whether extents are those of buffer b's texts, of any number of bytes. */
+static bool texts_fit(const struct loop_buffer *b, int rank, const int64_t *extents)
+{
+        bool fits = rank == b->type->rank;
+        for (int d = 0; fits && d < rank - 1; d++)
+                fits = dim_is(b->type->dims[d], extents[d]);
+        return fits;
 }
 
 /* Returns an .npy file as dense bytes of buffer b, or NULL after an error. */
@@ -60,7 +127,9 @@ static const void *read_array(struct test *t, const char *path, const struct loo
         for (int d = 0; fits && b->type && d < a.rank; d++)
                 fits = dim_is(b->type->dims[d], a.dims[d]);
         const void *data = NULL;
-        if (fits)
+        if (!wrong && a.text && b->is_text && texts_fit(b, a.rank, a.dims))
+                data = lay_texts(t, path, b, a.data, a.text, a.element == E_U32);
+        else if (fits && !a.text && !b->is_text)
                 data = arena_copy(t->arena, a.data, a.bytes);
         else if (wrong)
                 diag_error(diag, EXIT_INVALID, "%s cannot be read: %s", path_base(path), wrong);
@@ -71,6 +140,18 @@ static const void *read_array(struct test *t, const char *path, const struct loo
         return data;
 }
 
+static const void *dense_bytes(struct test *t, const struct value *v)
+{
+        if (v->constant->kind == CONSTANT_DENSE)
+                return v->constant->data;
+        const size_t bytes = (size_t)element_info[v->type->element].bytes,
+                     count = (size_t)type_elements(v->type);
+        char *dense = arena_alloc(t->arena, count * bytes + 1);
+        for (size_t i = 0; i < count; i++)
+                memcpy(dense + i * bytes, v->constant->data, bytes);
+        return dense;
+}
+
 /* Returns DIR/kind_K.npy or .pb as dense bytes of buffer b, or NULL after an error. */
 static const void *read_tensor(struct test *t, const char *kind, int k, const struct loop_buffer *b)
 {
@@ -79,21 +160,21 @@ static const void *read_tensor(struct test *t, const char *kind, int k, const st
         if (!stat(path, &st))
                 return read_array(t, path, b);
         path = arena_printf(t->arena, "%s/%s_%d.pb", t->dir, kind, k);
-        struct value *v = onnx_tensor_file(t->m, path, &t->run->context);
+        bool is_text;
+        struct value *v = onnx_tensor_file(t->m, path, &t->run->context, &is_text);
         if (!v)
                 return NULL;
-        if (v->type->element != loop_buffer_element(b) || type_elements(v->type) != b->extent) {
+        int64_t extents[RANK_MAX];
+        dims_extents(extents, v->type->rank, v->type->dims);
+        if (is_text && b->is_text && texts_fit(b, v->type->rank, extents))
+                return lay_texts(t, path, b, dense_bytes(t, v), extents[v->type->rank - 1], false);
+        if (is_text || b->is_text || v->type->element != loop_buffer_element(b) ||
+            type_elements(v->type) != b->extent) {
                 diag_error(&t->run->diag, EXIT_INVALID, "%s_%d.pb holds %s, the model's '%s' is %s",
                            kind, k, type_text(t->arena, t->m, v->type), b->name, port_text(t, b));
                 return NULL;
         }
-        if (v->constant->kind == CONSTANT_DENSE)
-                return v->constant->data;
-        size_t bytes = (size_t)element_info[b->element].bytes;
-        char *dense = arena_alloc(t->arena, port_bytes(b));
-        for (size_t i = 0; i < (size_t)b->extent; i++)
-                memcpy(dense + i * bytes, v->constant->data, bytes);
-        return dense;
+        return dense_bytes(t, v);
 }
 
 static void collect_ports(struct test *t)
@@ -184,6 +265,13 @@ static char *coordinates(struct test *t, const struct type *type, int64_t i)
         return copy;
 }
 
+/* Returns a text that begins at an offset, which has a NUL, as it can be printed. */
+static const char *shown_text(struct test *t, const void *texts, int64_t offset)
+{
+        const char *text = (const char *)texts + offset;
+        return text_safe(t->arena, text, strlen(text));
+}
+
 static bool compare(struct test *t, int k, const void *want)
 {
         const struct loop_buffer *b = t->outputs[k];
@@ -194,6 +282,17 @@ static bool compare(struct test *t, int k, const void *want)
                 if (isfinite(w) && w > largest)
                         largest = w;
         }
+        for (int64_t i = 0; i < b->extent && b->is_text; i++)
+                if (((const char *)want)[i] != ((const char *)t->got[k])[i]) {
+                        const int64_t room = type_extent(b->type, b->type->rank - 1);
+                        diag_error(&t->run->diag, EXIT_INTERNAL,
+                                   "--test %s: output '%s': text %" PRId64
+                                   " is \"%s\", want \"%s\"",
+                                   t->name, b->name, i / room,
+                                   shown_text(t, t->got[k], i / room * room),
+                                   shown_text(t, want, i / room * room));
+                        return false;
+                }
         for (int64_t i = 0; i < b->extent; i++) {
                 double w = as_number(b->element, want, i), g = as_number(b->element, t->got[k], i);
                 double allowed =
@@ -296,7 +395,7 @@ static bool write_outputs(struct test *t)
                 if (b->type)
                         dims_extents(extents, b->type->rank, b->type->dims);
                 npy_write(file, loop_buffer_element(b), b->type ? b->type->rank : 1, extents,
-                          t->got[k], port_bytes(b));
+                          t->got[k], port_bytes(b), b->is_text);
         }
         return outputs_commit(run->outputs, &run->diag);
 }

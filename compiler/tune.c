@@ -441,11 +441,16 @@ static bool confirm(struct tuning *t)
 static bool tune_in(struct tuning *t)
 {
         double start = clock_wall();
-        const struct region *body = &module_entry(t->run->state.module)->body;
+        const struct function *f = module_entry(t->run->state.module);
+        const struct region *body = &f->body;
         t->end = start + (double)t->run->context.limits.tune_seconds;
         for (int k = 0; k < body->argument_count; k++) {
                 const struct type *type = body->arguments[k].type;
-                if (!harness_input(&t->harness, k, type->element, type_elements(type), NULL))
+                const struct loop_buffer input = { .element = type->element,
+                                                   .extent = type_elements(type),
+                                                   .type = type,
+                                                   .is_text = f->input_ports[k].is_text };
+                if (!harness_input(&t->harness, k, &input, NULL))
                         return false;
         }
         progress_step(0, 0, "compiling the model as it is");

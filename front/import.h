@@ -51,6 +51,8 @@ struct import_options {
         const char *const *keep;        /* --keep names values that become outputs as well, after
                                          * the others. */
         int keep_count;
+        const char *const *text_bytes;  /* Each --text-bytes has "64", or "NAME=64". */
+        int text_byte_count;
         const char *seed;               /* --seed states it for random numbers, or it is "input"; it
                                          * is NULL where it is not given. */
         int channel_block;              /* --nchwc states 8 or 16; it is 0 where it is not given. */
@@ -68,7 +70,9 @@ struct module *onnx_import(const unsigned char *bytes, size_t length,
                            void *dependency_context);
 
 /* Returns the TensorProto in a file as a constant of m, whose data live as long as m, or NULL after
- * one error. */
-struct value *onnx_tensor_file(struct module *m, const char *path, struct pass_context *context);
+ * one error. Texts are bytes, of which the last extent is as many as the longest one has and a NUL;
+ * *is_text says that they are texts. */
+struct value *onnx_tensor_file(struct module *m, const char *path, struct pass_context *context,
+                               bool *is_text);
 
 #endif

@@ -106,7 +106,10 @@ static struct result *result_new(const struct check *c, const struct loop_progra
                 size_t bytes = (size_t)b->extent * (size_t)element_info[b->element].bytes;
                 *port = (struct port_data){ arena_string(r->arena, b->name), b->element, b->extent,
                                             arena_alloc(r->arena, bytes) };
-                if (b->space == SPACE_INPUT)
+                if (b->space == SPACE_INPUT && b->is_text)
+                        drawn_texts(port->data, b->extent, type_extent(b->type, b->type->rank - 1),
+                                    RANDOM_START + (uint64_t)in);
+                else if (b->space == SPACE_INPUT)
                         drawn_fill(b->element, port->data, b->extent,
                                    in <= c->extent_count ? c->extents[in - 1] : 0,
                                    RANDOM_START + (uint64_t)in);

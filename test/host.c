@@ -112,10 +112,47 @@ static void write_outputs(const struct dnncc_model_1 *model, void **outputs, con
 
 /* ---- running ---- */
 
+static uint64_t text_count(const struct dnncc_tensor_1 *t)
+{
+        uint64_t count = 1;
+        for (int32_t i = 0; i < t->rank; i++)
+                count *= (uint64_t)t->shape[i];
+        return count;
+}
+
+/* Returns pointers to the texts of an input, each in a block of its own; its rows of bytes end in
+ * NUL. */
+static char **texts_of(const struct dnncc_tensor_1 *t, const char *rows)
+{
+        const uint64_t count = text_count(t);
+        char **texts = block((count + 1) * sizeof *texts, 1);
+        for (uint64_t i = 0; i < count; i++) {
+                const char *row = rows + t->bytes / count * i;
+                texts[i] = strcpy(block(strlen(row) + 1, 1), row);
+        }
+        return texts;
+}
+
+enum { TYPE_STRING = 8 };
+
 static void run(const struct dnncc_model_1 *model, void **regions, void **inputs, void **outputs)
 {
         char code[16];
-        int error = model->run(regions, (const void *const *)inputs, outputs, NULL);
+        const void **given = block((model->input_count + 1) * sizeof *given, 1);
+        for (uint32_t i = 0; i < model->input_count; i++)
+                given[i] = model->inputs[i].type == TYPE_STRING
+                                   ? texts_of(&model->inputs[i], inputs[i])
+                                   : inputs[i];
+        int error = model->run(regions, given, outputs, NULL);
+        for (uint32_t i = 0; i < model->input_count; i++) {
+                if (model->inputs[i].type != TYPE_STRING)
+                        continue;
+                char **texts = (char **)(uintptr_t)given[i];
+                for (uint64_t k = 0; k < text_count(&model->inputs[i]); k++)
+                        free(texts[k]);
+                free(texts);
+        }
+        free(given);
         snprintf(code, sizeof code, "%d", error);
         if (error)
                 fail(EXIT_RUN, "the model returned ", code);

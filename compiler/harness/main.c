@@ -84,6 +84,7 @@ void dnncc_profile(int kernel)
 
 static const struct dnncc_model_1 *model;
 static void *region[REGIONS], *data[2][PORTS];
+static const void *given[PORTS];
 
 static void *memory(size_t bytes)
 {
@@ -105,6 +106,19 @@ static void load(const char *name, void *to, size_t bytes)
         fclose(in);
 }
 
+/* Returns what run is given for an input whose bytes are at `data`: that address or, of texts
+ * (type 8), pointers to each of them. */
+static const void *input_of(const struct dnncc_tensor_1 *t, const char *data)
+{
+        size_t count = 1;
+        for (int d = 0; d < t->rank; d++)
+                count *= (size_t)t->shape[d];
+        const char **texts = t->type == 8 ? calloc(count + 1, sizeof *texts) : NULL;
+        for (size_t i = 0; i < count && texts; i++)
+                texts[i] = data + t->bytes / count * i;
+        return texts ? (const void *)texts : data;
+}
+
 static void prepare(const char *program)
 {
         char name[4096];
@@ -123,12 +137,14 @@ static void prepare(const char *program)
                         snprintf(name, sizeof name, "in%u", k);
                         if (!o)
                                 load(name, data[o][k], bytes);
+                        if (!o)
+                                given[k] = input_of(&model->inputs[k], data[o][k]);
                 }
 }
 
 static void run(void)
 {
-        int code = model->run(region, (const void *const *)data[0], data[1], NULL);
+        int code = model->run(region, given, data[1], NULL);
         if (code)
                 exit(FAILED - code);
 }

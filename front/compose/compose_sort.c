@@ -22,21 +22,47 @@ struct value *compose_argsort(struct compose *c, struct value *x, int axis, int6
                  : NULL;
 }
 
+struct value *compose_checked(struct compose *c, struct value *x, struct value *fits)
+{
+        int64_t ones[RANK_MAX], zeros[RANK_MAX] = { 0 };
+        const int rank = x ? value_rank(x) : 1;
+        for (int d = 0; d < rank; d++)
+                ones[d] = 1;
+        struct value *start = compose_select(c, fits, compose_integer(c, E_I64, 0),
+                                             compose_integer(c, E_I64, -1));
+        start = compose_reshape(c, start, 1, (const dim_t[]){ dim_of(1) });
+        struct value *starts[2] = { start, constant_ints(c->m, zeros, rank - 1) };
+        if (rank > 1)
+                start = start ? compose_concat(c, starts, 2, 0) : NULL;
+        struct value *operands[3] = { x, start, constant_ints(c->m, ones, rank) };
+        return x && start ? value_build(c->b, OP_slice, operands, 3, NULL, x->type) : NULL;
+}
+
 struct value *compose_positions(struct compose *c, struct value *flags, int64_t count)
 {
         struct value *order = compose_argsort(c, flags, 0, 1, count);
         struct value *found = compose_reduce(c, REDUCE_sum, compose_cast(c, flags, E_I64),
                                              (const int64_t[]){ 0 }, 1, E_COMPUTE);
         struct value *fits = compose_with(c, OP_eq, found, (double)count);
-        struct value *start = compose_select(c, fits, compose_integer(c, E_I64, 0),
-                                             compose_integer(c, E_I64, -1));
-        struct value *step = constant_ints(c->m, (const int64_t[]){ 1 }, 1);
-        struct value *operands[3] = { order,
-                                      compose_reshape(c, start, 1, (const dim_t[]){ dim_of(1) }),
-                                      step };
+        return compose_checked(c, order, fits);
+}
 
-        return order && operands[1] ? value_build(c->b, OP_slice, operands, 3, NULL, order->type)
-                                    : NULL;
+struct value *compose_last_not_above(struct compose *c, struct value *x, struct value *keys)
+{
+        if (!x || !keys)
+                return NULL;
+        int64_t count = value_extent(keys, 0), step = 1;
+        struct value *at = build_like(c->b, compose_cast(c, x, E_I32), 0);
+
+        while (step < count)
+                step *= 2;
+        for (step /= 2; step > 0; step /= 2) {
+                struct value *next = compose_with(c, OP_min, plus(c, at, (double)step),
+                                                  (double)(count - 1));
+                struct value *key = next ? build_gather(c->b, keys, next, 0) : NULL;
+                at = compose_select(c, compose_binary(c, OP_le, key, x), next, at);
+        }
+        return at;
 }
 
 /* ---- boxes that stay ---- */

@@ -9,9 +9,16 @@
 /* Returns the first `count` of the i64 indices along the axis that bring x into order. */
 struct value *compose_argsort(struct compose *c, struct value *x, int axis, int64_t descending,
                               int64_t count);
+/* Returns x of one dimension or more. Code that finds the scalar `fits` false at run time fails, by
+ * a slice that begins at -1. */
+struct value *compose_checked(struct compose *c, struct value *x, struct value *fits);
 /* Returns <count x i64>: the positions of the true ones of flags <n x bool>. Code that finds
  * another number of them at run time fails, by a slice that begins at -1. */
 struct value *compose_positions(struct compose *c, struct value *flags, int64_t count);
+
+/* Returns, as i32, the position of the last of the keys that is not above x, or 0 where all are.
+ * The constant keys <count> are in order; x is looked up by bisection. */
+struct value *compose_last_not_above(struct compose *c, struct value *x, struct value *keys);
 
 /* Rows are in order, and equal ones (NaN equals NaN) lie side by side in the order in which they
  * were. */

@@ -10,6 +10,7 @@
 #include "base/size.h"
 #include "base/suggest.h"
 #include "front/asked.h"
+#include "front/onnx/onnx_texts.h"
 
 /* ---- options ---- */
 
@@ -318,7 +319,8 @@ static const struct type *bounded_type(struct onnx_import *im, const char *what,
                                        const struct onnx_declaration *d)
 {
         int64_t limit = im->context->limits.tensor_bytes;
-        if (d->type && type_elements(d->type) <= limit / element_info[d->element].bytes)
+        const int bytes = d->element == E_STRING ? 1 : element_info[d->element].bytes;
+        if (d->type && type_elements(d->type) <= limit / bytes)
                 return d->type;
         onnx_over_limit(im,
                         arena_printf(im->arena, "%s: bytes of %s", what, onnx_declared_text(im, d)),
@@ -345,7 +347,7 @@ static const struct type *input_type(struct onnx_import *im, const Onnx__ValueIn
         }
         if (!onnx_read_tensor_type(im, what, onnx_tensor_type(v), &d))
                 return NULL;
-        *skipped = !element_is_stored(d.element);
+        *skipped = !element_is_stored(d.element) && d.element != E_STRING;
         if (*skipped) {
                 onnx_list(im, "%s has element type %s, which is not supported", what,
                           element_info[d.element].text);
@@ -474,6 +476,35 @@ static struct value *add_input(struct onnx_import *im, struct function *f, const
         return NULL;
 }
 
+/* Returns a new input of texts, or NULL after an error. */
+static struct value *add_texts(struct onnx_import *im, struct function *f, const char *name,
+                               const struct type *type)
+{
+        dim_t dims[RANK_MAX];
+        int64_t bytes;
+        if (type->rank >= RANK_MAX) {
+                diag_error(im->diag, EXIT_UNSUPPORTED, "texts of rank %d, at most %d is supported",
+                           type->rank, RANK_MAX - 1);
+                return NULL;
+        }
+        if (!onnx_texts_width(im, name, &bytes))
+                return NULL;
+        memcpy(dims, type->dims, (size_t)type->rank * sizeof *dims);
+        dims[type->rank] = dim_of(bytes);
+        const struct type *t = type_tensor(im->m, E_U8, type->rank + 1, dims);
+        if (!type_is_sound(im->m, t) || type_elements(t) > im->context->limits.tensor_bytes) {
+                onnx_over_limit(im,
+                                arena_printf(im->arena, "input '%s': bytes of texts",
+                                             text_safe(im->arena, name, strlen(name))),
+                                "tensor_bytes", im->context->limits.tensor_bytes);
+                return NULL;
+        }
+        struct value *value = add_input(im, f, name, t);
+        if (value)
+                f->input_ports[value->index].is_text = true;
+        return onnx_texts_new(im, value);
+}
+
 /* ---- inputs that are sequences or optionals ---- */
 
 /* Returns an input of `shape`, which fits what is declared of it, or NULL after an error. */
@@ -570,9 +601,12 @@ static bool bind_input(struct onnx_import *im, struct onnx_scope *scope, struct 
                 bool skipped;
                 const struct type *type = input_type(im, v, &skipped);
                 ok = type || skipped;
-                if (type && named)
-                        ok = (value = add_input(im, f, onnx_string(im->m->arena, v->name), type)) !=
-                             NULL;
+                if (type && named) {
+                        const char *name = onnx_string(im->m->arena, v->name);
+                        value = type->element == E_STRING ? add_texts(im, f, name, type)
+                                                          : add_input(im, f, name, type);
+                        ok = value != NULL;
+                }
         } else if (onnx_tensor_type(v))
                 ok = onnx_read_tensor_type(im, "an input", onnx_tensor_type(v), &unused);
         struct onnx_entry entry = { .state = value ? NAME_KNOWN : NAME_UNKNOWN, .value = value };

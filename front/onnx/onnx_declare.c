@@ -36,7 +36,7 @@ const Onnx__TypeProto__Tensor *onnx_tensor_type(const Onnx__ValueInfoProto *v)
 const struct type *onnx_static_type(struct onnx_import *im, const struct onnx_declaration *d)
 {
         int64_t count;
-        if (d->rank < 0 || !element_is_stored(d->element) ||
+        if (d->rank < 0 || (!element_is_stored(d->element) && d->element != E_STRING) ||
             !size_elements(d->dims, d->rank, &count))
                 return NULL;
         return type_static(im->m, d->element, d->rank, d->dims);

@@ -4,6 +4,7 @@
  * not supported is listed, its results become unknown, and the nodes that need them are passed
  * over, so that one run names everything that is missing. */
 #include "front/onnx/onnx_model.h"
+#include "front/onnx/onnx_texts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -338,7 +339,7 @@ static bool build_node(struct onnx_import *im, struct onnx_node *n)
         im->b.location = *n->name ? n->name : n->row ? n->row->op : location;
         bool ok = f ? call(im, n, f)
                     : check_counts(im, n) && check_kinds(im, n) && onnx_check_scales(im, n) &&
-                                  n->row->import(im, n) && onnx_attributes_used(im, n);
+                                  onnx_texts_import(im, n) && onnx_attributes_used(im, n);
         im->b.location = location;
         im->node = outer;
         return ok;
@@ -443,7 +444,7 @@ bool onnx_want_tensors(struct onnx_import *im, const Onnx__GraphProto *g,
 {
         bool all = true;
         for (int i = first; i < first + count; i++)
-                if (outputs[i]->type->kind != TYPE_TENSOR) {
+                if (outputs[i]->type->kind != TYPE_TENSOR || onnx_is_texts(outputs[i])) {
                         onnx_list(im,
                                   "output '%s' of subgraph '%s' is %s, and only a run tells "
                                   "whether, or how often, it is made",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The import begins here: bytes of a model file become a module with one function, main. */
 #include "front/onnx/onnx_model.h"
+#include "front/onnx/onnx_texts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -175,8 +176,14 @@ static void yield_one(struct onnx_import *im, struct yields *y, struct value *v,
 {
         ARENA_GROW(im->arena, y->values, y->count);
         ARENA_GROW(im->m->arena, y->ports, y->count);
+        const bool is_text = onnx_is_texts(v);
+        if (is_text) {                  /* A NUL ends each. */
+                struct value *bytes = onnx_texts_bytes(v);
+                const int last = value_rank(bytes) - 1;
+                v = compose_fitted(im->c, bytes, last, value_extent(bytes, last) + 1);
+        }
         y->values[y->count] = v;
-        y->ports[y->count++].name = port;
+        y->ports[y->count++] = (struct port){ .name = port, .is_text = is_text };
 }
 
 /* Returns whether the type is a sequence of maps, as ZipMap gives; the output is then the tensor of
@@ -294,6 +301,7 @@ static bool import_main(struct onnx_import *im)
         int count, *order = arrange(im, &wanted, f, w, &count);
         onnx_wiring_free(w);
         return order && onnx_nodes(im, g->node, order, count) && onnx_check_seed_used(im) &&
+               onnx_check_texts_used(im) &&
                yield_outputs(im, &wanted, f);
 }
 
@@ -366,6 +374,7 @@ static void import_new(struct onnx_import *im, struct onnx_model *model, struct 
         model->listed = map_new(arena);
         model->hiding = map_new(arena);
         model->files = map_new(arena);
+        model->text_bytes = map_new(arena);
         sha256_init(&model->sha);
 }
 
@@ -388,7 +397,8 @@ struct module *onnx_import(const unsigned char *bytes, size_t length,
         return NULL;
 }
 
-struct value *onnx_tensor_file(struct module *m, const char *path, struct pass_context *context)
+struct value *onnx_tensor_file(struct module *m, const char *path, struct pass_context *context,
+                               bool *is_text)
 {
         static const struct import_options none;
         struct onnx_import im;
@@ -401,9 +411,14 @@ struct value *onnx_tensor_file(struct module *m, const char *path, struct pass_c
         import_new(&im, &model, m, &none, context);
         const Onnx__TensorProto *t =
                 (Onnx__TensorProto *)unpack(&im, &onnx__tensor_proto__descriptor, bytes, length);
-        if (t)
-                value = onnx_tensor(&im, t,
-                                    text_safe(im.arena, path_base(path), strlen(path_base(path))));
+        const char *what = text_safe(im.arena, path_base(path), strlen(path_base(path)));
+        *is_text = t && t->data_type == ONNX__TENSOR_PROTO__DATA_TYPE__STRING;
+        if (*is_text)
+                value = onnx_texts_read(&im, t, what, 1);
+        else if (t)
+                value = onnx_tensor(&im, t, what);
+        if (*is_text && value)
+                value = onnx_texts_bytes(value);
         arena_free(im.arena);
         store_adopt(m->store, bytes, length);
         return value;

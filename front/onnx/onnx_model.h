@@ -12,6 +12,7 @@
  *   onnx_sparse.c     sparse tensors, which become dense
  *   onnx_attribute.c  checked access to attributes; onnx_scales.c: operands that are scales
  *   onnx_sequence.c   values that are lists of values
+ *   onnx_texts.c      values that are texts
  *   onnx_declare.c    what the file says about the types of values
  *   onnx_bind.c       inputs of the graph; --dim, --input and --seed
  *   onnx_order.c      which node needs which: topological order, needed nodes
@@ -153,6 +154,7 @@ struct onnx_model {
                                          * functions and subgraphs included. */
         int64_t nodes;                  /* It is onnx_node_work of the nodes imported so far, those
                                          * of expanded functions included. */
+        struct map *text_bytes;         /* These options --text-bytes were of use. */
         int channel_block;              /* It is what onnx_channel_block found, or 0 while nobody
                                          * has asked. */
         int64_t items;                  /* So many items of sequences were copied so far. */

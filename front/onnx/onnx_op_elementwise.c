@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "front/onnx/onnx_helpers.h"
+#include "front/onnx/onnx_texts.h"
+#include "front/compose/compose_texts.h"
 
 /* Imports operators that are one operation on one operand. */
 bool onnx_import_unary(struct onnx_import *im, struct onnx_node *n)
@@ -77,12 +79,25 @@ static void warn_of_zero_divisor(struct onnx_import *im, const struct onnx_node 
                 }
 }
 
+static bool equal_texts(struct onnx_import *im, struct onnx_node *n)
+{
+        for (int i = 0; i < 2; i++)
+                if (!onnx_is_texts(n->inputs[i]))
+                        return onnx_invalid(im, n, "operand %d is %s, want texts as the other", i,
+                                            compose_text(im->c, n->inputs[i]->type));
+        struct value *x = onnx_texts_bytes(n->inputs[0]);
+        return onnx_output(n, 0,
+                           compose_texts_equal(im->c, x, onnx_texts_bytes(n->inputs[1])));
+}
+
 bool onnx_import_binary(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *v[2];
 
         if (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs"))
                 return false;
+        if (onnx_is_texts(n->inputs[0]) || onnx_is_texts(n->inputs[1]))
+                return equal_texts(im, n);
         if (onnx_variant(n) == OP_div && n->inputs[1])
                 warn_of_zero_divisor(im, n, n->inputs[1]);
         return binary_operands(im, n, v) &&

@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "front/onnx/onnx_helpers.h"
+#include "front/onnx/onnx_texts.h"
 #include "front/compose/compose_mask.h"
 
 bool onnx_import_constant(struct onnx_import *im, struct onnx_node *n)
@@ -14,6 +15,7 @@ bool onnx_import_constant(struct onnx_import *im, struct onnx_node *n)
         struct value *v = NULL;
         const float *floats;
         const int64_t *ints;
+        const ProtobufCBinaryData *texts;
         float number;
         int64_t integer;
         int given = 0, form = 0, count;
@@ -27,7 +29,14 @@ bool onnx_import_constant(struct onnx_import *im, struct onnx_node *n)
         if (given != 1)
                 return onnx_invalid(im, n, "%d values are given, want one", given);
         switch (form) {
-        case 0: return onnx_tensor_attribute(im, n, "value", &v) && onnx_output(n, 0, v);
+        case 0:
+                if (onnx_attribute(n, "value")->t &&
+                    onnx_attribute(n, "value")->t->data_type ==
+                            ONNX__TENSOR_PROTO__DATA_TYPE__STRING)
+                        return onnx_output(n, 0,
+                                           onnx_texts_read(im, onnx_attribute(n, "value")->t,
+                                                           "attribute 'value'", 0));
+                return onnx_tensor_attribute(im, n, "value", &v) && onnx_output(n, 0, v);
         case 1:
                 return onnx_float(im, n, forms[form], 0, &number) &&
                        onnx_output(n, 0, build_scalar(&im->b, E_F32, number));
@@ -48,7 +57,13 @@ bool onnx_import_constant(struct onnx_import *im, struct onnx_node *n)
                 return onnx_ints(im, n, forms[form], &ints, &count) &&
                        onnx_output(n, 0, constant_ints(im->m, ints, count));
         case 5: return onnx_sparse_attribute(im, n, forms[form], &v) && onnx_output(n, 0, v);
-        default: return onnx_unsupported(im, n, "attribute %s", forms[form]);
+        default:
+                if (!onnx_strings(im, n, forms[form], &texts, &count))
+                        return false;
+                const int64_t extent = count;
+                return onnx_output(n, 0,
+                                   onnx_texts_constant(im, "the attribute", form == 7, &extent,
+                                                       texts, (size_t)count, 0));
         }
 }
 

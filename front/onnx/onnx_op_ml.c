@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* This file imports Binarizer, ArrayFeatureExtractor and LabelEncoder of ai.onnx.ml. */
+/* This file imports Binarizer, ArrayFeatureExtractor, LabelEncoder and CategoryMapper of
+ * ai.onnx.ml. */
 #include "front/onnx/onnx_helpers.h"
+#include "front/onnx/onnx_texts.h"
 #include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_sort.h"
+#include "front/compose/compose_texts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -78,15 +82,16 @@ bool onnx_import_array_feature_extractor(struct onnx_import *im, struct onnx_nod
 
 /* ---- LabelEncoder ---- */
 
-/* This is a list of numbers that attributes give. */
+/* This is a list of numbers, or of texts, that attributes give. */
 struct list {
-        enum element element;
+        enum element element;           /* It is E_STRING where there are texts. */
         int64_t count;
         union scalar *numbers;          /* Where it is NULL none is given. */
+        const ProtobufCBinaryData *texts;
 };
 
 /* Reads a list that LabelEncoder has as attribute X_floats, X_int64s, X_strings or X_tensor. */
-static bool list_read(struct onnx_import *im, struct onnx_node *n, const char *what, bool *strings,
+static bool list_read(struct onnx_import *im, struct onnx_node *n, const char *what,
                       struct list *list)
 {
         const char *floats = arena_printf(im->arena, "%s_floats", what),
@@ -97,18 +102,33 @@ static bool list_read(struct onnx_import *im, struct onnx_node *n, const char *w
         const float *f = NULL;
         const int64_t *i = NULL;
         struct value *constant = NULL;
+        bool strings = false;
 
         if (n->opset >= 4 && onnx_has(n, tensor)) {
                 const Onnx__AttributeProto *a = onnx_attribute(n, tensor);
                 given++;
-                *strings |= a->t && a->t->data_type == ONNX__TENSOR_PROTO__DATA_TYPE__STRING;
-                if (!*strings && !onnx_tensor_attribute(im, n, tensor, &constant))
+                strings = a->t && a->t->data_type == ONNX__TENSOR_PROTO__DATA_TYPE__STRING;
+                if (strings && a->t->n_dims > 1)
+                        return onnx_invalid(im, n, "attribute '%s' is of rank %zu, want 1", tensor,
+                                            a->t->n_dims);
+                if (!strings && !onnx_tensor_attribute(im, n, tensor, &constant))
                         return false;
+                if (strings)
+                        *list = (struct list){ .element = E_STRING,
+                                               .count = (int64_t)a->t->n_string_data,
+                                               .texts = a->t->string_data };
         }
-        *strings |= onnx_attribute(n, texts) != NULL;
         if (given != 1)
                 return onnx_invalid(im, n, "%d of %s, %s, %s and %s are given, want one", given,
                                     floats, integers, texts, tensor);
+        if (onnx_has(n, texts)) {
+                strings = true;
+                if (!onnx_strings(im, n, texts, &list->texts, &count))
+                        return false;
+                *list = (struct list){ .element = E_STRING, .count = count, .texts = list->texts };
+        }
+        if (strings)
+                return true;
         if (!onnx_floats(im, n, floats, &f, &count) ||
             (!f && !onnx_ints(im, n, integers, &i, &count)))
                 return false;
@@ -188,24 +208,6 @@ static int64_t pairs_sort(const struct list *keys, const struct list *values, bo
         return kept;
 }
 
-/* Looks x up by bisection. Returns the position of the last key that is not above it, or 0 where
- * all are. */
-static struct value *position(struct onnx_import *im, struct value *x, struct value *keys)
-{
-        int64_t count = value_extent(keys, 0), step = 1;
-        struct value *at = build_like(&im->b, compose_cast(im->c, x, E_I32), 0);
-
-        while (step < count)
-                step *= 2;
-        for (step /= 2; step > 0; step /= 2) {
-                struct value *next = compose_with(im->c, OP_min, plus(im->c, at, (double)step),
-                                                  (double)(count - 1));
-                struct value *key = next ? build_gather(&im->b, keys, next, 0) : NULL;
-                at = compose_select(im->c, compose_binary(im->c, OP_le, key, x), next, at);
-        }
-        return at;
-}
-
 /* Reads the number that stands for operands that are no key. */
 static bool preset_read(struct onnx_import *im, struct onnx_node *n, const struct list *values,
                         union scalar *preset)
@@ -214,7 +216,6 @@ static bool preset_read(struct onnx_import *im, struct onnx_node *n, const struc
         int64_t whole;
         float number;
 
-        onnx_attribute(n, "default_string");
         if (!onnx_float(im, n, "default_float", -0.0F, &number) ||
             !onnx_int(im, n, "default_int64", -1, &whole) ||
             (n->opset >= 4 && !onnx_tensor_attribute(im, n, "default_tensor", &constant)))
@@ -238,27 +239,154 @@ static bool preset_read(struct onnx_import *im, struct onnx_node *n, const struc
         return true;
 }
 
-/* Makes of each number that is in one list the number of another list. Where a key stands twice,
- * the first counts before opset 4, then the last. */
+/* Returns the texts of a list with the one that stands for operands that are no key behind them. */
+static struct value *text_table(struct onnx_import *im, struct onnx_node *n,
+                                const struct list *values)
+{
+        static const char preset[] = "_Unused";
+        const ProtobufCBinaryData *given;
+        ProtobufCBinaryData *all =
+                arena_array(im->arena, (size_t)values->count + 1, sizeof *all);
+        const Onnx__AttributeProto *tensor = onnx_attribute(n, "default_tensor");
+        const int64_t extent = values->count + 1;
+        int count;
+        if (!onnx_strings(im, n, "default_string", &given, &count))
+                return NULL;
+        if (values->count)
+                memcpy(all, values->texts, (size_t)values->count * sizeof *all);
+        all[values->count] = (ProtobufCBinaryData){ sizeof preset - 1, (uint8_t *)preset };
+        if (count && !onnx_has(n, "values_tensor"))
+                all[values->count] = *given;
+        if (tensor) {
+                if (!tensor->t || tensor->t->n_string_data != 1) {
+                        onnx_invalid(im, n, "attribute 'default_tensor' is no text");
+                        return NULL;
+                }
+                all[values->count] = tensor->t->string_data[0];
+        }
+        struct value *texts = onnx_texts_constant(im, "the values", 1, &extent, all,
+                                                  (size_t)extent, 0);
+        return texts ? onnx_texts_bytes(texts) : NULL;
+}
+
+/* Returns the values of keys that are texts, and the preset of others. */
+static struct value *of_texts(struct onnx_import *im, struct value *x, const struct list *keys,
+                              const struct list *values, bool last, const union scalar *preset)
+{
+        union scalar *all = arena_array(im->arena, (size_t)values->count + 1, sizeof *all);
+        struct value *texts = onnx_texts_constant(im, "the keys", 1, &keys->count, keys->texts,
+                                                  (size_t)keys->count, 0);
+        if (!texts)
+                return NULL;
+        struct value *at =
+                compose_texts_find(im->c, onnx_texts_bytes(x), onnx_texts_bytes(texts), last);
+        if (values->count)
+                memcpy(all, values->numbers, (size_t)values->count * sizeof *all);
+        all[values->count] = *preset;
+        at = compose_below_zero(im->c, at, compose_integer(im->c, E_I64, values->count));
+        return at ? build_gather(&im->b, table(im, values->element, all, values->count + 1), at, 0)
+                  : NULL;
+}
+
+/* Makes of each text that is one of `count` its number (of numbers, or how many are before it), and
+ * of a number the text; of others default_int64, or default_string. Of equal ones the last
+ * counts. */
+static bool import_mapping(struct onnx_import *im, struct onnx_node *n,
+                           const ProtobufCBinaryData *texts, const int64_t *numbers, int count)
+{
+        struct value *x = n->inputs[0];
+        union scalar *all = arena_array(im->arena, (size_t)count + 1, sizeof *all), preset;
+        int64_t other;
+        for (int k = 0; k < count; k++)
+                all[k].i = numbers ? numbers[k] : k;
+        const struct list words = { .element = E_STRING, .count = count, .texts = texts },
+                          values = { .element = E_I64, .count = count, .numbers = all };
+        if (!onnx_int(im, n, "default_int64", -1, &other))
+                return false;
+        preset.i = other;
+        struct value *table_of_texts = text_table(im, n, &words);
+        if (!table_of_texts)
+                return false;
+        if (onnx_is_texts(x))
+                return onnx_output(n, 0, of_texts(im, x, &words, &values, true, &preset));
+        if (!onnx_want_element(im, n, 0, E_I64))
+                return false;
+        struct pair *pairs = arena_array(im->arena, (size_t)count + 1, sizeof *pairs), nan;
+        union scalar *order = arena_array(im->arena, (size_t)count + 1, sizeof *order);
+        for (int k = 0; k < count; k++)
+                order[k].i = k;
+        const struct list places = { .element = E_I64, .count = count, .numbers = order };
+        bool has_nan;
+        const int64_t kept = pairs_sort(&values, &places, true, pairs, &nan, &has_nan);
+        struct value *y = constant_number(im->m, x->type, -1);
+        if (kept) {
+                for (int64_t k = 0; k < kept; k++) {
+                        all[k] = pairs[k].key;
+                        order[k] = pairs[k].value;
+                }
+                struct value *sorted = table(im, E_I64, all, kept);
+                struct value *at = compose_last_not_above(im->c, x, sorted);
+                struct value *key = at ? build_gather(&im->b, sorted, at, 0) : NULL;
+                struct value *found =
+                        at ? build_gather(&im->b, table(im, E_I64, order, kept), at, 0) : NULL;
+                y = compose_select(im->c, compose_binary(im->c, OP_eq, key, x), found, y);
+        }
+        return onnx_output(n, 0,
+                           onnx_texts_new(im, compose_texts_pick(im->c, table_of_texts, y)));
+}
+
+/* Numbers of texts are their places in a list. */
+static bool import_first_encoder(struct onnx_import *im, struct onnx_node *n)
+{
+        const ProtobufCBinaryData *classes;
+        int count;
+        if (!onnx_strings(im, n, "classes_strings", &classes, &count))
+                return false;
+        return import_mapping(im, n, classes, NULL, count);
+}
+
+/* Makes of each number or text that is in one list the one of another list. Where a key stands
+ * twice, the first counts before opset 4, then the last. Texts of the second list are chosen by
+ * their numbers. */
 bool onnx_import_label_encoder(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
         struct list keys, values;
-        bool strings = n->opset < 2, has_nan;
+        struct value *texts = NULL;
+        bool has_nan;
         union scalar preset;
         struct pair nan;
 
-        if (!strings && (!list_read(im, n, "keys", &strings, &keys) ||
-                         !list_read(im, n, "values", &strings, &values)))
+        if (n->opset < 2)
+                return import_first_encoder(im, n);
+        if (!list_read(im, n, "keys", &keys) || !list_read(im, n, "values", &values))
                 return false;
-        if (strings)
-                return onnx_unsupported(im, n, "keys or values that are strings");
-        if (!preset_read(im, n, &values, &preset))
-                return false;
+        if (values.element == E_STRING) {
+                if (!(texts = text_table(im, n, &values)))
+                        return false;
+                values.element = E_I64;
+                values.numbers = arena_array(im->arena, (size_t)values.count + 1,
+                                             sizeof *values.numbers);
+                for (int64_t k = 0; k < values.count; k++)
+                        values.numbers[k].i = k;
+                preset.i = -1;
+                if (!onnx_ignore(im, n, "default_int64") || !onnx_ignore(im, n, "default_float"))
+                        return false;
+        } else {
+                onnx_attribute(n, "default_string");
+                if (!preset_read(im, n, &values, &preset))
+                        return false;
+        }
         if (keys.count != values.count || keys.element != value_element(x))
                 return onnx_invalid(im, n, "%lld keys of %s and %lld values for an operand of %s",
                                     (long long)keys.count, element_info[keys.element].text,
                                     (long long)values.count, element_info[value_element(x)].text);
+        if (keys.element == E_STRING) {
+                struct value *y = of_texts(im, x, &keys, &values, n->opset >= 4, &preset);
+                return texts ? onnx_output(n, 0, onnx_texts_new(
+                                                         im, compose_texts_pick(im->c, texts, y)))
+                             : onnx_output(n, 0, y);
+        }
         struct pair *pairs = arena_array(im->arena, (size_t)keys.count + 1, sizeof *pairs);
         int64_t count = pairs_sort(&keys, &values, n->opset >= 4, pairs, &nan, &has_nan);
         struct value *y = table(im, values.element, &preset, 1);
@@ -271,7 +399,7 @@ bool onnx_import_label_encoder(struct onnx_import *im, struct onnx_node *n)
                         values.numbers[k] = pairs[k].value;
                 }
                 struct value *sorted = table(im, keys.element, keys.numbers, count);
-                struct value *at = position(im, x, sorted);
+                struct value *at = compose_last_not_above(im->c, x, sorted);
                 struct value *found =
                         at ? build_gather(&im->b, table(im, values.element, values.numbers, count),
                                           at, 0)
@@ -284,5 +412,21 @@ bool onnx_import_label_encoder(struct onnx_import *im, struct onnx_node *n)
                         compose_reshape(im->c, table(im, values.element, &nan.value, 1), 0, NULL);
                 y = compose_select(im->c, compose_binary(im->c, OP_ne, x, x), other, y);
         }
+        if (texts)
+                return onnx_output(n, 0,
+                                   onnx_texts_new(im, compose_texts_pick(im->c, texts, y)));
         return onnx_output(n, 0, y);
+}
+
+bool onnx_import_category_mapper(struct onnx_import *im, struct onnx_node *n)
+{
+        const ProtobufCBinaryData *texts;
+        const int64_t *numbers;
+        int count, number_count;
+        if (!onnx_strings(im, n, "cats_strings", &texts, &count) ||
+            !onnx_ints(im, n, "cats_int64s", &numbers, &number_count))
+                return false;
+        if (count != number_count || !count)
+                return onnx_invalid(im, n, "%d texts and %d numbers", count, number_count);
+        return import_mapping(im, n, texts, numbers, count);
 }

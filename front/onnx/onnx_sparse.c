@@ -104,6 +104,8 @@ static bool parts_read(struct sparse *s, const Onnx__SparseTensorProto *t, const
                               arena_printf(s->im->arena, "indices of %s", s->what), &places,
                               skipped))
                 return false;
+        if (values->type->element == E_STRING)
+                return sparse_error(s, "its values are texts");
         s->values = values;
         s->places = places;
         s->dims = t->dims;

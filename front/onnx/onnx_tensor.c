@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "front/onnx/onnx_texts.h"
 
 enum { IN_PLACE = 1024 };               /* Fields at least this long, in bytes, are in the module's
                                          * arena (onnx_model.c). */
@@ -280,6 +281,10 @@ bool onnx_tensor_read(struct onnx_import *im, const Onnx__TensorProto *t, const 
                 return onnx_error(im, "%s: unknown element type %d", what, (int)t->data_type);
         if (!dims_check(&r) || !sources_check(&r))
                 return false;
+        if (r.element == E_STRING) {
+                *value = onnx_texts_read(im, t, what, 0);
+                return *value != NULL;
+        }
         if (!element_is_stored(r.element)) {
                 *why = arena_printf(im->arena, "%s: element type %s is not supported", what,
                                     element_info[r.element].text);
@@ -307,6 +312,10 @@ struct value *onnx_tensor(struct onnx_import *im, const Onnx__TensorProto *t, co
         const char *why;
         if (!onnx_tensor_read(im, t, what, &value, &why))
                 return NULL;
+        if (onnx_is_texts(value)) {
+                why = arena_printf(im->arena, "%s: element type string is not supported", what);
+                value = NULL;
+        }
         if (!value)
                 onnx_list(im, "%s", why);
         return value;

@@ -28,6 +28,7 @@
  *     program "mnist" source "3f2a..."
  *     region "dtcm" limit 65536 align 8 section ".dtcm" size 4096
  *     buffer @input : f32[784] input "Input3" shape <1 x 1 x 28 x 28>
+ *     buffer @words : u8[192] input "words" text offset 768 shape <3 x 64>
  *     buffer @conv1_w : f32[200] constant = file 0
  *     buffer @t1 : f32[6272] workspace offset 0
  *     buffer @t2 : f32[6272] view @t1 + 0
@@ -131,12 +132,15 @@ struct loop_buffer {
         /* These fields are of inputs and outputs: */
         const char *port;               /* The model itself has this name. */
         const struct type *type;        /* The caller sees this shape; it may be NULL elsewhere. */
+        bool is_text;                   /* The caller sees texts (struct port); `type` has the room
+                                         * of each as its last extent. Once planned, an input's
+                                         * texts are copied to `offset` of the workspace. */
         const char *location;           /* These nodes of the model have the buffer as result, as
                                          * safe text, or NULL. */
         /* Constants have `extent` elements, or one where they are splats. */
         const void *data;
         bool splat;
-        /* These fields are of the workspace: */
+        /* These fields are of the workspace, and `offset` of inputs of texts, too: */
         int region;                     /* The region has this number; 0: the workspace itself. */
         int64_t offset;                 /* This many bytes lie in front of the buffer, -1 before
                                          * planning. */
@@ -480,6 +484,11 @@ struct loop_entry *loop_only_entry(const struct loop_program *p);
 struct loop_function *loop_main(const struct loop_program *p);
 /* These return the sizes of the entry that needs most. */
 int64_t loop_workspace_size(const struct loop_program *p);
+/* Returns whether the buffer has a place in the workspace, or in a region, when it is planned. */
+static inline bool loop_is_placed(const struct loop_buffer *b)
+{
+        return b->space == SPACE_WORKSPACE || (b->space == SPACE_INPUT && b->is_text);
+}
 int64_t loop_live_peak(const struct loop_program *p);
 struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, enum element e,
                                     /* The name is made unique. */

@@ -186,6 +186,15 @@ static bool parse_entry_number(struct loop_parser *p, struct loop_buffer *b)
         return true;
 }
 
+static bool parse_port(struct loop_parser *p, struct loop_buffer *b)
+{
+        if (!(b->port = loop_lex_string(p, "a port's name")) || !parse_entry_number(p, b))
+                return false;
+        b->is_text = loop_lex_accept(p, "text");
+        return !b->is_text || b->space != SPACE_INPUT || !loop_lex_accept(p, "offset") ||
+               loop_lex_int(p, "an offset", 0, INT64_MAX, &b->offset);
+}
+
 static bool parse_space(struct loop_parser *p, struct loop_buffer *b)
 {
         static const char *const words[] = { [SPACE_INPUT] = "input",
@@ -200,7 +209,7 @@ static bool parse_space(struct loop_parser *p, struct loop_buffer *b)
         switch (space) {
         case SPACE_INPUT:
         case SPACE_OUTPUT:
-                return (b->port = loop_lex_string(p, "a port's name")) && parse_entry_number(p, b);
+                return parse_port(p, b);
         case SPACE_CONSTANT: return true;
         case SPACE_WORKSPACE: return parse_entry_number(p, b) && parse_workspace(p, b);
         case SPACE_VIEW: return parse_view(p, b);

@@ -110,6 +110,15 @@ static void print_entry_number(struct loop_printer *p, const struct loop_buffer 
                 text_add(p->out, " entry %d", b->entry);
 }
 
+static void print_port(struct loop_printer *p, const struct loop_buffer *b)
+{
+        quoted_print(p->out, b->port);
+        print_entry_number(p, b);
+        text_add(p->out, b->is_text ? " text" : "");
+        if (b->is_text && b->space == SPACE_INPUT && b->offset >= 0)
+                text_add(p->out, " offset %lld", (long long)b->offset);
+}
+
 static void print_buffer(struct loop_printer *p, const struct loop_buffer *b,
                          const struct tensor_print *options)
 {
@@ -118,13 +127,11 @@ static void print_buffer(struct loop_printer *p, const struct loop_buffer *b,
         switch (b->space) {
         case SPACE_INPUT:
                 text_add(p->out, " input ");
-                quoted_print(p->out, b->port);
-                print_entry_number(p, b);
+                print_port(p, b);
                 break;
         case SPACE_OUTPUT:
                 text_add(p->out, " output ");
-                quoted_print(p->out, b->port);
-                print_entry_number(p, b);
+                print_port(p, b);
                 break;
         case SPACE_CONSTANT:
                 text_add(p->out, " constant");

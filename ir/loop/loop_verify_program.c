@@ -39,6 +39,8 @@ static bool check_port(struct verifier *v, const struct loop_buffer *b)
         bool port = b->space == SPACE_INPUT || b->space == SPACE_OUTPUT;
         if (port && !b->port)
                 return verify_error(v, "buffer %s has no port", b->name);
+        if (b->is_text && (!port || !b->type || !type_holds_texts(b->type)))
+                return verify_error(v, "buffer %s is no port of texts", b->name);
         if (!b->type)
                 return true;
         int64_t extents[RANK_MAX], elements;
@@ -96,7 +98,7 @@ static bool check_program_buffer(struct verifier *v, const struct loop_buffer *b
         if (!check_port(v, b))
                 return false;
         if (b->space == SPACE_VIEW ? !check_view(v, b)
-                                   : b->space == SPACE_WORKSPACE && !check_place(v, b))
+                                   : loop_is_placed(b) && !check_place(v, b))
                 return false;
         if (b->space > SPACE_VIEW)
                 return verify_error(v, "buffer %s is not in a space of the program", b->name);

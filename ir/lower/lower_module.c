@@ -245,6 +245,7 @@ static struct place *port_place(struct lowering *l, const struct port *port, con
                                                 type_elements(type), space);
         b->port = name;
         b->type = type;
+        b->is_text = port && port->is_text;
         return arena_copy(l->marks, &(struct place){ .buffer = b }, sizeof(struct place));
 }
 

@@ -143,3 +143,20 @@ void drawn_fill(enum element e, void *data, int64_t count, int64_t extent, uint6
                 element_store(e, data, (size_t)i, s);
         }
 }
+
+void drawn_texts(void *data, int64_t bytes, int64_t room, uint64_t seed)
+{
+        static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789   ";
+        enum { LENGTH = 24 };           /* No text is longer. */
+        unsigned char *texts = data;
+        for (int64_t i = 0; i < bytes / room; i++) {
+                uint64_t most = (uint64_t)(room <= LENGTH ? room : LENGTH + 1);
+                int64_t length = (int64_t)((random_next(&seed) >> 11) % most);
+                for (int64_t k = 0; k < room; k++)
+                        texts[i * room + k] =
+                                k < length ? (unsigned char)letters[(random_next(&seed) >> 11) %
+                                                                    (sizeof letters - 1)]
+                                           : 0;
+        }
+}

@@ -13,5 +13,8 @@
 void drawn_extents(struct function *f, int64_t *extents);
 /* Draws `count` elements; extent: the number that drawn_extents found for them. */
 void drawn_fill(enum element e, void *data, int64_t count, int64_t extent, uint64_t seed);
+/* Draws `bytes` bytes of texts, each of which has `room` bytes, its NUL included: short words of
+ * ASCII letters and digits, with spaces between them. */
+void drawn_texts(void *data, int64_t bytes, int64_t room, uint64_t seed);
 
 #endif

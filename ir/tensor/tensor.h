@@ -21,6 +21,9 @@
  *       %1 = max(%0, 0.0) : <1 x 8 x 28 x 28 x f32>
  *       yield(%1)
  *     }
+ *
+ * The word `text` behind a port's name says that it is one of texts:
+ * %x "words" text: <3 x 64 x u8>.
  * */
 #ifndef IR_TENSOR_TENSOR_H
 #define IR_TENSOR_TENSOR_H
@@ -271,8 +274,16 @@ struct region {
         struct op *first, *last;        /* last is the yield, once that is built. */
 };
 
-struct port { const char *name; };      /* The model itself has this name for an output, of any
+/* A port of texts is a tensor of u8 whose last extent is the room of a text: its bytes, then zeros
+ * to the end, at least one of them. What calls the code sees texts, and a shape without that extent
+ * (docs/interface.md); for operations it is a tensor like any other. */
+struct port {
+        const char *name;               /* The model itself has this name for an output, of any
                                          * bytes but NUL. */
+        bool is_text;
+};
+/* Returns whether a tensor of this type may be a port of texts. */
+bool type_holds_texts(const struct type *t);
 struct function {
         const char *name;
         struct region body;             /* Its arguments are the inputs; their own names are in

@@ -53,7 +53,7 @@ static struct value *look_up_constant(struct reader *r)
 
 /* ---- arguments of regions ---- */
 
-struct argument { char *name, *port; const struct type *type; };
+struct argument { char *name, *port; bool is_text; const struct type *type; };
 
 static bool read_arguments(struct reader *r, struct argument **arguments, int *count)
 {
@@ -66,7 +66,10 @@ static bool read_arguments(struct reader *r, struct argument **arguments, int *c
                 if (!a.name)
                         return false;
                 a.port = reader_at(r, "\"") ? reader_string(r, "an input's name") : a.name;
-                if (!a.port || !reader_expect(r, ":") || !(a.type = reader_type(r)))
+                if (!a.port)
+                        return false;
+                a.is_text = a.port != a.name && reader_accept_word(r, "text");
+                if (!reader_expect(r, ":") || !(a.type = reader_type(r)))
                         return false;
                 ARENA_GROW(r->arena, *arguments, *count);
                 (*arguments)[(*count)++] = a;
@@ -86,6 +89,8 @@ static bool add_arguments(struct reader *r, struct region *region, struct scope 
                 struct value *v = region->owner
                                           ? region_add_argument(region, a->type, a->name)
                                           : function_add_input(region->function, a->port, a->type);
+                if (!region->owner)
+                        region->function->input_ports[i].is_text = a->is_text;
                 names_reserve(region->function->names, a->name);
                 v->name = NULL;                 /* The name is the text's, unless that is a
                                                  * number. */
@@ -457,6 +462,7 @@ static bool read_outputs(struct reader *r, struct function *f)
                 if (!port)
                         return false;
                 ARENA_GROW(r->m->arena, f->output_ports, f->output_count);
+                f->output_ports[f->output_count].is_text = reader_accept_word(r, "text");
                 f->output_ports[f->output_count++].name = port;
         } while (reader_accept(r, ","));
         return reader_expect(r, ")");

@@ -213,6 +213,7 @@ static void print_arguments(struct printer *p, const struct region *region,
                 if (ports) {
                         text_add(p->out, " ");
                         quoted_print(p->out, ports[i].name);
+                        text_add(p->out, ports[i].is_text ? " text" : "");
                 }
                 text_add(p->out, ": ");
                 type_print(p->out, p->m, v->type);
@@ -288,6 +289,7 @@ static void print_function(struct printer *p, const struct function *f)
         for (int i = 0; i < f->output_count; i++) {
                 text_add(p->out, i ? ", " : "");
                 quoted_print(p->out, f->output_ports[i].name);
+                text_add(p->out, f->output_ports[i].is_text ? " text" : "");
         }
         text_add(p->out, ") {\n");
         print_ops(p, &f->body, 2);

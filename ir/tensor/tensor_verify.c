@@ -240,6 +240,16 @@ static bool check_function(struct verifier *v, struct function *f)
                             f->body.last->operand_count);
         if (!check_arguments(v, f, NULL, &f->body))
                 return false;
+        for (int i = 0; i < f->body.argument_count + f->output_count; i++) {
+                int output = i - f->body.argument_count;
+                const struct port *port = output < 0 ? &f->input_ports[i]
+                                                     : &f->output_ports[output];
+                const struct value *value = output < 0 ? &f->body.arguments[i]
+                                                       : op_operand(f->body.last, output);
+                if (port->is_text && !type_holds_texts(value->type))
+                        return fail(v, f, NULL, "%s %d is no tensor of texts",
+                                    output < 0 ? "input" : "output", output < 0 ? i : output);
+        }
         for (struct op *op = region_walk(&f->body, NULL), *next; op; op = next) {
                 if (!check_op(v, f, op) || !check_regions(v, f, op))
                         return false;

@@ -305,6 +305,12 @@ bool type_is_static(const struct type *t)
         return true;
 }
 
+bool type_holds_texts(const struct type *t)
+{
+        return type_is_static(t) && t->element == E_U8 && t->rank > 0 &&
+               type_extent(t, t->rank - 1) > 0;
+}
+
 int64_t type_elements(const struct type *t)
 {
         int64_t count = 1;

@@ -15,6 +15,8 @@
  * most bytes touched for each byte they occupy first, so that a small fast memory holds what is
  * used most. All else goes to the workspace.
  *
+ * Inputs of texts, which run copies before anything else, lie behind all of these.
+ *
  * The sum of bytes in use at the worst moment, live_peak, bounds every plan from below. */
 #include "passes/memory/plan.h"
 
@@ -151,13 +153,24 @@ static bool check_sizes(const struct loop_program *p, struct pass_context *conte
         int64_t total = 0;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
                 int64_t bytes;
-                if (b->space != SPACE_WORKSPACE)
+                if (!loop_is_placed(b))
                         continue;
                 if (!int_mul(b->extent, element_info[b->element].bytes, &bytes) ||
                     !int_add(bytes, STORAGE_ALIGN - 1, &bytes) || !int_add(total, bytes, &total))
                         return check_size(INT64_MAX, context);
         }
         return true;
+}
+
+/* Gives each input of texts a place from `size` on, and returns where the last one ends. */
+static int64_t place_texts(struct loop_program *p, int64_t size)
+{
+        for (struct loop_buffer *b = p->buffers; b; b = b->next)
+                if (loop_is_placed(b) && b->space == SPACE_INPUT) {
+                        b->offset = (size + STORAGE_ALIGN - 1) / STORAGE_ALIGN * STORAGE_ALIGN;
+                        size = b->offset + b->extent;
+                }
+        return size;
 }
 
 int pass_plan(struct loop_program *p, struct pass_context *context)
@@ -174,6 +187,7 @@ int pass_plan(struct loop_program *p, struct pass_context *context)
                 remarks_begin(context->remarks, "plan");
         /* Views are off at -O0. */
         struct plan plan = best_plan(arena, p, context->lower.views, PLACE_WELL, context->remarks);
+        plan.size = place_texts(p, plan.size);
         if (!check_size(plan.size, context)) {
                 arena_free(arena);
                 return -1;

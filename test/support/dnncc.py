@@ -144,21 +144,41 @@ def numpy_type(onnx_type):
     return onnx.helper.tensor_dtype_to_np_dtype(onnx_type)
 
 
-def describe(program):
-    """[(is_input, name, onnx type, shape)] in order, from host --describe."""
+def described(program):
+    """what host --describe says of inputs and outputs, in order"""
     done = run([program, "--describe"])
     assert done.returncode == 0, done.stderr
-    ports = []
-    for line in map(json.loads, done.stdout.splitlines()):
-        for kind in ("input", "output"):
-            if kind in line:
-                ports.append((kind == "input", line[kind], line["type"], tuple(line["shape"])))
-    return ports
+    return [line for line in map(json.loads, done.stdout.splitlines()) if "input" in line or "output" in line]
+
+
+def describe(program):
+    """[(is_input, name, onnx type, shape)] in order, from host --describe."""
+    return [("input" in line, line.get("input", line.get("output")), line["type"], tuple(line["shape"])) for line in described(program)]
+
+
+STRING = onnx.TensorProto.STRING
+
+
+def text_rows(array, room):
+    """the bytes of texts, str or bytes, each with NULs to its room"""
+    texts = [t if isinstance(t, bytes) else str(t).encode() for t in np.asarray(array).reshape(-1).tolist()]
+    assert all(len(t) < room for t in texts), (texts, room)
+    return b"".join(t.ljust(room, b"\0") for t in texts)
+
+
+def texts_in(data, shape):
+    """rows of bytes as an array of str"""
+    count = int(np.prod(shape, dtype=int))
+    room = len(data) // count if count else 1
+    texts = [data[k * room:(k + 1) * room] for k in range(count)]
+    assert all(t.endswith(b"\0") and not t.rstrip(b"\0").count(b"\0") for t in texts), texts
+    return np.array([t.rstrip(b"\0").decode() for t in texts], dtype=object).reshape(shape)
 
 
 def run_host(program, inputs, timeout=600):
     """Runs the program on numpy arrays; returns the outputs as arrays of the described type and shape."""
     ports = describe(program)
+    rooms = [line["bytes"] for line in described(program)]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         given, expected = folder / "in", folder / "out"
@@ -167,6 +187,10 @@ def run_host(program, inputs, timeout=600):
         wanted = [p for p in ports if p[0]]
         assert len(wanted) == len(inputs), f"{len(inputs)} inputs for {len(wanted)}"
         for k, (array, port) in enumerate(zip(inputs, wanted)):
+            if port[2] == STRING:
+                count = int(np.prod(port[3], dtype=int))
+                (given / f"{k}.bin").write_bytes(text_rows(array, rooms[k] // max(count, 1)))
+                continue
             dtype = np.dtype(numpy_type(port[2]))
             array = np.ascontiguousarray(array)
             assert array.dtype == dtype and array.size == np.prod(port[3], dtype=int), (array.dtype, array.shape, port)
@@ -178,7 +202,8 @@ def run_host(program, inputs, timeout=600):
         outputs = []
         for k, port in enumerate(p for p in ports if not p[0]):
             data = (expected / f"{k}.bin").read_bytes()
-            outputs.append(np.frombuffer(data, dtype=numpy_type(port[2])).reshape(port[3]))
+            outputs.append(texts_in(data, port[3]) if port[2] == STRING else
+                           np.frombuffer(data, dtype=numpy_type(port[2])).reshape(port[3]))
         return outputs
 
 

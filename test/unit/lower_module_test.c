@@ -220,7 +220,7 @@ static void test_port_names(void **state)
         for (size_t i = 0; i < COUNT(names); i++)
                 v = function_add_input(x->f, names[i], TYPE(x, E_F32, 2));
         yield_all(x, &v, 1);
-        x->f->output_ports = (struct port[]){ { "in put" } };
+        x->f->output_ports = (struct port[]){ { .name = "in put" } };
         struct loop_program *p = lower(x, false, false);
         int ports = 0;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
