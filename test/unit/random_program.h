@@ -64,7 +64,9 @@ static struct module *random_program(uint64_t seed, uint64_t mask, bool real, bo
         int count = 1;
         while (!one_output && count < 3 && chance(&g, 50))
                 outputs[count++] = g.values[pick(&g, g.count)].v;
-        static struct port ports[3] = { { "out0" }, { "out1" }, { "out2" } };
+        static struct port ports[3] = {
+                { .name = "out0" }, { .name = "out1" }, { .name = "out2" }
+        };
         g.f->output_ports = ports;
         build_yield(&g.b, outputs, count);
         module_settle_constants(g.m);
