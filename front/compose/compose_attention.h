@@ -178,6 +178,9 @@ struct compose_linear_attention {
         int64_t heads, groups;
         double scale;                   /* It is the factor of the result; 0 stands for 1 /
                                          * sqrt(depth). */
+        struct value **added;           /* Unless it is NULL, *added becomes what is added to the
+                                         * state for each key, f32 [batch, steps, groups *
+                                         * width]. */
 };
 /* Sets *y to [batch, steps, heads * width], and *state to the state after the last step; returns
  * false after an error. Where window is not 0, *state is [window, batch, ..], the states after each

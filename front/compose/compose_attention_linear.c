@@ -11,14 +11,7 @@
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
 
-enum {
-        QUERY,
-        KEY,
-        VALUE,
-        DECAY,
-        BETA,
-        SCANS
-}; /* Steps read these sequences in this order. */
+enum { QUERY, KEY, VALUE, DECAY, BETA, SCANS }; /* Steps read these sequences in this order. */
 
 struct linear {
         const struct compose_linear_attention *in;
@@ -96,7 +89,7 @@ static struct value *as_vector(struct compose *c, struct value *x)
 }
 
 /* Builds one step from rows of the sequences, in the order of the inputs. yielded becomes the next
- * state and the output. */
+ * state, the output, and what was added to the state for the key. */
 static void build_step(struct compose *c, const struct linear *l, const struct compose_loop *loop,
                        struct value **yielded)
 {
@@ -117,12 +110,13 @@ static void build_step(struct compose *c, const struct linear *l, const struct c
         struct value *y = as_vector(c, compose_matmul(c, as_matrix(c, row[QUERY], true), right));
         yielded[0] = state;
         yielded[1] = compose_cast(c, times(c, y, l->scale), value_element(l->in->q));
+        yielded[2] = write;
 }
 
 bool compose_linear_attention(struct compose *c, const struct compose_linear_attention *in,
                               struct value **y, struct value **state)
 {
-        struct value *scans[SCANS], *yielded[2], *past = in->past;
+        struct value *scans[SCANS], *yielded[3], *past = in->past;
         struct compose_loop loop;
         struct linear l;
         int scanned = 0;
@@ -150,7 +144,7 @@ bool compose_linear_attention(struct compose *c, const struct compose_linear_att
                                                   .carried = 1,
                                                   .scans = scans,
                                                   .scanned = scanned,
-                                                  .stacked = 1 };
+                                                  .stacked = in->added ? 2 : 1 };
         if (!first || !compose_loop_open(c, &parts, &loop))
                 return false;
         build_step(c, &l, &loop, yielded);
@@ -160,7 +154,14 @@ bool compose_linear_attention(struct compose *c, const struct compose_linear_att
         *y = compose_reshape(
                 c, *y, 3, (const dim_t[]){ dims[0], dim_of(l.steps), dim_of(in->heads * l.width) });
         *state = compose_cast(c, &loop.op->results[0], value_element(past ? past : in->q));
-        return *y && *state;
+        if (in->added) {
+                struct value *all =
+                        compose_transpose(c, &loop.op->results[2], (const int64_t[]){ 1, 0, 2, 3 });
+                *in->added = compose_reshape(
+                        c, all, 3,
+                        (const dim_t[]){ dims[0], dim_of(l.steps), dim_of(in->groups * l.width) });
+        }
+        return *y && *state && (!in->added || *in->added);
 }
 
 /* Repeats the queries of each head for the groups that share it, where groups are more. */

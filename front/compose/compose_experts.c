@@ -41,7 +41,7 @@ static bool layer_fits(struct compose *c, const struct experts *x,
 
         if (!l->weights)
                 return true;
-        if (inputs * bits % 8 || (l->block && inputs % l->block))
+        if (inputs * bits % 8 || (bits == 3 && inputs % 8) || (l->block && inputs % l->block))
                 return compose_invalid(c, "rows of %lld weights of %lld bits in blocks of %lld",
                                        (long long)inputs, (long long)bits, (long long)l->block);
         return want(c, "weights", l->weights, 3,
@@ -59,13 +59,41 @@ static struct value *picked(struct compose *c, const struct experts *x, struct v
         return v && x->picked ? build_gather(c->b, v, x->picked, 0) : v;
 }
 
+/* Returns the numbers of 3 bits in bytes [.., bytes], a multiple of 3, as [.., numbers]: 8 numbers
+ * are in 3 bytes, the first in the lowest bits of the first. */
+static struct value *unpacked_threes(struct compose *c, struct value *v)
+{
+        dim_t dims[RANK_MAX];
+        const int last = value_rank(v) - 1;
+        const int64_t groups = value_extent(v, last) / 3;
+        struct value *shift = times(c, compose_iota(c, E_U32, 8), 3), *word = NULL;
+
+        for (int d = 0; d < last; d++)
+                dims[d] = v->type->dims[d];
+        dims[last] = dim_of(groups);
+        dims[last + 1] = dim_of(3);
+        v = compose_cast(c, compose_reshape(c, v, last + 2, dims), E_U32);
+        for (int i = 0; v && i < 3; i++) {
+                struct value *byte = compose_pick(c, v, last + 1, i);
+                byte = compose_with(c, OP_shl, byte, 8.0 * i);
+                word = i ? compose_binary(c, OP_or, word, byte) : byte;
+        }
+        dims[last + 1] = dim_of(1);
+        word = compose_reshape(c, word, last + 2, dims);
+        word = compose_with(c, OP_and, compose_binary(c, OP_shr, word, shift), 7);
+        dims[last] = dim_of(8 * groups);
+        return compose_reshape(c, word, last + 1, dims);
+}
+
 /* Returns the numbers in bytes along the last dimension, `count` of them, as f32. */
 static struct value *unpacked(struct compose *c, struct value *v, int bits, int64_t count)
 {
         dim_t dims[RANK_MAX];
         const int last = v ? value_rank(v) - 1 : 0;
 
-        if (v && bits < 8) {
+        if (v && bits == 3) {
+                v = unpacked_threes(c, v);
+        } else if (v && bits < 8) {
                 for (int d = 0; d < last; d++)
                         dims[d] = v->type->dims[d];
                 dims[last] = dim_of(value_extent(v, last) * (8 / bits));

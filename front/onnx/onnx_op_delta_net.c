@@ -24,6 +24,8 @@ struct delta_net {
         int64_t key_heads, heads, depth, width;
         float scale, bound;
         int gate;                       /* enum gate */
+        int64_t captures;               /* So many first steps of each sequence are a result; at 0
+                                         * none are. */
         bool sigmoid_beta, normalized;
         bool batched;                   /* Operands have a dimension for sequences and one for
                                          * steps in place of rows. */
@@ -35,7 +37,7 @@ static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct 
         static const enum gate kinds[] = { GATE_GIVEN, GATE_SOFTPLUS, GATE_SOFTPLUS, GATE_SIGMOID,
                                            GATE_SIGMOID };
         static const char *const activations[] = { "none", "sigmoid", NULL };
-        int64_t capacity, normalized;
+        int64_t normalized;
         int gate, beta;
 
         if (!onnx_update_rule(im, n, d->decay, d->beta) ||
@@ -44,14 +46,12 @@ static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct 
             !onnx_float(im, n, "scale", 0, &d->scale) ||
             !onnx_float(im, n, "gate_lower_bound", -5, &d->bound) ||
             !onnx_int_range(im, n, "qk_l2_norm", 0, 0, 1, &normalized) ||
-            !onnx_int_range(im, n, "state_update_capacity", 0, 0, 8, &capacity) ||
             !onnx_ignore(im, n, "chunk_size"))
                 return false;
         d->gate = kinds[gate];
         d->sigmoid_beta = beta;
         d->normalized = normalized;
-        return (!capacity && !onnx_input(n, 9) && !onnx_input(n, 10) && !onnx_wants(n, 2)) ||
-               onnx_unsupported(im, n, "transitions to capture");
+        return true;
 }
 
 /* Returns x, whose first two dimensions may be batch and steps, with all of these as one. */
@@ -100,8 +100,8 @@ static bool operands_read(struct onnx_import *im, struct onnx_node *n, struct de
         const int rank = value_rank(d->q);
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 2, 4) ||
-            !onnx_same_element(im, n, same, 3) ||
-            !onnx_want_rank(im, n, 6, 4, 4) || !onnx_want_element(im, n, 6, E_F32))
+            !onnx_same_element(im, n, same, 3) || !onnx_want_rank(im, n, 6, 4, 4) ||
+            !onnx_want_element(im, n, 6, E_F32))
                 return false;
         if (!d->k && !d->v)
                 return cut_packed(im, n, d);
@@ -144,8 +144,9 @@ static bool sequences_read(struct onnx_import *im, struct onnx_node *n, struct d
                                     (long long)d->rows, (long long)d->sequences,
                                     (long long)d->key_heads, (long long)d->heads);
         d->steps = d->limits ? d->rows : d->rows / d->sequences;
-        return !t || (type_extent(t, 0) == d->sequences && type_extent(t, 1) == d->heads &&
-                      type_extent(t, 2) == d->width && type_extent(t, 3) == d->depth) ||
+        return !t ||
+               (type_extent(t, 0) == d->sequences && type_extent(t, 1) == d->heads &&
+                type_extent(t, 2) == d->width && type_extent(t, 3) == d->depth) ||
                onnx_invalid(im, n, "a state %s", compose_text(im->c, t));
 }
 
@@ -175,9 +176,8 @@ static struct value *gated(struct onnx_import *im, struct onnx_node *n, const st
         const bool each = value_rank(x) == 3;
         const int64_t count = each ? d->heads * d->depth : d->heads;
         if (!rate || value_element(rate) != E_F32 || type_elements(rate->type) != d->heads ||
-            (bias && (value_element(bias) != E_F32 ||
-                      (type_elements(bias->type) != count &&
-                       type_elements(bias->type) != d->heads)))) {
+            (bias && (value_element(bias) != E_F32 || (type_elements(bias->type) != count &&
+                                                       type_elements(bias->type) != d->heads)))) {
                 onnx_invalid(im, n, "a gate without its rates, or of another number of heads");
                 return NULL;
         }
@@ -250,13 +250,59 @@ static bool rates_read(struct onnx_import *im, struct onnx_node *n, struct delta
         return d->beta != NULL;
 }
 
-/* Computes the result [rows, heads, width] and the states [sequences, heads, depth, width]. */
-static bool delta_net(struct onnx_import *im, const struct delta_net *d, struct value **y,
-                      struct value **state)
+/* Returns of x [sequences, steps, columns], f32, what the first steps have, [sequences, captures *
+ * columns], with 0 for steps that there are not. */
+static struct value *first_steps(struct onnx_import *im, const struct delta_net *d, struct value *x)
+{
+        x = x ? compose_fitted(im->c, x, 1, d->captures) : NULL;
+        return x ? compose_reshape(im->c, x, 2,
+                                   (const dim_t[]){ dim_of(d->sequences),
+                                                    dim_of(d->captures * value_extent(x, 2)) })
+                 : NULL;
+}
+
+/* Returns keys [rows, key heads, depth] as [sequences, steps, columns]. */
+static struct value *keys_by_sequences(struct onnx_import *im, const struct delta_net *d,
+                                       struct value *k)
+{
+        struct delta_net shared = *d;
+        shared.heads = d->key_heads; /* No head is repeated. */
+        return by_sequences(im, &shared, k);
+}
+
+/* Returns, of the first steps, what the state is multiplied by, the keys, and what is added for
+ * these, [sequences, all of these]; 0 where the operand state_update_active is. */
+static struct value *captured(struct onnx_import *im, struct onnx_node *n,
+                              const struct delta_net *d, struct value *keys, struct value *decay,
+                              struct value *added)
+{
+        struct value *parts[3];
+
+        if (decay) {
+                parts[0] = first_steps(im, d, compose_unary(im->c, OP_exp, decay));
+        } else {
+                const dim_t ones[2] = { dim_of(d->sequences), dim_of(d->captures * d->heads) };
+                parts[0] = constant_number(im->m, type_tensor(im->m, E_F32, 2, ones), 1);
+        }
+        parts[1] = first_steps(im, d, keys_by_sequences(im, d, keys));
+        parts[2] = first_steps(im, d, added);
+        struct value *all =
+                parts[0] && parts[1] && parts[2] ? compose_concat(im->c, parts, 3, 1) : NULL;
+        if (!all || !onnx_input(n, 10))
+                return all;
+        struct value *active = onnx_scalar(im, n, 10);
+        active = compose_with(im->c, OP_ne, active, 0);
+        return compose_select(im->c, active, all, build_like(&im->b, all, 0));
+}
+
+/* Computes the result [rows, heads, width], the states [sequences, heads, depth, width] and, where
+ * that is asked for, what is captured. */
+static bool delta_net(struct onnx_import *im, struct onnx_node *n, const struct delta_net *d,
+                      struct value **y, struct value **state, struct value **update)
 {
         static const int64_t swap[4] = { 0, 1, 3, 2 };
         struct value *q = normal(im, d, d->q), *k = normal(im, d, d->k);
-        struct value *v = compose_cast(im->c, d->v, E_F32);
+        struct value *v = compose_cast(im->c, d->v, E_F32), *added = NULL;
         struct compose_linear_attention l = { .heads = d->heads,
                                               .groups = d->heads,
                                               .scale = d->scale };
@@ -268,7 +314,9 @@ static bool delta_net(struct onnx_import *im, const struct delta_net *d, struct 
         if (!l.q || !l.k || !l.v || (d->decay && !l.decay) || (d->beta && !l.beta))
                 return false;
         l.past = d->state ? compose_transpose(im->c, d->state, swap) : NULL;
-        if (!compose_linear_attention(im->c, &l, y, state))
+        l.added = d->captures ? &added : NULL;
+        if (!compose_linear_attention(im->c, &l, y, state) ||
+            (d->captures && !(*update = captured(im, n, d, k, l.decay, added))))
                 return false;
         if (d->limits)
                 *y = compose_packed_joined(im->c, &d->packed, *y);
@@ -279,8 +327,9 @@ static bool delta_net(struct onnx_import *im, const struct delta_net *d, struct 
         return *y && *state;
 }
 
-/* Operands are queries, keys, values, limits of sequences, decays, betas, states, and the gate's
- * rates and biases. */
+/* Operands are queries, keys, values, limits of sequences, decays, betas, states, the gate's rates
+ * and biases, how many steps of each sequence are captured, and whether any are. Steps behind those
+ * that are captured are not defined: all that the capacity has room for are given. */
 bool onnx_import_gated_delta_net(struct onnx_import *im, struct onnx_node *n)
 {
         const struct type *t = n->inputs[0]->type;
@@ -292,13 +341,18 @@ bool onnx_import_gated_delta_net(struct onnx_import *im, struct onnx_node *n)
                                .beta = onnx_input(n, 5),
                                .state = onnx_input(n, 6),
                                .batched = t->rank == 4 };
-        struct value *y, *state;
+        struct value *y, *state, *update = NULL, *counts;
 
         if (!attributes_read(im, n, &d) || !operands_read(im, n, &d) ||
             !sequences_read(im, n, &d) || !rates_read(im, n, &d) ||
+            !onnx_captures_read(im, n, 9, d.sequences, &d.captures, &counts) ||
+            !onnx_want_integer(im, n, 10) ||
             (d.limits && !onnx_packed_read(im, n, 3, d.rows, &d.packed)) ||
-            !delta_net(im, &d, &y, &state))
+            !delta_net(im, n, &d, &y, &state, &update))
                 return false;
+        if (onnx_wants(n, 2) && !update)
+                return onnx_invalid(im, n, "state_update with a capacity of 0");
+        onnx_output(n, 2, update);
         y = compose_cast(im->c, y, t->element);
         if (d.batched)
                 y = compose_reshape(im->c, y, 4,

@@ -67,14 +67,13 @@ static bool experts_output(struct onnx_import *im, struct onnx_node *n, struct c
 /* The operands are input, router_probs, and weights and bias of three layers. */
 bool onnx_import_experts(struct onnx_import *im, struct onnx_node *n)
 {
-        struct compose_experts x = { .x = n->inputs[0],
-                                     .router = onnx_input(n, 1),
-                                     .first = { .weights = onnx_input(n, 2),
-                                                .bias = onnx_input(n, 3) },
-                                     .second = { .weights = onnx_input(n, 4),
-                                                 .bias = onnx_input(n, 5) },
-                                     .third = { .weights = onnx_input(n, 6),
-                                                .bias = onnx_input(n, 7) } };
+        struct compose_experts x = {
+                .x = n->inputs[0],
+                .router = onnx_input(n, 1),
+                .first = { .weights = onnx_input(n, 2), .bias = onnx_input(n, 3) },
+                .second = { .weights = onnx_input(n, 4), .bias = onnx_input(n, 5) },
+                .third = { .weights = onnx_input(n, 6), .bias = onnx_input(n, 7) }
+        };
 
         return onnx_want_inputs(im, n, 1u << 0 | 1u << 1 | 1u << 2 | 1u << 4) &&
                onnx_same_element(im, n, n->inputs, n->input_count) && experts_read(im, n, &x) &&
@@ -98,9 +97,12 @@ static bool layer_read(struct onnx_import *im, struct onnx_node *n, int at, int 
             !onnx_want_element(im, n, at + 2, value_element(n->inputs[0])) ||
             (l->scales && !onnx_want_float(im, n, at + 1)))
                 return false;
-        if (bits != 2 && bits != 4 && bits != 8)
-                return onnx_invalid(im, n, "weights of %lld bits, want 2, 4 or 8", (long long)bits);
+        if (bits != 2 && bits != 3 && bits != 4 && bits != 8)
+                return onnx_invalid(im, n, "weights of %lld bits, want 2, 3, 4 or 8",
+                                    (long long)bits);
         l->bits = (int)bits;
+        if (bits == 3)
+                l->zeros = NULL;        /* Zero points of 3 bits are all 4. */
         return !l->weights || l->scales || onnx_invalid(im, n, "weights without scales");
 }
 
@@ -133,8 +135,10 @@ bool onnx_import_quantized_experts(struct onnx_import *im, struct onnx_node *n)
                         return onnx_unsupported(im, n, "scales of activations");
         if (!experts_read(im, n, &x))
                 return false;
-        /* onnxruntime's softmax is over the logits of the chosen experts alone. */
-        x.normalize = x.normalize || !x.mix;
+        /* onnxruntime's softmax is over the logits of the chosen experts alone, but not where
+         * weights have 3 bits. */
+        const bool threes = x.first.bits == 3 || x.second.bits == 3;
+        x.normalize = x.normalize || (!x.mix && !threes);
         return experts_output(im, n, &x);
 }
 
@@ -148,8 +152,8 @@ static struct value *among_largest(struct onnx_import *im, struct value *x, int6
         if (!order)
                 return NULL;
         struct value *none = constant_number(im->m, type_with_element(im->m, x->type, E_BOOL), 0);
-        struct value *yes = constant_number(im->m, type_with_element(im->m, order->type, E_BOOL),
-                                            1);
+        struct value *yes =
+                constant_number(im->m, type_with_element(im->m, order->type, E_BOOL), 1);
         return compose_scatter(im->c, none, order, yes, 1, SCATTER_REPLACE);
 }
 
@@ -218,8 +222,8 @@ bool onnx_import_moe_group_router(struct onnx_import *im, struct onnx_node *n)
                        (!onnx_wants(n, 2) || onnx_output(n, 2, weights));
         if (!scores || !(scores = of_best_groups(im, scores, groups, kept, summed)))
                 return false;
-        struct value *found = compose_unary(im->c, OP_log,
-                                            compose_with(im->c, OP_max, weights, 1e-20));
+        struct value *found =
+                compose_unary(im->c, OP_log, compose_with(im->c, OP_max, weights, 1e-20));
         struct value *other = build_scalar(&im->b, E_F32, sentinel);
         struct value *y = compose_select(im->c, among_largest(im, scores, chosen), found, other);
         return onnx_output(n, 0, compose_cast(im->c, y, e));
