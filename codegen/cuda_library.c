@@ -16,7 +16,7 @@ static const struct { const char *name, *text;
           "        asm(\"{ .reg .b16 h; cvt.rn.f16.f32 h, %%1; cvt.u32.u16 %%0, h; }\" : "
           "\"=r\"(half) : \"f\"(x));\n"
           "#else   /* This is four times as fast as the conversion of one number, but ptxas only "
-          "takes it from sm_80 on. */\n"
+          "takes it from compute capability 8.0 on. */\n"
           "        asm(\"cvt.rn.f16x2.f32 %%0, %%1, %%2;\" : \"=r\"(half) : \"f\"(0.0f), "
           "\"f\"(x));\n"
           "#endif\n"
