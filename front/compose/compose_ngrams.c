@@ -2,7 +2,9 @@
 /* All positions of a row are compared with all n-grams of one length of a pool. */
 #include "front/compose/compose_ngrams.h"
 #include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_move.h"
 
+#include <math.h>
 #include <string.h>
 
 int64_t compose_ngrams_of(const struct compose_ngrams *p, int length, int64_t *begin)
@@ -51,16 +53,15 @@ static struct value *counted(struct compose *c, const struct compose_ngrams *p, 
                         constant_dense(c->m, type_static(c->m, E_I64, 1, &count), column, NULL);
                 struct value *found = compose_spread(c, token, pairs, over);
                 struct value *same = compose_binary(
-                        c, OP_eq, found,
-                        compose_spread(c, wanted, pairs, (const int64_t[]){ 3 }));
+                        c, OP_eq, found, compose_spread(c, wanted, pairs, (const int64_t[]){ 3 }));
                 same = k == length - 1 ? compose_binary(c, OP_and, same,
                                                         compose_spread(c, there, pairs,
                                                                        (const int64_t[]){ 1, 2 }))
                                        : same;
                 hit = hit ? compose_binary(c, OP_and, hit, same) : same;
         }
-        return compose_reduce(c, REDUCE_sum, compose_cast(c, hit, E_I32),
-                              (const int64_t[]){ 1, 2 }, 2, E_COMPUTE);
+        return compose_reduce(c, REDUCE_sum, compose_cast(c, hit, E_I32), (const int64_t[]){ 1, 2 },
+                              2, E_COMPUTE);
 }
 
 /* Returns counts <rows x n-grams x i32> times the weights of the n-grams. */
@@ -77,8 +78,7 @@ static struct value *weighed(struct compose *c, const struct compose_ngrams *p,
         memcpy(data, p->weights, (size_t)grams * sizeof *data);
         struct value *weights =
                 constant_dense(c->m, type_static(c->m, E_F32, 1, &grams), data, NULL);
-        return mul(c, counts,
-                   compose_spread(c, weights, counts->type, (const int64_t[]){ 1 }));
+        return mul(c, counts, compose_spread(c, weights, counts->type, (const int64_t[]){ 1 }));
 }
 
 struct value *compose_ngrams(struct compose *c, const struct compose_ngrams *p, struct value *x)
@@ -114,4 +114,36 @@ struct value *compose_ngrams(struct compose *c, const struct compose_ngrams *p, 
                                   NULL)
                     : NULL;
         return compose_transpose(c, y, (const int64_t[]){ 1, 0 });
+}
+
+struct value *compose_forbid_repeats(struct compose *c, struct value *ids, struct value *scores,
+                                     int64_t size, double never)
+{
+        const int64_t places = value_extent(ids, 1) - size + 1;
+        struct value *same = NULL;
+
+        if (places < 1)
+                return scores;
+        if (size > c->limits->unrolled_steps) {
+                compose_unsupported(c, "n-grams of %lld words", (long long)size);
+                return NULL;
+        }
+        for (int64_t i = 0; i + 1 < size; i++) { /* Word i behind each position is compared with
+                                                  * word i of the last size - 1 words. */
+                struct value *there = compose_part(c, ids, 1, i, places);
+                struct value *last = compose_part(c, ids, 1, places + i, 1);
+                struct value *both[2] = { there, last };
+                if (!there || !last || !compose_broadcast(c, both, 2))
+                        return NULL;
+                struct value *equal = compose_binary(c, OP_eq, both[0], both[1]);
+                same = same ? compose_binary(c, OP_and, same, equal) : equal;
+        }
+        struct value *words = compose_part(c, ids, 1, size - 1, places);
+        if (!words || (size > 1 && !same))
+                return NULL;
+        const struct type *t = type_with_element(c->m, words->type, E_F32);
+        struct value *least = constant_number(c->m, t, never);
+        struct value *most =
+                same ? compose_select(c, same, least, constant_number(c->m, t, INFINITY)) : least;
+        return compose_scatter(c, scores, words, most, 1, 1 + REDUCE_min);
 }

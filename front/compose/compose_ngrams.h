@@ -32,4 +32,9 @@ int64_t compose_ngrams_of(const struct compose_ngrams *p, int length, int64_t *b
 /* Returns <rows x outputs x f32> for x <rows x tokens> of i64. NULL after an error. */
 struct value *compose_ngrams(struct compose *c, const struct compose_ngrams *p, struct value *x);
 
+/* Returns scores, f32 [batch, words], with `never` for each word that would end `size` words that
+ * are in the row of ids, i64 [batch, length], already. */
+struct value *compose_forbid_repeats(struct compose *c, struct value *ids, struct value *scores,
+                                     int64_t size, double never);
+
 #endif

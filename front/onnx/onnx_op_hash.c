@@ -6,6 +6,7 @@
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
+#include "front/compose/compose_ngrams.h"
 #include "front/compose/compose_window.h"
 
 /* Returns x op number, of u32. */
@@ -86,7 +87,7 @@ bool onnx_import_murmur_hash(struct onnx_import *im, struct onnx_node *n)
  * already. */
 bool onnx_import_ngram_repeat_block(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *ids = n->inputs[0], *scores = n->inputs[1], *same = NULL;
+        struct value *ids = n->inputs[0], *scores = n->inputs[1];
         int64_t size;
 
         if (!onnx_want_element(im, n, 0, E_I64) || !onnx_want_rank(im, n, 0, 2, 2) ||
@@ -95,34 +96,9 @@ bool onnx_import_ngram_repeat_block(struct onnx_import *im, struct onnx_node *n)
             !onnx_int_range(im, n, "ngram_size", 0, 1, NUMBER_MAX, &size))
                 return false;
         if (value_extent(ids, 0) != value_extent(scores, 0))
-                return onnx_invalid(im, n, "words %s and scores %s",
-                                    compose_text(im->c, ids->type),
+                return onnx_invalid(im, n, "words %s and scores %s", compose_text(im->c, ids->type),
                                     compose_text(im->c, scores->type));
-        const int64_t length = value_extent(ids, 1), places = length - size + 1;
-        if (places < 1)
-                return onnx_output(n, 0, scores);
-        if (size > im->c->limits->unrolled_steps)
-                return onnx_unsupported(im, n, "ngram_size %lld", (long long)size);
-        for (int64_t i = 0; i + 1 < size; i++) { /* Word i behind each position is compared with
-                                                  * word i of the last size - 1 words. */
-                struct value *there = compose_part(im->c, ids, 1, i, places);
-                struct value *last = compose_part(im->c, ids, 1, places + i, 1);
-                struct value *both[2] = { there, last };
-                if (!there || !last || !compose_broadcast(im->c, both, 2))
-                        return false;
-                struct value *equal = compose_binary(im->c, OP_eq, both[0], both[1]);
-                same = same ? compose_binary(im->c, OP_and, same, equal) : equal;
-        }
-        struct value *words = compose_part(im->c, ids, 1, size - 1, places);
-        if (!words || (size > 1 && !same))
-                return false;
-        const struct type *t = type_with_element(im->m, words->type, E_F32);
-        struct value *never = constant_number(im->m, t, -INFINITY);
-        struct value *most =
-                same ? compose_select(im->c, same, never, constant_number(im->m, t, INFINITY))
-                     : never;
-        return onnx_output(n, 0,
-                           compose_scatter(im->c, scores, words, most, 1, 1 + REDUCE_min));
+        return onnx_output(n, 0, compose_forbid_repeats(im->c, ids, scores, size, -INFINITY));
 }
 
 /* ---- WordConvEmbedding ---- */
@@ -157,16 +133,13 @@ bool onnx_import_word_conv_embedding(struct onnx_import *im, struct onnx_node *n
         struct value *x = build_gather(&im->b, rows, words, 0);
         x = compose_reshape(im->c, x, 4,
                             (const dim_t[]){ number, dim_of(1), dim_of(letters), dim_of(size) });
-        struct compose_window w = { .rank = 2,
-                                    .kernel = { window, size },
-                                    .strides = { 1, 1 },
-                                    .dilations = { 1, 1 } };
+        struct compose_window w = {
+                .rank = 2, .kernel = { window, size }, .strides = { 1, 1 }, .dilations = { 1, 1 }
+        };
         struct value *y = x ? compose_conv(im->c, x, filters, n->inputs[2], &w, 1) : NULL;
-        y = compose_reshape(im->c, y, 3,
-                            (const dim_t[]){ number, dim_of(count), dim_of(places) });
+        y = compose_reshape(im->c, y, 3, (const dim_t[]){ number, dim_of(count), dim_of(places) });
         struct value *is_letter = compose_cast(im->c, compose_with(im->c, OP_gt, words, 0), E_I32);
-        struct value *length =
-                compose_reduce(im->c, REDUCE_sum, is_letter, &last, 1, E_COMPUTE);
+        struct value *length = compose_reduce(im->c, REDUCE_sum, is_letter, &last, 1, E_COMPUTE);
         length = compose_with(im->c, OP_max, length, (double)window);
         if (!y || !length)
                 return false;
@@ -174,15 +147,13 @@ bool onnx_import_word_conv_embedding(struct onnx_import *im, struct onnx_node *n
         struct value *end = plus(im->c, build_iota(&im->b, t, 2), (double)window);
         struct value *inside = compose_binary(
                 im->c, OP_le, end, compose_spread(im->c, length, t, (const int64_t[]){ 0 }));
-        struct value *never = constant_number(im->m, type_tensor(im->m, E_F32, 0, NULL),
-                                              -INFINITY);
-        struct value *most = compose_reduce(im->c, REDUCE_max,
-                                            compose_select(im->c, inside, y, never),
-                                            (const int64_t[]){ 2 }, 1, E_COMPUTE);
+        struct value *never = constant_number(im->m, type_tensor(im->m, E_F32, 0, NULL), -INFINITY);
+        struct value *most =
+                compose_reduce(im->c, REDUCE_max, compose_select(im->c, inside, y, never),
+                               (const int64_t[]){ 2 }, 1, E_COMPUTE);
         struct value *first = compose_part(im->c, words, 1, 0, 1);
         struct value *empty = compose_with(im->c, OP_eq, first, 0);
         struct value *zero = constant_number(im->m, type_tensor(im->m, E_F32, 0, NULL), 0);
         return onnx_output(n, 0,
-                           compose_select(im->c, empty, zero,
-                                          compose_unary(im->c, OP_tanh, most)));
+                           compose_select(im->c, empty, zero, compose_unary(im->c, OP_tanh, most)));
 }

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""GreedySearch of com.microsoft over a small decoder, by random attributes and prompts, against onnxruntime."""
+import pathlib
+import random
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+from cases import HOW, ran  # noqa: E402
+
+WORDS, HEADS, SIZE, PAD = 11, 2, 4, 10
+WIDTH = HEADS * SIZE
+NAMES = ["input_ids", "max_length", "min_length", "repetition_penalty", "vocab_mask", "prefix_vocab_mask", "attention_mask"]
+
+
+def decoder(r, layers):
+    """a decoder of a few layers of attention, whose caches grow"""
+    def weights(name, *shape):
+        return numpy_helper.from_array((2 * r.uniform(-1, 1, shape)).astype(np.float32), name)
+    ports = [helper.make_tensor_value_info(n, TensorProto.INT32, ["batch", k]) for n, k in (("input_ids", "steps"), ("position_ids", "steps"), ("attention_mask", "keys"))]
+    results = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", "steps", WORDS])]
+    constants = [weights("words", WORDS, WIDTH), weights("places", 40, WIDTH), weights("head", WIDTH, WORDS)]
+    nodes = [helper.make_node("Gather", ["words", "input_ids"], ["word"]), helper.make_node("Gather", ["places", "position_ids"], ["place"]),
+             helper.make_node("Add", ["word", "place"], ["x0"])]
+    for k in range(layers):
+        constants += [weights(f"w{k}", WIDTH, 3 * WIDTH), weights(f"b{k}", 3 * WIDTH)]
+        nodes += [helper.make_node("Attention", [f"x{k}", f"w{k}", f"b{k}", "attention_mask", f"past_{k}"], [f"a{k}", f"present_{k}"], domain="com.microsoft", num_heads=HEADS,
+                                   unidirectional=1), helper.make_node("Add", [f"x{k}", f"a{k}"], [f"x{k + 1}"])]
+        ports.append(helper.make_tensor_value_info(f"past_{k}", TensorProto.FLOAT, [2, "batch", HEADS, "past", SIZE]))
+        results.append(helper.make_tensor_value_info(f"present_{k}", TensorProto.FLOAT, [2, "batch", HEADS, "keys", SIZE]))
+    nodes.append(helper.make_node("MatMul", [f"x{layers}", "head"], ["logits"]))
+    return helper.make_graph(nodes, "decoder", ports, results, constants)
+
+
+def search(graph, ids, length, given, op="GreedySearch", **attributes):
+    arrays = {"input_ids": ids, "max_length": np.array([length], np.int32), **given}
+    used = [n if n in arrays else "" for n in NAMES]
+    while not used[-1]:
+        used.pop()
+    node = helper.make_node(op, used, ["sequences"], "search", domain="com.microsoft", decoder=graph, **{"eos_token_id": 0, "pad_token_id": PAD, **attributes})
+    inputs = [n for n in used if n in ("input_ids", "attention_mask")]
+    g = helper.make_graph([node], "g", [helper.make_tensor_value_info(n, TensorProto.INT32, arrays[n].shape) for n in inputs],
+                          [helper.make_tensor_value_info("sequences", TensorProto.INT32, [ids.shape[0], length])],
+                          [numpy_helper.from_array(arrays[n], n) for n in used if n and n not in inputs])
+    model = helper.make_model(g, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)], ir_version=8)
+    return model, {n: arrays[n] for n in inputs}
+
+
+def last_step(words, prompt):
+    """behind which all sequences are padding"""
+    return max([prompt, *(1 + at for row in words for at in range(len(row)) if row[at] != PAD)])
+
+
+def drawn(seed):
+    r, n = random.Random(seed), np.random.default_rng(seed)
+    batch, prompt = r.choice([1, 2, 3]), r.choice([1, 2, 4])
+    length, ids = prompt + r.randint(1, 7), n.integers(1, 11 if r.random() < 0.4 else 10, (batch, prompt)).astype(np.int32)
+    given, more = {}, {"eos_token_id": r.randrange(WORDS)}
+    if r.random() < 0.3:
+        given["min_length"] = np.array([r.randint(1, length)], np.int32)
+    if r.random() < 0.3:
+        given["repetition_penalty"] = np.array([r.choice([0.5, 1.5, 3])], np.float32)
+    if r.random() < 0.3:
+        given["vocab_mask"] = (n.random(WORDS) < 0.7).astype(np.int32)
+    if r.random() < 0.3:
+        given["prefix_vocab_mask"] = (n.random((batch, WORDS)) < 0.7).astype(np.int32)
+    if r.random() < 0.3:
+        given["attention_mask"] = np.sort(n.integers(0, 2, (batch, prompt)), 1).astype(np.int32)
+        given["attention_mask"][:, -1] = 1
+    if r.random() < 0.3:
+        more["no_repeat_ngram_size"] = r.randint(1, 3)
+    return search(decoder(n, r.choice([1, 2])), ids, length, given, **more)
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.slow
+@pytest.mark.sample(3)
+def test_greedy(seed, how):
+    model, given = drawn(seed)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    want, = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, given)
+    with dnncc.Workspace(f"search_{seed}") as folder:
+        onnx.save(model, str(folder / "model.onnx"))
+        got, = ran(folder / "model.onnx", folder, list(given.values()), how)
+    # once the last sequence has ended, onnxruntime leaves the rest of the memory as it is: here it is padding
+    assert got.dtype == want.dtype and got.shape == want.shape
+    last = last_step(got, given["input_ids"].shape[1])
+    assert got[:, :last + 1].tolist() == want[:, :last + 1].tolist() and (got[:, last:] == PAD).all()
+
+
+IDS = np.ones((1, 2), np.int32)
+
+
+@pytest.mark.parametrize("length, given, more, code, text", [
+    (2, {}, {}, 3, "max_length"), (1 << 30, {}, {}, 3, "expansion"), (4, {}, dict(model_type=1), 4, "model_type"), (4, {"attention_mask": np.ones((1, 3), np.int32)}, {}, 3, "attention_mask"),
+    (4, {"vocab_mask": np.ones(5, np.int32)}, {}, 3, "vocab_mask"), (4, {"prefix_vocab_mask": np.ones((2, 11), np.int32)}, {}, 3, "prefix_vocab_mask"),
+    (4, {"repetition_penalty": np.ones(1, np.int32)}, {}, 3, "operand 3"),
+])
+def test_refused(length, given, more, code, text, tmp_path):
+    model, _ = search(decoder(np.random.default_rng(0), 1), IDS, length, given, **more)
+    onnx.save(model, str(tmp_path / "m.onnx"))
+    with pytest.raises(dnncc.CompileError) as error:
+        dnncc.compile_model(tmp_path / "m.onnx", tmp_path)
+    assert error.value.code == code and text in str(error.value), error.value
