@@ -173,8 +173,9 @@ static void put_calls(FILE *out, const struct calls *calls, struct run *run)
 /* Writes a port as the caller sees it. */
 static void put_port(FILE *out, const struct loop_buffer *b)
 {
-        fprintf(out, ", \"type\": %d, \"shape\": [", element_info[loop_buffer_element(b)].onnx);
-        for (int d = 0; b->type && d < b->type->rank; d++)
+        fprintf(out, ", \"type\": %d, \"shape\": [",
+                element_info[b->is_text ? E_STRING : loop_buffer_element(b)].onnx);
+        for (int d = 0; b->type && d < b->type->rank - b->is_text; d++)
                 fprintf(out, "%s%" PRId64, d ? ", " : "", type_extent(b->type, d));
         fputs("]", out);
 }

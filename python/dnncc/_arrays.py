@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 from typing import Any
 
@@ -16,6 +17,9 @@ TYPES = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32
          16: ("bfloat16", "uint16"), 17: ("float8_e4m3fn", "uint8"), 18: ("float8_e4m3fnuz", "uint8"), 19: ("float8_e5m2", "uint8"),
          20: ("float8_e5m2fnuz", "uint8"), 21: ("uint4", "uint8"), 22: ("int4", "int8"), 23: ("float4_e2m1fn", "uint8"),
          24: ("float8_e8m0fnu", "uint8"), 25: ("uint2", "uint8"), 26: ("int2", "int8")}
+
+
+STRING = 8
 
 
 def element_types(number: int) -> tuple[np.dtype[Any], np.dtype[Any]]:
@@ -133,3 +137,83 @@ class Port:
         if written and not same.flags.writeable:
             raise ArgumentError(f"'{self.name}' is written to, and the array is read only")
         return same
+
+    def pointed(self, x: Any) -> Any:
+        """what an input is to generated code, for an array that take() has made"""
+        return x
+
+    def room_for(self) -> np.ndarray:
+        """memory for an output"""
+        return self.new()
+
+    def found(self, y: np.ndarray) -> np.ndarray:
+        """the array that such memory is to callers"""
+        return y
+
+    def stored(self, x: np.ndarray) -> np.ndarray:
+        """what a file of numpy's has for an array that take() has made"""
+        return x.view(self.bits)
+
+    def loaded(self, y: np.ndarray) -> np.ndarray:
+        """the array of a file that dnncc has written"""
+        return y.view(self.dtype)
+
+
+class TextPort(Port):
+    """An input or output of texts: arrays of str (dtype object). room (int): bytes of each, its NUL included."""
+    __slots__ = ("room",)
+
+    room: int
+
+    def __init__(self, name: str, shape: Any, room: int) -> None:
+        self.name, self.shape, self.room = name, tuple(shape), room
+        self.dtype = self.bits = np.dtype(object)
+
+    def __str__(self) -> str:
+        return f"{self.name} text{list(self.shape)}"
+
+    def as_array(self, x: Any) -> np.ndarray:
+        return np.asarray(x, object)
+
+    def encode(self, text: Any) -> bytes:
+        if not isinstance(text, (str, bytes)):
+            raise ArgumentError(f"'{self.name}' is of texts, not {type(text).__name__}")
+        data = text.encode() if isinstance(text, str) else bytes(text)
+        if b"\0" in data or len(data) >= self.room:
+            raise ArgumentError(f"'{self.name}': {text!r} has {len(data)} bytes of UTF-8, want at most {self.room - 1}, none of them NUL")
+        return data
+
+    def take(self, x: Any) -> np.ndarray:
+        """texts as bytes of UTF-8"""
+        x = self.check(self.as_array(x))
+        taken = np.empty(x.size, object)
+        taken[:] = [self.encode(text) for text in x.reshape(-1).tolist()]
+        return taken.reshape(self.shape)
+
+    def pointed(self, x: Any) -> Any:
+        return (ctypes.c_char_p * max(1, x.size))(*x.reshape(-1).tolist())
+
+    def room_for(self) -> np.ndarray:
+        return np.empty((*self.shape, self.room), np.uint8)
+
+    def stored(self, x: np.ndarray) -> np.ndarray:
+        return x.astype(f"S{self.room}")
+
+    def loaded(self, y: np.ndarray) -> np.ndarray:
+        return self.found(y.astype(f"S{self.room}").reshape(-1).view(np.uint8))
+
+    def found(self, y: np.ndarray) -> np.ndarray:
+        rows = np.frombuffer(y.tobytes(), f"S{self.room}") if y.size else np.empty(0, "S1")
+        texts = np.empty(rows.size, object)
+        texts[:] = [row.decode("utf-8", "replace") for row in rows.tolist()]
+        return texts.reshape(self.shape)
+
+    def hold(self, x: Any, written: bool) -> np.ndarray:
+        raise ArgumentError(f"bind is for arrays of numbers, and '{self.name}' is of texts")
+
+
+def port_of(name: str, number: int, shape: Any, size: int) -> Port:
+    """size: bytes of all elements"""
+    if number != STRING:
+        return Port(name, number, shape)
+    return TextPort(name, shape, size // max(1, math.prod(shape)))

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from . import _tool
-from ._arrays import Port
+from ._arrays import port_of
 from ._error import ArgumentError
 from ._files import folder_for, temporary_folder
 from ._model import Model
@@ -36,15 +36,15 @@ class Interpreted:
             facts = json.load(file)
         self.name = facts["model"]
         self.regions = [("workspace", facts["workspace"], 1, 0)]
-        self.inputs, self.outputs = (tuple(Port(b["port"], b["type"], b["shape"]) for b in facts["buffers"] if b["space"] == space)
+        self.inputs, self.outputs = (tuple(port_of(b["port"], b["type"], b["shape"], b["bytes"]) for b in facts["buffers"] if b["space"] == space)
                                      for space in ("input", "output"))
 
     def run(self, arrays):
         with temporary_folder() as folder:
             for k, (port, x) in enumerate(zip(self.inputs, arrays)):
-                np.save(os.path.join(folder, f"input_{k}.npy"), x.view(port.bits))
+                np.save(os.path.join(folder, f"input_{k}.npy"), port.stored(x))
             _tool.run(["-q", f"--run={folder}", self.program])
-            return [np.load(os.path.join(folder, f"output_{k}.npy")).view(port.dtype) for k, port in enumerate(self.outputs)]
+            return [port.loaded(np.load(os.path.join(folder, f"output_{k}.npy"))) for k, port in enumerate(self.outputs)]
 
     def hold(self, given, results):
         raise ArgumentError("bind wants compiled code, and there is no C compiler")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _arrays
-from ._arrays import Port, address
+from ._arrays import Port, TextPort, address, port_of
 from ._error import ArgumentError, Error, cannot_read
 from ._files import copy_whole
 
@@ -83,6 +83,7 @@ class Library:
         self.regions = [(r.name.decode(), r.size, r.align, r.kind) for r in d.regions[:d.region_count]]
         self.weights = self.map_weights(path, weights)
         self.lanes = []                 # that no run is in
+        self.texts = any(isinstance(port, TextPort) for port in (*self.inputs, *self.outputs))
 
     def begin(self, library):
         """before anything else is done with it"""
@@ -124,18 +125,20 @@ class Library:
         except IndexError:
             lane = self.new_lane()
         inputs, outputs, at_regions, at_inputs, at_outputs, _ = lane
+        if self.texts:
+            arrays = [port.pointed(x) for port, x in zip(self.inputs, arrays)]
         for k, x in enumerate(arrays):
-            inputs[k] = address(x)
+            inputs[k] = address(x) if isinstance(x, np.ndarray) else ctypes.addressof(x)
         results = []
         for k, port in enumerate(self.outputs):
-            y = port.new()
+            y = port.room_for()
             outputs[k] = address(y)
             results.append(y)
         code = self.function(at_regions, at_inputs, at_outputs, None)
         self.lanes.append(lane)
         if code:
             fail(code)
-        return results
+        return [port.found(y) for port, y in zip(self.outputs, results)] if self.texts else results
 
     def hold(self, given, results):
         lane = self.new_lane()
@@ -146,7 +149,7 @@ class Library:
 
 
 def ports(tensors, count):
-    return tuple(Port(t.name.decode(), t.type, t.shape[:t.rank] if t.rank else ()) for t in tensors[:count])
+    return tuple(port_of(t.name.decode(), t.type, t.shape[:t.rank] if t.rank else (), t.bytes) for t in tensors[:count])
 
 
 def aligned(size, align):
