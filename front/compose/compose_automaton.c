@@ -272,46 +272,82 @@ struct compose_automaton *compose_automaton_of(struct compose *c, const struct r
 
 /* ---- running ---- */
 
-struct value *compose_texts_accepted(struct compose *c, struct value *x,
-                                     const struct compose_automaton *a)
+/* These are an automaton's constants; next has states times the number of classes. */
+struct tables { struct value *next, *class_of, *accepts; };
+
+static struct tables tables_of(struct compose *c, const struct compose_automaton *a)
 {
-        const int64_t count = type_elements(x->type) / compose_texts_width(x),
-                      width = compose_texts_width(x), table = (int64_t)a->states * a->classes,
-                      bytes = 256, states = a->states;
-        const struct type *flags = type_tensor(c->m, E_BOOL, value_rank(x) - 1, x->type->dims);
+        const int64_t table = (int64_t)a->states * a->classes, bytes = 256, states = a->states;
         int32_t *next = constant_room(c->m, (size_t)table * sizeof *next),
                 *class_of = constant_room(c->m, 256 * sizeof *class_of);
         unsigned char *accepts = constant_room(c->m, (size_t)states);
-        if (!count)
-                return constant_number(c->m, flags, 0);
         for (int64_t k = 0; k < table; k++)
                 next[k] = a->next[k] * a->classes;
         for (int k = 0; k < 256; k++)
                 class_of[k] = a->class_of[k];
         for (int64_t k = 0; k < states; k++)
                 accepts[k] = a->accepts[k];
-        struct value *next_table =
-                constant_dense(c->m, type_static(c->m, E_I32, 1, &table), next, NULL);
-        struct value *classes =
-                constant_dense(c->m, type_static(c->m, E_I32, 1, &bytes), class_of, NULL);
-        struct value *accepting =
-                constant_dense(c->m, type_static(c->m, E_BOOL, 1, &states), accepts, NULL);
+        return (struct tables){
+                constant_dense(c->m, type_static(c->m, E_I32, 1, &table), next, NULL),
+                constant_dense(c->m, type_static(c->m, E_I32, 1, &bytes), class_of, NULL),
+                constant_dense(c->m, type_static(c->m, E_BOOL, 1, &states), accepts, NULL)
+        };
+}
+
+struct value *compose_texts_accepted(struct compose *c, struct value *x,
+                                     const struct compose_automaton *a)
+{
+        const int64_t width = compose_texts_width(x), count = type_elements(x->type) / width;
+        const struct type *flags = type_tensor(c->m, E_BOOL, value_rank(x) - 1, x->type->dims);
+        if (!count)
+                return constant_number(c->m, flags, 0);
+        const struct tables t = tables_of(c, a);
         x = compose_reshape(c, x, 2, (const dim_t[]){ dim_of(count), dim_of(width) });
         x = compose_transpose(c, x, (const int64_t[]){ 1, 0 });
-        struct value *byte_classes =
-                x ? build_gather(c->b, classes, compose_cast(c, x, E_I32), 0) : NULL;
+        struct value *classes = compose_cast(c, x, E_I32);
+        classes = classes ? build_gather(c->b, t.class_of, classes, 0) : NULL;
         struct value *begin = constant_number(
                 c->m, type_tensor(c->m, E_I32, 1, (const dim_t[]){ dim_of(count) }), 0);
-        const struct compose_loop_parts parts = { .first = &begin, .scans = &byte_classes,
+        const struct compose_loop_parts parts = { .first = &begin, .scans = &classes,
                                                   .steps = width, .carried = 1, .scanned = 1 };
         struct compose_loop loop;
-        if (!byte_classes || !compose_loop_open(c, &parts, &loop))
+        if (!classes || !compose_loop_open(c, &parts, &loop))
                 return NULL;
         struct value *at = compose_binary(c, OP_add, &loop.held[0], &loop.rows[0]);
-        struct value *after = at ? build_gather(c->b, next_table, at, 0) : NULL;
+        struct value *after = at ? build_gather(c->b, t.next, at, 0) : NULL;
         if (!compose_loop_close(c, &loop, &after))
                 return NULL;
         struct value *state = compose_with(c, OP_div, op_result(loop.op), a->classes);
-        struct value *accepted = state ? build_gather(c->b, accepting, state, 0) : NULL;
+        struct value *accepted = state ? build_gather(c->b, t.accepts, state, 0) : NULL;
         return compose_reshape(c, accepted, flags->rank, flags->dims);
+}
+
+/* All places run side by side: step k reads the byte k places behind each. */
+struct value *compose_texts_match_lengths(struct compose *c, struct value *x,
+                                          const struct compose_automaton *a)
+{
+        const struct tables t = tables_of(c, a);
+        struct value *classes = compose_cast(c, x, E_I32);
+        classes = classes ? build_gather(c->b, t.class_of, classes, 0) : NULL;
+        if (!classes)
+                return NULL;
+        struct value *none = build_like(c->b, classes, 0),
+                     *first[3] = { none, none, compose_cast(c, classes, E_U8) };
+        const struct compose_loop_parts parts = { .first = first,
+                                                  .steps = compose_texts_width(x),
+                                                  .carried = 3 };
+        struct compose_loop loop;
+        if (!first[2] || !compose_loop_open(c, &parts, &loop))
+                return NULL;
+        struct value *class = compose_cast(c, &loop.held[2], E_I32);
+        struct value *at = add(c, &loop.held[0], class);
+        struct value *state = at ? build_gather(c->b, t.next, at, 0) : NULL;
+        struct value *number = compose_with(c, OP_div, state, a->classes);
+        struct value *accepted = number ? build_gather(c->b, t.accepts, number, 0) : NULL;
+        accepted = compose_binary(c, OP_and, accepted, compose_with(c, OP_ne, class, 0));
+        struct value *length = plus(c, compose_cast(c, loop.number, E_I32), 1);
+        struct value *yielded[3] = { state, NULL, NULL };
+        yielded[1] = compose_select(c, accepted, length, &loop.held[1]);
+        yielded[2] = compose_texts_shift(c, &loop.held[2], 1);
+        return compose_loop_close(c, &loop, yielded) ? &loop.op->results[1] : NULL;
 }

@@ -52,6 +52,17 @@ static struct value *places_of(struct compose *c, struct value *flags, int64_t c
         return compose_reduce(c, REDUCE_sum, compose_cast(c, before, E_I32), &along, 1, E_COMPUTE);
 }
 
+/* Finds where runs of flags begin, and the first places behind them. */
+static bool runs_of(struct compose *c, struct value *flags, struct value **begins,
+                    struct value **ends)
+{
+        struct value *bytes = compose_cast(c, flags, E_U8);
+        struct value *before = compose_with(c, OP_ne, compose_texts_shift(c, bytes, -1), 0);
+        *begins = both(c, flags, not(c, before));
+        *ends = both(c, before, not(c, flags));
+        return *begins && *ends;
+}
+
 static struct value *count_of(struct compose *c, struct value *flags)
 {
         const int64_t last = value_rank(flags) - 1;
@@ -128,11 +139,8 @@ bool compose_texts_words(struct compose *c, struct value *x, int64_t most, int64
 {
         struct value *letter = not(c, spaces(c, x));
         letter = both(c, letter, compose_with(c, OP_ne, x, 0));
-        struct value *bytes = compose_cast(c, letter, E_U8);
-        struct value *before = compose_with(c, OP_ne, compose_texts_shift(c, bytes, -1), 0);
-        struct value *begins = both(c, letter, not(c, before));
-        struct value *ends = both(c, before, not(c, letter));
-        if (!begins || !ends)
+        struct value *begins, *ends;
+        if (!runs_of(c, letter, &begins, &ends))
                 return false;
         struct value *start = places_of(c, begins, parts), *end = places_of(c, ends, parts);
         struct value *count = count_of(c, begins);
@@ -226,4 +234,88 @@ bool compose_texts_split(struct compose *c, struct value *x, const unsigned char
         struct value *end = compose_select(c, inner, places, with_last(c, all));
         count = plus(c, count, 1);
         return start && end && count && finish(c, s, x, start, end, count, parts);
+}
+
+/* ---- tokens ---- */
+
+/* Returns running sums of what `flags` marks, i32 [shape, width + 1]: element k has those before
+ * byte k. */
+static struct value *sums_before(struct compose *c, struct value *flags)
+{
+        const int last = value_rank(flags) - 1;
+        struct value *all = compose_cumulate(c, compose_cast(c, flags, E_I32), REDUCE_sum, last,
+                                             false, false);
+        struct value *parts[2] = { NULL, all };
+        if (!all)
+                return NULL;
+        parts[0] = compose_part(c, build_like(c->b, all, 0), last, 0, 1);
+        return compose_concat(c, parts, 2, last);
+}
+
+/* Returns the places of bytes, i32 of x's shape. */
+static struct value *places(struct compose *c, const struct value *x)
+{
+        return build_iota(c->b, type_with_element(c->m, x->type, E_I32), value_rank(x) - 1);
+}
+
+/* Puts the tokens that begin at flags, and end in front of places `end` (i32), into s. */
+static bool tokens_at(struct compose *c, struct value *x, struct value *flags, struct value *end,
+                      const struct compose_tokens *t, struct compose_split *s)
+{
+        const int last = value_rank(x) - 1;
+        if (t->least_letters > 1) {
+                /* Letters begin at bytes that continue no other. */
+                struct value *begins = compose_with(c, OP_and, x, 0xC0);
+                begins = compose_with(c, OP_ne, begins, 0x80);
+                begins = both(c, begins, compose_with(c, OP_ne, x, 0));
+                struct value *sums = begins ? sums_before(c, begins) : NULL;
+                if (!sums)
+                        return false;
+                struct value *upto = compose_gather_elements(c, sums, end, last);
+                struct value *letters =
+                        sub(c, upto, compose_part(c, sums, last, 0, compose_texts_width(x)));
+                flags = both(c, flags,
+                             compose_with(c, OP_ge, letters, (double)t->least_letters));
+        }
+        struct value *start = flags ? places_of(c, flags, t->parts) : NULL;
+        if (!start)
+                return false;
+        struct value *at = compose_with(c, OP_min, start, (double)(compose_texts_width(x) - 1));
+        struct value *behind = at ? compose_gather_elements(c, end, at, last) : NULL;
+        return behind && finish(c, s, x, start, behind, count_of(c, flags), t->parts);
+}
+
+bool compose_texts_matches(struct compose *c, struct value *x, const struct compose_automaton *a,
+                           const struct compose_tokens *t, struct compose_split *s)
+{
+        struct value *lengths = compose_texts_match_lengths(c, x, a);
+        struct value *flags = compose_with(c, OP_gt, lengths, 0);
+        flags = compose_texts_apart(c, flags, lengths);
+        struct value *end = lengths ? add(c, lengths, places(c, x)) : NULL;
+        return flags && end && tokens_at(c, x, flags, end, t, s);
+}
+
+bool compose_texts_between(struct compose *c, struct value *x, const struct compose_automaton *a,
+                           const struct compose_tokens *t, struct compose_split *s)
+{
+        const int last = value_rank(x) - 1;
+        struct value *lengths = compose_texts_match_lengths(c, x, a);
+        struct value *flags = compose_with(c, OP_gt, lengths, 0);
+        flags = compose_texts_apart(c, flags, lengths);
+        struct value *place = places(c, x), *begins, *ends;
+        if (!flags || !lengths || !place)
+                return false;
+        /* Separators cover bytes up to where the last one of them ends. */
+        struct value *end = compose_select(c, flags, add(c, lengths, place),
+                                           build_like(c->b, place, 0));
+        struct value *covered = compose_cumulate(c, end, REDUCE_max, last, false, false);
+        struct value *token = compose_binary(c, OP_le, covered, place);
+        token = both(c, token, compose_with(c, OP_ne, x, 0));
+        if (!token || !runs_of(c, token, &begins, &ends))
+                return false;
+        struct value *width = build_like(c->b, place, (double)compose_texts_width(x));
+        end = compose_cumulate(c, compose_select(c, ends, place, width), REDUCE_min, last, false,
+                               true);
+        /* A run ends behind where it begins. */
+        return end && tokens_at(c, x, begins, end, t, s);
 }

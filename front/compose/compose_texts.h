@@ -48,6 +48,10 @@ struct compose_automaton {
 /* Returns whether the automaton accepts each text as a whole, bool [shape]. */
 struct value *compose_texts_accepted(struct compose *c, struct value *x,
                                      const struct compose_automaton *a);
+/* Returns how many bytes the longest text has that begins at each byte of x and is accepted; i32 of
+ * x's shape, 0 where there is none. The automaton asserts nothing of what stands in front of it. */
+struct value *compose_texts_match_lengths(struct compose *c, struct value *x,
+                                          const struct compose_automaton *a);
 
 /* ---- parts (compose_split.c) ---- */
 
@@ -68,6 +72,15 @@ bool compose_texts_split(struct compose *c, struct value *x, const unsigned char
 /* Returns those of flags [shape, width] that lie behind the end of the one before, where each is as
  * long as `lengths` says (i32 of the same shape); from left to right. */
 struct value *compose_texts_apart(struct compose *c, struct value *flags, struct value *lengths);
+
+/* The tokens of texts are what the automaton accepts, the first and longest first, or what lies
+ * between that. Tokens of fewer letters are left out. Code that finds more than `parts` tokens in a
+ * text fails. */
+struct compose_tokens { int64_t least_letters, parts; };
+bool compose_texts_matches(struct compose *c, struct value *x, const struct compose_automaton *a,
+                           const struct compose_tokens *t, struct compose_split *s);
+bool compose_texts_between(struct compose *c, struct value *x, const struct compose_automaton *a,
+                           const struct compose_tokens *t, struct compose_split *s);
 
 /* ---- letters (compose_case.c) ---- */
 

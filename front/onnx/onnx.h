@@ -51,8 +51,6 @@ struct onnx_node {
         struct value **outputs;         /* There are output_count of them; an output that stays NULL
                                          * is not supported, which is an error where a node reads
                                          * it. */
-        const char *lacking;            /* It says why outputs stay NULL, for that error; or it is
-                                         * NULL. */
         const struct type **declared;   /* It has for each output the static type that the model
                                          * states, or NULL. */
         const bool *wanted;             /* It says for each output whether the node names it. */

@@ -247,9 +247,8 @@ static bool define_outputs(struct onnx_import *im, const struct onnx_node *n, bo
                         entry.state = NAME_UNKNOWN;
                         entry.unsupported = onnx_unsupported_text(
                                 im, n->proto,
-                                arena_printf(im->arena, "output %d ('%s') is not supported%s%s", i,
-                                             SAFE(im, name), n->lacking ? ": " : "",
-                                             n->lacking ? n->lacking : ""));
+                                arena_printf(im->arena, "output %d ('%s') is not supported", i,
+                                             SAFE(im, name)));
                 }
                 if (!onnx_scope_define(im, im->scope, name, entry, "output", n->proto))
                         return false;

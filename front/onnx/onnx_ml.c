@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Models of ai.onnx.ml have this in common. */
 #include "front/onnx/onnx_ml.h"
+#include "front/onnx/onnx_texts.h"
 #include "front/compose/compose_activation.h"
 #include "front/compose/compose_softmax.h"
 
@@ -47,15 +48,15 @@ struct value *onnx_ml_two(struct onnx_import *im, const struct onnx_node *n, str
 bool onnx_ml_labels(struct onnx_import *im, struct onnx_node *n, const char *name,
                     struct ml_labels *labels)
 {
-        const Onnx__AttributeProto *strings = onnx_attribute(n, "classlabels_strings");
+        int texts;
         *labels = (struct ml_labels){ 0 };
-        if (!onnx_ints(im, n, name, &labels->numbers, &labels->count))
+        if (!onnx_ints(im, n, name, &labels->numbers, &labels->count) ||
+            !onnx_strings(im, n, "classlabels_strings", &labels->texts, &texts))
                 return false;
-        if (strings && strings->n_strings && labels->count)
+        if (texts && labels->count)
                 return onnx_invalid(im, n, "labels are numbers and strings");
-        if (strings && strings->n_strings) {
-                labels->count =
-                        strings->n_strings < NUMBER_MAX ? (int)strings->n_strings : NUMBER_MAX;
+        if (texts) {
+                labels->count = texts;
                 labels->numbers = NULL;
         }
         return labels->count > 0 || onnx_invalid(im, n, "attribute %s is missing", name);
@@ -64,10 +65,16 @@ bool onnx_ml_labels(struct onnx_import *im, struct onnx_node *n, const char *nam
 bool onnx_ml_label(struct onnx_import *im, struct onnx_node *n, struct value *index,
                    const struct ml_labels *labels)
 {
-        if (!labels->numbers)
-                n->lacking = "labels are strings";
-        return !labels->numbers ||
-               onnx_output(
+        const int64_t extent = labels->count;
+        if (!labels->numbers) {
+                struct value *table = onnx_texts_constant(im, "labels", 1, &extent, labels->texts,
+                                                          (size_t)labels->count, 0);
+                return table && index &&
+                       onnx_output(n, 0,
+                                   onnx_texts_new(im, build_gather(&im->b, onnx_texts_bytes(table),
+                                                                   index, 0)));
+        }
+        return onnx_output(
                        n, 0,
                        index ? build_gather(&im->b,
                                             constant_ints(im->m, labels->numbers, labels->count),

@@ -25,14 +25,14 @@ struct value *onnx_ml_two(struct onnx_import *im, const struct onnx_node *n, str
 struct ml_labels {
         int count;                      /* There are so many classes. */
         const int64_t *numbers;         /* There are count of them; where it is NULL labels are
-                                         * strings, which are not kept. */
+                                         * texts. */
+        const ProtobufCBinaryData *texts;         /* There are count of them, or it is NULL. */
 };
 /* Reads integer labels from the attribute `name`, or string labels from classlabels_strings. */
 bool onnx_ml_labels(struct onnx_import *im, struct onnx_node *n, const char *name,
                     struct ml_labels *labels);
 /* Both define output 0, the label of each row: onnx_ml_best that of the class with the highest
- * score (the first of equal ones), onnx_ml_label that of the class that `index` says. Where labels
- * are strings, the output stays undefined, which is an error where a node reads it. They return
+ * score (the first of equal ones), onnx_ml_label that of the class that `index` says. They return
  * false after an error. */
 bool onnx_ml_best(struct onnx_import *im, struct onnx_node *n, struct value *scores,
                   const struct ml_labels *labels);

@@ -2,6 +2,8 @@
 /* These operators of ai.onnx.ml are what pipelines do to features before a model, and to scores
  * behind it. */
 #include "front/onnx/onnx_ml.h"
+#include "front/onnx/onnx_texts.h"
+#include "front/compose/compose_texts.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
 
@@ -134,6 +136,26 @@ bool onnx_import_feature_vectorizer(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_concat(im->c, parts, count, 1));
 }
 
+/* Returns which of the attribute cats_strings each text of operand 0 is, and -1 for none; sets
+ * *categories to the numbers of all. */
+static struct value *numbers_of_texts(struct onnx_import *im, struct onnx_node *n,
+                                      const int64_t **categories, int *count)
+{
+        const ProtobufCBinaryData *texts;
+        if (!onnx_strings(im, n, "cats_strings", &texts, count))
+                return NULL;
+        const int64_t extent = *count;
+        int64_t *numbers = arena_array(im->arena, (size_t)*count + 1, sizeof *numbers);
+        for (int k = 0; k < *count; k++)
+                numbers[k] = k;
+        *categories = numbers;
+        struct value *keys =
+                onnx_texts_constant(im, "cats_strings", 1, &extent, texts, (size_t)*count, 0);
+        return keys ? compose_texts_find(im->c, onnx_texts_bytes(n->inputs[0]),
+                                         onnx_texts_bytes(keys), false)
+                    : NULL;
+}
+
 /* The result is 1 in the place of the category that x is. Where x is none, all are 0 or, where the
  * attribute zeros is 0, the run ends. */
 bool onnx_import_one_hot_encoder(struct onnx_import *im, struct onnx_node *n)
@@ -143,11 +165,19 @@ bool onnx_import_one_hot_encoder(struct onnx_import *im, struct onnx_node *n)
         int64_t zeros;
         int count, rank = value_rank(x);
         dim_t dims[RANK_MAX + 1];
-        if (onnx_has(n, "cats_strings"))
-                return onnx_unsupported(im, n, "categories that are strings");
         if (!onnx_ints(im, n, "cats_int64s", &categories, &count) ||
-            !onnx_int_range(im, n, "zeros", 1, 0, 1, &zeros) || !onnx_ml_numbers(im, n))
+            !onnx_int_range(im, n, "zeros", 1, 0, 1, &zeros))
                 return false;
+        if (onnx_is_texts(x)) {         /* They are known by their numbers. */
+                if (count)
+                        return onnx_invalid(im, n, "the categories of texts are numbers");
+                if (!(x = numbers_of_texts(im, n, &categories, &count)))
+                        return false;
+        } else if (onnx_has(n, "cats_strings")) {
+                return onnx_invalid(im, n, "the categories of numbers are texts");
+        } else if (!onnx_ml_numbers(im, n)) {
+                return false;
+        }
         if (count < 1)
                 return onnx_invalid(im, n, "attribute cats_int64s is missing");
         if (rank == RANK_MAX)

@@ -1,9 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* This file imports TfIdfVectorizer of integers. */
+/* This file imports TfIdfVectorizer. Tokens that are texts are counted by their numbers. */
 #include "front/onnx/onnx_helpers.h"
+#include "front/onnx/onnx_texts.h"
 #include "front/compose/compose_ngrams.h"
+#include "front/compose/compose_texts.h"
 
 #include <string.h>
+
+/* Reads the texts of the pool: *keys becomes those that differ, as a constant, and the pool their
+ * numbers. *keys is NULL where the pool has numbers. */
+static bool texts_read(struct onnx_import *im, struct onnx_node *n, struct compose_ngrams *p,
+                       struct value **keys)
+{
+        const ProtobufCBinaryData *texts;
+        int count;
+        *keys = NULL;
+        if (!onnx_strings(im, n, "pool_strings", &texts, &count) || !count)
+                return !count;
+        if (p->numbers)
+                return onnx_invalid(im, n, "the pool has texts and numbers");
+        int64_t *numbers = arena_array(im->arena, (size_t)count, sizeof *numbers), kept = 0;
+        ProtobufCBinaryData *different = arena_array(im->arena, (size_t)count, sizeof *different);
+        struct map *known = map_new(im->arena);
+        for (int k = 0; k < count; k++) {
+                const char *key = texts[k].len ? (const char *)texts[k].data : "";
+                int64_t number = (int64_t)(intptr_t)map_get(known, key, texts[k].len);
+                if (!number) {
+                        different[kept] = texts[k];
+                        number = ++kept;
+                        map_set(known, key, texts[k].len, (void *)(intptr_t)number);
+                }
+                numbers[k] = number - 1;
+        }
+        p->numbers = numbers;
+        p->count = count;
+        *keys = onnx_texts_constant(im, "pool_strings", 1, &kept, different, (size_t)kept, 0);
+        return *keys != NULL;
+}
 
 static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct compose_ngrams *p)
 {
@@ -11,8 +44,6 @@ static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct 
                 "mode", "ngram_indexes", "ngram_counts"
         };
 
-        if (onnx_has(n, "pool_strings"))
-                return onnx_unsupported(im, n, "n-grams of strings");
         for (int k = 0; k < 3; k++)
                 if (!onnx_has(n, required[k]))
                         return onnx_invalid(im, n, "attribute %s is missing", required[k]);
@@ -72,7 +103,7 @@ static bool pool_check(struct onnx_import *im, const struct onnx_node *n, struct
         if (!p->numbers || p->lengths < 1 || p->grams < 1)
                 return onnx_invalid(
                         im, n,
-                        "pool_int64s, ngram_counts and ngram_indexes have %d, %d and %d values",
+                        "the pool, ngram_counts and ngram_indexes have %d, %d and %d values",
                         p->count, p->lengths, p->grams);
         if (p->least < 1 || p->most < p->least || p->skips < 0)
                 return onnx_invalid(im, n, "n-grams of %lld to %lld tokens, %lld left out",
@@ -109,8 +140,15 @@ bool onnx_import_tf_idf_vectorizer(struct onnx_import *im, struct onnx_node *n)
         int rank = value_rank(x);
         struct compose_ngrams p = { .outputs = 0 };
 
+        struct value *keys;
         if (!onnx_want_rank(im, n, 0, 1, 2) || !attributes_read(im, n, &p) ||
-            !pool_check(im, n, &p))
+            !texts_read(im, n, &p, &keys) || !pool_check(im, n, &p))
+                return false;
+        if (onnx_is_texts(x) != (keys != NULL))
+                return onnx_invalid(im, n, "operand 0 is of %s, and the pool is not",
+                                    element_info[value_element(x)].text);
+        if (keys && !(x = compose_texts_find(im->c, onnx_texts_bytes(x), onnx_texts_bytes(keys),
+                                             false)))
                 return false;
         if (value_element(x) != E_I64 && value_element(x) != E_I32)
                 return onnx_invalid(im, n, "operand 0 is of %s, want i32 or i64",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* This file imports StringConcat, StringNormalizer, StringSplit and RegexFullMatch. */
+/* This file imports StringConcat, StringNormalizer, StringSplit and RegexFullMatch, and Tokenizer
+ * of com.microsoft. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/onnx/onnx_texts.h"
 #include "front/compose/compose_arithmetic.h"
@@ -171,4 +172,132 @@ bool onnx_import_string_split(struct onnx_import *im, struct onnx_node *n)
                      : compose_texts_words(im->c, x, most, parts, &split)))
                 return false;
         return output_texts(im, n, 0, split.texts) && onnx_output(n, 1, split.counts);
+}
+
+/* ---- Tokenizer ---- */
+
+/* Returns the pattern of tokens, or of what separates them (*between), or NULL after an error. */
+static const char *token_pattern(struct onnx_import *im, struct onnx_node *n, bool *between)
+{
+        const ProtobufCBinaryData *separators, *expression;
+        struct text all = { 0 };
+        int count, given;
+        if (!onnx_strings(im, n, "separators", &separators, &count) ||
+            !onnx_strings(im, n, "tokenexp", &expression, &given))
+                return NULL;
+        if (!count == !given) {
+                onnx_invalid(im, n, "want either separators or tokenexp");
+                return NULL;
+        }
+        *between = count;
+        for (int k = 0; k < count; k++) {
+                if (!separators[k].len) {       /* Each letter is a token. */
+                        *between = false;
+                        text_free(&all);
+                        return "(?s:.)";
+                }
+                const unsigned char *p = separators[k].data;
+                size_t letter = 1;
+                while (letter < separators[k].len && (p[letter] & 0xC0) == 0x80)
+                        letter++;
+                if (count > 1 && letter < separators[k].len) {
+                        text_free(&all);
+                        onnx_unsupported(im, n, "several separators of more than a letter each");
+                        return NULL;
+                }
+                text_add(&all, "%s", k ? "|" : "");
+                text_add_bytes(&all, (const char *)p, separators[k].len);
+        }
+        if (given)
+                text_add_bytes(&all, (const char *)expression->data, expression->len);
+        char *pattern = arena_string(im->arena, all.data ? all.data : "");
+        text_free(&all);
+        return pattern;
+}
+
+/* Returns tokens [shape, parts, width] with `pad` behind them and, where marked, the marks of a
+ * text's begin and end around them. */
+static struct value *padded(struct onnx_import *im, const struct compose_split *s, bool marked,
+                            const ProtobufCBinaryData *pad)
+{
+        static const unsigned char marks[2][2] = { "\x02", "\x03" };
+        struct compose *c = im->c;
+        const int rank = value_rank(s->texts), axis = rank - 2;
+        struct value *fill = onnx_texts_constant(im, "pad_value", 0, NULL, pad, 1, 0);
+        if (!fill)
+                return NULL;
+        fill = onnx_texts_bytes(fill);
+        const int64_t width = compose_max(compose_texts_width(s->texts), compose_texts_width(fill)),
+                      parts = value_extent(s->texts, axis) + (marked ? 2 : 0);
+        struct value *y = compose_fitted(c, s->texts, rank - 1, width);
+        fill = compose_fitted(c, fill, 0, width);
+        if (marked && y) {
+                struct value *one = compose_part(c, y, axis, 0, 1), *all[3] = { one, y, one };
+                y = one ? compose_concat(c, all, 3, axis) : NULL;
+        }
+        /* A number for each part, to be compared with how many tokens there are. */
+        dim_t dims[RANK_MAX] = { dim_of(parts), dim_of(1) };
+        struct value *number = compose_reshape(c, compose_iota(c, E_I64, parts), 2, dims);
+        memcpy(dims, s->counts->type->dims, (size_t)axis * sizeof *dims);
+        dims[axis] = dims[axis + 1] = dim_of(1);
+        struct value *count = compose_reshape(c, s->counts, rank, dims);
+        if (marked)
+                count = plus(c, count, 1);
+        y = compose_select(c, compose_binary(c, OP_lt, number, count), y, fill);
+        for (int k = 0; k < 2 && marked; k++) {
+                const ProtobufCBinaryData text = { 1, (uint8_t *)(uintptr_t)marks[k] };
+                struct value *mark = onnx_texts_constant(im, "a mark", 0, NULL, &text, 1, 0);
+                struct value *here = k ? compose_binary(c, OP_eq, number, count)
+                                       : compose_with(c, OP_eq, number, 0);
+                if (!mark)
+                        return NULL;
+                mark = compose_fitted(c, onnx_texts_bytes(mark), 0, width);
+                y = compose_select(c, here, mark, y);
+        }
+        return y;
+}
+
+bool onnx_import_tokenizer(struct onnx_import *im, struct onnx_node *n)
+{
+        const ProtobufCBinaryData *pad;
+        struct value *x = texts_of(im, n, 0);
+        struct regex_graph graph;
+        struct compose_split split;
+        struct compose_tokens tokens;
+        int64_t mark;
+        int given;
+        bool between;
+        if (!x || !onnx_want_rank(im, n, 0, 1, 2) ||
+            !onnx_int_range(im, n, "mark", 0, 0, 1, &mark) ||
+            !onnx_int_range(im, n, "mincharnum", 1, 1, NUMBER_MAX, &tokens.least_letters) ||
+            !onnx_strings(im, n, "pad_value", &pad, &given))
+                return false;
+        const char *pattern = token_pattern(im, n, &between);
+        if (!pattern || !given)
+                return !pattern ? false : onnx_invalid(im, n, "attribute pad_value is missing");
+        if (!type_elements(x->type))
+                return onnx_unsupported(im, n, "no texts");
+        if (!compose_regex_read(im->c, pattern, strlen(pattern), &graph))
+                return false;
+        if (graph.asserts)
+                return onnx_unsupported(im, n, "a pattern that asserts what stands around it");
+        const struct compose_automaton *a = compose_automaton_of(im->c, &graph);
+        const struct type *declared = n->declared[0];
+        const int rank = value_rank(x);
+        const int64_t width = compose_texts_width(x);
+        tokens.parts = between ? (width + 1) / 2 : width;
+        if (declared && declared->rank == rank) {
+                tokens.parts = type_extent(declared, rank - 1) - 2 * mark;
+                if (tokens.parts < 1)
+                        return onnx_unsupported(im, n, "an output declared to have no tokens");
+        } else {
+                onnx_warning(im, n,
+                             "the model does not say how many tokens the texts have: there are "
+                             "%lld, as many as %lld bytes may have, the last ones pad_value",
+                             (long long)(tokens.parts + 2 * mark), (long long)width);
+        }
+        return a &&
+               (between ? compose_texts_between : compose_texts_matches)(im->c, x, a, &tokens,
+                                                                         &split) &&
+               output_texts(im, n, 0, padded(im, &split, mark, pad));
 }
