@@ -8,11 +8,12 @@ import pathlib
 import sys
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 
 skl2onnx = pytest.importorskip("skl2onnx")
-from sklearn import cluster, datasets, decomposition, ensemble, impute, linear_model, naive_bayes, neighbors, neural_network, preprocessing, svm, tree  # noqa: E402
+from sklearn import cluster, datasets, decomposition, ensemble, feature_extraction, impute, linear_model, naive_bayes, neighbors, neural_network, preprocessing, svm, tree  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -75,3 +76,33 @@ def test_boosted(tmp_path, maker, name, data):
     model.fit(*data)
     exported = getattr(tools, f"convert_{maker}")(model, initial_types=[("x", FloatTensorType([None, data[0].shape[1]]))])
     check(tmp_path, exported, data[0][::29][:5])
+
+
+DOCUMENTS = ["the cat sat on the mat", "a dog ran fast", "Cats and dogs", "the dog sat", "no animals here at all", "fast cars ran"]
+ANIMALS = ["cat", "dog", "both", "dog", "none", "none"]
+SORTS = np.array([["red", "s"], ["blue", "m"], ["red", "l"], ["green", "s"], ["blue", "l"], ["red", "m"]], object)
+words, counts = feature_extraction.text.TfidfVectorizer, feature_extraction.text.CountVectorizer
+TEXTS = {
+    "tf-idf": (words(), DOCUMENTS), "counts": (counts(), DOCUMENTS), "pattern": (words(token_pattern="[a-zA-Z0-9_]+"), DOCUMENTS), "pairs": (words(ngram_range=(1, 2), token_pattern="[a-zA-Z]+"), DOCUMENTS),
+    "stop words": (words(stop_words=["the", "a"], token_pattern="[a-zA-Z]+"), DOCUMENTS), "letters": (words(analyzer="char", ngram_range=(1, 2)), DOCUMENTS),
+    "binary": (counts(binary=True, lowercase=False), DOCUMENTS), "one hot": (preprocessing.OneHotEncoder(handle_unknown="ignore"), SORTS), "ordinal": (preprocessing.OrdinalEncoder(), SORTS),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_texts(tmp_path, name):
+    first, rows = TEXTS[name]
+    model = make_pipeline(first, tree.DecisionTreeClassifier(max_depth=3) if name == "ordinal" else logistic).fit(rows, ANIMALS)
+    some = np.array(rows, object).reshape(len(rows), -1)
+    exported = skl2onnx.convert_sklearn(model, initial_types=[("x", skl2onnx.common.data_types.StringTensorType([None, some.shape[1]]))], options={id(model): {"zipmap": False}})
+    for node in exported.graph.node:                     # onnxruntime has no other locale everywhere
+        for attribute in [a for a in node.attribute if a.name == "locale"]:
+            attribute.s = b"C.UTF-8"
+        if node.op_type == "StringNormalizer" and not any(a.name == "locale" for a in node.attribute):
+            node.attribute.append(onnx.helper.make_attribute("locale", "C.UTF-8"))
+    (tmp_path / "m.onnx").write_bytes(exported.SerializeToString())
+    want = onnxruntime.InferenceSession(exported.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"x": some})
+    dnncc.compile_model(tmp_path / "m.onnx", tmp_path, [f"--input=x={some.shape[0]}x{some.shape[1]}", "--text-bytes=32"])
+    label, scores = dnncc.run_host(dnncc.build_host(tmp_path, dnncc.SANITIZE), [some])
+    assert label.tolist() == want[0].tolist()
+    np.testing.assert_allclose(scores, want[1], rtol=1e-4, atol=1e-5)
