@@ -370,8 +370,8 @@ bool onnx_import_label_encoder(struct onnx_import *im, struct onnx_node *n)
                 for (int64_t k = 0; k < values.count; k++)
                         values.numbers[k].i = k;
                 preset.i = -1;
-                if (!onnx_ignore(im, n, "default_int64") || !onnx_ignore(im, n, "default_float"))
-                        return false;
+                onnx_attribute(n, "default_int64");       /* They are for other lists. */
+                onnx_attribute(n, "default_float");
         } else {
                 onnx_attribute(n, "default_string");
                 if (!preset_read(im, n, &values, &preset))

@@ -108,7 +108,8 @@ bool onnx_import_string_normalizer(struct onnx_import *im, struct onnx_node *n)
         const ProtobufCBinaryData *words;
         int64_t sensitive;
         int action, count;
-        if (!x || !onnx_want_rank(im, n, 0, 1, 2) || !onnx_ignore(im, n, "locale") ||
+        onnx_attribute(n, "locale");    /* Case is the same in all. */
+        if (!x || !onnx_want_rank(im, n, 0, 1, 2) ||
             !onnx_choice(im, n, "case_change_action", actions, 0, &action) ||
             !onnx_int_range(im, n, "is_case_sensitive", 0, 0, 1, &sensitive) ||
             !onnx_strings(im, n, "stopwords", &words, &count))

@@ -40,6 +40,14 @@ struct value *onnx_texts_new(struct onnx_import *im, struct value *bytes)
         return &texts->value;
 }
 
+/* Returns `what` with the node at hand before it, where there is one. */
+static const char *place(struct onnx_import *im, const char *what)
+{
+        return im->node ? arena_printf(im->arena, "%s: %s", onnx_node_text(im, im->node->proto),
+                                       what)
+                        : what;
+}
+
 struct value *onnx_texts_constant(struct onnx_import *im, const char *what, int rank,
                                   const int64_t *extents, const ProtobufCBinaryData *texts,
                                   size_t count, int64_t more)
@@ -47,20 +55,22 @@ struct value *onnx_texts_constant(struct onnx_import *im, const char *what, int 
         const int64_t limit = im->context->limits.tensor_bytes;
         int64_t dims[RANK_MAX], width = 1, bytes;
         if (rank >= RANK_MAX) {
-                onnx_error(im, "%s: texts of rank %d, at most %d are supported", what, rank,
-                           RANK_MAX - 1);
+                onnx_error(im, "%s: texts of rank %d, at most %d are supported", place(im, what),
+                           rank, RANK_MAX - 1);
                 return NULL;
         }
         for (size_t i = 0; i < count; i++) {
                 if (texts[i].len && memchr(texts[i].data, 0, texts[i].len)) {
-                        onnx_error(im, "%s: text %zu has a NUL within", what, i);
+                        onnx_error(im, "%s: text %zu has a NUL within", place(im, what), i);
                         return NULL;
                 }
                 width = compose_max(width, (int64_t)texts[i].len);
         }
         width += more;
         if (!int_mul((int64_t)count, width, &bytes) || bytes > limit) {
-                onnx_over_limit(im, arena_printf(im->arena, "%s: bytes of %zu texts", what, count),
+                onnx_over_limit(im,
+                                arena_printf(im->arena, "%s: bytes of %zu texts", place(im, what),
+                                             count),
                                 "tensor_bytes", limit);
                 return NULL;
         }
@@ -83,7 +93,7 @@ struct value *onnx_texts_read(struct onnx_import *im, const Onnx__TensorProto *t
         if (t->n_dims > RANK_MAX || !size_elements(t->dims, (int)t->n_dims, &count) ||
             count != (int64_t)t->n_string_data || t->raw_data.len) {
                 onnx_error(im, "%s: string_data has %zu entries, its shape wants another number",
-                           what, t->n_string_data);
+                           place(im, what), t->n_string_data);
                 return NULL;
         }
         return onnx_texts_constant(im, what, (int)t->n_dims, t->dims, t->string_data,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Texts (ONNX's strings) are bytes for the module, in one extent more than the model has: UTF-8,
- * and zeros behind it (front/compose/compose_texts.h). While the graph is imported a tensor of texts
- * is of element E_STRING and of the model's shape, so that checks of ranks and declarations hold for
- * it, and no operation makes or reads it:
+ * and zeros behind it (front/compose/compose_texts.h). While the graph is imported a tensor of
+ * texts is of element E_STRING and of the model's shape, so that checks of ranks and declarations
+ * hold for it, and no operation makes or reads it:
  *
  *     words                     <3 x string>              %words, <3 x 64 x u8>
  *     y = StringConcat(words)   <3 x string>              operations on bytes
