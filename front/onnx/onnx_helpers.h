@@ -128,6 +128,10 @@ bool onnx_silu(struct onnx_import *im, struct onnx_node *n, bool *silu);
 bool onnx_how_many(struct onnx_import *im, struct onnx_node *n, const struct value *flags,
                    enum element e, int rank, int dimension, int64_t *count);
 
+/* Returns the key of the next random numbers, which no other draw of the model has
+ * (onnx_op_random.c). */
+struct value *onnx_next_key(struct onnx_import *im);
+
 /* ---- packed sequences (onnx_op_packed.c) ---- */
 
 /* Reads operand i, the limits (i32) of sequences that have `rows` rows together. */

@@ -18,6 +18,12 @@ static struct value *iteration_key(struct onnx_import *im, const struct onnx_ite
                      : im->model->seed;
 }
 
+struct value *onnx_next_key(struct onnx_import *im)
+{
+        struct value *number = compose_integer(im->c, E_U64, ++im->model->draws);
+        return compose_key(im->c, iteration_key(im, im->model->iteration), number);
+}
+
 /* Makes the numbers of the next draw. Where `given`, the node's attribute seed is `stated`. */
 static bool next_draw(struct onnx_import *im, struct onnx_node *n, bool given, double stated,
                       struct compose_draw *draw)
@@ -32,8 +38,7 @@ static bool next_draw(struct onnx_import *im, struct onnx_node *n, bool given, d
                 onnx_warning(im, n,
                              "its random numbers are the same at every run; --seed=input makes "
                              "their seed an input, --seed=N chooses one");
-        struct value *number = compose_integer(im->c, E_U64, ++im->model->draws);
-        draw->key = compose_key(im->c, iteration_key(im, im->model->iteration), number);
+        draw->key = onnx_next_key(im);
         return draw->key != NULL;
 }
 
@@ -51,9 +56,8 @@ static bool result_element(struct onnx_import *im, struct onnx_node *n, enum ele
 {
         int64_t number;
         *e = preset;
-        return !onnx_has(n, "dtype") ||
-               (onnx_int(im, n, "dtype", 0, &number) &&
-                onnx_element_number(im, n, "dtype", number, e));
+        return !onnx_has(n, "dtype") || (onnx_int(im, n, "dtype", 0, &number) &&
+                                         onnx_element_number(im, n, "dtype", number, e));
 }
 
 /* Returns the type of the result, which is of the attribute shape, or of the input's, or NULL after
@@ -77,9 +81,8 @@ static const struct type *drawn_type(struct onnx_import *im, struct onnx_node *n
                 onnx_invalid(im, n, "attribute 'shape' is required");
                 return NULL;
         }
-        return onnx_ints(im, n, "shape", &shape, &rank)
-                       ? compose_type_static(im->c, e, rank, shape)
-                       : NULL;
+        return onnx_ints(im, n, "shape", &shape, &rank) ? compose_type_static(im->c, e, rank, shape)
+                                                        : NULL;
 }
 
 /* The result is low + u * (high - low). */
@@ -104,8 +107,8 @@ bool onnx_import_random_normal(struct onnx_import *im, struct onnx_node *n)
         float mean, scale;
         const struct type *t = drawn_type(im, n);
 
-        if (!t || !onnx_float(im, n, "mean", 0, &mean) ||
-            !onnx_float(im, n, "scale", 1, &scale) || !draw_by_attribute(im, n, &draw))
+        if (!t || !onnx_float(im, n, "mean", 0, &mean) || !onnx_float(im, n, "scale", 1, &scale) ||
+            !draw_by_attribute(im, n, &draw))
                 return false;
         struct value *z = compose_normal(im->c, &draw, t);
         struct value *y = plus(im->c, times(im->c, z, scale), mean);
@@ -117,12 +120,11 @@ bool onnx_import_bernoulli(struct onnx_import *im, struct onnx_node *n)
         struct compose_draw draw = { 0 };
         enum element e;
 
-        if (!onnx_want_float(im, n, 0) ||
-            !result_element(im, n, value_element(n->inputs[0]), &e) ||
+        if (!onnx_want_float(im, n, 0) || !result_element(im, n, value_element(n->inputs[0]), &e) ||
             !draw_by_attribute(im, n, &draw))
                 return false;
-        return onnx_output(n, 0, compose_cast(im->c, compose_bernoulli(im->c, &draw, n->inputs[0]),
-                                              e));
+        return onnx_output(n, 0,
+                           compose_cast(im->c, compose_bernoulli(im->c, &draw, n->inputs[0]), e));
 }
 
 bool onnx_import_multinomial(struct onnx_import *im, struct onnx_node *n)
@@ -150,8 +152,8 @@ static bool trained(struct onnx_import *im, struct onnx_node *n, struct value **
                     struct value **kept)
 {
         struct compose_draw draw = { 0 };
-        struct value *ratio = onnx_input(n, 1) ? onnx_scalar(im, n, 1)
-                                               : build_scalar(&im->b, E_F32, 0.5);
+        struct value *ratio =
+                onnx_input(n, 1) ? onnx_scalar(im, n, 1) : build_scalar(&im->b, E_F32, 0.5);
         int64_t seed;
 
         if (!ratio || !onnx_want_float(im, n, 0) || !onnx_want_float(im, n, 1) ||

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* GreedySearch of com.microsoft runs a decoder step by step. Each step's cache is one key longer
- * than the one before, so the steps are copies of the decoder, each with extents of its own. */
+/* GreedySearch and Sampling of com.microsoft run a decoder step by step. Each step's cache is one
+ * key longer than the one before, so the steps are copies of the decoder, each with extents of its
+ * own. */
 #include <float.h>
 
 #include "front/onnx/onnx_helpers.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
 #include "front/compose/compose_ngrams.h"
+#include "front/compose/compose_random.h"
+#include "front/compose/compose_softmax.h"
+#include "front/compose/compose_sort.h"
 #include "front/compose/compose_window.h"
 
 enum {
@@ -21,6 +25,14 @@ struct search {
         const Onnx__GraphProto *first, *next; /* They are the decoder of the prompt, and of the
                                                * later steps. */
         int64_t batch, prompt, length, pad, end, ngram;
+        bool samples;                   /* Words are drawn, not the likeliest. */
+        float temperature;              /* Logits are divided by it. */
+        float share;                    /* Of a step's words the likeliest are kept that together
+                                         * have this share; the logit of others becomes
+                                         * `filtered`. */
+        float filtered;
+        int64_t kept;                   /* At least so many words are kept. */
+        struct value *seed;             /* It is an integer, a scalar, or NULL. */
         struct value *penalty;          /* It is an f32 scalar, or NULL. */
         struct value *least;            /* It is an i64 scalar, the least length of a sequence; or
                                          * NULL. */
@@ -63,6 +75,29 @@ static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct 
                 return onnx_invalid(im, n, "a decoder of %zu inputs and %zu outputs",
                                     s->next->n_input, s->next->n_output);
         return true;
+}
+
+/* Reads what Sampling has beyond GreedySearch. */
+static bool sampling_read(struct onnx_import *im, struct onnx_node *n, struct search *s)
+{
+        int64_t custom;
+        float presence;
+
+        if (!onnx_float(im, n, "temperature", 1, &s->temperature) ||
+            !onnx_float(im, n, "top_p", 0, &s->share) ||
+            !onnx_float(im, n, "filter_value", -1e20f, &s->filtered) ||
+            !onnx_float(im, n, "presence_penalty", 0, &presence) ||
+            !onnx_int_range(im, n, "min_tokens_to_keep", 0, 0, NUMBER_MAX, &s->kept) ||
+            !onnx_int_range(im, n, "custom", 0, 0, 1, &custom) ||
+            !onnx_want_element(im, n, 7, E_I32) || !onnx_want_element(im, n, 8, E_I32))
+                return false;
+        if (!(s->temperature > 0) || !(s->share >= 0 && s->share <= 1))
+                return onnx_invalid(im, n, "temperature is %g, top_p is %g", (double)s->temperature,
+                                    (double)s->share);
+        if (custom || onnx_wants(n, 1))
+                return onnx_unsupported(im, n, "%s",
+                                        custom ? "custom sampling" : "the result filtered_logits");
+        return !onnx_input(n, 8) || (s->seed = onnx_scalar(im, n, 8));
 }
 
 /* Returns operand i, masks of words in i32, as bool of this shape; an absent one gives NULL. */
@@ -198,6 +233,32 @@ static struct value *scores_of(struct onnx_import *im, const struct search *s, s
         return x;
 }
 
+/* Returns words [batch] that are drawn by their scores. They are drawn by their place in the order
+ * of scores, of which the first are filtered. */
+static struct value *drawn_words(struct onnx_import *im, const struct search *s, struct value *x)
+{
+        struct compose *c = im->c;
+        const int64_t words = value_extent(x, 1), last = 1;
+        struct compose_draw draw = { .key = onnx_next_key(im) };
+
+        if (s->seed)
+                draw.key = compose_key(c, draw.key, s->seed);
+        x = compose_with(c, OP_div, x, s->temperature);
+        struct value *order = x ? compose_argsort(c, x, 1, 0, words) : NULL;
+        x = order ? compose_gather_elements(c, x, order, 1) : NULL;
+        struct value *share = x ? compose_softmax(c, x, &last, 1, false) : NULL;
+        share = share ? compose_cumulate(c, share, REDUCE_sum, 1, false, false) : NULL;
+        struct value *out = compose_with(c, OP_le, share, 1 - (double)s->share);
+        struct value *place = compose_iota(c, E_I64, words);
+        struct value *free = compose_with(c, OP_lt, place, (double)(words - s->kept));
+        out = compose_binary(c, OP_and, out, free);
+        x = out ? compose_select(c, out, build_like(c->b, x, s->filtered), x) : NULL;
+        struct value *at = x && draw.key ? compose_multinomial(c, &draw, x, 1, E_I64) : NULL;
+        /* The sum of all shares may be less than the last number drawn. */
+        at = compose_with(c, OP_min, at, (double)(words - 1));
+        return at ? compose_gather_elements(c, order, at, 1) : NULL;
+}
+
 /* Appends the words that follow, and makes the next step's inputs. Returns false after an error. */
 static bool step(struct onnx_import *im, struct onnx_node *n, struct search *s, bool first)
 {
@@ -219,7 +280,9 @@ static bool step(struct onnx_import *im, struct onnx_node *n, struct search *s, 
                 return onnx_invalid(im, n, "prefix_vocab_mask is %s",
                                     compose_text(c, s->allowed_first->type));
         struct value *x = scores_of(im, s, logits, first);
-        x = x ? compose_arg_reduce(c, x, REDUCE_max, 1, false) : NULL;
+        x = !x           ? NULL
+            : s->samples ? drawn_words(im, s, x)
+                         : compose_arg_reduce(c, x, REDUCE_max, 1, false);
         const dim_t column[2] = { dim_of(s->batch), dim_of(1) };
         struct value *word = compose_reshape(c, compose_cast(c, x, E_I64), 2, column);
         struct value *goes_on = compose_with(c, OP_ne, word, (double)s->end);
@@ -241,12 +304,14 @@ static bool step(struct onnx_import *im, struct onnx_node *n, struct search *s, 
 }
 
 /* The operands are input_ids, max_length, min_length, repetition_penalty, vocab_mask,
- * prefix_vocab_mask, attention_mask. */
-bool onnx_import_greedy_search(struct onnx_import *im, struct onnx_node *n)
+ * prefix_vocab_mask, attention_mask, and those of Sampling: presence_mask, which custom sampling
+ * alone reads, and seed. */
+bool onnx_import_search(struct onnx_import *im, struct onnx_node *n)
 {
-        struct search s = { 0 };
+        struct search s = { .samples = onnx_variant(n) };
 
-        if (!attributes_read(im, n, &s) || !operands_read(im, n, &s))
+        if (!attributes_read(im, n, &s) || !operands_read(im, n, &s) ||
+            (s.samples && !sampling_read(im, n, &s)))
                 return false;
         s.values = arena_array(im->arena, s.next->n_input, sizeof *s.values);
         s.made = arena_array(im->arena, s.next->n_output, sizeof *s.made);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""GreedySearch of com.microsoft over a small decoder, by random attributes and prompts, against onnxruntime."""
+"""GreedySearch and Sampling of com.microsoft over a small decoder, by random attributes and prompts, against onnxruntime: the words, or how often they come."""
 import pathlib
 import random
 import sys
@@ -17,7 +17,7 @@ from cases import HOW, ran  # noqa: E402
 
 WORDS, HEADS, SIZE, PAD = 11, 2, 4, 10
 WIDTH = HEADS * SIZE
-NAMES = ["input_ids", "max_length", "min_length", "repetition_penalty", "vocab_mask", "prefix_vocab_mask", "attention_mask"]
+NAMES = ["input_ids", "max_length", "min_length", "repetition_penalty", "vocab_mask", "prefix_vocab_mask", "attention_mask", "presence_mask", "seed"]
 
 
 def decoder(r, layers):
@@ -79,15 +79,19 @@ def drawn(seed):
     return search(decoder(n, r.choice([1, 2])), ids, length, given, **more)
 
 
+def by_onnxruntime(model, given):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, given)[0]
+
+
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.slow
 @pytest.mark.sample(3)
 def test_greedy(seed, how):
     model, given = drawn(seed)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    want, = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, given)
+    want = by_onnxruntime(model, given)
     with dnncc.Workspace(f"search_{seed}") as folder:
         onnx.save(model, str(folder / "model.onnx"))
         got, = ran(folder / "model.onnx", folder, list(given.values()), how)
@@ -97,16 +101,54 @@ def test_greedy(seed, how):
     assert got[:, :last + 1].tolist() == want[:, :last + 1].tolist() and (got[:, last:] == PAD).all()
 
 
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("more", [dict(top_p=1.0), dict(top_p=0.9), dict(top_p=0.5), dict(top_p=0.2, min_tokens_to_keep=4), dict(top_p=0.5, filter_value=0.0),
+                                  dict(top_p=0.8, no_repeat_ngram_size=1), dict(top_p=1.0, vocab_mask=[1] * 5 + [0] * 6)], ids=str)
+@pytest.mark.slow
+@pytest.mark.sample(3)
+def test_sampled(more, how):
+    """of the first words, and of pairs of the first two, as many come as in onnxruntime, but for 6 standard deviations"""
+    rows, more = 3000, dict(more)
+    ids = np.tile(np.array([[3, 4, 5]], np.int32), (rows, 1))
+    given = {"seed": np.array([5], np.int32)}
+    if "vocab_mask" in more:
+        given["vocab_mask"] = np.array(more.pop("vocab_mask"), np.int32)
+    model, inputs = search(decoder(np.random.default_rng(7), 1), ids, 5, given, "Sampling", temperature=8.0, eos_token_id=99, **more)
+    with dnncc.Workspace("sampling") as folder:
+        onnx.save(model, str(folder / "model.onnx"))
+        got, = ran(folder / "model.onnx", folder, list(inputs.values()), how)
+    want = by_onnxruntime(model, inputs)
+    assert (got[:, :3] == ids).all() and got.min() >= 0 and got.max() < WORDS
+    for pairs in (lambda y: y[:, 3], lambda y: y[:, 3] * WORDS + y[:, 4]):
+        here, there = (np.bincount(pairs(y), minlength=WORDS * WORDS) for y in (got, want))
+        assert (np.abs(here - there) <= 6 * np.sqrt(here + there + 1)).all(), (here, there)
+    assert len(np.unique(got[:, 3])) == len(np.unique(want[:, 3]))
+
+
+def test_seeds(tmp_path):
+    """another seed, other words; the same one, the same words"""
+    ids, made = np.full((40, 1), 3, np.int32), []
+    for at, seed in enumerate((1, 2, 1)):
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        model, inputs = search(decoder(np.random.default_rng(7), 1), ids, 4, {"seed": np.array([seed], np.int32)}, "Sampling", temperature=8.0, top_p=1.0, eos_token_id=99)
+        onnx.save(model, str(folder / "model.onnx"))
+        made.append(ran(folder / "model.onnx", folder, list(inputs.values()), "interpreted")[0].tolist())
+    assert made[0] == made[2] != made[1]
+
+
 IDS = np.ones((1, 2), np.int32)
 
 
 @pytest.mark.parametrize("length, given, more, code, text", [
     (2, {}, {}, 3, "max_length"), (1 << 30, {}, {}, 3, "expansion"), (4, {}, dict(model_type=1), 4, "model_type"), (4, {"attention_mask": np.ones((1, 3), np.int32)}, {}, 3, "attention_mask"),
     (4, {"vocab_mask": np.ones(5, np.int32)}, {}, 3, "vocab_mask"), (4, {"prefix_vocab_mask": np.ones((2, 11), np.int32)}, {}, 3, "prefix_vocab_mask"),
-    (4, {"repetition_penalty": np.ones(1, np.int32)}, {}, 3, "operand 3"),
+    (4, {"repetition_penalty": np.ones(1, np.int32)}, {}, 3, "operand 3"), (4, {}, dict(temperature=0.0), 3, "temperature"), (4, {}, dict(top_p=1.5), 3, "top_p"),
+    (4, {}, dict(custom=1), 4, "custom"),
 ])
 def test_refused(length, given, more, code, text, tmp_path):
-    model, _ = search(decoder(np.random.default_rng(0), 1), IDS, length, given, **more)
+    op = "Sampling" if more.keys() & {"temperature", "top_p", "custom"} else "GreedySearch"
+    model, _ = search(decoder(np.random.default_rng(0), 1), IDS, length, given, op, **more)
     onnx.save(model, str(tmp_path / "m.onnx"))
     with pytest.raises(dnncc.CompileError) as error:
         dnncc.compile_model(tmp_path / "m.onnx", tmp_path)
