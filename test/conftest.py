@@ -47,6 +47,18 @@ def same_numbers():
 
 # ---- which run ----
 
+@pytest.fixture
+def some(request):
+    """some(cases, n): of the cases that a test goes through itself one of n, the first among them; all in the tier all, and where the test is
+    named on the command line"""
+    whole = request.config.getoption("--tier") == "all" or is_named(request.config)
+    return lambda cases, n: cases if whole else cases[::n]
+
+
+def is_named(config):
+    return any("::" in argument for argument in config.args)
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes seconds; not in the tier quick")
     config.addinivalue_line("markers", "long: takes minutes, or adds cases of a kind that others sample; in the tier all alone")
@@ -100,7 +112,7 @@ def runs(item, tier, seen):
 
 def pytest_collection_modifyitems(config, items):
     """A test that is named on the command line runs, whatever its tier."""
-    if any("::" in argument for argument in config.args):
+    if is_named(config):
         return
     seen, tier = set(), config.getoption("--tier")
     kept = [item for item in (items if tier == "all" else in_sample(items)) if runs(item, tier, seen)]

@@ -16,7 +16,7 @@ from onnx.backend.base import Backend, BackendRep
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
 
-STRICTLY = 4           # in the tier check one of so many is looked at by clang and runs under sanitizers (conftest.py); in the tier all each
+STRICTLY = 8           # in the tier check one of so many is looked at by clang and runs under sanitizers (conftest.py); in the tier all each
 # Tests whose expected values are not followed, and why; test/operators holds what is computed instead.
 APART = {
     r"^test_bernoulli": "the values are of a generator that no seed of the test sets; the standard leaves numbers to the implementation",

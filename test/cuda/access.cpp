@@ -8,23 +8,55 @@
  * is not searched for races. */
 #include <stdio.h>
 
-#include <map>
+#include <algorithm>
+#include <tuple>
 #include <unordered_map>
 
 #include "fibers.h"
 
-enum { PAGE = 4096, NOBODY = 0xffff };
+enum { PAGE = 4096, NOBODY = 0 };
+/* round: of shared memory the life of its block, of other memory the launch; no two have one number. thread: its number, and 1 */
 struct moment { uint32_t round, block, cluster, cluster_epoch, epoch, warp_epoch; uint16_t thread; };
-struct cell {
-        struct moment write = { 0, 0, 0, 0, 0, 0, NOBODY }, read = { 0, 0, 0, 0, 0, 0, NOBODY };
+struct cell {                           /* nobody touched memory whose cell is zeros */
+        struct moment write, read;
         bool warps, lanes;              /* `read` is one of several warps', lanes' */
 };
-struct lane_log { std::vector<std::pair<uintptr_t, std::pair<uintptr_t, unsigned>>> of[WARP]; };        /* instruction, address, bytes */
+struct access { uintptr_t instruction; int lane, turn; uintptr_t address; unsigned bytes; bool shared; };
+struct lane_log { std::vector<struct access> all; };
+static std::vector<struct lane_log *> free_logs;
 
-static uint32_t round_now;
+static uint32_t rounds, round_now;
 static size_t shared_bytes;
 static uint32_t cluster;                /* blocks of one */
-static std::unordered_map<uintptr_t, std::vector<struct cell>> pages;
+
+/* of PAGE bytes; as long as accesses touch whole units, which are 16 bytes at first, the first byte's cell is the unit's */
+struct page { uintptr_t unit; struct cell cells[PAGE]; };
+static void split(struct page *p, uintptr_t unit)
+{
+        for (uintptr_t first = 0; first < PAGE; first += p->unit)
+                for (uintptr_t k = first + unit; k < first + p->unit && (p->cells[first].write.round || p->cells[first].read.round); k += unit)
+                        p->cells[k] = p->cells[first];
+        p->unit = unit;
+}
+/* the page of an address, for an access to so many bytes */
+static struct page *page_of(uintptr_t at, size_t bytes)
+{
+        static std::unordered_map<uintptr_t, struct page *> pages;
+        static uintptr_t last;
+        static struct page *page;
+        if (!page || at / PAGE != last) {
+                struct page *&found = pages[last = at / PAGE];
+                if (!found) {
+                        found = (struct page *)calloc(1, sizeof *found);
+                        found->unit = 16;
+                }
+                page = found;
+        }
+        const uintptr_t places = at | bytes | 16, unit = places & -places;
+        if (unit < page->unit)
+                split(page, unit);
+        return page;
+}
 
 static uint32_t number_of(const struct executor_block *b)
 {
@@ -38,7 +70,7 @@ static bool ordered(const struct moment *before, const struct moment *now)
                 return before->cluster == now->cluster && before->cluster_epoch != now->cluster_epoch;
         if (before->thread == now->thread || before->epoch != now->epoch)
                 return true;
-        return before->thread / WARP == now->thread / WARP && before->warp_epoch != now->warp_epoch;
+        return (before->thread - 1) / WARP == (now->thread - 1) / WARP && before->warp_epoch != now->warp_epoch;
 }
 static const char *where(const void *address)
 {
@@ -52,7 +84,7 @@ static const char *where(const void *address)
 }
 [[noreturn]] static void race(const struct moment *before, const char *first, const void *address, const char *second)
 {
-        executor_found("a race: %s %s, which thread %u of block %u %s, and nothing lies between", second, where(address), before->thread,
+        executor_found("a race: %s %s, which thread %u of block %u %s, and nothing lies between", second, where(address), before->thread - 1,
                        before->block, first);
 }
 static void note(struct cell *c, const struct moment *now, const void *address, bool write)
@@ -67,7 +99,7 @@ static void note(struct cell *c, const struct moment *now, const void *address, 
                 return;
         }
         bool same = c->read.thread != NOBODY && c->read.round == now->round && c->read.block == now->block && c->read.epoch == now->epoch;
-        bool warp = same && c->read.thread / WARP == now->thread / WARP;
+        bool warp = same && (c->read.thread - 1) / WARP == (now->thread - 1) / WARP;
         c->warps = same && (c->warps || !warp);
         c->lanes = warp && c->read.warp_epoch == now->warp_epoch && (c->lanes || c->read.thread != now->thread);
         c->read = *now;
@@ -75,56 +107,71 @@ static void note(struct cell *c, const struct moment *now, const void *address, 
 
 static void look(struct executor_thread *thread, const void *address, size_t bytes, bool write, uintptr_t instruction)
 {
-        const struct executor_block *other = executor_neighbour(address);
-        uintptr_t at = (uintptr_t)address, shared = (uintptr_t)(other ? other : thread->block)->shared;
-        size_t size;
-        bool in_shared = at >= shared && at < shared + shared_bytes;
-        const void *start = in_shared ? (const void *)shared : executor_block_of(address, &size);
+        const struct executor_block *own = thread->block, *of = own;
+        uintptr_t at = (uintptr_t)address;
+        if (at - (uintptr_t)own->shared >= shared_bytes)
+                of = executor_neighbour(address);
+        bool in_shared = of && at - (uintptr_t)of->shared < shared_bytes;
+        size_t size = shared_bytes;
+        uintptr_t start = in_shared ? (uintptr_t)of->shared : (uintptr_t)executor_block_of(address, &size);
         if (!start)
                 return;                 /* a variable of the thread, or a constant of the text */
-        if (in_shared ? at + bytes > shared + shared_bytes : at < (uintptr_t)start || at + bytes > (uintptr_t)start + size)
+        if (at - start + bytes > size)
                 executor_found("%s %zu bytes of %s", write ? "writes" : "reads", bytes, where(address));
         if (at % (bytes < 16 ? bytes : 16))
                 executor_found("%s %zu bytes of %s: misaligned", write ? "writes" : "reads", bytes, where(address));
-        struct moment now = { round_now, number_of(thread->block), number_of(thread->block) / cluster, thread->block->cluster_epoch, thread->block->epoch, thread->warp->epoch, (uint16_t)thread->number };
-        for (size_t i = 0; i < bytes; i++) {
-                std::vector<struct cell> &page = pages[(at + i) / PAGE];
-                if (page.empty())
-                        page.resize(PAGE);
-                note(&page[(at + i) % PAGE], &now, (const void *)(at + i), write);
+        const uint32_t number = number_of(own);
+        const struct moment now = { in_shared ? of->life : round_now, number, number / cluster, own->cluster_epoch, own->epoch, thread->warp->epoch,
+                                    (uint16_t)(thread->number + 1) };
+        for (uintptr_t a = at; a < at + bytes;) {
+                struct page *const page = page_of(a, at + bytes - a);
+                for (const uintptr_t end = std::min(at + bytes, (a / PAGE + 1) * PAGE); a < end; a += page->unit)
+                        note(&page->cells[a % PAGE], &now, (const void *)a, write);
         }
         if (instruction) {
-                if (!thread->warp->log)
-                        thread->warp->log = new lane_log;
-                thread->warp->log->of[thread->number % WARP].push_back({ instruction, { at, (unsigned)bytes | (in_shared ? 1u << 31 : 0) } });
+                struct lane_log *&log = thread->warp->log;
+                if (!log && free_logs.empty())
+                        log = new lane_log;
+                else if (!log)
+                        log = free_logs.back(), free_logs.pop_back();
+                log->all.push_back({ instruction, thread->number % WARP, 0, at, (unsigned)bytes, in_shared });
         }
 }
 
 /* ---- what a warp asks for at once ---- */
 
-struct together { std::vector<std::pair<uintptr_t, unsigned>> lanes; bool shared; };
-static void count(const struct together *t)
+static size_t different(std::vector<uintptr_t> &places)
 {
-        unsigned bytes = t->lanes[0].second;
-        if (!t->shared) {
-                std::map<uintptr_t, bool> sectors, words;
-                for (const auto &l : t->lanes)
-                        for (uintptr_t a = l.first; a < l.first + bytes; a++)
-                                sectors[a / 32] = words[a] = true;
-                executor.counts.sectors += (int64_t)sectors.size();
-                executor.counts.least_sectors += (int64_t)(words.size() + 31) / 32;
+        std::sort(places.begin(), places.end());
+        places.erase(std::unique(places.begin(), places.end()), places.end());
+        return places.size();
+}
+/* of the lanes that run an instruction at once */
+static void count(const struct access *lanes, size_t lane_count)
+{
+        static std::vector<uintptr_t> words;
+        const unsigned bytes = lanes->bytes;
+        if (!lanes->shared) {
+                words.clear();
+                for (size_t l = 0; l < lane_count; l++)
+                        for (uintptr_t a = lanes[l].address; a < lanes[l].address + bytes; a++)
+                                words.push_back(a);
+                executor.counts.least_sectors += (int64_t)(different(words) + 31) / 32;
+                for (uintptr_t &a : words)
+                        a /= 32;
+                executor.counts.sectors += (int64_t)different(words);
                 return;
         }
         size_t turns = bytes > 4 ? bytes / 4 : 1, each = WARP / turns;         /* of 128 bytes */
-        for (size_t first = 0; first < t->lanes.size(); first += each) {
-                std::map<uintptr_t, bool> words;
+        for (size_t first = 0; first < lane_count; first += each) {
                 int banks[WARP] = {}, most = 0;
-                for (size_t l = first; l < first + each && l < t->lanes.size(); l++)
-                        for (uintptr_t a = t->lanes[l].first / 4; a <= (t->lanes[l].first + bytes - 1) / 4; a++)
-                                if (!words[a]) {
-                                        words[a] = true;
-                                        most = ++banks[a % WARP] > most ? banks[a % WARP] : most;
-                                }
+                words.clear();
+                for (size_t l = first; l < first + each && l < lane_count; l++)
+                        for (uintptr_t a = lanes[l].address / 4; a <= (lanes[l].address + bytes - 1) / 4; a++)
+                                words.push_back(a);
+                different(words);
+                for (uintptr_t a : words)
+                        most = std::max(most, ++banks[a % WARP]);
                 executor.counts.bank_conflicts += most > 1 ? most - 1 : 0;
         }
 }
@@ -132,32 +179,32 @@ static void warp_ran(struct executor_warp_state *warp)
 {
         if (!warp->log)
                 return;
-        std::map<std::pair<uintptr_t, int>, struct together> all;
-        for (int l = 0; l < WARP; l++) {
-                std::unordered_map<uintptr_t, int> times;
-                for (const auto &e : warp->log->of[l]) {
-                        struct together &t = all[{ e.first, times[e.first]++ }];
-                        t.lanes.push_back({ e.second.first, e.second.second & ~(1u << 31) });
-                        t.shared = e.second.second >> 31;
-                }
-                warp->log->of[l].clear();
+        std::vector<struct access> &all = warp->log->all;
+        std::stable_sort(all.begin(), all.end(), [](const struct access &a, const struct access &b) {
+                return std::tie(a.instruction, a.lane) < std::tie(b.instruction, b.lane);
+        });
+        for (size_t i = 1; i < all.size(); i++)
+                if (all[i].instruction == all[i - 1].instruction && all[i].lane == all[i - 1].lane)
+                        all[i].turn = all[i - 1].turn + 1;
+        std::sort(all.begin(), all.end(), [](const struct access &a, const struct access &b) {
+                return std::tie(a.instruction, a.turn, a.lane) < std::tie(b.instruction, b.turn, b.lane);
+        });
+        for (size_t i = 0, next; i < all.size(); i = next) {
+                for (next = i + 1; next < all.size() && all[next].instruction == all[i].instruction && all[next].turn == all[i].turn;)
+                        next++;
+                count(&all[i], next - i);
         }
-        for (const auto &t : all)
-                count(&t.second);
-        delete warp->log;
+        all.clear();
+        free_logs.push_back(warp->log);
         warp->log = NULL;
 }
 static void launch_begins(const struct executor_launch *launch)
 {
-        round_now++;
+        round_now = ++rounds;
         shared_bytes = launch->shared;
         cluster = launch->cluster;
 }
-static void block_begins(struct executor_block *block)
-{
-        for (uintptr_t a = (uintptr_t)block->shared / PAGE; a <= ((uintptr_t)block->shared + shared_bytes) / PAGE; a++)
-                pages.erase(a);
-}
+static void block_begins(struct executor_block *block) { block->life = ++rounds; }
 static void outside(struct executor_thread *thread, const void *address, size_t bytes, bool write) { look(thread, address, bytes, write, 0); }
 __attribute__((constructor)) static void begin(void)
 {

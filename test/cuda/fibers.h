@@ -38,6 +38,7 @@ struct executor_block {
         int arrived, threads, left;     /* left: that have not ended */
         unsigned epoch, cluster_epoch;  /* barriers of the block passed, all and those of its cluster */
         unsigned cluster;               /* which that is */
+        unsigned life;                  /* access.cpp */
         std::vector<struct executor_thread> all;
         std::vector<struct executor_warp_state> warps;
         std::vector<struct executor_written> written;

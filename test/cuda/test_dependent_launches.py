@@ -100,6 +100,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("what", MISTAKES)
+@pytest.mark.sample(2)
 def test_mistakes(what, tmp_path):
     """in each kernel"""
     path = chain(tmp_path)

@@ -23,6 +23,8 @@ CASES = {
     "padding": (2, 40, 300, 128, 128, "padding"),
     "tokens": (12, 128, 128, 64, 64, "padding"),
 }
+# every execution of a text, with each access looked at; faster code, which the same executions say less about, in the tier all
+EXECUTIONS = pytest.mark.parametrize("flags", [pytest.param(cuda.OPTIMIZE, marks=pytest.mark.long), pytest.param(cuda.CHECKED, marks=pytest.mark.slow)])
 TOLERANCE = {"f16": 2e-3, "bf16": 1.6e-2, "": 4e-6}
 
 
@@ -125,7 +127,7 @@ def compile_shared(i, folder, precision="f16", target="cuda-sm_80"):
     return path
 
 
-@pytest.mark.parametrize("precision", ["f16", pytest.param("bf16", marks=pytest.mark.long), ""])
+@pytest.mark.parametrize("precision", ["f16", *(pytest.param(p, marks=pytest.mark.long) for p in ("bf16", ""))])
 def test_shared_keys(precision, tmp_path):
     paths = [compile_shared(i, tmp_path, precision) for i in range(len(SHARED))]
     given = {f"s{i}": inputs(case) for i, (case, _) in enumerate(SHARED)}
@@ -286,7 +288,7 @@ def caches_inputs(case):
             for counts, columns in (((rows,), depth), (keys, depth), (values, width))]
 
 
-@pytest.mark.parametrize("flags", [cuda.OPTIMIZE, pytest.param(cuda.CHECKED, marks=pytest.mark.slow)])
+@EXECUTIONS
 def test_caches(flags, tmp_path):
     """one kernel, the bits of one that is given them whole, the concats beside"""
     paths, given = [], {}
@@ -361,7 +363,7 @@ def rows_text(concats):
         "yield(%made, %k, %v)" if concats else "yield(%made)", "}", "yield(%0, %1, %2)" if concats else "yield(%0)", "}", ""])
 
 
-@pytest.mark.parametrize("flags", [cuda.OPTIMIZE, pytest.param(cuda.CHECKED, marks=pytest.mark.slow)])
+@EXECUTIONS
 def test_caches_of_rows(flags, tmp_path):
     """the rows of a head read the same keys, and the first one's block stores them"""
     paths = []
@@ -430,7 +432,7 @@ PARTS = [((4, 1, 129, 64, 64, None), "warps=8 parts=4"), ((2, 1, 1100, 64, 64, "
 CACHES_OF_PARTS = [("appended", "warps=8 parts=4"), ("three", "warps=1 parts=8"), ("long", "warps=4 parts=4"), ("values alone", "warps=2 parts=8")]
 
 
-@pytest.mark.parametrize("flags", [cuda.OPTIMIZE, pytest.param(cuda.CHECKED, marks=pytest.mark.slow)])
+@EXECUTIONS
 def test_parts(flags, tmp_path):
     paths = [compile_parts(model(case, tmp_path / f"m{i}.onnx"), tmp_path, f"m{i}", words) for i, (case, words) in enumerate(PARTS)]
     given = {f"m{i}": inputs(case) for i, (case, _) in enumerate(PARTS)}
@@ -441,7 +443,7 @@ def test_parts(flags, tmp_path):
         assert np.abs(y[0] - want(case, *given[f"m{i}"])).max() < TOLERANCE[""], words
 
 
-@pytest.mark.parametrize("flags", [cuda.OPTIMIZE, pytest.param(cuda.CHECKED, marks=pytest.mark.slow)])
+@EXECUTIONS
 def test_caches_of_parts(flags, tmp_path):
     """each block stores its share of the cache"""
     paths, given = [], {}
@@ -499,7 +501,7 @@ def test_parts_nvcc(tmp_path):
         assert used["spilled"] == 0 and used["stack"] == 0, used
 
 
-@pytest.mark.parametrize("precision", ["f16", ""])
+@pytest.mark.parametrize("precision", ["f16", pytest.param("", marks=pytest.mark.long)])
 def test_nvcc(precision, tmp_path):
     """nothing spilled, no more registers than the schedule counted on, which launch bounds are from; of floats it takes all that there are"""
     if not cuda.nvcc():

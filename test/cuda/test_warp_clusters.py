@@ -150,10 +150,11 @@ def launch_count(path):
     return len(re.findall(r"\blaunch\w*\(\(const void \*\)", path.read_text()))
 
 
-def test_norms(tmp_path):
+def test_norms(tmp_path, some):
     """the bits of a norm with a launch of its own in all executions, and no race"""
     paths, given = [], {}
-    for i, (how, words, precision) in enumerate(NORMS):
+    norms = some(NORMS, 2)
+    for i, (how, words, precision) in enumerate(norms):
         one, two = (norm_scheduled(how, words, precision, tmp_path, f"{name}{i}", target) for name, target in (("one", "cuda-sm_90"), ("two", "cuda-sm_80")))
         apart = not how.get("shown")            # else what is shown is computed beside the norm there
         assert launches(one) and "taken[" in one.read_text() and launch_count(one) <= launch_count(two) - apart, how
@@ -161,7 +162,7 @@ def test_norms(tmp_path):
         given.update({p.stem: norm_inputs(how) for p in (one, two)})
     for flags, executions in (cuda.OPTIMIZE, cuda.SIX), (cuda.CHECKED, cuda.TWO):
         got = cuda.run(cuda.build(paths, tmp_path, flags=flags), given, tmp_path, executions)
-        for i, (how, _, _) in enumerate(NORMS):
+        for i, (how, _, _) in enumerate(norms):
             one, two = got[f"one{i}"], got[f"two{i}"]
             assert not isinstance(one, cuda.Found) and not isinstance(two, cuda.Found), (how, one, two)
             assert len(one) == 1 + how.get("shown", False) + how.get("rounded", False)
@@ -205,6 +206,7 @@ NORM_MISTAKES = {
 
 
 @pytest.mark.parametrize("what", NORM_MISTAKES)
+@pytest.mark.sample(3)
 def test_norm_mistakes(what, tmp_path):
     path, right = (norm_scheduled(*NORMS[0], tmp_path, name) for name in ("model", "right"))
     assert re.search(r"\bkept\d*\[[^;]*;\s*\}\s*__syncwarp\(\);", path.read_text())         # the row's memory is the next row's
@@ -214,21 +216,22 @@ def test_norm_mistakes(what, tmp_path):
 
 
 @pytest.mark.parametrize("architecture", ["sm_90", pytest.param("sm_90a", marks=pytest.mark.long), pytest.param("sm_100", marks=pytest.mark.long)])
-def test_nvcc(architecture, tmp_path):
+def test_nvcc(architecture, tmp_path, some):
     """nothing spilled, no stack frame, no warning; as many registers as the blocks that are counted on leave"""
     if not cuda.nvcc() or architecture not in cuda.known_to(cuda.nvcc()):
         pytest.skip("no nvcc that knows it: make cuda")
-    for shape, words in CASES:
+    for shape, words in some(CASES, 2):
         path = compile_scheduled(shape, words, tmp_path, target=f"cuda-{architecture}")
         for kernel, of in cuda.ptxas(path, architecture, tmp_path / "k.o").items():
             assert of["spilled"] == 0 and of["stack"] == 0, (shape, kernel, of)
-    for how, words, precision in NORMS:
+    for how, words, precision in some(NORMS, 4):
         path = norm_scheduled(how, words, precision, tmp_path, "norm", f"cuda-{architecture}")
         for kernel, of in cuda.ptxas(path, architecture, tmp_path / "k.o").items():
             assert of["spilled"] == 0 and of["stack"] == 0, (how, kernel, of)
 
 
 @pytest.mark.parametrize("name, most", [("resnet50", 56), ("mobilenet_v2", 54), ("bert_base", 75), ("gpt_step", 62)])
+@pytest.mark.sample(2)
 def test_launches(name, most, tmp_path):
     """of a network in f16 (docs/measurements/gpu.md)"""
     path = cuda.compile_model(zoo.build(name), tmp_path, ["--precision=f16", "--weights=file", "--profile"], target="cuda-sm_90")

@@ -112,7 +112,7 @@ def check(cases, folder, kind, target="cuda-sm_80", twice=False, executions=cuda
         assert np.array_equal(got[name], want), (name, np.abs(got[name] - want).max())
 
 
-@pytest.mark.parametrize("kind", ["f16", "f32", "tf32", "s8", pytest.param("u8", marks=pytest.mark.long)])
+@pytest.mark.parametrize("kind", ["f16", "f32", "s8", *(pytest.param(k, marks=pytest.mark.long) for k in ("tf32", "u8"))])
 def test_cases(kind, tmp_path):
     cases = {k: c for k, c in CASES.items() if kind in ("f16", "f32", "tf32") or k != "depthwise"}
     check(cases if kind == "f16" else dict(list(cases.items())[::2]), tmp_path, kind)
@@ -212,7 +212,7 @@ def test_parts(kind, tmp_path):
 ADDED = ["tile=16 panels=2 depth=16 stages=2", "tile=64 warps=2 depth=64 stages=3", "tile=32 panels=2 depth=64 stages=5"]
 
 
-@pytest.mark.parametrize("x", [(1, 64, 8, 8), (3, 64, 5, 7)])
+@pytest.mark.parametrize("x", [pytest.param((1, 64, 8, 8), marks=pytest.mark.long), (3, 64, 5, 7)])
 def test_added(x, tmp_path):
     """what is added to the sums lies in shared memory before they are there, tiles of several images among them; another place of it is found"""
     shape = (64, 64, 3, 3)

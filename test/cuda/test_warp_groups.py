@@ -205,6 +205,7 @@ RUN_MISTAKES = {
 
 
 @pytest.mark.parametrize("what", RUN_MISTAKES)
+@pytest.mark.sample(3)
 def test_runs(what, tmp_path):
     """bulk copies, that arrive at barriers in shared memory; and mistakes, which are noticed"""
     path = runs_model(tmp_path)

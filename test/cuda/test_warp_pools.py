@@ -86,17 +86,18 @@ def reference(folder, name, given):
     return ReferenceEvaluator(str(folder / f"{name}.onnx")).run(None, dict(zip(names, given)))[0]
 
 
-def test_cases(tmp_path):
+def test_cases(tmp_path, some):
     """the bits of a pool with a launch of its own in all executions, and no race"""
     paths, given = [], {}
-    for i, (how, words, precision) in enumerate(CASES):
+    cases = some(CASES, 2)
+    for i, (how, words, precision) in enumerate(cases):
         one, two = (scheduled(how, words + more, precision, tmp_path, f"{name}{i}") for name, more in (("one", " fused_pool=1"), ("two", "")))
         assert is_one(one) and not is_one(two) and launch_count(one) == launch_count(two) - 1, how
         paths += [one, two]
         given.update({p.stem: inputs(**how) for p in (one, two)})
     for flags, executions in (cuda.OPTIMIZE, cuda.SIX), (cuda.CHECKED, cuda.TWO):
         got = cuda.run(cuda.build(paths, tmp_path, flags=flags), given, tmp_path, executions)
-        for i, (how, words, precision) in enumerate(CASES):
+        for i, (how, words, precision) in enumerate(cases):
             one, two = got[f"one{i}"], got[f"two{i}"]
             assert not isinstance(one, cuda.Found) and not isinstance(two, cuda.Found), (how, one, two)
             assert np.array_equal(one[0].view(np.int32), two[0].view(np.int32)), (how, words)
@@ -171,6 +172,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("what", MISTAKES)
+@pytest.mark.sample(3)
 def test_mistakes(what, tmp_path):
     how, words, precision = CASES[1]
     path, right = (scheduled(how, f"{words} fused_pool=1", precision, tmp_path, name) for name in ("model", "right"))
@@ -179,12 +181,12 @@ def test_mistakes(what, tmp_path):
     assert isinstance(got["model"], cuda.Found) or not np.array_equal(got["model"][0], got["right"][0]), what
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", pytest.param("sm_90a", marks=pytest.mark.long), pytest.param("sm_100", marks=pytest.mark.long)])
-def test_nvcc(architecture, tmp_path):
+@pytest.mark.parametrize("architecture", ["sm_90", *(pytest.param(a, marks=pytest.mark.long) for a in ("sm_80", "sm_90a", "sm_100"))])
+def test_nvcc(architecture, tmp_path, some):
     """nothing spilled, no stack frame, no warning"""
     if not cuda.nvcc() or architecture not in cuda.known_to(cuda.nvcc()):
         pytest.skip("no nvcc that knows it: make cuda")
-    for how, words, precision in CASES:
+    for how, words, precision in some(CASES, 4):
         if architecture == "sm_80" and "parts" in words:
             continue
         path = scheduled(how, f"{words} fused_pool=1", precision, tmp_path, "model", f"cuda-{architecture}")

@@ -42,7 +42,7 @@ def compile_shape(shape, folder, name="model", options=(), target="cuda-sm_80"):
     return cuda.compile_model(model(shape, folder / "m.onnx"), folder, ["--precision=f16", *options], name=name, target=target)
 
 
-@pytest.mark.parametrize("precision", ["f16", "bf16", "tf32"])
+@pytest.mark.parametrize("precision", ["f16", pytest.param("bf16", marks=pytest.mark.long), "tf32"])
 def test_shapes(precision, tmp_path):
     paths = []
     for i, shape in enumerate(SHAPES):

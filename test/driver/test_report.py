@@ -361,8 +361,8 @@ def test_edges_pass_beside_boxes(tmp_path, levels):
     paths = re.findall(r'<path d="(M[^"]+)"', dom)
     assert not console and len(boxes) > len(nodes) and (len(set(boxes[:, 0])) > 1 or levels < 10), "long ones have columns"
     for way in paths:
-        for x, y in points(way):
-            assert not any((boxes[:, 0] + 1 < x) & (x < boxes[:, 0] + wide - 1) & (boxes[:, 1] + 1 < y) & (y < boxes[:, 1] + high - 1)), way
+        x, y = (np.array(places)[:, None] for places in zip(*points(way)))
+        assert not np.any((boxes[:, 0] + 1 < x) & (x < boxes[:, 0] + wide - 1) & (boxes[:, 1] + 1 < y) & (y < boxes[:, 1] + high - 1)), way
     assert len(paths) >= len(nodes) and all(ends in way for way in paths for ends in "M")
 
 

@@ -272,6 +272,7 @@ def test_another_machine(option, tmp_path):
     ("false", "'false' (--runner) failed, exit code 1"), ("nosuchcommand", "'nosuchcommand' (--runner) failed, exit code 127"),
     ("sleep 9;", "'sleep 9;' (--runner) took more than 1 s and was ended; --limit run_seconds=N allows more"),
     ("true", "--runner")], ids=["fails", "is none", "hangs", "is silent"])
+@pytest.mark.sample(2)
 def test_command_that_fails(option, command, said, tmp_path):
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "input_0.pb").write_bytes(onnx.numpy_helper.from_array(np.zeros((1, 1, 8, 8), np.float32)).SerializeToString())

@@ -71,6 +71,7 @@ def run_code(program, *before):
 # ---- the same results ----
 
 @pytest.mark.parametrize("options", [[], ["-O0"], ["--unchecked"], ["--target=x86-64-v3"]], ids=" ".join)
+@pytest.mark.sample(2)
 def test_same_bits(network, model, tmp_path, options):
     if "--target=x86-64-v3" in options:
         processor.require("x86-64-v3")

@@ -54,7 +54,7 @@ def trained(name):
 
 
 @pytest.mark.parametrize("name", [*REQUIRED, "micro_kws_qoperator", "ppocr_det_en", "stories260k_prefill"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_trained_model(name, tmp_path):
     folder = trained(name)
     model, options = folder / "model.onnx", bindings(folder)
@@ -83,7 +83,7 @@ def test_trained_model(name, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["resnet8_int8", "dscnn_kws_int8", "micro_kws_qdq", "micro_kws_qoperator"])
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_quantized_model_gives_the_same_bytes(name, target, tmp_path):
     """QDQ stays QDQ: what C computes of the written model is what it computes of the original, to the bit"""
     folder = trained(name)
@@ -150,7 +150,7 @@ def test_quantized_digits(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["resnet8_fp32", "mnist_cnn"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_quantized_here(name, tmp_path):
     folder = trained(name)
     port = onnx.load(str(folder / "model.onnx")).graph.input[0].name

@@ -65,7 +65,7 @@ for t in U8, I8:
 
 
 @pytest.mark.parametrize("op, title, inputs, outputs, domain, attributes", CASES, ids=[f"{c[0]} {c[1]}" for c in CASES])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_contrib(op, title, inputs, outputs, domain, attributes):
     names = [f"x{k}" for k in range(len(inputs))]
     ports = ["y", "sum"][:1 if outputs == 1 else 2]          # of four outputs, the two in the middle are absent

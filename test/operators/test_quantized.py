@@ -484,7 +484,7 @@ def compare(cases, outputs, by, slack=0):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("op", list(CASES))
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_reference(op, target, tmp_path):
     processor.require(target)
     model, given = build(CASES[op])
@@ -496,6 +496,7 @@ def test_reference(op, target, tmp_path):
 
 # pairs that are widened, words of four
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v3-vnni", "x86-64-v4-vnni"])
+@pytest.mark.sample(2)
 def test_rounded_rows(target, tmp_path):
     """the same bits as numpy has by the rule, which is all that test_reference compares elsewhere; and by the kernels of the target"""
     processor.require(target)
@@ -524,6 +525,7 @@ def test_rounded_rows_on_machines(lanes, registers, features, tmp_path):
 
 # panels that all share are packed for the least one's multiply
 @pytest.mark.parametrize("levels", [("x86-64", "x86-64-v3", "x86-64-v4-vnni"), ("generic", "x86-64-v4")])
+@pytest.mark.sample(2)
 def test_rounded_rows_at_all_levels(levels, tmp_path):
     some = ROUNDED[::5]
     model, given = build(some)
@@ -581,7 +583,7 @@ HELD = [(1, 512, 4, 32, F32, False), (2, 512, 4, 16, F16, True), (24, 64, 4, 32,
 @pytest.mark.parametrize("rows", [1, 8])
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("layers, width, bits, block, t, zeros", HELD)
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 def test_weights_stay_small(layers, width, bits, block, t, zeros, target, rows, accuracy, tmp_path):
     r, blocks, nodes, constants = rng("held", width, bits), -(-width // block), [], []
     for k in range(layers):
@@ -596,7 +598,7 @@ def test_weights_stay_small(layers, width, bits, block, t, zeros, target, rows, 
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("t, bits", [("UINT8", 4), ("UINT8", 2), ("UINT8", 8), ("INT4", 4), ("UINT4", 4), ("FLOAT4E2M1", 4), ("FLOAT8E4M3FN", 8)])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_tables_stay_small(t, bits, target, tmp_path):
     r, codes = rng("table", t), numbers(rng("codes", t), (900, 64), U8)
     data = helper.make_tensor("data", getattr(onnx.TensorProto, t), (900, 64 if t == "UINT8" or bits == 8 else 128), codes.tobytes(), raw=True)

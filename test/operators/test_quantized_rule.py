@@ -339,21 +339,35 @@ def differences(graph, folder, target, threads, flags=()):
     return found
 
 
-EVERYWHERE = 6              # so many graphs of each kind on all targets; the others take turns
-ONCE_WRONG = 58, 162, 226, 381      # those of 226 (ties) and 381 (any) rewrote without end
+WAYS = [(target, threads) for threads in (1, 2) for target in TARGETS if threads == 1 or target in ("generic", "x86-64-v4")]
+EVERYWHERE = *range(6), 58, 162, 226, 381       # the graphs of each kind that are for all ways, some once wrong; 226 (ties) and 381 (any) rewrote without end
 
 
-@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.long] * (seed >= EVERYWHERE and seed not in ONCE_WRONG)) for seed in range(500)])
+def check_rule(kind, ties, seed, ways, folder):
+    graph = Graph(seed, kind, ties).build(4)
+    for target, threads in ways:
+        wrong = [r for r in differences(graph, folder / f"{target}{threads}", target, threads) if r[1]]
+        assert not wrong, (target, threads, wrong)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=[f"{target}-{threads}" for target, threads in WAYS])
+@pytest.mark.parametrize("seed", EVERYWHERE)
 @pytest.mark.parametrize("ties", [False, True], ids=["any", "ties"])
 @pytest.mark.parametrize("kind", ["qdq", "qoperator"])
-@pytest.mark.sample(2)
-def test_rule(kind, ties, seed, tmp_path):
-    graph = Graph(seed, kind, ties).build(4)
+@pytest.mark.sample(6)
+def test_rule(kind, ties, seed, way, tmp_path):
+    processor.require(way[0])
+    check_rule(kind, ties, seed, [way], tmp_path)
+
+
+@pytest.mark.parametrize("seed", [seed for seed in range(500) if seed not in EVERYWHERE])
+@pytest.mark.parametrize("ties", [False, True], ids=["any", "ties"])
+@pytest.mark.parametrize("kind", ["qdq", "qoperator"])
+@pytest.mark.long
+def test_rule_in_turns(kind, ties, seed, tmp_path):
+    """of many more graphs each in one of the ways"""
     ways = [(target, threads) for threads in (1, 2) for target in processor.these(TARGETS)]
-    sample = [way for way in ways if way[1] == 1 or way[0] in ("generic", "x86-64-v4")]
-    for target, threads in sample if seed < EVERYWHERE or seed in ONCE_WRONG else [ways[seed % len(ways)]]:
-        wrong = [r for r in differences(graph, tmp_path / f"{target}{threads}", target, threads) if r[1]]
-        assert not wrong, (target, threads, wrong)
+    check_rule(kind, ties, seed, [ways[seed % len(ways)]], tmp_path)
 
 
 def test_halves(tmp_path):

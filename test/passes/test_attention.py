@@ -130,7 +130,7 @@ def close(a, b):
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("make", [attention, rows])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_against_canonical(tmp_path, make, seed):
     text, values = make(seed)
     plain = run(tmp_path / "plain", text, values, ["-O0"])
@@ -146,7 +146,7 @@ def test_against_canonical(tmp_path, make, seed):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_every_pass(tmp_path, target):
     """in the interpreter, on any machine; every attention becomes one kernel"""
     for seed in range(100, 115):

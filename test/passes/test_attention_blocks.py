@@ -138,7 +138,7 @@ def in_blocks(text, r):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("make", [hidden, masked])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_against_canonical(tmp_path, make, seed):
     text, values = make(seed)
     plain_result = run(tmp_path / "plain", text, values, ["-O0"])
@@ -161,7 +161,7 @@ def test_threads(tmp_path, threads):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.slow
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_every_pass(tmp_path, target):
     """in the interpreter, on any machine"""
     for seed in range(100, 108):

@@ -28,7 +28,7 @@ def step(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_against_canonical(tmp_path, seed):
     text, values = step(seed)
     plain = run(tmp_path / "plain", text, values, ["-O0"])
@@ -40,7 +40,7 @@ def test_against_canonical(tmp_path, seed):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_every_pass(tmp_path, target):
     """in the interpreter, on any machine"""
     for seed in range(100, 105):

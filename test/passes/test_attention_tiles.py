@@ -44,7 +44,7 @@ def close(a, b):
 @needs_tiles
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("make", [attention, hidden, masked])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_against_canonical(tmp_path, make, seed):
     text, values = make(seed)
     text = rounded(tmp_path / "rounded", text)
@@ -59,6 +59,7 @@ def test_against_canonical(tmp_path, make, seed):
 @needs_tiles
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("make", [attention, hidden])
+@pytest.mark.sample(2)
 def test_threads(tmp_path, make, seed):
     text, values = make(seed)
     text = rounded(tmp_path, text)
@@ -70,7 +71,7 @@ SMALL = {attention: (101, 105, 102), hidden: (100, 101, 104), masked: (102, 113,
 
 
 @pytest.mark.parametrize("make", SMALL)
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_every_pass(tmp_path, make):
     """in the interpreter, on any machine"""
     for seed in SMALL[make]:

@@ -61,6 +61,7 @@ def test_steps(target, model):
 
 @pytest.mark.parametrize("target", TARGETS[:2])
 @pytest.mark.slow
+@pytest.mark.sample(2)
 def test_restart(target, model):
     """A dump of any stage says what was done to stay within the budget, and goes on to the same C with it."""
     folder, tried = model.parent, []

@@ -93,7 +93,7 @@ def widest_made(report):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.slow
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_same_bits(seed, tmp_path):
     text, x = Program(seed).text(3)
     (tmp_path / "program.dnn").write_text(text)
@@ -152,7 +152,7 @@ def product(r, numbers):
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_products(seed, tmp_path):
     """the sums are exact in i32, whatever multiplies; in tiles, bytes are read"""
     text, values = product(random.Random(seed), np.random.default_rng(seed))

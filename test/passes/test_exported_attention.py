@@ -126,7 +126,7 @@ FORMS = [dict(scale=s, mask=m, groups=n) for n in (HEADS, 2) for s, m in
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: "-".join(map(str, f.values())))
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_attention(tmp_path, form):
     """all that hide alike are one expression, in as many kernels as the operator, whose rows are 0 where all keys are hidden"""
     g = attention(**form)

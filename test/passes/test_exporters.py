@@ -262,7 +262,7 @@ def test_forms_end_in_the_kernels_of_the_operator(name, form, tmp_path):
 
 
 @pytest.mark.parametrize("name,form,twin", TWINS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_twins_compute_what_they_say(name, form, twin, tmp_path):
     inputs, operator, forms, _ = FORMS[name]
     if isinstance(twin, tuple):

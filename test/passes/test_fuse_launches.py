@@ -58,6 +58,7 @@ CASES = {       # network, products that make what they read themselves
 
 @pytest.mark.parametrize("precision", ["f16", "f32"])
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.sample(2)
 def test_cases(name, precision, tmp_path):
     how, count = CASES[name]
     options = ["--precision=f16"] if precision == "f16" else []
@@ -98,6 +99,7 @@ def row_network(path, row, channels):
 
 
 @pytest.mark.parametrize("channels", [768, 640, 1024, 2048])
+@pytest.mark.sample(2)
 def test_elements(channels, tmp_path):
     """rounded by the warps of the product: in as many iterations, and in more than all have; too many are a launch"""
     onnx_file, options = row_network(tmp_path / "m.onnx", 2, channels), ["--precision=f16", "--profile"]
@@ -136,6 +138,7 @@ def pair_network(path, made, sizes):
 
 
 @pytest.mark.parametrize("name", BESIDE)
+@pytest.mark.sample(2)
 def test_apart(name, tmp_path):
     made, sizes, less = BESIDE[name]
     onnx_file = pair_network(tmp_path / "m.onnx", made, sizes)

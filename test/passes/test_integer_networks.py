@@ -115,7 +115,7 @@ def noise(a, b):
 
 
 @pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.long] * (seed >= 6)) for seed in range(60)])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_random(seed, tmp_path):
     """nearer to what the default mode makes than that is to the floats, on the processor and on any; and floats are at the ends alone"""
     m = network(tmp_path, seed)

@@ -50,7 +50,7 @@ CONVOLUTIONS = [        # channels, outputs, window, rows, columns, pad, stride,
 
 @pytest.mark.parametrize("case", CONVOLUTIONS, ids=lambda c: "x".join(map(str, c[:-1])))
 @pytest.mark.parametrize("add", [False, True], ids=["alone", "residual"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_convolutions(tmp_path, case, add):
     c, m, k, h, w, pad, stride, groups, accumulators = case
     rng = np.random.default_rng(sum(case))
@@ -78,7 +78,7 @@ def test_products(tmp_path, rows, depth, columns):
 
 @pytest.mark.parametrize("unsigned", [False, True], ids=["i8", "u8"])
 @pytest.mark.parametrize("k, h, w, accumulators", [(1, 25, 5, True), (3, 6, 34, True), (3, 5, 48, True), (3, 5, 11, False)])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_integers(tmp_path, unsigned, k, h, w, accumulators):
     """the largest numbers there are: products of 255 and -128 fit into 16 bits, sums need 32"""
     c, m, rng = 6, 8, np.random.default_rng(k * w)
@@ -186,7 +186,7 @@ def test_candidates_of_tuning(tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 def test_random_words(tmp_path, seed):
     """any words, of any contraction: followed or not, the same bits, and what dumps say is read again"""
     r = np.random.default_rng(seed)

@@ -231,7 +231,7 @@ def test_every_pass(tmp_path, block):
 
 @pytest.mark.parametrize("seed", range(1000, 1004))
 @pytest.mark.parametrize("options", [["-O0"], ["-O2"], ["--target=x86-64"]], ids=["plain", "optimized", "vectors"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_compiled(tmp_path, seed, options):
     program = Program(seed)
     path = tmp_path / "p.dnn"

@@ -23,9 +23,10 @@ SHARE = 20
 
 
 @pytest.mark.parametrize("network,first,target,element,share", [
-    (Network, 0, "sapphirerapids", "bf16", SHARE), (Network, SHARE, "sapphirerapids", "bf16", SHARE), (Attention, 0, "sapphirerapids", "bf16", SHARE),
+    (Network, 0, "sapphirerapids", "bf16", SHARE), (Network, SHARE, "sapphirerapids", "bf16", SHARE), (Attention, 0, "sapphirerapids", "bf16", 8),
     (Network, 0, "neoverse-v1", "bf16", 8), (Network, 0, "aarch64-fp16", "f16", 8), (Attention, 0, "aarch64-fp16", "f16", 8),
     (Network, 0, "x86-64-v4-fp16", "f16", 8), pytest.param(Attention, 0, "x86-64-v4-fp16", "f16", SHARE, marks=pytest.mark.long),
+    pytest.param(Attention, 8, "sapphirerapids", "bf16", SHARE - 8, marks=pytest.mark.long),
     pytest.param(Network, 8, "neoverse-v1", "f16", 5 * SHARE, marks=pytest.mark.long),
     pytest.param(Attention, 8, "aarch64", "f16", 5 * SHARE, marks=pytest.mark.long)])
 def test_every_pass(tmp_path, network, first, target, element, share):
@@ -155,7 +156,7 @@ def run(path, folder, options, values, cc="gcc", emulator=None):
 
 
 @pytest.mark.parametrize("kind", [residual, mobile, transposed, rows, attention, patches, recurrent])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_models(kind, tmp_path):
     m = Model()
     y, shape = kind(m)
@@ -350,6 +351,7 @@ def test_sums_beside_norms(tmp_path):
 
 
 @pytest.mark.parametrize("target,element", [("x86-64-v4", "bf16"), ("x86-64-v3", "bf16"), ("x86-64-v3", "f16")])
+@pytest.mark.sample(2)
 def test_narrow_weights(target, element, tmp_path):
     """without tiles: many weights and few rows, weights alone are rounded, in half the memory; else nothing changes"""
     processor.require(target)

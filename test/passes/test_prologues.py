@@ -42,7 +42,7 @@ def normalized(seed):
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_same_bits(target, seed, tmp_path):
     processor.require(target)
     text, joins, inputs = normalized(seed)

@@ -483,7 +483,7 @@ def check_task(data, points, folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", ["bin", "py"])
+@pytest.mark.parametrize("version", ["bin", pytest.param("py", marks=pytest.mark.long)])
 def test_accuracy_of_cifar_files(version, tmp_path, monkeypatch):
     """the whole way from the files that CIFAR-10 comes in, on pictures of ours that the model answers for"""
     model = quantization.MODELS / "resnet8_fp32" / "model.onnx"

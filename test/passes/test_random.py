@@ -247,7 +247,7 @@ def compiled(folder, model, options, flags, inputs, seed):
 
 
 @pytest.mark.parametrize("seed", range(3000, 3004))
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_compiled_vectors(tmp_path, seed):
     (tmp_path / "p.dnn").write_text(Program(seed, EXTENTS).text())
     flags = ["-O1", *dnncc.SANITIZE[1:]]
@@ -259,7 +259,7 @@ def test_compiled_vectors(tmp_path, seed):
 
 
 @pytest.mark.parametrize("seed", range(1000, 1012))
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_compiled(tmp_path, seed):
     path = tmp_path / "p.dnn"
     path.write_text(Program(seed).text())

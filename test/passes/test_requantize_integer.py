@@ -110,7 +110,7 @@ def test_odd_multipliers(m, zero, tmp_path):
 @pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.long] * (seed >= 8)) for seed in range(100)])
 @pytest.mark.parametrize("ties", [False, True], ids=["any", "ties"])
 @pytest.mark.parametrize("kind", ["qdq", "qoperator"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_near_the_rule(kind, ties, seed, tmp_path):
     """random layers: no byte is off by more than one, on any target"""
     graph = Graph(seed + 5000, kind, ties).build(1)

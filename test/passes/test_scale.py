@@ -32,7 +32,7 @@ def seconds(model, out, *options):
 
 @pytest.mark.parametrize("options", [["-O2"], ["-O0"], ["-O2", "--target=x86-64-v4"]], ids=" ".join)
 @pytest.mark.parametrize("graph", large_graphs.ALL, ids=lambda f: f.__name__)
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 def test_seconds(tmp_path, graph, options):
     path = tmp_path / "large.dnn"
     path.write_text(graph(NODES))

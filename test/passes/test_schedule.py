@@ -340,7 +340,7 @@ KINDS = [(kind, target) for kind in (Packed, Narrow, Prologue, Lanes, Windows, W
 @pytest.mark.parametrize("kind, target", [*KINDS, *((Blocks, target) for target in BYTES)])
 @pytest.mark.parametrize("first", range(0, COUNT, 10))
 @pytest.mark.slow
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 def test_scheduled_is_canonical(kind, target, first):
     for seed in range(first, first + 10):
         c = kind(seed, target)

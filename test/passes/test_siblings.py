@@ -53,6 +53,7 @@ def network(seed):
 
 @pytest.mark.parametrize("target", ["generic", *TARGETS])
 @pytest.mark.slow
+@pytest.mark.sample(2)
 def test_same_bits(target, tmp_path):
     processor.require(target)
     joined = 0
@@ -119,7 +120,7 @@ def rows_network(seed):
 
 @pytest.mark.parametrize("target", ["generic", *TARGETS])
 @pytest.mark.slow
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_rows(target, tmp_path):
     processor.require(target)
     joined = 0

@@ -177,7 +177,7 @@ def outputs(model, x, folder, options):
 
 
 @pytest.mark.parametrize("seed", range(16))
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_same_bits(seed, tmp_path):
     """with the least memory, which takes patches, and with what lies between"""
     chain = Chain(seed, images=2 if seed % 5 == 4 else 1)
@@ -195,7 +195,7 @@ def test_same_bits(seed, tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(40, 52))
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_vectors(seed, tmp_path):
     """Targets with vectors pass rows of blocked tensors on, too; with --exact the bits are those of plain C without a budget."""
     target = TARGETS[seed % 3]
@@ -224,7 +224,7 @@ def set_patches(text, columns):
 
 
 @pytest.mark.parametrize("seed", range(20, 30))
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_grids(seed, tmp_path):
     """patches of any width, be it enough or not"""
     chain = Chain(seed, images=2 if seed % 5 == 4 else 1)

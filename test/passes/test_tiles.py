@@ -131,7 +131,7 @@ def assert_close(got, want):
 
 
 @pytest.mark.parametrize("kind,first", [*((Tiles, first) for first in range(0, 60, 10)), *((Bytes, first) for first in range(0, 40, 10))])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_scheduled_is_canonical(kind, first):
     for seed in range(first, first + 10):
         c = kind(seed, "sapphirerapids")
@@ -245,7 +245,7 @@ def test_rows_that_join(size, stride, vectors, positions, tmp_path):
 
 @needs_tiles
 @pytest.mark.parametrize("kind,first", [*((Tiles, first) for first in range(0, 24, 4)), *((Bytes, first) for first in range(0, 16, 4))])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_compiled(kind, first, tmp_path):
     for seed in range(first, first + 4):
         path = tmp_path / f"{seed}.dnn"
@@ -262,7 +262,7 @@ def test_compiled(kind, first, tmp_path):
 
 @pytest.mark.parametrize("kind", [Tiles, Bytes])
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_without_tiles(target, kind, tmp_path):
     """a program with tiles, for a target that has none: vectors, in the end lane by lane"""
     for seed in range(3):

@@ -84,7 +84,7 @@ def test_room(tmp_path):
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("layer,tile,bound", [
     (Layer(64, 40, 28), 4, 1e-4), (Layer(200, 48, 13, 18, pad=0), 4, 1e-4), (Layer(64, 64, 10), 2, 1e-5)])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_error(layer, tile, bound, target, tmp_path):
     """of the largest result; and far below what a wrong coefficient would make of it"""
     processor.require(target)
@@ -101,7 +101,7 @@ def test_error(layer, tile, bound, target, tmp_path):
 @pytest.mark.parametrize("layer,kind,joins", [
     (Layer(64, 48, 14, 22), "MaxPool", True), (Layer(64, 64, 10), "MaxPool", True), (Layer(64, 64, 27), "MaxPool", False),
     (Layer(64, 40, 28), "AveragePool", True)])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_pool(layer, kind, joins, target, tmp_path):
     """windows of the results, stored in their place: the same bits as by a kernel of its own, whatever the number of threads"""
     processor.require(target)

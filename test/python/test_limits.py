@@ -64,6 +64,7 @@ def resident():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"threads": 2, "target": "native"}], ids=str)
+@pytest.mark.sample(2)
 def test_ten_thousand_loads_and_calls_keep_nothing(options, tmp_path):
     dnncc_package.compile(models.matmul(), **options).save(tmp_path / "m.so")
     x = np.ones((64, 64), np.float32)

@@ -57,7 +57,7 @@ def test_layers(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["digits", "mnist", pytest.param("resnet8", marks=pytest.mark.slow)])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_same_outputs(name, tmp_path):
     """what is compiled of the written model is what --quantize compiles, to the bit"""
     model, file, images = test_integer_networks.real(name, tmp_path)

@@ -176,7 +176,8 @@ def outputs(m, xs, *options):
 
 def noise(m, *options):
     """decibels of what --quantize makes of inputs that did not calibrate"""
-    y, z = outputs(m, m.held), outputs(m, m.held, "--quantize", f"--calibrate={m.folder / 'samples.npz'}", *options)
+    samples = f"--calibrate={m.folder / 'samples.npz'}"
+    y, z = outputs(m, m.held), outputs(m, m.held, "--quantize", samples, "--cc=cc -O0", *options)
     return 10 * np.log10((y ** 2).sum() / ((y - z) ** 2).sum())
 
 
@@ -206,7 +207,7 @@ def test_steps_that_learn_want_samples(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["digits", "mnist"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_four_bits_of_trained_models(name, tmp_path):
     """lose a point and a half at most"""
     model, samples, x, labels = quantizing.there(name, quantization.TASKS[name]())
@@ -273,6 +274,7 @@ def plain(m):
 
 
 @pytest.mark.parametrize("how", [plain, pooled, averaged, flat, depthwise, turned])
+@pytest.mark.sample(3)
 def test_channels_between_layers(how, tmp_path):
     """outliers that the next layer takes back cost nothing any more"""
     folders = [tmp_path / name for name in ("even", "planted")]

@@ -199,7 +199,7 @@ def convolutions(folder):
 
 
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_ranges(target, tmp_path):
     """the bytes that the quantized model makes of its input and could make of its output, and no float in the code"""
     processor.require(target)

@@ -165,7 +165,7 @@ def test_search_is_never_worse(text, tmp_path):
 @pytest.mark.parametrize("w", [np.zeros((INNER, OUTPUTS)), np.full((INNER, OUTPUTS), 3.), np.full((INNER, OUTPUTS), 1e-42),
                                np.linspace(-3e38, 3e38, INNER * OUTPUTS).reshape(INNER, OUTPUTS)], ids=["zeros", "one", "tiny", "huge"])
 @pytest.mark.parametrize("text", ["s8", "u8", "s4", "u4"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_odd_weights(text, w, tmp_path):
     w = w.copy()
     w[0, 0] = 2                         # of one number alone they stay as they are
@@ -219,7 +219,7 @@ def test_scaled_inputs(tmp_path):
 
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3", "native"])
 @pytest.mark.parametrize("text", TYPES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_product(text, target, tmp_path):
     """the code multiplies what the model holds"""
     path, w, _ = product(tmp_path)
@@ -231,7 +231,7 @@ def test_product(text, target, tmp_path):
 
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3", "native"])
 @pytest.mark.parametrize("text", ["", *TYPES])
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 def test_dynamic(text, target, tmp_path):
     path, w, _ = product(tmp_path)
     x = (np.random.default_rng(1).standard_normal((ROWS, INNER)) * np.array([[1], [100], [1e-3], [7], [0]])).astype(F32)
@@ -265,7 +265,7 @@ def test_row_of_zeros(tmp_path):
                                          ((ROWS, INNER), {"transA": 1}), ((ROWS, 13), None)])
 @pytest.mark.parametrize("options", [["--quantize-weights=u4"], ["--quantize-weights=s8"], ["--quantize=dynamic", "--quantize-weights=s4:16"],
                                      ["--quantize=dynamic"]])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_shapes(shape, gemm, options, tmp_path):
     r = np.random.default_rng(5)
     path, w, bias = product(tmp_path, shape, r.standard_normal((shape[-1], 96)), gemm, bias=bool(gemm))
@@ -280,7 +280,7 @@ def test_shapes(shape, gemm, options, tmp_path):
 
 @pytest.mark.parametrize("dynamic", [[], ["--quantize=dynamic"]], ids=["floats", "dynamic"])
 @pytest.mark.parametrize("text", TYPES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_written_model(text, dynamic, tmp_path):
     """onnxruntime runs it, and read back it is the same program"""
     path, w, _ = product(tmp_path, (2, 3, INNER))

@@ -59,7 +59,7 @@ def numbers(r, shape):
 
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_each_weight(kind, target, tmp_path):
     """rows of the unit matrix times w: every weight as it is stored"""
     processor.require(target)
@@ -113,7 +113,7 @@ def test_codes_that_are_not_finite(kind, codes, tmp_path):
 @pytest.mark.parametrize("rows", [1, 3, 32])
 @pytest.mark.parametrize("target", ["generic", pytest.param("x86-64", marks=pytest.mark.long), "x86-64-v3",
                                     pytest.param("x86-64-v4-bf16", marks=pytest.mark.long), "aarch64"])
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 def test_products(kind, rows, target, tmp_path):
     """a table that is gathered from and multiplied by, as the first and last layer of a language model are one"""
     processor.require(target)
@@ -133,7 +133,7 @@ def test_products(kind, rows, target, tmp_path):
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3", pytest.param("x86-64-v4-bf16", marks=pytest.mark.long), "aarch64"])
 @pytest.mark.parametrize("attributes", [{"pads": [1, 1, 1, 1]}, {"strides": [2, 2]}, {"group": 2}], ids=["winograd", "strides", "groups"])
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 def test_convolutions(kind, target, attributes, tmp_path):
     processor.require(target)
     r = np.random.default_rng(7)
@@ -178,7 +178,7 @@ def test_kept_in_f16(value, tmp_path):
 
 @pytest.mark.parametrize("kind,bytes", [("f16", 2), ("bf16", 2), ("f8e4m3", 1), ("f8e5m2", 1)])
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_bytes(kind, bytes, target, tmp_path):
     """the file of weights is as small"""
     w = np.random.default_rng(1).standard_normal((256, 256)).astype(F32)

@@ -43,7 +43,7 @@ def built(name, sources, command):
     return path
 
 
-CHECKED = ["-O1", "-fsanitize=thread"]  # of a text: access.cpp sees every access
+CHECKED = ["-O1", "-fsanitize=thread"]  # of a text: access.cpp sees every access (-O1: by -Og a race went unseen)
 
 
 def runtime(cxx=CXX, host=True, checked=False):
@@ -52,9 +52,20 @@ def runtime(cxx=CXX, host=True, checked=False):
     return [built(name, [FOLDER / f"{name}.cpp"], [*cxx.split(), *CXXFLAGS, "-O3", "-march=native", "-c", FOLDER / f"{name}.cpp"]) for name in names]
 
 
+def header(cxx, flags):
+    """what -include gets: g++ has the executor's header compiled already, once for all sources and these flags, since reading it is half of
+    what a small model takes"""
+    text = FOLDER / "executor.h"
+    if not cxx.endswith("g++"):
+        return text
+    command = [*cxx.split(), *CXXFLAGS, *flags, "-x", "c++-header", text]
+    return dnncc.once(command, ".h.gch", text.read_bytes(), (FOLDER / "runtime.h").read_bytes()).with_suffix("")         # g++ takes NAME.gch where NAME is not
+
+
 def compile_text(source, out, cxx=CXX, flags=OPTIMIZE):
     """one C++ or CUDA C file to an object, with the executor's header"""
-    done = dnncc.run([*cxx.split(), *CXXFLAGS, *flags, f"-I{FOLDER}", f"-I{FOLDER / 'include'}", "-x", "c++", "-include", FOLDER / "executor.h",
+    own = [flag for flag in flags if not flag.startswith(("-I", "-Wa,"))]
+    done = dnncc.run([*cxx.split(), *CXXFLAGS, *flags, f"-I{FOLDER}", f"-I{FOLDER / 'include'}", "-x", "c++", "-include", header(cxx, own),
                       "-c", source, "-o", out], timeout=600)
     assert done.returncode == 0, done.stderr[:4000]
     return out

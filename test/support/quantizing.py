@@ -25,11 +25,16 @@ def there(name, task):
 
 # ---- dnncc ----
 
+SMALL = 1 << 16         # bytes of a model whose code takes longer to compile with -O2 than to run
+
+
+
 def calibrate(model, folder, samples, options=()):
     """the file of ranges of a model; samples: a dictionary of arrays whose first dimension is that of samples"""
     folder = pathlib.Path(folder)
     np.savez(folder / "samples.npz", **samples)
-    done = dnncc.run([dnncc.DNNCC, model, f"--calibrate={folder / 'samples.npz'}", "-o", folder / "model.ranges", *options])
+    quick = ["--cc=cc -O0"] if pathlib.Path(model).stat().st_size < SMALL else []          # the numbers are the same
+    done = dnncc.run([dnncc.DNNCC, model, f"--calibrate={folder / 'samples.npz'}", "-o", folder / "model.ranges", *quick, *options])
     assert done.returncode == 0, done.stderr
     return folder / "model.ranges"
 
