@@ -122,9 +122,9 @@ static void find_homes(const struct region *region, const struct fusing *f)
                 if (fuse_is_packed(op))
                         member->home = op;
                 member->epilogue = op_info[op->code].traits & TRAIT_CONTRACTION;
-                bool passes = fuse_is_elementwise(op) ||
-                              (fuse_is_halo(op) && !fusing_is_border(f, op));
-                for (int i = 0; i < op->operand_count && passes; i++) {
+                bool continues = fuse_is_elementwise(op) ||
+                                 (fuse_is_halo(op) && !fusing_is_border(f, op));
+                for (int i = 0; i < op->operand_count && continues; i++) {
                         const struct value *x = op_operand(op, i);
                         if (!x || x->kind != VALUE_RESULT || x->op->region != region ||
                             !members[x->op->number].stays)
