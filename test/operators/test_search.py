@@ -86,7 +86,7 @@ def by_onnxruntime(model, given):
 
 
 @pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.long] if seed > 5 else []) for seed in range(40)])
 @pytest.mark.slow
 @pytest.mark.sample(3)
 def test_greedy(seed, how):
@@ -102,8 +102,8 @@ def test_greedy(seed, how):
 
 
 @pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("more", [dict(top_p=1.0), dict(top_p=0.9), dict(top_p=0.5), dict(top_p=0.2, min_tokens_to_keep=4), dict(top_p=0.5, filter_value=0.0),
-                                  dict(top_p=0.8, no_repeat_ngram_size=1), dict(top_p=1.0, vocab_mask=[1] * 5 + [0] * 6)], ids=str)
+@pytest.mark.parametrize("more", [dict(top_p=0.5), dict(top_p=0.2, min_tokens_to_keep=4), *(pytest.param(more, marks=pytest.mark.long) for more in (
+    dict(top_p=1.0), dict(top_p=0.9), dict(top_p=0.5, filter_value=0.0), dict(top_p=0.8, no_repeat_ngram_size=1), dict(top_p=1.0, vocab_mask=[1] * 5 + [0] * 6)))], ids=str)
 @pytest.mark.slow
 @pytest.mark.sample(3)
 def test_sampled(more, how):
