@@ -71,8 +71,9 @@ def complaint(name, target, folder):
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_sample(name, data):
-    found = [complaint(name, machine(*row[1:]), data(name)) for row in pairwise(QUICK, LANES, REGISTERS, FEATURES, PRODUCTS) if row[0] == name]
+def test_sample(name, data, some):
+    rows = [row for row in pairwise(QUICK, LANES, REGISTERS, FEATURES, PRODUCTS) if row[0] == name]
+    found = [complaint(name, machine(*row[1:]), data(name)) for row in some(rows, 2)]
     assert found and not list(filter(None, found))
 
 
