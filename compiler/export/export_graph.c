@@ -184,12 +184,14 @@ void write_yield(struct export *e, const struct op *op, const struct plan *plan)
 
 /* ---- the entry point ---- */
 
-static bool is_plain(struct export *e, const struct type *t, const char *port)
+static bool is_plain(struct export *e, const struct type *t, const struct port *port)
 {
-        if (t->kind == TYPE_TENSOR && element_is_stored(t->element) && type_is_static(t))
+        if (t->kind == TYPE_TENSOR && element_is_stored(t->element) && type_is_static(t) &&
+            !port->is_text)
                 return true;
         diag_error(e->diag, EXIT_UNSUPPORTED, "'%s' is %s, which --emit=onnx does not write",
-                   text_safe(e->arena, port, strlen(port)), type_text(e->arena, e->m, t));
+                   text_safe(e->arena, port->name, strlen(port->name)),
+                   port->is_text ? "of texts" : type_text(e->arena, e->m, t));
         return false;
 }
 
@@ -229,7 +231,7 @@ static bool name_ports(struct export *e, struct function *f, struct graph *g)
         g->inputs = arena_array(e->arena, (size_t)g->input_count + 1, sizeof *g->inputs);
         for (int i = 0; i < body->argument_count; i++) {
                 struct value *v = &body->arguments[i];
-                if (!is_plain(e, v->type, f->input_ports[i].name))
+                if (!is_plain(e, v->type, &f->input_ports[i]))
                         return false;
                 struct made *made = ARENA_NEW(e->arena, struct made);
                 *made = (struct made){ port_name(e, f->input_ports[i].name), v->type, true };
@@ -237,7 +239,7 @@ static bool name_ports(struct export *e, struct function *f, struct graph *g)
         }
         struct port *ports = arena_array(e->m->arena, (size_t)f->output_count + 1, sizeof *ports);
         for (int i = 0; i < f->output_count; i++) {
-                if (!is_plain(e, op_operand(body->last, i)->type, f->output_ports[i].name))
+                if (!is_plain(e, op_operand(body->last, i)->type, &f->output_ports[i]))
                         return false;
                 ports[i].name = port_name(e, f->output_ports[i].name);
         }

@@ -1,16 +1,100 @@
 /* SPDX-License-Identifier: MIT */
-/* All positions of a row are compared with all n-grams of one length of a pool. */
+/* All positions of a row are compared with all n-grams of one length of a pool. Of a larger pool,
+ * an n-gram is one number, which is searched for by bisection. */
 #include "front/compose/compose_ngrams.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
+#include "front/compose/compose_sort.h"
+#include "front/compose/compose_move.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 int64_t compose_ngrams_of(const struct compose_ngrams *p, int length, int64_t *begin)
 {
         *begin = p->starts[length - 1];
         return ((length < p->lengths ? p->starts[length] : p->count) - *begin) / length;
+}
+
+enum { COMPARED_MOST = 64 };            /* A pool of more n-grams is searched. */
+
+/* Returns a number above all tokens of n-grams, of which n-grams are digits of one number; 0 where
+ * there is none such, or numbers are too large. */
+static int64_t base_of(const struct compose_ngrams *p, int64_t begin, int64_t count, int length)
+{
+        int64_t base = 1, most = INT64_MAX / 4;
+        for (int64_t k = begin; k < begin + count * length; k++) {
+                if (p->numbers[k] < 0 || p->numbers[k] >= INT32_MAX)
+                        return 0;
+                base = compose_max(base, p->numbers[k] + 1);
+        }
+        for (int k = 0; k < length; k++)
+                most /= base;
+        return most ? base : 0;
+}
+
+struct gram { int64_t key, number; };
+
+static int by_key(const void *a, const void *b)
+{
+        const struct gram *x = a, *y = b;
+        return (x->key > y->key) - (x->key < y->key);
+}
+
+/* Does the same as `counted`, for places [gaps, tokens] where n-grams may begin. */
+static struct value *searched(struct compose *c, const struct compose_ngrams *p, struct value *x,
+                              int length, const struct type *places, int64_t base)
+{
+        int64_t begin;
+        const int64_t count = compose_ngrams_of(p, length, &begin), rows = value_extent(x, 0),
+                      tokens = value_extent(x, 1), gaps = type_extent(places, 0);
+        struct gram *grams = arena_array(c->arena, (size_t)count, sizeof *grams);
+        int64_t *keys = constant_room(c->m, (size_t)count * sizeof *keys),
+                *numbers = constant_room(c->m, (size_t)count * sizeof *numbers);
+        for (int64_t i = 0; i < count; i++) {
+                grams[i] = (struct gram){ 0, i };
+                for (int k = 0; k < length; k++)
+                        grams[i].key = grams[i].key * base + p->numbers[begin + i * length + k];
+        }
+        qsort(grams, (size_t)count, sizeof *grams, by_key);
+        for (int64_t i = 0; i < count; i++) {
+                keys[i] = grams[i].key;
+                numbers[i] = grams[i].number;
+        }
+        const struct type *table = type_static(c->m, E_I64, 1, &count);
+        struct value *key_table = constant_dense(c->m, table, keys, NULL);
+        struct value *number_table = constant_dense(c->m, table, numbers, NULL);
+        struct value *gap = plus(c, build_iota(c->b, places, 0), 1),
+                     *first = build_iota(c->b, places, 1), *key = NULL, *known = NULL;
+        for (int k = 0; k < length; k++) {
+                struct value *at = add(c, first, times(c, gap, k));
+                struct value *there = compose_with(c, OP_lt, at, (double)tokens);
+                at = compose_with(c, OP_min, at, (double)tokens - 1);
+                struct value *token = at ? build_gather(c->b, x, at, 1) : NULL;
+                struct value *fits = compose_with(c, OP_ge, token, 0);
+                fits = compose_binary(c, OP_and, fits,
+                                      compose_with(c, OP_lt, token, (double)base));
+                fits = compose_binary(c, OP_and, fits, there);
+                known = known ? compose_binary(c, OP_and, known, fits) : fits;
+                token = clamp(c, token, 0, (double)base - 1);
+                key = key ? add(c, times(c, key, (double)base), token) : token;
+        }
+        struct value *at = compose_last_not_above(c, key, key_table);
+        struct value *found = at ? build_gather(c->b, key_table, at, 0) : NULL;
+        known = compose_binary(c, OP_and, known, compose_binary(c, OP_eq, found, key));
+        struct value *number = at ? build_gather(c->b, number_table, at, 0) : NULL;
+        number = compose_select(c, known, number, compose_integer(c, E_I64, count));
+        number = compose_reshape(c, number, 2,
+                                 (const dim_t[]){ dim_of(rows), dim_of(gaps * tokens) });
+        const struct type *to =
+                compose_type_static(c, E_I32, 2, (const int64_t[]){ rows, count + 1 });
+        if (!number || !to)
+                return NULL;
+        struct value *one = constant_number(c->m, type_with_element(c->m, number->type, E_I32), 1);
+        struct value *all = compose_scatter(c, constant_number(c->m, to, 0), number, one, 1,
+                                            1 + REDUCE_sum);
+        return all ? compose_part(c, all, 1, 0, count) : NULL;
 }
 
 /* Returns how often the n-grams of `length` are in x <rows x tokens x i64>: <rows x n-grams x i32>.
@@ -39,6 +123,9 @@ static struct value *counted(struct compose *c, const struct compose_ngrams *p, 
                                           : NULL;
         if (!pairs)
                 return NULL;
+        int64_t base;
+        if (count > COMPARED_MOST && (base = base_of(p, begin, count, length)))
+                return searched(c, p, x, length, places, base);
         struct value *gap = plus(c, build_iota(c->b, places, 0), 1),
                      *first = build_iota(c->b, places, 1), *hit = NULL;
         for (int k = 0; k < length; k++) {

@@ -372,6 +372,25 @@ def test_ngrams(tmp_path, mode):
 
 
 @pytest.mark.slow
+def test_ngrams_of_a_large_pool(tmp_path):
+    """texts and numbers, searched for"""
+    rng = random.Random(9)
+    vocabulary = sorted({text(rng) for _ in range(300)} | {f"w{k}" for k in range(150)})
+    pairs = list(dict.fromkeys((rng.choice(vocabulary), rng.choice(vocabulary[:20])) for _ in range(120)))
+    count = len(vocabulary) + len(pairs)
+    common = dict(mode="TF", min_gram_length=1, max_gram_length=2, max_skip_count=1, ngram_counts=[0, len(vocabulary)], ngram_indexes=list(range(count)))
+    number = {t: 7 * k for k, t in enumerate(vocabulary)}
+    pool = vocabulary + [t for pair in pairs for t in pair]
+    nodes = [helper.make_node("TfIdfVectorizer", ["x"], ["y"], pool_strings=pool, **common), helper.make_node("TfIdfVectorizer", ["i"], ["z"], pool_int64s=[number[t] for t in pool], **common)]
+    model = model_of(nodes, [("x", S, [2, 9]), ("i", I64, [2, 9])], [("y", F32, [2, count]), ("z", F32, [2, count])])
+    draws = []
+    for _ in DRAWS:
+        x = [t for _ in range(9) for t in (rng.choice(pairs) if rng.random() < .7 else (rng.choice(vocabulary), "none of them"))]
+        draws.append([np.array(x, dtype=object).reshape(2, 9), np.array([number.get(t, rng.choice([-1, -7, 3, 1 << 40])) for t in x], np.int64).reshape(2, 9)])
+    check(tmp_path, model, draws)
+
+
+@pytest.mark.slow
 def test_class_labels_and_categories(tmp_path):
     rng = np.random.default_rng(1)
     names = ["Katze", "Hündin", "日", "", "a longer one"]
