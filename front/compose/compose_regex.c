@@ -323,7 +323,7 @@ static struct tree *read_escape(struct reader *r)
 {
         struct tree *set = tree_new(r, TREE_SET);
         if (take_perl(r, set)) {
-                settle(set);
+                fold(r, set);
                 return set;
         }
         if (take(r, 'b'))
@@ -398,35 +398,6 @@ static bool is_quoted(struct reader *r)
         return r->quoted;
 }
 
-static struct tree *read_atom(struct reader *r, int depth)
-{
-        if (r->quoted) {
-                const int letter = take_code_point(r);
-                return letter < 0 ? NULL : one(r, letter, letter);
-        }
-        if (take(r, '('))
-                return read_group(r, depth);
-        if (take(r, '['))
-                return read_set(r);
-        if (take(r, '.')) {
-                struct tree *set = tree_new(r, TREE_SET);
-                if (!r->any_newline)
-                        add_range(r, set, '\n', '\n');
-                negate(r, set);
-                return set;
-        }
-        if (take(r, '^'))
-                return assertion(r, r->many_lines ? LINE_BEGIN : TEXT_BEGIN);
-        if (take(r, '$'))
-                return assertion(r, r->many_lines ? LINE_END : TEXT_END);
-        if (take(r, '\\'))
-                return read_escape(r);
-        if (r->p < r->end && strchr("*+?", *r->p))
-                return fail(r, "there is nothing to repeat");
-        const int code = take_code_point(r);
-        return code < 0 ? NULL : one(r, code, code);
-}
-
 static bool take_number(struct reader *r, int *number)
 {
         const char *start = r->p;
@@ -451,9 +422,42 @@ static bool take_counts(struct reader *r, int *least, int *most)
         return false;
 }
 
+static struct tree *read_atom(struct reader *r, int depth)
+{
+        if (r->quoted) {
+                const int letter = take_code_point(r);
+                return letter < 0 ? NULL : one(r, letter, letter);
+        }
+        if (take(r, '('))
+                return read_group(r, depth);
+        if (take(r, '['))
+                return read_set(r);
+        if (take(r, '.')) {
+                struct tree *set = tree_new(r, TREE_SET);
+                if (!r->any_newline)
+                        add_range(r, set, '\n', '\n');
+                negate(r, set);
+                return set;
+        }
+        if (take(r, '^'))
+                return assertion(r, r->many_lines ? LINE_BEGIN : TEXT_BEGIN);
+        if (take(r, '$'))
+                return assertion(r, r->many_lines ? LINE_END : TEXT_END);
+        if (take(r, '\\'))
+                return read_escape(r);
+        int least, most;
+        if ((r->p < r->end && strchr("*+?", *r->p)) || take_counts(r, &least, &most))
+                return fail(r, "there is nothing to repeat");
+        const int code = take_code_point(r);
+        return code < 0 ? NULL : one(r, code, code);
+}
+
 static struct tree *read_repeat(struct reader *r, int depth)
 {
+        const bool open = !r->quoted && r->end - r->p > 1 && r->p[0] == '(' && r->p[1] == '?';
         struct tree *t = read_atom(r, depth);
+        /* Flags for the rest of a group are no group. */
+        const bool flags = open && t && t->kind == TREE_SEQUENCE;
         for (bool again = false; t; again = true) {
                 int least = 0, most = -1;
                 if (r->quoted && is_quoted(r))
@@ -466,6 +470,8 @@ static struct tree *read_repeat(struct reader *r, int depth)
                         most = 1;
                 else if (!take_counts(r, &least, &most))
                         return t;
+                if (flags)
+                        return refuse(r, "a repetition behind flags");
                 if (again)
                         return fail(r, "a repetition is repeated");
                 if (least > REPEAT_MOST || most > REPEAT_MOST || (most >= 0 && most < least))
