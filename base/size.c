@@ -65,3 +65,16 @@ bool size_parse(const char *text, uint64_t *bytes)
         *bytes = (uint64_t)value << shift;
         return true;
 }
+
+bool int_range_parse(const char *text, int64_t *least, int64_t *most)
+{
+        char first[24];
+        const char *dots = strstr(text, "..");
+        size_t length = dots ? (size_t)(dots - text) : sizeof first;
+        if (length >= sizeof first)
+                return false;
+        memcpy(first, text, length);
+        first[length] = 0;
+        return int_parse(first, least) && int_parse(dots + 2, most) && *least >= 0 &&
+               *most >= *least && *most >= 1 && *most <= INT32_MAX;
+}

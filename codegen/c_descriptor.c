@@ -28,12 +28,44 @@ static const char *port_name(const struct loop_buffer *b) { return b->port ? b->
 
 /* ---- the comment ---- */
 
+/* Prints an extent as text: a number, or a term over run's parameters. */
+static void add_extent(struct text *out, const struct loop_expr *e, bool nested)
+{
+        static const char *const infix[] = { [LOOP_ADD] = " + ", [LOOP_SUB] = " - ",
+                                             [LOOP_MUL] = " * ", [LOOP_DIV] = " / " };
+        bool call = e->op == LOOP_MIN || e->op == LOOP_MAX;
+        if (e->op == LOOP_LITERAL)
+                text_add(out, "%lld", (long long)e->literal.i);
+        if (e->op == LOOP_VARIABLE)
+                text_add(out, "%s", e->variable->name);
+        if (e->arity != 2)
+                return;
+        text_add(out, "%s", call ? loop_op_info[e->op].text : "");
+        text_add(out, "%s", call || nested ? "(" : "");
+        add_extent(out, e->args[0], !call);
+        text_add(out, "%s", call ? ", " : infix[e->op]);
+        add_extent(out, e->args[1], !call);
+        text_add(out, "%s", call || nested ? ")" : "");
+}
+
+/* Returns dimension i of a port as text. */
+static const char *extent_text(struct c_writer *w, const struct loop_buffer *b, int i)
+{
+        struct text text = { 0 };
+        if (!b->extents)
+                return arena_printf(w->arena, "%lld", (long long)extent_at(b, i));
+        add_extent(&text, b->extents[i], false);
+        char *copy = arena_string(w->arena, text.data);
+        text_free(&text);
+        return copy;
+}
+
 static const char *shape_text(struct c_writer *w, const struct loop_buffer *b)
 {
         char *text = "one element";
         for (int i = 0; i < rank_of(b); i++)
-                text = i ? arena_printf(w->arena, "%s x %lld", text, (long long)extent_at(b, i))
-                         : arena_printf(w->arena, "%lld", (long long)extent_at(b, i));
+                text = arena_printf(w->arena, "%s%s%s", i ? text : "", i ? " x " : "",
+                                    extent_text(w, b, i));
         return text;
 }
 
@@ -91,8 +123,11 @@ static void put_example_call(struct c_writer *w, const char *weights)
                 add_argument(&call, &line, margin, "weights");
         if (w->machine)
                 add_argument(&call, &line, margin, "program");
-        for (int i = 0; i < port_count(w); i++)
+        for (int i = 0; i < port_count(w); i++) {
+                for (int k = 0; k < w->p->extent_count && i == w->input_count; k++)
+                        add_argument(&call, &line, margin, w->p->extents[k].variable->name);
                 add_argument(&call, &line, margin, c_name(w, port(w, i))->text);
+        }
         if (w->machine)
                 add_argument(&call, &line, margin, "device");
         text_add(w->out, "%s);\n", call.data);
@@ -170,6 +205,14 @@ void c_port_table(struct c_writer *w)
                 c_line(w, " * %-24s %-14s %-24s %s", c_name(w, b)->text, type, shape_text(w, b),
                        text_safe(w->arena, port_name(b), strlen(port_name(b))));
         }
+        for (int i = 0; i < w->p->extent_count; i++) {
+                const struct loop_extent *e = &w->p->extents[i];
+                const char *range = arena_printf(w->arena, "%lld to %lld",
+                                                 (long long)e->variable->low,
+                                                 (long long)e->variable->high);
+                c_line(w, " * %-24s %-14s %-24s %s", e->variable->name, "int64_t", range,
+                       text_safe(w->arena, e->name, strlen(e->name)));
+        }
 }
 
 void c_port_rules(struct c_writer *w)
@@ -194,6 +237,13 @@ static void put_header_comment(struct c_writer *w)
         text_add(w->out, "%s", rules);
         c_port_rules(w);
         put_weights_rules(w);
+        if (w->p->extent_count)
+                text_add(w->out,
+                         " *\n"
+                         " * Extents that are names are those of the call: a tensor has so many "
+                         "elements, dense. ELEMS and\n"
+                         " * SHAPE have each extent at its bound, for which a buffer of that size "
+                         "always has room.\n");
         c_machine_rules(w);
         c_levels_rules(w);
         c_flush_rules(w);
@@ -449,13 +499,32 @@ static const char *put_port_name(struct c_writer *w, const struct loop_buffer *b
         return array;
 }
 
+/* Prints the array of a port's extents as texts, NULL for a number; returns its name, or NULL where
+ * all are numbers. */
+static const char *put_symbols(struct c_writer *w, const struct loop_buffer *b)
+{
+        if (!b->extents)
+                return "NULL";
+        const char *name =
+                c_global(w, arena_printf(w->arena, "%s_symbols", c_name(w, b)->text));
+        c_put(w, "static const char *const %s[%d] = {", name, rank_of(b));
+        for (int d = 0; d < rank_of(b); d++) {
+                bool number = b->extents[d]->op == LOOP_LITERAL;
+                c_put(w, number ? "%s NULL" : "%s \"%s\"", d ? "," : "", extent_text(w, b, d));
+        }
+        c_line(w, " };");
+        return name;
+}
+
 /* Prints an array of tensors; returns its name, or NULL where there are no tensors. */
 static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers, int count,
                                const char *stem)
 {
         const char **shapes = arena_array(w->arena, (size_t)count + 1, sizeof *shapes);
         const char **names = arena_array(w->arena, (size_t)count + 1, sizeof *names);
+        const char **symbols = arena_array(w->arena, (size_t)count + 1, sizeof *symbols);
         for (int i = 0; i < count; i++) {
+                symbols[i] = put_symbols(w, buffers[i]);
                 names[i] = put_port_name(w, buffers[i]);
                 if (!rank_of(buffers[i]))
                         continue;
@@ -473,9 +542,9 @@ static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers,
         for (int i = 0; i < count; i++) {
                 const struct loop_buffer *b = buffers[i];
                 const struct element_info *e = &element_info[loop_buffer_element(b)];
-                c_line(w, "        { %s, %d, %d, %s, NULL, %llu },", names[i],
+                c_line(w, "        { %s, %d, %d, %s, %s, %llu },", names[i],
                        b->is_text ? element_info[E_STRING].onnx : e->onnx, rank_of(b),
-                       shapes[i] ? shapes[i] : "NULL",
+                       shapes[i] ? shapes[i] : "NULL", symbols[i],
                        (unsigned long long)b->extent * (unsigned long long)e->bytes);
         }
         c_line(w, "};");
@@ -512,6 +581,8 @@ static void put_run_call(struct c_writer *w, const char *lead)
                 c_put(w, "," C_SOFT "regions[%d]", i);
         for (int i = 0; i < w->input_count; i++)
                 c_put(w, "," C_SOFT "%sinputs[%d]", device_cast(w, "const ", w->inputs[i]), i);
+        for (int i = 0; i < w->p->extent_count; i++)
+                c_put(w, "," C_SOFT "extents[%d]", i);
         for (int i = 0; i < w->output_count; i++)
                 c_put(w, "," C_SOFT "%soutputs[%d]", device_cast(w, "", w->outputs[i]), i);
         if (w->dialect->is_device)
@@ -547,7 +618,8 @@ static void put_run_wrapper(struct c_writer *w, const char *name)
                   "void *const *outputs," C_SOFT "int64_t *extents)", name);
         c_line(w, "{");
         w->indent = 1;
-        c_line(w, "(void)extents;");
+        if (!w->p->extent_count)
+                c_line(w, "(void)extents;");
         if (!w->input_count)
                 c_line(w, "(void)inputs;");
         if (!w->output_count)
@@ -591,9 +663,9 @@ void c_descriptor(struct c_writer *w, struct text *out)
         put_run_wrapper(w, run);
         const char *name = c_global(w, "described_model");
         text_add(out, "\nstatic const struct dnncc_model_1 %s = {\n", name);
-        text_add(out, "        1, sizeof(struct dnncc_model_1), \"%s\", %d, %d, %d, 0,\n",
+        text_add(out, "        1, sizeof(struct dnncc_model_1), \"%s\", %d, %d, %d, %d,\n",
                  text_literal(w->arena, model, strlen(model)), region_count(w), w->input_count,
-                 w->output_count);
+                 w->output_count, w->p->extent_count);
         text_add(out, "        %s, %s, %s, %s\n};\n", regions, inputs, outputs, run);
         text_add(out,
                  "\nconst struct dnncc_model_1 *%s_describe(void)\n{\n        return &%s;\n}\n",

@@ -33,7 +33,6 @@ static bool check_options(struct c_writer *w)
 
 static bool check_buffer(struct c_writer *w, const struct loop_buffer *b)
 {
-        bool is_port = b->space == SPACE_INPUT || b->space == SPACE_OUTPUT;
         if (!element_is_stored(b->element)) {
                 c_fail(w, EXIT_INTERNAL, "buffer %s of type %s has no storage", b->name,
                        element_info[b->element].text);
@@ -45,13 +44,6 @@ static bool check_buffer(struct c_writer *w, const struct loop_buffer *b)
                        text_safe(w->arena, b->port, strlen(b->port)));
                 return false;
         }
-        for (int i = 0; is_port && b->type && i < b->type->rank; i++)
-                if (!dim_is_static(b->type->dims[i])) {
-                        c_fail(w, EXIT_UNSUPPORTED, "%s '%s' has a dynamic extent",
-                               b->space == SPACE_INPUT ? "input" : "output",
-                               b->port ? text_safe(w->arena, b->port, strlen(b->port)) : b->name);
-                        return false;
-                }
         return true;
 }
 

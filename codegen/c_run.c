@@ -34,6 +34,8 @@ void c_run_prototype(struct c_writer *w, const char *head)
         for (int i = 0; i < w->input_count; i++)
                 c_put(w, "," C_SOFT "const %s *%s", c_port_type(w->inputs[i]),
                       c_name(w, w->inputs[i])->text);
+        for (int i = 0; i < w->p->extent_count; i++)
+                c_put(w, "," C_SOFT "int64_t %s", w->p->extents[i].variable->name);
         for (int i = 0; i < w->output_count; i++)
                 c_put(w, "," C_SOFT "%s *%s", c_port_type(w->outputs[i]),
                       c_name(w, w->outputs[i])->text);
@@ -54,8 +56,13 @@ void c_run_arguments(struct c_writer *w)
                 c_put(w, "," C_SOFT "%s", w->regions[i]);
         if (w->options->weights == PRINT_WEIGHTS_FILE)
                 c_put(w, "," C_SOFT "weights");
-        for (int i = 0; i < w->input_count + w->output_count; i++)
+        for (int i = 0; i < w->input_count + w->output_count; i++) {
+                for (int k = 0; k < w->p->extent_count && i == w->input_count; k++)
+                        c_put(w, "," C_SOFT "%s", w->p->extents[k].variable->name);
                 c_put(w, "," C_SOFT "%s", c_name(w, port(w, i))->text);
+        }
+        for (int k = 0; k < w->p->extent_count && !w->output_count; k++)
+                c_put(w, "," C_SOFT "%s", w->p->extents[k].variable->name);
 }
 
 /* ---- checks ---- */
@@ -67,6 +74,21 @@ static void put_check(struct c_writer *w, const char *error)
         w->indent++;
         c_line(w, "return %s;", c_macro(w, error));
         w->indent--;
+}
+
+/* Opens a condition that the extents of a run which may be 0 are not, where a port has some; returns
+ * whether it has. */
+static bool put_is_not_empty(struct c_writer *w, const struct loop_buffer *b)
+{
+        bool any = false;
+        for (int d = 0; b->extents && d < b->type->rank; d++) {
+                const struct loop_expr *e = b->extents[d];
+                if (e->op != LOOP_VARIABLE || e->variable->low > 0)
+                        continue;
+                c_put(w, "%s%s > 0 &&" C_SOFT, any ? "" : "(", e->variable->name);
+                any = true;
+        }
+        return any;
 }
 
 static void put_null_check(struct c_writer *w)
@@ -89,7 +111,9 @@ static void put_null_check(struct c_writer *w)
         for (int i = 0; i < w->input_count + w->output_count; i++) {
                 if (port(w, i)->extent == 0)
                         continue;
-                c_put(w, "%s!%s", any ? " ||" C_SOFT : "if (", c_use(w, port(w, i)));
+                c_put(w, "%s", any ? " ||" C_SOFT : "if (");
+                const bool guarded = put_is_not_empty(w, port(w, i));
+                c_put(w, "!%s%s", c_use(w, port(w, i)), guarded ? ")" : "");
                 any = true;
         }
         if (any)
@@ -126,6 +150,30 @@ static void put_alignment_check(struct c_writer *w)
         }
         if (any)
                 put_check(w, "ERROR_ALIGNMENT");
+}
+
+static void put_extent_check(struct c_writer *w)
+{
+        for (int i = 0; i < w->p->extent_count; i++) {
+                const struct loop_variable *v = w->p->extents[i].variable;
+                c_put(w, "%s%s < %lld ||" C_SOFT "%s > %lld", i ? " ||" C_SOFT : "if (", v->name,
+                      (long long)v->low, v->name, (long long)v->high);
+        }
+        if (w->p->extent_count)
+                put_check(w, "ERROR_EXTENT");
+}
+
+/* Prints the extents as what subscripts are made of. */
+static void put_extents(struct c_writer *w)
+{
+        for (int i = 0; i < w->p->extent_count; i++) {
+                struct loop_variable *v = w->p->extents[i].variable;
+                if (c_name(w, v)->used)
+                        c_line(w, "const ptrdiff_t %s = (ptrdiff_t)%s;", c_name(w, v)->text,
+                               v->name);
+                else if (c_run_is_split(w) || w->options->unchecked)
+                        c_line(w, "(void)%s;", v->name);
+        }
 }
 
 /* ---- buffers ---- */
@@ -221,10 +269,16 @@ static void name_buffers(struct c_writer *w)
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
                 if (is_port(b))
                         names_reserve(w->locals, c_name(w, b)->text);
+        for (int i = 0; i < w->p->extent_count; i++)
+                names_reserve(w->locals, w->p->extents[i].variable->name);
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
                 if (b->space == SPACE_WORKSPACE || b->space == SPACE_VIEW)
                         c_name_set(w, b, c_local(w, b->name));
         c_text_names(w);
+        for (int i = 0; i < w->p->extent_count; i++) {
+                struct loop_variable *v = w->p->extents[i].variable;
+                c_name_set(w, v, c_local(w, arena_printf(w->arena, "extent_%s", v->name)));
+        }
 }
 
 static const char profile_declaration[] =
@@ -255,6 +309,7 @@ struct text c_main_text(struct c_writer *w)
 static void put_checks(struct c_writer *w)
 {
         if (!w->options->unchecked) {
+                put_extent_check(w);
                 put_null_check(w);
                 put_alignment_check(w);
         }
@@ -264,6 +319,7 @@ static void put_main(struct c_writer *w, struct text *body)
 {
         c_length_check(w);
         c_tiles_enable(w);
+        put_extents(w);
         c_text_pointers(w);
         c_text_swap(w);
         c_run_pointers(w);

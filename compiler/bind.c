@@ -26,20 +26,40 @@ static bool bind(struct binding *b, int symbol, int64_t extent)
         return false;
 }
 
+/* Leaves a symbol to the run, between two bounds. */
+static bool bind_range(struct binding *b, int symbol, const char *text, int64_t least, int64_t most)
+{
+        const struct symbol *s = &b->m->symbols[symbol];
+        if (b->extents[symbol] >= 0 || (s->at_run && (s->least != least || s->bound != most)))
+                diag_error(b->diag, EXIT_USAGE, "--dim %s: dimension '%s' has another value", 
+                           safe(b, text), s->name);
+        else if (!dim_at_run(b->m, symbol, least, most))
+                diag_error(b->diag, EXIT_USAGE,
+                           "--dim %s: dimension '%s' is %" PRId64 " to %" PRId64 " in the model",
+                           safe(b, text), s->name, s->least, s->bound);
+        else
+                return true;
+        return false;
+}
+
 static bool bind_dim(struct binding *b, const char *text)
 {
         const char *equal = strrchr(text, '=');
-        int64_t extent;
-        for (int s = 0; equal && s < b->m->symbol_count; s++)
-                if (strlen(b->m->symbols[s].name) == (size_t)(equal - text) &&
-                    !strncmp(b->m->symbols[s].name, text, (size_t)(equal - text)) &&
-                    int_parse(equal + 1, &extent) && extent >= 0)
+        int64_t extent, most;
+        for (int s = 0; equal && s < b->m->symbol_count; s++) {
+                if (strlen(b->m->symbols[s].name) != (size_t)(equal - text) ||
+                    strncmp(b->m->symbols[s].name, text, (size_t)(equal - text)) != 0)
+                        continue;
+                if (int_parse(equal + 1, &extent) && extent >= 0)
                         return bind(b, s, extent);
+                if (int_range_parse(equal + 1, &extent, &most))
+                        return bind_range(b, s, text, extent, most);
+        }
         struct suggest known =
                 suggest_new(b->arena, text, equal ? (size_t)(equal - text) : strlen(text));
         for (int s = 0; s < b->m->symbol_count; s++)
                 suggest_add(&known, b->m->symbols[s].name);
-        diag_error(b->diag, EXIT_USAGE, "--dim wants NAME=N with a symbol of the model, not '%s'%s",
+        diag_error(b->diag, EXIT_USAGE, "--dim wants NAME=N or NAME=1..N with a symbol of the model, not '%s'%s",
                    safe(b, text), suggest_text(&known, true));
         return false;
 }
@@ -121,7 +141,7 @@ static const char *binding_command(const struct binding *b, const struct options
         asked_given(&a, "--dim", o->dims.items, o->dims.count);
         asked_given(&a, "--input", o->inputs.items, o->inputs.count);
         for (int i = 0; i < b->m->symbol_count; i++)
-                if (b->extents[i] < 0)
+                if (b->extents[i] < 0 && !b->m->symbols[i].at_run)
                         asked_add(&a, "--dim",
                                   arena_printf(b->arena, "%s=1", b->m->symbols[i].name));
         return asked_end(&a);
@@ -167,7 +187,7 @@ bool bind_symbols(struct module *m, const struct options *options, struct arena 
         const char *command = NULL;
         for (int i = 0;
              i < m->symbol_count && (!emits_tensors(options) || options->emit == EMIT_ONNX); i++) {
-                if (b.extents[i] >= 0)
+                if (b.extents[i] >= 0 || m->symbols[i].at_run)
                         continue;
                 if (!open)
                         command = binding_command(&b, options);

@@ -2,6 +2,7 @@
 /* Generated C is compiled and run at once, for --test and --check: `CMD -o PROGRAM FILES` in a
  * folder of its own. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -48,7 +49,8 @@ static const char main_text[] =
         "        const void *given[256];\n"
         "        for (unsigned k = 0; k < m->input_count && k < 256; k++)\n"
         "                given[k] = input_of(&m->inputs[k], data[0][k]);\n"
-        "        int code = m->run(region, given, data[1], NULL);\n"
+        "        int64_t extents[] = { %s0 };\n"
+        "        int code = m->run(region, given, data[1], extents);\n"
         "        if (code)\n"
         "                return %d - code;\n"
         "        for (unsigned k = 0; k < m->output_count && k < 256; k++) {\n"
@@ -68,6 +70,7 @@ struct compiled {
         const char *folder, *cc;
         int input_count, output_count;
         const struct loop_buffer **inputs, **outputs;
+        const int64_t *extents;         /* The program's extents have these values. */
 };
 
 static char *path_in(struct compiled *c, const char *name, const char *tail)
@@ -101,11 +104,21 @@ static bool read_file(const char *path, void *data, size_t bytes)
         return fine;
 }
 
+/* Returns the values of extents as the beginning of an initializer. */
+static const char *extents_text(struct compiled *c)
+{
+        const char *text = "";
+        for (int i = 0; i < c->run.state.program->extent_count; i++)
+                text = arena_printf(c->arena, "%s%" PRId64 ", ", text, c->extents[i]);
+        return text;
+}
+
 static bool write_sources(struct compiled *c, const void *const *inputs)
 {
         const char *prefix = c->run.prefix;
         bool fine = emit_into(&c->run, c->folder, prefix);
-        const char *text = arena_printf(c->arena, main_text, prefix, prefix, prefix, FAILED);
+        const char *text = arena_printf(c->arena, main_text, prefix, prefix, prefix,
+                                        extents_text(c), FAILED);
         fine = fine && write_file(path_in(c, "run_test", ".c"), text, strlen(text));
         for (int k = 0; k < c->input_count && fine; k++)
                 fine = write_file(port_path(c, "in", k), inputs[k], port_bytes(c->inputs[k]));
@@ -158,10 +171,10 @@ static void expect_files(struct compiled *c)
         emit_expect(&c->run, c->folder, c->run.prefix);
 }
 
-bool compiled_run(struct run *run, struct loop_program *p, const char *cc,
+bool compiled_run(struct run *run, struct loop_program *p, const char *cc, const int64_t *extents,
                   const void *const *inputs, void *const *outputs, int *code)
 {
-        struct compiled c = { .run = *run, .arena = arena_new(), .cc = cc };
+        struct compiled c = { .run = *run, .arena = arena_new(), .cc = cc, .extents = extents };
         struct diag *diag = &c.run.diag;
         bool fine = false;
         int temporaries = temporaries_count();
@@ -184,7 +197,7 @@ bool compiled_run(struct run *run, struct loop_program *p, const char *cc,
 }
 
 const char *compiled_check(void *runner, struct loop_program *p, const struct target *t,
-                           const void *const *inputs, void *const *outputs, int *code)
+                           const int64_t *extents, const void *const *inputs, void *const *outputs, int *code)
 {
         struct run run = *(const struct run *)runner;
         run.diag = (struct diag){ .silent = true };
@@ -195,8 +208,8 @@ const char *compiled_check(void *runner, struct loop_program *p, const struct ta
         run.options.weights = WEIGHTS_FILE;
         run.options.no_descriptor = 0;
         run.options.profile = NULL;
-        if (!compiled_run(&run, p, run.options.cc ? run.options.cc : CC_PRESET, inputs, outputs,
-                          code))
+        if (!compiled_run(&run, p, run.options.cc ? run.options.cc : CC_PRESET, extents, inputs,
+                          outputs, code))
                 return "the interpreter takes too long, and its C could not be compiled or run "
                        "here";
         return *code == FAIL_TILES ? "the system does not let it use the processor's tiles" : NULL;

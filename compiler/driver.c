@@ -229,12 +229,41 @@ static bool checks_alone(const struct options *o)
                o->emit == options_preset.emit;
 }
 
+/* Reports what does not go with extents that a run gives. */
+static bool check_extents(struct run *run)
+{
+        const struct options *o = &run->options;
+        const struct module *m = run->state.module;
+        const char *what = NULL;
+        if (!m || !module_has_extents(m))
+                return true;
+        for (int i = 0; i < run->target_count && !what; i++) {
+                const struct target *t = run->targets[i];
+                if (target_engine(t)->launches || target_accelerator(t))
+                        what = arena_printf(run->arena, "target %s", t->name);
+        }
+        what = what                                  ? what
+               : o->calibrate                        ? "--calibrate"
+               : o->quantize || o->quantize_weights  ? "quantization"
+               : o->quantize_ports.count             ? "--quantize-port"
+               : o->tune                             ? "--tune"
+               : o->emit == EMIT_ONNX                ? "--emit=onnx"
+                                                     : NULL;
+        if (what)
+                diag_error(&run->diag, EXIT_UNSUPPORTED,
+                           "dimension '%s' is the run's: %s wants a number; bind it with --dim %s=N",
+                           text_safe(run->arena, m->symbols[0].name, strlen(m->symbols[0].name)),
+                           what,
+                           text_safe(run->arena, m->symbols[0].name, strlen(m->symbols[0].name)));
+        return !what;
+}
+
 static bool compile_as_asked(struct run *run)
 {
         const struct options *o = &run->options;
         double start = clock_seconds();
         if (!check_commands(run) || !trace_is_possible(run) ||
-            !read_model(run) || !read_schedules(run) || !check_calibration(run) ||
+            !read_model(run) || !check_extents(run) || !read_schedules(run) || !check_calibration(run) ||
             !quantization_read(run) || !report_read_against(run))
                 return false;
         remember_command(run);

@@ -130,7 +130,11 @@ static bool write_main(const struct harness *h, const char *name, const char *pr
         if (profiled >= 0 && trace_wanted(&h->run->options))
                 fprintf(out, "#define TRACE \"" TRACE_WRITTEN "\"\n#define KERNELS %s_kernels\n",
                         prefix);
-        fprintf(out, "#define LANES %d\n#define THREADS %d\n", harness_lanes(t),
+        const struct loop_program *p = h->run->state.program;
+        fprintf(out, "#define EXTENTS {");
+        for (int i = 0; p && i < p->extent_count; i++)  /* Times are those of the bounds. */
+                fprintf(out, " %" PRId64 ",", p->extents[i].variable->high);
+        fprintf(out, " 0 }\n#define LANES %d\n#define THREADS %d\n", harness_lanes(t),
                 h->run->context.threads);
         if (target_attribute(t))
                 fprintf(out,

@@ -33,6 +33,8 @@ struct test {
         struct loop_buffer **inputs, **outputs;
         const void **given;
         void **got;
+        int64_t *extents;               /* The program's extents have these values, -1 before they
+                                         * are known. */
 };
 
 static size_t port_bytes(const struct loop_buffer *b)
@@ -40,12 +42,73 @@ static size_t port_bytes(const struct loop_buffer *b)
         return (size_t)b->extent * (size_t)element_info[b->element].bytes;
 }
 
+static int64_t port_extent(const struct test *t, const struct loop_buffer *b, int d)
+{
+        return loop_port_extent(t->run->state.program, b, d, t->extents);
+}
+
+/* Returns the shape of b, with extents that are not known yet at their bounds. */
 static const char *port_text(struct test *t, const struct loop_buffer *b)
 {
+        int64_t dims[RANK_MAX];
         if (b->is_text)
                 return arena_printf(t->arena, "texts, %s with their bytes",
                                     type_text(t->arena, t->m, b->type));
-        return b->type ? type_text(t->arena, t->m, b->type) : element_info[b->element].text;
+        if (!b->type)
+                return element_info[b->element].text;
+        for (int d = 0; d < b->type->rank; d++)
+                dims[d] = port_extent(t, b, d);
+        return type_text(t->arena, t->m,
+                         type_static(t->m, b->type->element, b->type->rank, dims));
+}
+
+/* ---- extents of a run ---- */
+
+static int extent_of(const struct test *t, const struct loop_expr *e)
+{
+        const struct loop_program *p = t->run->state.program;
+        for (int i = 0; e->op == LOOP_VARIABLE && i < p->extent_count; i++)
+                if (p->extents[i].variable == e->variable)
+                        return i;
+        return -1;
+}
+
+/* Takes the values of extents from a port's file: each dimension that is an extent itself says its
+ * value. Returns false after an error. */
+static bool take_extents(struct test *t, const struct loop_buffer *b, const char *file, int rank,
+                         const int64_t *dims)
+{
+        const struct loop_program *p = t->run->state.program;
+        for (int d = 0; b->extents && rank == b->type->rank && d < rank; d++) {
+                int i = extent_of(t, b->extents[d]);
+                if (i < 0 || t->extents[i] >= 0)
+                        continue;
+                const struct loop_variable *v = p->extents[i].variable;
+                if (dims[d] < v->low || dims[d] > v->high) {
+                        diag_error(&t->run->diag, EXIT_INVALID,
+                                   "%s: dimension %d, '%s', is %" PRId64 ", want %" PRId64
+                                   " to %" PRId64,
+                                   file, d, p->extents[i].name, dims[d], v->low, v->high);
+                        return false;
+                }
+                t->extents[i] = dims[d];
+        }
+        return true;
+}
+
+/* Have these dimensions the port's shape in this run? */
+static bool port_fits(const struct test *t, const struct loop_buffer *b, int rank,
+                      const int64_t *dims)
+{
+        bool fits = !b->type || rank == b->type->rank;
+        for (int d = 0; fits && b->type && d < rank; d++)
+                fits = port_extent(t, b, d) == dims[d];
+        return fits;
+}
+
+static int64_t port_elements(const struct test *t, const struct loop_buffer *b)
+{
+        return loop_port_elements(t->run->state.program, b, t->extents);
 }
 
 /* ---- texts ---- */
@@ -122,18 +185,20 @@ static const void *read_array(struct test *t, const char *path, const struct loo
         if (!file_read(path, t->run->context.limits.file_bytes, &bytes, &length, diag))
                 return NULL;
         const char *wrong = npy_read(bytes, length, &a);
-        bool fits = !wrong && a.element == npy_element(loop_buffer_element(b)) &&
-                    a.bytes == port_bytes(b) && (!b->type || a.rank == b->type->rank);
-        for (int d = 0; fits && b->type && d < a.rank; d++)
-                fits = dim_is(b->type->dims[d], a.dims[d]);
         const void *data = NULL;
-        if (!wrong && a.text && b->is_text && texts_fit(b, a.rank, a.dims))
+        bool known = !wrong && take_extents(t, b, path_base(path), a.rank, a.dims);
+        bool fits = known && a.element == npy_element(loop_buffer_element(b)) &&
+                    port_fits(t, b, a.rank, a.dims) &&
+                    a.bytes == (size_t)port_elements(t, b) *
+                                       (size_t)element_info[b->element].bytes;
+        if (known && a.text && b->is_text && texts_fit(b, a.rank, a.dims)) {
                 data = lay_texts(t, path, b, a.data, a.text, a.element == E_U32);
-        else if (fits && !a.text && !b->is_text)
-                data = arena_copy(t->arena, a.data, a.bytes);
-        else if (wrong)
+        } else if (fits && !a.text && !b->is_text) {
+                void *room = arena_alloc(t->arena, port_bytes(b));
+                data = memcpy(room, a.data, a.bytes);
+        } else if (wrong)
                 diag_error(diag, EXIT_INVALID, "%s cannot be read: %s", path_base(path), wrong);
-        else
+        else if (known)
                 diag_error(diag, EXIT_INVALID, "%s holds %s, the model's '%s' is %s",
                            path_base(path), array_text(t->arena, &a), b->name, port_text(t, b));
         free(bytes);
@@ -164,17 +229,26 @@ static const void *read_tensor(struct test *t, const char *kind, int k, const st
         struct value *v = onnx_tensor_file(t->m, path, &t->run->context, &is_text);
         if (!v)
                 return NULL;
-        int64_t extents[RANK_MAX];
-        dims_extents(extents, v->type->rank, v->type->dims);
-        if (is_text && b->is_text && texts_fit(b, v->type->rank, extents))
-                return lay_texts(t, path, b, dense_bytes(t, v), extents[v->type->rank - 1], false);
-        if (is_text || b->is_text || v->type->element != loop_buffer_element(b) ||
-            type_elements(v->type) != b->extent) {
+        int64_t dims[RANK_MAX];
+        dims_extents(dims, v->type->rank, v->type->dims);
+        if (is_text && b->is_text && texts_fit(b, v->type->rank, dims))
+                return lay_texts(t, path, b, dense_bytes(t, v), dims[v->type->rank - 1], false);
+        if (!take_extents(t, b, path_base(path), v->type->rank, dims))
+                return NULL;
+        /* A file may have the same elements in another shape, where its shape says nothing. */
+        bool fits = b->extents ? port_fits(t, b, v->type->rank, dims)
+                               : type_elements(v->type) == b->extent;
+        if (is_text || b->is_text || v->type->element != loop_buffer_element(b) || !fits) {
                 diag_error(&t->run->diag, EXIT_INVALID, "%s_%d.pb holds %s, the model's '%s' is %s",
                            kind, k, type_text(t->arena, t->m, v->type), b->name, port_text(t, b));
                 return NULL;
         }
-        return dense_bytes(t, v);
+        const void *bytes = dense_bytes(t, v);
+        if (!b->extents)
+                return bytes;
+        void *room = arena_alloc(t->arena, port_bytes(b));
+        return memcpy(room, bytes,
+                      (size_t)port_elements(t, b) * (size_t)element_info[b->element].bytes);
 }
 
 static void collect_ports(struct test *t)
@@ -188,6 +262,9 @@ static void collect_ports(struct test *t)
         t->outputs = arena_array(t->arena, (size_t)t->output_count, sizeof *t->outputs);
         t->given = arena_array(t->arena, (size_t)t->input_count, sizeof *t->given);
         t->got = arena_array(t->arena, (size_t)t->output_count, sizeof *t->got);
+        t->extents = arena_array(t->arena, (size_t)p->extent_count + 1, sizeof *t->extents);
+        for (int i = 0; i < p->extent_count; i++)
+                t->extents[i] = -1;
         int in = 0, out = 0;
         for (struct loop_buffer *b = p->buffers; b; b = b->next) {
                 if (b->space == SPACE_INPUT)
@@ -208,6 +285,7 @@ static bool run_interpreter(struct test *t)
                                            (uint64_t)t->run->context.limits.total_bytes, diag);
         if (!interp)
                 return false;
+        interp_set_extents(interp, t->extents);
         int code = interp_run(interp, t->given, t->got, 0, NULL);
         interp_free(interp);
         if (code != INTERP_OK)
@@ -227,8 +305,8 @@ static bool run_compiled(struct test *t)
                         *p = (char)toupper((unsigned char)*p);
                 cc = arena_printf(t->arena, "%s -D%s_LEVEL=%d", cc, prefix, t->target);
         }
-        if (!compiled_run(t->run, t->run->state.program, cc, (const void *const *)t->given, t->got,
-                          &code))
+        if (!compiled_run(t->run, t->run->state.program, cc, t->extents,
+                          (const void *const *)t->given, t->got, &code))
                 return false;
         if (code)
                 diag_error(diag, EXIT_INTERNAL,
@@ -248,16 +326,16 @@ static double as_number(enum element e, const void *data, int64_t i)
 }
 
 /* Returns "[0, 3, 17]". */
-static char *coordinates(struct test *t, const struct type *type, int64_t i)
+static char *coordinates(struct test *t, const struct loop_buffer *b, int64_t i)
 {
         struct text text = { 0 };
         int64_t at[RANK_MAX] = { 0 };
-        for (int d = type->rank - 1; d >= 0; d--) {
-                at[d] = i % type_extent(type, d);
-                i /= type_extent(type, d);
+        for (int d = b->type->rank - 1; d >= 0; d--) {
+                at[d] = i % port_extent(t, b, d);
+                i /= port_extent(t, b, d);
         }
         text_add(&text, "[");
-        for (int d = 0; d < type->rank; d++)
+        for (int d = 0; d < b->type->rank; d++)
                 text_add(&text, "%s%" PRId64, d ? ", " : "", at[d]);
         text_add(&text, "]");
         char *copy = arena_string(t->arena, text.data);
@@ -276,8 +354,8 @@ static bool compare(struct test *t, int k, const void *want)
 {
         const struct loop_buffer *b = t->outputs[k];
         double largest = 0, error = 0;
-        int64_t first = -1, wrong = 0;
-        for (int64_t i = 0; i < b->extent; i++) {
+        int64_t first = -1, wrong = 0, count = port_elements(t, b);
+        for (int64_t i = 0; i < count; i++) {
                 double w = fabs(as_number(b->element, want, i));
                 if (isfinite(w) && w > largest)
                         largest = w;
@@ -293,7 +371,7 @@ static bool compare(struct test *t, int k, const void *want)
                                    shown_text(t, want, i / room * room));
                         return false;
                 }
-        for (int64_t i = 0; i < b->extent; i++) {
+        for (int64_t i = 0; i < count; i++) {
                 double w = as_number(b->element, want, i), g = as_number(b->element, t->got[k], i);
                 double allowed =
                         element_is_float(b->element) ? fmax(1e-3 * fabs(w) + 1e-4 * largest, 2e-7)
@@ -312,14 +390,14 @@ static bool compare(struct test *t, int k, const void *want)
                 diag_error(&t->run->diag, EXIT_INTERNAL,
                            "--test %s: output '%s': %" PRId64 " of %" PRId64
                            " elements differ, first %s: %.9g, want %.9g",
-                           t->name, b->name, wrong, b->extent, coordinates(t, b->type, first),
+                           t->name, b->name, wrong, count, coordinates(t, b, first),
                            as_number(b->element, t->got[k], first),
                            as_number(b->element, want, first));
                 return false;
         }
         printf("test %s: output '%s': %" PRId64
                " elements equal, largest difference %.3g of %.3g\n",
-               t->name, b->name, b->extent, error, largest);
+               t->name, b->name, count, error, largest);
         return true;
 }
 
@@ -349,6 +427,10 @@ static bool read_inputs(struct test *t)
         collect_ports(t);
         for (int k = 0; k < t->input_count && fine; k++)
                 fine = (t->given[k] = read_tensor(t, "input", k, t->inputs[k])) != NULL;
+        const struct loop_program *p = t->run->state.program;
+        for (int i = 0; i < p->extent_count && fine; i++)
+                if (t->extents[i] < 0)  /* No input tells it. */
+                        t->extents[i] = p->extents[i].variable->high;
         return fine;
 }
 
@@ -392,10 +474,12 @@ static bool write_outputs(struct test *t)
                 if (!file)
                         return false;
                 int64_t extents[RANK_MAX] = { b->extent };
-                if (b->type)
-                        dims_extents(extents, b->type->rank, b->type->dims);
+                for (int d = 0; b->type && d < b->type->rank; d++)
+                        extents[d] = port_extent(t, b, d);
                 npy_write(file, loop_buffer_element(b), b->type ? b->type->rank : 1, extents,
-                          t->got[k], port_bytes(b), b->is_text);
+                          t->got[k],
+                          (size_t)port_elements(t, b) * (size_t)element_info[b->element].bytes,
+                          b->is_text);
         }
         return outputs_commit(run->outputs, &run->diag);
 }

@@ -13,7 +13,9 @@
 
 static bool row_serves(const struct lowering *row, const struct op *op, const struct target *target)
 {
+        /* Only sums of scalars follow a schedule where a run gives extents. */
         return row->code == op->code && row->reads >> op_operand(op, 0)->type->element & 1 &&
+               (row->kind == SCHEDULE_scalar || op_is_static(op)) &&
                (!row->serves || row->serves(op, target));
 }
 

@@ -31,6 +31,7 @@ struct result {
         int code;                       /* The run ended with this code. */
         int input_count, output_count;
         struct port_data *inputs, *outputs;
+        int64_t *extents;               /* The program's extents have these values. */
 };
 
 struct check {
@@ -97,6 +98,13 @@ static struct result *result_new(const struct check *c, const struct loop_progra
         }
         r->inputs = arena_array(r->arena, (size_t)r->input_count, sizeof *r->inputs);
         r->outputs = arena_array(r->arena, (size_t)r->output_count, sizeof *r->outputs);
+        r->extents = arena_array(r->arena, (size_t)p->extent_count + 1, sizeof *r->extents);
+        for (int i = 0; i < p->extent_count; i++) {
+                /* At the bounds, a stride of the bound would be the right one by chance. */
+                const struct loop_variable *v = p->extents[i].variable;
+                r->extents[i] = v->high - (v->high - v->low) / 3;
+                r->extents[i] -= r->extents[i] == v->high && v->high > v->low;
+        }
         int in = 0, out = 0;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
                 if (b->space != SPACE_INPUT && b->space != SPACE_OUTPUT)
@@ -104,7 +112,8 @@ static struct result *result_new(const struct check *c, const struct loop_progra
                 struct port_data *port =
                         b->space == SPACE_INPUT ? &r->inputs[in++] : &r->outputs[out++];
                 size_t bytes = (size_t)b->extent * (size_t)element_info[b->element].bytes;
-                *port = (struct port_data){ arena_string(r->arena, b->name), b->element, b->extent,
+                *port = (struct port_data){ arena_string(r->arena, b->name), b->element,
+                                            loop_port_elements(p, b, r->extents),
                                             arena_alloc(r->arena, bytes) };
                 if (b->space == SPACE_INPUT && b->is_text)
                         drawn_texts(port->data, b->extent, type_extent(b->type, b->type->rank - 1),
@@ -194,6 +203,7 @@ static const char *run_state(struct check *c, const struct loop_program *p, stru
                                    c->context->diag);
                 if (!interp)
                         return no_program;
+                interp_set_extents(interp, r->extents);
                 r->code = interp_run(interp, (const void *const *)in, out,
                                      (uint64_t)c->context->limits.check_steps, NULL);
                 interp_free(interp);
@@ -207,7 +217,7 @@ static const char *run_state(struct check *c, const struct loop_program *p, stru
                 return "it takes more interpreter steps than --limit check_steps";
         struct loop_program *copy = printable(c, r->arena, p);
         return copy ? c->options->run_compiled(c->options->runner, copy, compiled_for(c),
-                                               (const void *const *)in, out, &r->code)
+                                               r->extents, (const void *const *)in, out, &r->code)
                     : no_program;
 }
 

@@ -7,6 +7,7 @@
  *   host --describe         one line of JSON for the model, each region, input and output
  *   host --time N [IN_DIR]  median of N runs in microseconds, on inputs of zeros unless IN_DIR is given
  *
+ * --extents N,M,.. --bytes I0,..,O0,.. before these: the extents of the run, and how many bytes inputs and outputs then have.
  * --weights FILE before these: what a model compiled with --weights=file gets (exactly the bytes of the region).
  * -DDESCRIBE=NAME_describe names the function; default model_describe. Every block of memory has
  * exactly the bytes that are asked for, so that AddressSanitizer and valgrind see the first byte
@@ -110,6 +111,39 @@ static void write_outputs(const struct dnncc_model_1 *model, void **outputs, con
         }
 }
 
+/* ---- extents of a run ---- */
+
+enum { LIST_MAX = 256 };
+static int64_t extents[LIST_MAX];
+
+static uint32_t read_list(const char *text, int64_t *numbers)
+{
+        uint32_t count = 0;
+        for (char *end; *text && count < LIST_MAX; text = *end ? end + 1 : end)
+                numbers[count++] = strtoll(text, &end, 10);
+        return count;
+}
+
+/* The model with ports of so many bytes. */
+static const struct dnncc_model_1 *with_bytes(const struct dnncc_model_1 *model, const char *text)
+{
+        static struct dnncc_model_1 own;
+        static struct dnncc_tensor_1 ports[LIST_MAX];
+        int64_t bytes[LIST_MAX];
+        uint32_t count = read_list(text, bytes);
+        if (count != model->input_count + model->output_count)
+                fail(EXIT_USAGE, "--bytes wants a number for each input and output", "");
+        for (uint32_t i = 0; i < count; i++) {
+                ports[i] = i < model->input_count ? model->inputs[i]
+                                                  : model->outputs[i - model->input_count];
+                ports[i].bytes = (uint64_t)bytes[i];
+        }
+        own = *model;
+        own.inputs = ports;
+        own.outputs = ports + model->input_count;
+        return &own;
+}
+
 /* ---- running ---- */
 
 static uint64_t text_count(const struct dnncc_tensor_1 *t)
@@ -143,7 +177,7 @@ static void run(const struct dnncc_model_1 *model, void **regions, void **inputs
                 given[i] = model->inputs[i].type == TYPE_STRING
                                    ? texts_of(&model->inputs[i], inputs[i])
                                    : inputs[i];
-        int error = model->run(regions, given, outputs, NULL);
+        int error = model->run(regions, given, outputs, extents);
         for (uint32_t i = 0; i < model->input_count; i++) {
                 if (model->inputs[i].type != TYPE_STRING)
                         continue;
@@ -273,6 +307,11 @@ static void print_tensor(const char *kind, const struct dnncc_tensor_1 *t)
         printf(", \"type\": %" PRId32 ", \"shape\": [", t->type);
         for (int32_t i = 0; i < t->rank; i++)
                 printf("%s%" PRId64, i ? ", " : "", t->shape[i]);
+        printf("], \"symbols\": [");
+        for (int32_t i = 0; t->symbols && i < t->rank; i++) {
+                printf("%s", i ? ", " : "");
+                print_string(t->symbols[i] ? t->symbols[i] : "");
+        }
         printf("], \"bytes\": %" PRIu64 "}\n", t->bytes);
 }
 
@@ -299,10 +338,15 @@ int main(int argc, char **argv)
         const struct dnncc_model_1 *model = DESCRIBE();
         if (model->abi != 1 || model->struct_size < sizeof *model)
                 fail(EXIT_USAGE, "the model speaks another ABI", "");
-        if (argc > 2 && !strcmp(argv[1], "--weights")) {
-                weights_path = argv[2];
-                argc -= 2;
-                argv += 2;
+        for (; argc > 2 && (!strcmp(argv[1], "--weights") || !strcmp(argv[1], "--extents") ||
+                            !strcmp(argv[1], "--bytes"));
+             argc -= 2, argv += 2) {
+                if (argv[1][2] == 'w')
+                        weights_path = argv[2];
+                else if (argv[1][2] == 'e')
+                        read_list(argv[2], extents);
+                else
+                        model = with_bytes(model, argv[2]);
         }
         if (argc == 2 && !strcmp(argv[1], "--describe"))
                 describe(model);
@@ -313,6 +357,6 @@ int main(int argc, char **argv)
         else if (argc == 4 && !strcmp(argv[1], "--over"))
                 run_over_files(model, argv[2], argv[3]);
         else
-                fail(EXIT_USAGE, "usage: host [--weights FILE] [--over] IN_DIR OUT_DIR | --describe | --time N [IN_DIR]", "");
+                fail(EXIT_USAGE, "usage: host [--weights FILE] [--extents N,.. --bytes B,..] [--over] IN_DIR OUT_DIR | --describe | --time N [IN_DIR]", "");
         return 0;
 }

@@ -6,6 +6,7 @@
  *      #define CALLS 12                        of kernels, each timed by --profile; at 0 only
  *                                              runs are
  *      #define TIME CLOCK_MONOTONIC            the clock
+ *      #define EXTENTS { 512, 0 }              the values of its extents, and a 0 behind them
  *      #define LANES 8                         of a vector of floats, and what functions that
  *                                              hold some say:
  *      #define ATTRIBUTE "avx2,fma"            (or left out)
@@ -144,7 +145,8 @@ static void prepare(const char *program)
 
 static void run(void)
 {
-        int code = model->run(region, given, data[1], NULL);
+        int64_t extents[] = EXTENTS;
+        int code = model->run(region, given, data[1], extents);
         if (code)
                 exit(FAILED - code);
 }

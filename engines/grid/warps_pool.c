@@ -67,7 +67,7 @@ static void place_results(struct warps *w, struct loop_expr *image, struct loop_
         w->kept = (struct emit_place){ w->partial,
                                        plus(e, times(e, w->number, warp_tile_part(t)),
                                             emit_let(e, "results_at", first)),
-                                       { 0 } };
+                                       { 0 }, { 0 } };
         int64_t step = warp_tile_part_row(t);
         for (int d = s->spatial_count - 1; d >= 0; d--) {
                 w->kept.stride[s->rank - 1 - s->spatial_count + d] = step;

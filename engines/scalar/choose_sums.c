@@ -49,7 +49,8 @@ static int find_choices(const struct op *op, const struct schedule_machine *mach
                             ? jam_choices(&nest, machine->target, bounds, wide, list)
                             : 0;
         for (int i = 0; i < count; i++)
-                list[i].cycles *= (double)type_elements(op_result(op)->type);
+                list[i].cycles *=
+                        (double)type_most_elements(op_module(op), op_result(op)->type);
         arena_free(arena);
         return count;
 }

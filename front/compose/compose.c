@@ -58,10 +58,10 @@ const struct type *compose_type_static(struct compose *c, enum element e, int ra
 
 const struct type *compose_type(struct compose *c, enum element e, int rank, const dim_t *dims)
 {
-        int64_t extents[RANK_MAX];
+        int64_t bounds[RANK_MAX];
         for (int i = 0; i < rank && i < RANK_MAX; i++)
-                extents[i] = dim_equal(dims[i], DIM_NONE) ? INT64_MAX : dim_extent(dims[i]);
-        return compose_type_static(c, e, rank, extents);
+                bounds[i] = dim_equal(dims[i], DIM_NONE) ? INT64_MAX : dim_bound(c->m, dims[i]);
+        return compose_type_static(c, e, rank, bounds) ? type_tensor(c->m, e, rank, dims) : NULL;
 }
 
 bool compose_elements(struct compose *c, int rank, const int64_t *extents, int64_t *count)
@@ -88,17 +88,17 @@ bool compose_broadcast(struct compose *c, struct value **values, int count)
         for (int i = 0; i < count; i++) {
                 int skip = rank - value_rank(values[i]);
                 for (int d = 0; d < value_rank(values[i]); d++) {
-                        int64_t extent = value_extent(values[i], d);
-                        if (extent == 1 || dim_is(dims[skip + d], extent))
+                        dim_t extent = values[i]->type->dims[d];
+                        if (dim_is(extent, 1) || dim_equal(dims[skip + d], extent))
                                 continue;
                         if (!dim_is(dims[skip + d], 1))
                                 return compose_invalid(
                                         c,
                                         "operand %d is %s, which does not broadcast to "
-                                        "extent %lld at dimension %d",
+                                        "extent %s at dimension %d",
                                         i, compose_text(c, values[i]->type),
-                                        (long long)dim_extent(dims[skip + d]), skip + d);
-                        dims[skip + d] = dim_of(extent);
+                                        dim_text(c->arena, c->m, dims[skip + d]), skip + d);
+                        dims[skip + d] = extent;
                 }
         }
         for (int i = 0; i < count; i++) {
@@ -120,8 +120,8 @@ static struct value *broadcast_to_fit(struct compose *c, struct value *x, const 
 
         for (int d = 0; d < rank; d++) {
                 int a = d - (rank - value_rank(x)), b = d - (rank - other->rank);
-                int64_t extent = a >= 0 ? value_extent(x, a) : 1;
-                dims[d] = dim_of(extent == 1 && b >= 0 ? type_extent(other, b) : extent);
+                dim_t extent = a >= 0 ? x->type->dims[a] : dim_of(1);
+                dims[d] = dim_is(extent, 1) && b >= 0 ? other->dims[b] : extent;
         }
         return build_broadcast_numpy(c->b, x, rank, dims);
 }
@@ -214,7 +214,7 @@ struct value *compose_along(struct compose *c, struct value *v, const struct typ
 {
         if (!v)
                 return NULL;
-        if (type_elements(v->type) == 1)
+        if (type_has_one(v->type))
                 return compose_spread(c, compose_reshape(c, v, 0, NULL), to, NULL);
         return compose_spread(c, v, to, (const int64_t[]){ axis });
 }
@@ -224,7 +224,7 @@ struct value *compose_per_line(struct compose *c, const char *what, struct value
 {
         const struct type *t = v->type;
 
-        if (type_elements(t) == 1 ||
+        if (type_has_one(t) ||
             (t->rank == 1 && line >= 0 && dim_equal(t->dims[0], to->dims[line])))
                 return compose_along(c, v, to, line);
         for (int d = 0; d < t->rank; d++) {
@@ -241,7 +241,7 @@ struct value *compose_per_line(struct compose *c, const char *what, struct value
 struct value *compose_one_number(struct compose *c, const char *what, struct value *v,
                                  enum element e)
 {
-        if (type_elements(v->type) == 1 && value_element(v) == e)
+        if (type_has_one(v->type) && value_element(v) == e)
                 return compose_reshape(c, v, 0, NULL);
         compose_invalid(c, "%s is %s, want one number of %s", what, compose_text(c, v->type),
                         element_info[e].text);
@@ -263,7 +263,7 @@ struct value *compose_part(struct compose *c, struct value *x, int axis, int64_t
                 return NULL;
         for (int d = 0; d < value_rank(x); d++) {
                 steps[d] = 1;
-                dims[d] = dim_of(value_extent(x, d));
+                dims[d] = x->type->dims[d];
         }
         starts[axis] = start;
         dims[axis] = dim_of(extent);
@@ -276,8 +276,8 @@ struct value *compose_fitted(struct compose *c, struct value *x, int axis, int64
         dim_t dims[RANK_MAX];
 
         for (int d = 0; d < value_rank(x); d++)
-                dims[d] = dim_of(d == axis ? extent : value_extent(x, d));
-        if (extent == value_extent(x, axis))
+                dims[d] = d == axis ? dim_of(extent) : x->type->dims[d];
+        if (dim_is(x->type->dims[axis], extent))
                 return x;
         struct value *operands[3] = { x, build_scalar(c->b, value_element(x), 0),
                                       constant_ints(c->m, low, value_rank(x)) };

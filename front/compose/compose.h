@@ -129,6 +129,9 @@ struct value *compose_unreduce(struct compose *c, struct value *reduced, const s
                                const int64_t *axes, int count);
 struct value *compose_keep(struct compose *c, struct value *reduced, const struct type *full,
                            const int64_t *axes, int count);
+/* Returns how many elements of x lie along the axes, as a scalar of type e. */
+struct value *compose_count(struct compose *c, struct value *x, const int64_t *axes, int count,
+                            enum element e);
 /* Returns the mean over the axes, in the wide type of x. */
 struct value *compose_mean(struct compose *c, struct value *x, const int64_t *axes, int count);
 /* Sets axes to first, ..., rank - 1, and returns how many these are. */

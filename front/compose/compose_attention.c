@@ -27,8 +27,8 @@ static struct value *by_heads(struct compose *c, const char *what, struct value 
                 return NULL;
         }
         x = compose_reshape(c, x, 4,
-                            (const dim_t[]){ dim_of(value_extent(x, 0)), dim_of(value_extent(x, 1)),
-                                             dim_of(heads), dim_of(value_extent(x, 2) / heads) });
+                            (const dim_t[]){ x->type->dims[0], x->type->dims[1], dim_of(heads),
+                                             dim_of(value_extent(x, 2) / heads) });
         return transposed(c, x, 0, 2, 1, 3);
 }
 
@@ -42,7 +42,7 @@ static struct value *with_past(struct compose *c, const char *what, struct value
                 return x;
         bool fits = value_rank(past) == 4 && value_element(past) == value_element(x);
         for (int d = 0; d < 4 && fits; d++)
-                fits = d == 2 || value_extent(past, d) == value_extent(x, d);
+                fits = d == 2 || dim_equal(past->type->dims[d], x->type->dims[d]);
         if (!fits) {
                 compose_invalid(c, "past %s are %s for %s", what, compose_text(c, past->type),
                                 compose_text(c, x->type));
@@ -77,19 +77,19 @@ static bool mask_bias(struct compose *c, struct value *mask, const struct type *
         bool logic = value_element(mask) == E_BOOL;
         bool fits = rank >= 1 && rank <= 4 && (logic || element_is_float(value_element(mask)));
         for (int d = 0; d < rank && fits; d++)
-                fits = value_extent(mask, d) == 1 ||
-                       dim_is(t->dims[4 - rank + d], value_extent(mask, d)) ||
+                fits = dim_is(mask->type->dims[d], 1) ||
+                       dim_equal(t->dims[4 - rank + d], mask->type->dims[d]) ||
                        (d == last && value_extent(mask, d) <= type_extent(t, 3));
         if (!fits)
                 return compose_invalid(c, "the mask is %s for scores %s",
                                        compose_text(c, mask->type), compose_text(c, t));
         mask = logic ? bias_of(c, t->element, mask, NULL) : compose_cast(c, mask, t->element);
-        if (mask && !dim_is(t->dims[3], value_extent(mask, last)) &&
-            value_extent(mask, last) != 1) {
+        if (mask && !dim_equal(t->dims[3], mask->type->dims[last]) &&
+            !dim_is(mask->type->dims[last], 1)) {
                 int64_t low[4] = { 0 };
                 dim_t dims[4];
                 for (int d = 0; d < rank; d++)
-                        dims[d] = dim_of(d == last ? type_extent(t, 3) : value_extent(mask, d));
+                        dims[d] = d == last ? t->dims[3] : mask->type->dims[d];
                 struct value *operands[3] = {
                         mask, constant_number(c->m, type_scalar(c->m, t->element), -INFINITY),
                         constant_ints(c->m, low, rank)
@@ -107,31 +107,35 @@ static struct value *with_bias(struct compose *c, struct value *x, struct value 
 
 /* Finds how many keys of each sequence count, [batch x 1 x 1 x 1]; *counts is NULL, without an
  * error, where all do. */
-static bool key_counts(struct compose *c, struct value *lengths, int64_t batch,
+static bool key_counts(struct compose *c, struct value *lengths, dim_t batch,
                        struct value **counts)
 {
         *counts = NULL;
         if (!lengths)
                 return true;
-        if (value_rank(lengths) != 1 || value_extent(lengths, 0) != batch ||
+        if (value_rank(lengths) != 1 || !dim_equal(lengths->type->dims[0], batch) ||
             !element_is_integer(value_element(lengths)))
-                return compose_invalid(c, "the lengths are %s, want %lld integers",
-                                       compose_text(c, lengths->type), (long long)batch);
+                return compose_invalid(c, "the lengths are %s, want %s integers",
+                                       compose_text(c, lengths->type),
+                                       dim_text(c->arena, c->m, batch));
         *counts =
                 compose_reshape(c, compose_cast(c, lengths, E_I64), 4,
-                                (const dim_t[]){ dim_of(batch), dim_of(1), dim_of(1), dim_of(1) });
+                                (const dim_t[]){ batch, dim_of(1), dim_of(1), dim_of(1) });
         return *counts != NULL;
 }
 
 /* Returns -inf where the key is later than the query, else 0. Query i stands at key i + past or,
  * with counts, so that the last query stands at the last key that counts. */
-static struct value *look_ahead(struct compose *c, const struct type *t, int64_t past,
+static struct value *look_ahead(struct compose *c, const struct type *t, struct value *past,
                                 struct value *counts)
 {
+        int64_t none;
         const struct type *square = type_tensor(c->m, E_I64, 2, t->dims + 2);
         struct value *query = build_iota(c->b, square, 0), *key = build_iota(c->b, square, 1);
         if (!counts) {
-                query = plus(c, query, (double)past);
+                if (past && (!value_is_constant(past) || !value_ints(past, &none, 1, &(int){ 0 }) ||
+                             none))
+                        query = compose_binary(c, OP_add, query, past);
         } else {
                 const dim_t flat[4] = { dim_of(1), dim_of(1), t->dims[2], t->dims[3] },
                             rows[4] = { t->dims[0], dim_of(1), t->dims[2], t->dims[3] };
@@ -151,12 +155,12 @@ static struct value *look_ahead(struct compose *c, const struct type *t, int64_t
 /* Returns the scores, but -inf where the mask, the order of keys or a length of a sequence
  * forbids them. */
 static struct value *masked(struct compose *c, const struct compose_attention *a,
-                            struct value *scores, int64_t past)
+                            struct value *scores, struct value *past)
 {
         struct value *counts, *bias = NULL;
 
         if (!scores || !mask_bias(c, a->mask, scores->type, &bias) ||
-            !key_counts(c, a->lengths, type_extent(scores->type, 0), &counts))
+            !key_counts(c, a->lengths, scores->type->dims[0], &counts))
                 return NULL;
         const struct type *t = scores->type;
         if (a->causal)
@@ -202,8 +206,7 @@ struct value *compose_for_heads(struct compose *c, struct value *x, int64_t head
 struct value *compose_attention_scores(struct compose *c, struct value *q, struct value *k,
                                        double scale)
 {
-        const dim_t scored[4] = { dim_of(value_extent(q, 0)), dim_of(value_extent(q, 1)),
-                                  dim_of(value_extent(q, 2)), dim_of(value_extent(k, 2)) };
+        const dim_t *d = q->type->dims, scored[4] = { d[0], d[1], d[2], k->type->dims[2] };
         const double root = sqrt(fabs(scale));
 
         if (!compose_type(c, value_element(q), 4, scored))
@@ -217,9 +220,10 @@ struct value *compose_attention_scores(struct compose *c, struct value *q, struc
 bool compose_attention_fits(struct compose *c, const struct value *q, const struct value *k,
                             const struct value *v)
 {
-        if (value_extent(q, 0) != value_extent(k, 0) || value_extent(q, 0) != value_extent(v, 0) ||
+        const dim_t *dq = q->type->dims, *dk = k->type->dims, *dv = v->type->dims;
+        if (!dim_equal(dq[0], dk[0]) || !dim_equal(dq[0], dv[0]) ||
             value_extent(k, 1) != value_extent(v, 1) || value_extent(k, 1) < 1 ||
-            value_extent(q, 1) % value_extent(k, 1) || value_extent(k, 2) != value_extent(v, 2) ||
+            value_extent(q, 1) % value_extent(k, 1) || !dim_equal(dk[2], dv[2]) ||
             value_extent(q, 3) != value_extent(k, 3) || value_extent(q, 3) < 1)
                 return compose_invalid(c, "queries %s, keys %s and values %s do not fit",
                                        compose_text(c, q->type), compose_text(c, k->type),
@@ -232,7 +236,7 @@ static bool scores_made(struct compose *c, const struct compose_attention *a, st
                         struct value *k, struct value **scores)
 {
         const enum element e = value_element(q);
-        const int64_t past = a->past_k ? value_extent(a->past_k, 2) : 0;
+        struct value *past = a->past_k ? build_extent(c->b, a->past_k, 2) : NULL;
         struct value *x = compose_attention_scores(
                 c, q, k, a->scaled ? a->scale : 1 / sqrt((double)value_extent(q, 3)));
 
@@ -260,8 +264,7 @@ bool compose_attention(struct compose *c, const struct compose_attention *a,
         if (!q || !k || !v || !compose_attention_fits(c, q, k, v))
                 return false;
         int64_t heads = value_extent(q, 1);
-        const dim_t to[4] = { dim_of(value_extent(q, 0)), dim_of(heads), dim_of(value_extent(q, 2)),
-                              dim_of(value_extent(v, 3)) };
+        const dim_t to[4] = { q->type->dims[0], dim_of(heads), q->type->dims[2], v->type->dims[3] };
         if (!compose_type(c, value_element(q), 4, to) || !scores_made(c, a, q, k, result->scores))
                 return false;
         v = compose_for_heads(c, compose_cast(c, v, value_element(q)), heads);
@@ -292,12 +295,10 @@ static struct value *angles(struct compose *c, struct value *cache, struct value
         }
         if (!cache)
                 return NULL;
-        if (value_rank(cache) != 3 || !dim_is(x->dims[0], value_extent(cache, 0)) ||
-            !dim_is(x->dims[1], value_extent(cache, 1)) ||
-            !dim_is(x->dims[3], value_extent(cache, 2))) {
-                compose_invalid(c, "a cache is %s, want <%lld x %lld x %lld>",
-                                compose_text(c, cache->type), (long long)type_extent(x, 0),
-                                (long long)type_extent(x, 1), (long long)type_extent(x, 3));
+        const dim_t want[3] = { x->dims[0], x->dims[1], x->dims[3] };
+        if (!type_same_dims(cache->type, &(struct type){ .rank = 3, .dims = want })) {
+                compose_invalid(c, "a cache is %s, want %s", compose_text(c, cache->type),
+                                compose_text(c, type_tensor(c->m, value_element(cache), 3, want)));
                 return NULL;
         }
         return compose_spread(c, compose_cast(c, cache, x->element), x,

@@ -44,7 +44,9 @@ static struct value *grid(struct compose *c, const struct deformed *g, const int
 static struct value *places(struct compose *c, const struct deformed *g, struct value *offsets,
                             int d)
 {
-        struct value *at = grid(c, g, g->in->window.out, d, 1, g->in->window.strides[d],
+        int64_t out[RANK_MAX];
+        dims_extents(out, g->dims, g->in->window.out);
+        struct value *at = grid(c, g, out, d, 1, g->in->window.strides[d],
                                 -g->in->window.pads[d]);
 
         at = add(c, at, grid(c, g, g->in->window.kernel, d, 3, g->in->window.dilations[d], 0));
@@ -201,20 +203,21 @@ static bool per_point(struct compose *c, const struct deformed *g, const struct 
                     int_mul(g->in->shared * parts, g->taps, &numbers) &&
                     value_extent(v, 1) == numbers;
         for (int d = 0; fits && d < g->dims; d++)
-                fits = value_extent(v, d + 2) == g->in->window.out[d];
+                fits = dim_equal(v->type->dims[d + 2], g->in->window.out[d]);
         if (fits)
                 return true;
         char *want =
                 arena_printf(c->arena, "[%lld, %lld * %lld * %lld", (long long)value_extent(x, 0),
                              (long long)g->in->shared, (long long)g->taps, (long long)parts);
         for (int d = 0; d < g->dims; d++)
-                want = arena_printf(c->arena, "%s, %lld", want, (long long)g->in->window.out[d]);
+                want = arena_printf(c->arena, "%s, %lld", want,
+                                    (long long)dim_extent(g->in->window.out[d]));
         return compose_invalid(c, "%s %s, want %s]", what, compose_text(c, v->type), want);
 }
 
 static bool deformed_place(struct compose *c, struct compose_deformed *in, struct deformed *g)
 {
-        int64_t image[RANK_MAX];
+        int64_t image[RANK_MAX], out[RANK_MAX];
 
         if (!compose_conv_place(c, in->x, in->w, &in->window, in->groups))
                 return false;
@@ -225,8 +228,9 @@ static bool deformed_place(struct compose *c, struct compose_deformed *in, struc
                 return compose_invalid(c, "%lld channels in %lld groups of offsets",
                                        (long long)value_extent(in->x, 1), (long long)g->in->shared);
         dims_extents(image, g->dims, in->x->type->dims + 2);
+        dims_extents(out, g->dims, in->window.out);
         return compose_elements(c, g->dims, g->in->window.kernel, &g->taps) &&
-               compose_elements(c, g->dims, g->in->window.out, &g->positions) &&
+               compose_elements(c, g->dims, out, &g->positions) &&
                compose_elements(c, g->dims, image, &g->pixels) &&
                per_point(c, g, in->offsets, "the offsets are", g->dims) &&
                per_point(c, g, in->mask, "the mask is", 1);
@@ -244,7 +248,7 @@ struct value *compose_conv_deformed(struct compose *c, struct compose_deformed *
         dims[0] = dim_of(value_extent(x, 0));
         dims[1] = dim_of(value_extent(d->w, 0));
         for (int i = 0; i < g.dims; i++)
-                dims[i + 2] = dim_of(d->window.out[i]);
+                dims[i + 2] = d->window.out[i];
         const dim_t samples[4] = { dims[0], dim_of(g.positions), dim_of(value_extent(x, 1)),
                                    dim_of(g.taps) },
                     points[4] = { dims[0], samples[1], dim_of(d->shared), samples[3] };

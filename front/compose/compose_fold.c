@@ -37,7 +37,7 @@ static struct value *tap_positions(struct compose *c, const struct fold *f)
 
         for (int d = 0; d < w->rank; d++) {
                 dims[d] = dim_of(w->kernel[d]);
-                dims[w->rank + d] = dim_of(w->out[d]);
+                dims[w->rank + d] = w->out[d];
         }
         const struct type *t = compose_type(c, E_I64, 2 * w->rank, dims);
         for (int d = 0; t && d < w->rank; d++) {
@@ -54,16 +54,18 @@ static struct value *tap_positions(struct compose *c, const struct fold *f)
 static bool place_known(struct compose *c, struct fold *f)
 {
         const struct value *x = f->in->x;
+        int64_t out[RANK_MAX];
 
         for (int d = 0; d < f->w.rank; d++) {
                 int64_t reach = f->padded[d] - compose_window_extent(&f->w, d);
                 if (reach < 0)
                         return compose_invalid(c, "a block of %lld in an extent of %lld",
                                                (long long)f->w.kernel[d], (long long)f->padded[d]);
-                f->w.out[d] = reach / f->w.strides[d] + 1;
+                out[d] = reach / f->w.strides[d] + 1;
+                f->w.out[d] = dim_of(out[d]);
         }
         if (!compose_elements(c, f->w.rank, f->w.kernel, &f->taps) ||
-            !compose_elements(c, f->w.rank, f->w.out, &f->positions) ||
+            !compose_elements(c, f->w.rank, out, &f->positions) ||
             !compose_elements(c, f->w.rank, f->padded, &f->pixels))
                 return false;
         if (value_extent(x, 1) % f->taps || value_extent(x, 2) != f->positions)

@@ -27,15 +27,15 @@ static struct value *over_batch(struct compose *c, struct value *x, int batch, c
 
         for (int d = 0; d < batch; d++)
                 full[d] = dims[d];
-        full[batch] = dim_of(value_extent(x, value_rank(x) - 2));
-        full[batch + 1] = dim_of(value_extent(x, value_rank(x) - 1));
+        full[batch] = x->type->dims[value_rank(x) - 2];
+        full[batch + 1] = x->type->dims[value_rank(x) - 1];
         return build_broadcast_numpy(c->b, x, batch + 2, full);
 }
 
 static bool all_one(const struct value *x)
 {
         for (int d = 0; d < value_rank(x) - 2; d++)
-                if (value_extent(x, d) != 1)
+                if (!dim_is(x->type->dims[d], 1))
                         return false;
         return true;
 }
@@ -61,32 +61,32 @@ struct value *compose_matmul_as(struct compose *c, struct value *a, struct value
                 return NULL;
         int more = value_rank(a) > value_rank(b) ? value_rank(a) : value_rank(b),
             batches = more - 2;
-        int64_t rows = value_extent(a, value_rank(a) - 2),
-                inner = value_extent(a, value_rank(a) - 1);
-        int64_t inner_b = value_extent(b, value_rank(b) - 2),
-                columns = value_extent(b, value_rank(b) - 1);
-        if (inner != inner_b) {
-                compose_invalid(c, "%s by %s: the inner extents %lld and %lld differ",
-                                compose_text(c, ta), compose_text(c, tb), (long long)inner,
-                                (long long)inner_b);
+        const dim_t *dims_a = a->type->dims, *dims_b = b->type->dims;
+        dim_t rows = dims_a[value_rank(a) - 2], inner = dims_a[value_rank(a) - 1];
+        dim_t inner_b = dims_b[value_rank(b) - 2], columns = dims_b[value_rank(b) - 1];
+        if (!dim_equal(inner, inner_b)) {
+                compose_invalid(c, "%s by %s: the inner extents %s and %s differ",
+                                compose_text(c, ta), compose_text(c, tb),
+                                dim_text(c->arena, c->m, inner),
+                                dim_text(c->arena, c->m, inner_b));
                 return NULL;
         }
         for (int d = 0; d < batches; d++) {
                 int at_a = d - (more - value_rank(a)), at_b = d - (more - value_rank(b));
-                int64_t in_a = at_a >= 0 ? value_extent(a, at_a) : 1,
-                        in_b = at_b >= 0 ? value_extent(b, at_b) : 1;
-                if (in_a != in_b && in_a != 1 && in_b != 1) {
+                dim_t in_a = at_a >= 0 ? dims_a[at_a] : dim_of(1),
+                      in_b = at_b >= 0 ? dims_b[at_b] : dim_of(1);
+                if (!dim_equal(in_a, in_b) && !dim_is(in_a, 1) && !dim_is(in_b, 1)) {
                         compose_invalid(c, "%s by %s: the batches do not broadcast",
                                         compose_text(c, ta), compose_text(c, tb));
                         return NULL;
                 }
-                batch[d] = dims[d] = dim_of(in_a == 1 ? in_b : in_a);
+                batch[d] = dims[d] = dim_is(in_a, 1) ? in_b : in_a;
         }
         rank = batches;
         if (rank_a > 1)
-                dims[rank++] = dim_of(rows);
+                dims[rank++] = rows;
         if (rank_b > 1)
-                dims[rank++] = dim_of(columns);
+                dims[rank++] = columns;
         if (!compose_type(c, ta->element, rank, dims))
                 return NULL;
         struct value *y;
@@ -95,7 +95,7 @@ struct value *compose_matmul_as(struct compose *c, struct value *a, struct value
                 a = over_batch(c, a, batches, batch);
                 y = compose_dot(
                         c, a,
-                        compose_reshape(c, b, 2, (const dim_t[]){ dim_of(inner), dim_of(columns) }),
+                        compose_reshape(c, b, 2, (const dim_t[]){ inner, columns }),
                         0, batches + 1, 0, accumulator);
         } else {
                 struct value *right = over_batch(c, b, batches, batch);

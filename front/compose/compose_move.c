@@ -10,8 +10,7 @@
 struct value *compose_concat(struct compose *c, struct value *const *items, int count, int axis)
 {
         const struct type *first = items[0]->type;
-        int64_t sum = 0;
-        dim_t dims[RANK_MAX];
+        dim_t sum = dim_of(0), dims[RANK_MAX];
 
         for (int i = 0; i < count; i++) {
                 const struct type *t = items[i]->type;
@@ -30,7 +29,8 @@ struct value *compose_concat(struct compose *c, struct value *const *items, int 
                                                      "operand %d is %s, which differs from the "
                                                      "first at dimension %d",
                                                      i, compose_text(c, t), d);
-                if (!wrong && !int_add(sum, type_extent(t, axis), &sum))
+                sum = wrong ? sum : dim_binary(c->m, DIM_ADD, sum, t->dims[axis]);
+                if (!wrong && dim_equal(sum, DIM_NONE))
                         wrong = "the operands are too large";
                 if (wrong) {
                         compose_invalid(c, "%s", wrong);
@@ -38,7 +38,7 @@ struct value *compose_concat(struct compose *c, struct value *const *items, int 
                 }
         }
         for (int d = 0; d < first->rank; d++)
-                dims[d] = dim_of(d == axis ? sum : type_extent(first, d));
+                dims[d] = d == axis ? sum : first->dims[d];
         return compose_type(c, first->element, first->rank, dims)
                        ? build_concat(c->b, items, count, axis)
                        : NULL;
@@ -52,7 +52,7 @@ static struct value **with_axis(struct compose *c, struct value *const *items, i
                 dim_t dims[RANK_MAX + 1];
                 int rank = value_rank(items[i]);
                 for (int d = 0; d <= rank; d++)
-                        dims[d] = dim_of(d == axis ? 1 : value_extent(items[i], d - (d > axis)));
+                        dims[d] = d == axis ? dim_of(1) : items[i]->type->dims[d - (d > axis)];
                 rows[i] = compose_reshape(c, items[i], rank + 1, dims);
                 if (!rows[i])
                         return NULL;
@@ -87,6 +87,26 @@ struct value *compose_stack(struct compose *c, struct value *const *items, int c
 
 /* ---- parts and pads ---- */
 
+/* Slices a dimension whose extent a run gives: from a known start, in steps of 1, up to its end or
+ * to so many elements before it, or the last elements. Returns false where it is another slice. */
+static bool slice_open(struct compose *c, dim_t extent, const struct compose_slice *s, int i,
+                       int64_t *start, dim_t *size)
+{
+        if ((dim_is_static(extent) && !s->by_term[i]) || s->steps[i] != 1)
+                return false;
+        int64_t least = dim_least(c->m, extent), most = dim_bound(c->m, extent);
+        int64_t from = s->starts[i], to = s->ends[i];
+        if (from < 0 || from > least)
+                return false;           /* Only a run knows where it begins. */
+        dim_t end = s->by_term[i] ? dim_binary(c->m, DIM_MIN, extent, s->until[i])
+                    : to >= most  ? extent
+                    : to >= 0     ? dim_binary(c->m, DIM_MIN, extent, dim_of(to))
+                                  : dim_binary(c->m, DIM_SUB, extent, dim_of(to < -most ? most : -to));
+        *size = dim_binary(c->m, DIM_SUB, end, dim_of(from));
+        *start = from;
+        return !dim_equal(*size, DIM_NONE);
+}
+
 struct value *compose_slice(struct compose *c, struct value *x, const struct compose_slice *s)
 {
         int64_t starts[RANK_MAX], steps[RANK_MAX];
@@ -95,10 +115,18 @@ struct value *compose_slice(struct compose *c, struct value *x, const struct com
         for (int d = 0; d < value_rank(x); d++) {
                 starts[d] = 0;
                 steps[d] = 1;
-                dims[d] = dim_of(value_extent(x, d));
+                dims[d] = x->type->dims[d];
         }
         for (int i = 0; i < s->count; i++) {
                 int d = s->axes[i];
+                if (slice_open(c, x->type->dims[d], s, i, &starts[d], &dims[d]))
+                        continue;
+                if (s->by_term[i]) {
+                        compose_unsupported(c, "a slice to a run's extent from %lld in steps of "
+                                               "%lld",
+                                            (long long)s->starts[i], (long long)s->steps[i]);
+                        return NULL;
+                }
                 int64_t extent = value_extent(x, d), step = s->steps[i], start = s->starts[i],
                         end = s->ends[i];
                 /* A step past the extent takes one element, whatever it is. */

@@ -23,6 +23,9 @@ struct compose_slice {
                                                    * left out. */
         int64_t steps[RANK_MAX];        /* They are not 0; negative ones go backward, from starts to
                                          * ends. */
+        /* Where by_term[i], the end is the term until[i] over extents that a run gives. */
+        bool by_term[RANK_MAX];
+        dim_t until[RANK_MAX];
 };
 struct value *compose_slice(struct compose *c, struct value *x, const struct compose_slice *s);
 /* Returns x from the last element along the axis to the first. */

@@ -95,7 +95,7 @@ static struct value *as_rows(struct compose *c, struct value *x, int axis)
 
         for (int d = 0; d < value_rank(x); d++)
                 dims[d < axis ? 0 : 1] =
-                        dim_of(dim_extent(dims[d < axis ? 0 : 1]) * value_extent(x, d));
+                        dim_binary(c->m, DIM_MUL, dims[d < axis ? 0 : 1], x->type->dims[d]);
         return compose_reshape(c, x, 2, dims);
 }
 
@@ -190,7 +190,7 @@ static struct value *parameter(struct compose *c, const char *what, struct value
         for (int d = 0; d < value_rank(v); d++) {
                 int at = x->rank - value_rank(v) + d;
                 if (at < 0 ||
-                    (value_extent(v, d) != 1 && !dim_is(x->dims[at], value_extent(v, d)))) {
+                    (!dim_is(v->type->dims[d], 1) && !dim_equal(x->dims[at], v->type->dims[d]))) {
                         compose_invalid(c, "%s %s, which does not broadcast to %s", what,
                                         compose_text(c, v->type), compose_text(c, x));
                         return NULL;

@@ -52,10 +52,10 @@ static bool pool_place(struct compose *c, const struct value *x, struct compose_
                                                (long long)compose_window_extent(w, i % w->rank));
         if (!compose_window_place(c, w, x->type->dims + 2, pool->ceil_mode))
                 return false;
-        dims[0] = dim_of(value_extent(x, 0));
-        dims[1] = dim_of(value_extent(x, 1));
+        dims[0] = x->type->dims[0];
+        dims[1] = x->type->dims[1];
         for (int d = 0; d < w->rank; d++)
-                dims[d + 2] = dim_of(w->out[d]);
+                dims[d + 2] = w->out[d];
         return compose_type(c, value_element(x), w->rank + 2, dims) != NULL;
 }
 
@@ -102,21 +102,31 @@ struct value *compose_max_pool(struct compose *c, struct value *x, struct compos
  * where all do everywhere. Place o starts at o * stride - low pad; its element k counts where from
  * <= start + k * dilation < to. */
 static struct value *window_counts(struct compose *c, const struct compose_window *w, int d,
-                                   int64_t in, bool include_pads, enum element e)
+                                   struct value *x, bool include_pads, enum element e)
 {
-        int64_t from = include_pads ? -w->pads[d] : 0,
-                to = include_pads ? in + w->pads[w->rank + d] : in;
-        int64_t step = w->dilations[d], last = (w->out[d] - 1) * w->strides[d] - w->pads[d];
+        const dim_t in = x->type->dims[d + 2];
+        const int64_t from = include_pads ? -w->pads[d] : 0,
+                      behind = include_pads ? w->pads[w->rank + d] : 0, step = w->dilations[d];
 
-        if (-w->pads[d] >= from && last + compose_window_extent(w, d) <= to)
-                return NULL;
-        struct value *start = times(c, compose_iota(c, E_I64, w->out[d]), (double)w->strides[d]);
+        if (dim_is_static(in)) {
+                int64_t last = (dim_extent(w->out[d]) - 1) * w->strides[d] - w->pads[d];
+                if (-w->pads[d] >= from &&
+                    last + compose_window_extent(w, d) <= dim_extent(in) + behind)
+                        return NULL;
+        } else if (include_pads || (!w->pads[d] && !w->high[d])) {
+                return NULL;            /* No window ends behind the pads. */
+        }
+        struct value *places =
+                build_iota(c->b, type_tensor(c->m, E_I64, 1, &w->out[d]), 0);
+        struct value *start = times(c, places, (double)w->strides[d]);
         start = compose_with(c, OP_sub, start, (double)w->pads[d]);
-        struct value *bounds[2];        /* They count the elements before `from`, and before
-                                         * `to`. */
+        struct value *bounds[2];        /* They count the elements before `from`, and before the
+                                         * end. */
         for (int i = 0; i < 2; i++) {
-                struct value *distance = compose_with(
-                        c, OP_max, compose_from(c, OP_sub, (double)(i ? to : from), start), 0);
+                struct value *end = plus(c, build_extent(c->b, x, d + 2), (double)behind);
+                struct value *ahead = i ? compose_binary(c, OP_sub, end, start)
+                                        : compose_from(c, OP_sub, (double)from, start);
+                struct value *distance = compose_with(c, OP_max, ahead, 0);
                 bounds[i] =
                         compose_with(c, OP_div, plus(c, distance, (double)step - 1), (double)step);
         }
@@ -139,8 +149,8 @@ struct value *compose_average_pool(struct compose *c, struct value *x, struct co
         if (!sum)
                 return NULL;
         for (int d = 0; d < w->rank; d++) {
-                struct value *counts = window_counts(c, w, d, value_extent(x, d + 2),
-                                                     pool->include_pads, value_element(sum));
+                struct value *counts = window_counts(c, w, d, x, pool->include_pads,
+                                                     value_element(sum));
                 double number = (double)w->kernel[d];
                 if (!counts || value_is_splat(counts, &number)) {
                         everywhere *= number;
@@ -201,11 +211,13 @@ struct value *compose_cumulate(struct compose *c, struct value *x, enum reducer 
         int64_t window[RANK_MAX], pads[2 * RANK_MAX] = { 0 };
         struct attr *attrs = attrs_new(c->m, OP_reduce_window);
 
-        if (type_elements(x->type) == 0)
+        if (type_is_empty(x->type))
                 return x;
         for (int d = 0; d < rank; d++)
                 window[d] = 1;
-        window[axis] = value_extent(x, axis);
+        /* Where a run gives the extent, a window of its bound reaches back to the first element,
+         * too. */
+        window[axis] = dim_bound(c->m, x->type->dims[axis]);
         pads[axis] = window[axis] - 1 + exclusive;
         pads[rank + axis] = -exclusive;
         attr_set(attrs, OP_reduce_window, "kind", kind);
@@ -261,7 +273,7 @@ struct value *compose_max_pool_masked(struct compose *c, struct value *x, struct
 
         if (!mask || !compose_window_place(c, w, x->type->dims + 2, false))
                 return NULL;
-        const int64_t taps = w->kernel[last], step = w->strides[last], count = w->out[last];
+        const int64_t taps = w->kernel[last], step = w->strides[last], count = dim_extent(w->out[last]);
         const int64_t low = w->pads[last], extent = (count - 1) * step + taps;
         if (taps > c->limits->unrolled_steps) {
                 compose_unsupported(c, "a window of %lld elements under a mask", (long long)taps);

@@ -49,22 +49,34 @@ struct value *compose_keep(struct compose *c, struct value *reduced, const struc
         return compose_reshape(c, reduced, full->rank, dims);
 }
 
-/* Returns how many elements lie along the axes. */
-static int64_t count_along(const struct type *t, const int64_t *axes, int count)
+struct value *compose_count(struct compose *c, struct value *x, const int64_t *axes, int count,
+                            enum element e)
 {
         int64_t product = 1;
+        struct value *open = NULL;
 
-        for (int i = 0; i < count; i++)
-                product *= type_extent(t, axes[i]);
-        return product;
+        for (int i = 0; i < count; i++) {
+                int d = (int)axes[i];
+                if (dim_is_static(x->type->dims[d])) {
+                        product *= value_extent(x, d);
+                        continue;
+                }
+                struct value *extent = build_extent(c->b, x, d);
+                open = open ? compose_binary(c, OP_mul, open, extent) : extent;
+        }
+        if (!open)
+                return build_scalar(c->b, e, (double)product);
+        return compose_cast(c, compose_with(c, OP_mul, open, (double)product), e);
 }
 
 struct value *compose_mean(struct compose *c, struct value *x, const int64_t *axes, int count)
 {
         x = compose_wide(c, x);
-        return x ? compose_with(c, OP_div, compose_reduce(c, REDUCE_sum, x, axes, count, E_COMPUTE),
-                                (double)count_along(x->type, axes, count))
-                 : NULL;
+        if (!x)
+                return NULL;
+        struct value *sum = compose_reduce(c, REDUCE_sum, x, axes, count, E_COMPUTE),
+                     *number = compose_count(c, x, axes, count, value_element(x));
+        return sum && number ? compose_binary(c, OP_div, sum, number) : NULL;
 }
 
 int compose_axes_from(int first, int rank, int64_t *axes)
@@ -81,7 +93,8 @@ int compose_axes_from(int first, int rank, int64_t *axes)
 struct value *compose_arg_reduce(struct compose *c, struct value *x, enum reducer kind, int axis,
                                  bool last)
 {
-        const int64_t axes[1] = { axis }, extent = value_extent(x, axis);
+        /* Where only a run knows the extent, its bound is behind all positions, too. */
+        const int64_t axes[1] = { axis }, extent = dim_bound(c->m, x->type->dims[axis]);
         const struct type *index =
                 type_with_element(c->m, x->type, extent <= INT32_MAX ? E_I32 : E_I64);
         struct value *best = compose_unreduce(c, compose_reduce(c, kind, x, axes, 1, E_COMPUTE),
@@ -182,7 +195,7 @@ static struct value *spread_maximum(struct compose *c, const struct reduction *r
  * -inf gives -inf, a set with +inf gives +inf. */
 static struct value *log_sum_exp(struct compose *c, const struct reduction *r, struct value *x)
 {
-        if (type_elements(r->full) == 0) /* An empty set has no maximum. */
+        if (type_is_empty(r->full)) /* An empty set has no maximum. */
                 return compose_unary(c, OP_log,
                                      reduce(c, r, REDUCE_sum, compose_unary(c, OP_exp, x)));
         struct value *most = spread_maximum(c, r, x);
@@ -202,7 +215,7 @@ static struct value *log_sum_exp(struct compose *c, const struct reduction *r, s
  * infinity, are divided by 1. */
 static struct value *euclidean(struct compose *c, const struct reduction *r, struct value *x)
 {
-        if (type_elements(r->full) == 0)
+        if (type_is_empty(r->full))
                 return compose_unary(c, OP_sqrt, reduce(c, r, REDUCE_sum, mul(c, x, x)));
         struct value *scale =
                 compose_norm_scale(c, spread_maximum(c, r, compose_unary(c, OP_abs, x)));
@@ -228,6 +241,10 @@ static struct value *compute(struct compose *c, const struct reduction *r, int v
         case REDUCE_OP_L2: return euclidean(c, r, x);
         default: { /* In a mean, how many were added follows from the shapes. */
                 struct value *sum = reduce(c, r, REDUCE_sum, x);
+                if (sum && !r->in->stated)
+                        return compose_binary(c, OP_div, sum,
+                                              compose_count(c, x, r->in->axes, r->in->count,
+                                                            value_element(sum)));
                 int64_t results = sum ? type_elements(sum->type) : 0;
                 return compose_with(c, OP_div, sum,
                                     results ? (double)(type_elements(r->full) / results) : 0);

@@ -9,16 +9,45 @@
 
 /* ---- windows ---- */
 
+/* Places a window along a dimension whose extent a run gives. Returns false where it is static, or
+ * where pads or the number of positions depend on the extent in another way than by a quotient. */
+static bool place_open(struct compose *c, struct compose_window *w, int d, dim_t in, bool ceil_mode)
+{
+        int64_t extent = compose_window_extent(w, d), stride = w->strides[d];
+        int64_t *low = &w->pads[d], *high = &w->pads[w->rank + d];
+        bool same = w->auto_pad == PAD_SAME_UPPER || w->auto_pad == PAD_SAME_LOWER;
+        if (dim_is_static(in) || (ceil_mode && stride != 1) || (same && stride != 1))
+                return false;
+        if (same) {
+                *low = w->auto_pad == PAD_SAME_UPPER ? (extent - 1) / 2 : extent / 2;
+                *high = extent - 1 - *low;
+        } else if (w->auto_pad == PAD_VALID) {
+                *low = *high = 0;
+        }
+        const int64_t pads = *low + *high;
+        if (dim_least(c->m, in) + pads < extent)
+                return false;           /* It does not fit in every run. */
+        dim_t slack = pads >= extent ? dim_binary(c->m, DIM_ADD, in, dim_of(pads - extent))
+                                     : dim_binary(c->m, DIM_SUB, in, dim_of(extent - pads));
+        dim_t quotient = dim_binary(c->m, DIM_DIV, slack, dim_of(stride));
+        w->out[d] = dim_binary(c->m, DIM_ADD, quotient, dim_of(1));
+        w->high[d] = *high;
+        return !dim_equal(w->out[d], DIM_NONE);
+}
+
 bool compose_window_place(struct compose *c, struct compose_window *w, const dim_t *in,
                           bool ceil_mode)
 {
         for (int d = 0; d < w->rank; d++) {
                 int64_t extent = compose_window_extent(w, d), stride = w->strides[d];
                 int64_t *low = &w->pads[d], *high = &w->pads[w->rank + d];
+                if (place_open(c, w, d, in[d], ceil_mode))
+                        continue;
                 if (w->auto_pad == PAD_SAME_UPPER || w->auto_pad == PAD_SAME_LOWER) {
-                        w->out[d] = divide_up(dim_extent(in[d]), stride);
-                        int64_t total = compose_max(0, (w->out[d] - 1) * stride + extent -
-                                                               dim_extent(in[d]));
+                        const int64_t places = divide_up(dim_extent(in[d]), stride);
+                        int64_t total =
+                                compose_max(0, (places - 1) * stride + extent - dim_extent(in[d]));
+                        w->out[d] = dim_of(places);
                         *low = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
                         *high = total - *low;
                         w->high[d] = *high;
@@ -32,16 +61,17 @@ bool compose_window_place(struct compose *c, struct compose_window *w, const dim
                                                "a window of extent %lld does not fit the padded "
                                                "extent %lld of spatial dimension %d",
                                                (long long)extent, (long long)(slack + extent), d);
-                w->out[d] = slack / stride + 1;
+                int64_t places = slack / stride + 1;
                 w->high[d] = *high;
                 if (ceil_mode) {
-                        w->out[d] = divide_up(slack, stride) + 1;
+                        places = divide_up(slack, stride) + 1;
                         /* A last window that would start in the end padding is dropped. */
-                        if ((w->out[d] - 1) * stride >= dim_extent(in[d]) + *low)
-                                w->out[d]--;
-                        w->high[d] = compose_max(0, (w->out[d] - 1) * stride + extent -
+                        if ((places - 1) * stride >= dim_extent(in[d]) + *low)
+                                places--;
+                        w->high[d] = compose_max(0, (places - 1) * stride + extent -
                                                             dim_extent(in[d]) - *low);
                 }
+                w->out[d] = dim_of(places);
         }
         return true;
 }
@@ -90,7 +120,7 @@ bool compose_conv_place(struct compose *c, const struct value *x, const struct v
         dims_extents(window->kernel, rank - 2, w->type->dims + 2);
         if (!compose_window_place(c, window, x->type->dims + 2, false))
                 return false;
-        if (value_extent(w, 1) * groups != value_extent(x, 1))
+        if (!dim_is(x->type->dims[1], value_extent(w, 1) * groups))
                 return compose_invalid(c,
                                        "%lld channels in %lld groups for weights of %lld channels",
                                        (long long)value_extent(x, 1), (long long)groups,
@@ -98,10 +128,10 @@ bool compose_conv_place(struct compose *c, const struct value *x, const struct v
         if (value_extent(w, 0) % groups)
                 return compose_invalid(c, "%lld output channels in %lld groups",
                                        (long long)value_extent(w, 0), (long long)groups);
-        dims[0] = dim_of(value_extent(x, 0));
+        dims[0] = x->type->dims[0];
         dims[1] = dim_of(value_extent(w, 0));
         for (int d = 2; d < rank; d++)
-                dims[d] = dim_of(window->out[d - 2]);
+                dims[d] = window->out[d - 2];
         return compose_type(c, E_F32, rank, dims) != NULL;
 }
 
@@ -195,7 +225,7 @@ struct value *compose_causal_conv(struct compose *c, const struct compose_causal
                                                .kernel = { kernel },
                                                .strides = { 1 },
                                                .dilations = { in->dilation },
-                                               .out = { length } };
+                                               .out = { dim_of(length) } };
         struct value *y = compose_convolve(c, x, w, &window, dim_extent(d[1]), E_COMPUTE);
         y = compose_with_bias(c, y, in->bias);
         if (y && in->swish) {
@@ -256,7 +286,7 @@ static void transposed_place(struct compose_transposed *t, const dim_t *in)
                 } else {
                         if (w->auto_pad == PAD_VALID)
                                 *low = *high = 0;
-                        w->out[d] = full - *low - *high;
+                        w->out[d] = dim_of(full - *low - *high);
                         continue;
                 }
                 /* A result longer than the full one has empty rows at its end; pads do not go below
@@ -264,7 +294,7 @@ static void transposed_place(struct compose_transposed *t, const dim_t *in)
                 int64_t total = compose_max(0, full - want);
                 *low = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
                 *high = total - *low;
-                w->out[d] = want;
+                w->out[d] = dim_of(want);
         }
 }
 
@@ -284,7 +314,7 @@ struct value *compose_conv_transposed(struct compose *c, struct value *x, struct
         }
         dims_extents(window->kernel, rank - 2, w->type->dims + 2);
         transposed_place(t, x->type->dims + 2);
-        dims[0] = dim_of(value_extent(x, 0));
+        dims[0] = x->type->dims[0];
         dims[1] = dim_of(value_extent(w, 1) * groups);
         for (int d = 0; d < window->rank; d++) {
                 int64_t in = value_extent(x, d + 2);
@@ -292,12 +322,12 @@ struct value *compose_conv_transposed(struct compose *c, struct value *x, struct
                         compose_invalid(c, "spatial dimension %d is of extent 0", d);
                         return NULL;
                 }
-                dims[d + 2] = dim_of(window->out[d]);
+                dims[d + 2] = window->out[d];
                 pads[d] = compose_window_extent(window, d) - 1 - window->pads[d];
                 /* This pad makes exactly the extent wanted: (in - 1) * stride + 1 + low + high -
                  * (window - 1) == out. */
-                pads[window->rank + d] = window->out[d] - 1 - (in - 1) * window->strides[d] -
-                                         pads[d] + compose_window_extent(window, d) - 1;
+                pads[window->rank + d] = dim_extent(window->out[d]) - 1 -
+                                         (in - 1) * window->strides[d] - pads[d] + compose_window_extent(window, d) - 1;
         }
         if (!compose_type(c, value_element(x), rank, dims))
                 return NULL;

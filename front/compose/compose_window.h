@@ -16,7 +16,7 @@ struct compose_window {
         int64_t kernel[RANK_MAX], strides[RANK_MAX], dilations[RANK_MAX];
         int64_t pads[2 * RANK_MAX];     /* All low ones come first, then all high ones; placing the
                                          * window sets them, unless PAD_NOTSET. */
-        int64_t out[RANK_MAX];          /* Placing the window sets these extents of the result. */
+        dim_t out[RANK_MAX];            /* Placing the window sets these extents of the result. */
         int64_t high[RANK_MAX];         /* Placing the window sets these high pads, which make
                                          * exactly these extents, where a window of ceil_mode hangs
                                          * over. */

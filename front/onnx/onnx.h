@@ -15,7 +15,7 @@
 
 #include "front/import.h"
 #include "front/compose/compose.h"
-#include "ir/tensor/tensor.h"
+#include "ir/tensor/amounts.h"
 #include "passes/pass.h"
 
 #include "onnx.pb-c.h"                  /* It is generated from onnx.proto; text fields are
@@ -182,5 +182,9 @@ bool onnx_axis(struct onnx_import *im, const struct onnx_node *n, int64_t axis, 
  * a run-time value. */
 bool onnx_operand_ints(struct onnx_import *im, const struct onnx_node *n, int input,
                        int64_t *values, int room, int *count, bool *known);
+/* Reads the same where they may be terms over extents that a run gives; *count is 0 where they are
+ * not known. */
+bool onnx_operand_amounts(struct onnx_import *im, const struct onnx_node *n, int input,
+                          struct amount amounts[AMOUNTS_MAX], int room, int *count, bool *known);
 
 #endif

@@ -33,16 +33,20 @@ static const char *safe(struct onnx_import *im, const char *option)
 
 /* Binds a symbol, or checks that it was bound to the same extent. */
 static bool bind(struct onnx_import *im, const char *symbol, size_t length, int64_t extent,
-                 const char *origin)
+                 int64_t least, const char *origin)
 {
         struct onnx_binding *b = map_get(im->model->dims, symbol, length);
+        if (b && (b->at_run || least < extent))
+                return usage(im, "dimension '%s' has two values: by %s and by %s",
+                             text_safe(im->arena, symbol, length), b->origin, origin);
         if (b && b->extent != extent)
                 return usage(im, "dimension '%s' is %" PRId64 " by %s and %" PRId64 " by %s",
                              text_safe(im->arena, symbol, length), b->extent, b->origin, extent,
                              origin);
         if (!b) {
                 b = ARENA_NEW(im->arena, struct onnx_binding);
-                *b = (struct onnx_binding){ .extent = extent, .origin = origin };
+                *b = (struct onnx_binding){ .extent = extent, .least = least,
+                                            .at_run = least < extent, .origin = origin };
                 map_set(im->model->dims, symbol, length, b);
         }
         return true;
@@ -53,12 +57,15 @@ bool onnx_read_options(struct onnx_import *im)
         const struct import_options *o = im->options;
         for (int i = 0; i < o->dim_count; i++) {
                 const char *equals = strrchr(o->dims[i], '=');
-                int64_t extent;
-                if (!equals || equals == o->dims[i] || !int_parse(equals + 1, &extent) ||
-                    extent < 0 || extent > INT32_MAX)
-                        return usage(im, "--dim %s: want NAME=N with N from 0 to %d",
+                int64_t extent, least;
+                bool named = equals && equals > o->dims[i];
+                bool range = named && int_range_parse(equals + 1, &least, &extent);
+                if (!named || (!range && (!int_parse(equals + 1, &extent) || extent < 0 ||
+                                          extent > INT32_MAX)))
+                        return usage(im, "--dim %s: want NAME=N, or NAME=1..N, with N from 0 to %d",
                                      safe(im, o->dims[i]), INT32_MAX);
                 if (!bind(im, o->dims[i], (size_t)(equals - o->dims[i]), extent,
+                          range ? least : extent,
                           arena_printf(im->arena, "--dim %s", safe(im, o->dims[i]))))
                         return false;
         }
@@ -141,7 +148,7 @@ static bool apply_option(struct onnx_import *im, const Onnx__ValueInfoProto *v, 
                 if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
                     d->dim_param.len) {
                         if (!bind(im, (const char *)d->dim_param.data, d->dim_param.len, dims[i],
-                                  arena_printf(im->arena, "--input %s", safe(im, option))))
+                                  dims[i], arena_printf(im->arena, "--input %s", safe(im, option))))
                                 return false;
                 } else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
                            d->dim_value >= 0 && d->dim_value != dims[i])
@@ -297,7 +304,7 @@ static bool is_open(const struct onnx_declaration *d)
 {
         bool open = d->rank < 0;
         for (int i = 0; i < d->rank; i++)
-                open |= d->dims[i] < 0;
+                open |= d->dims[i] < 0 && (!d->symbols || dim_equal(d->symbols[i], DIM_NONE));
         return open;
 }
 
@@ -320,8 +327,9 @@ static const struct type *bounded_type(struct onnx_import *im, const char *what,
 {
         int64_t limit = im->context->limits.tensor_bytes;
         const int bytes = d->element == E_STRING ? 1 : element_info[d->element].bytes;
-        if (d->type && type_elements(d->type) <= limit / bytes)
-                return d->type;
+        const struct type *type = onnx_bound_type(im, d);
+        if (type && type_most_elements(im->m, type) <= limit / bytes)
+                return type;
         onnx_over_limit(im,
                         arena_printf(im->arena, "%s: bytes of %s", what, onnx_declared_text(im, d)),
                         "tensor_bytes", limit);
@@ -357,10 +365,17 @@ static const struct type *input_type(struct onnx_import *im, const Onnx__ValueIn
                 int64_t *dims = arena_array(im->arena, RANK_MAX, sizeof *dims);
                 shape_parse(im->arena, strrchr(option, '=') + 1, dims, &d.rank);
                 d.dims = dims;
+                d.symbols = NULL;
                 d.type = onnx_static_type(im, &d);
         }
         if (is_open(&d)) {
                 ask_for_option(im, v, &d);
+                return NULL;
+        }
+        *skipped = d.element == E_STRING && !d.type;
+        if (*skipped) {
+                onnx_list(im, "%s is of texts, and an extent of it is that of a run, which is not "
+                              "supported; bind it to a number with --dim", what);
                 return NULL;
         }
         return bounded_type(im, what, &d);

@@ -7,10 +7,21 @@
 
 #include "base/size.h"
 
+/* Returns the symbol of a dimension that a run gives. */
+static dim_t onnx_symbol(struct onnx_import *im, bytes_t name, const struct onnx_binding *b)
+{
+        const int known = im->m->symbol_count;
+        dim_t d = dim_symbol(im->m, onnx_string(im->arena, name), b->extent);
+        if (im->m->symbol_count > known)
+                dim_at_run(im->m, known, b->least, b->extent);
+        return d;
+}
+
 static bool read_dim(struct onnx_import *im, const char *what,
-                     const Onnx__TensorShapeProto__Dimension *d, int64_t *dim)
+                     const Onnx__TensorShapeProto__Dimension *d, int64_t *dim, dim_t *symbol)
 {
         *dim = -1;
+        *symbol = DIM_NONE;
         if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) {
                 if (d->dim_value < -1 || d->dim_value > INT32_MAX)
                         return onnx_error(im, "%s: extent %" PRId64 ", want 0 to %d", what,
@@ -20,7 +31,9 @@ static bool read_dim(struct onnx_import *im, const char *what,
                    d->dim_param.len) {
                 struct onnx_binding *b =
                         map_get(im->model->dims, (const char *)d->dim_param.data, d->dim_param.len);
-                if (b)
+                if (b && b->at_run)
+                        *symbol = onnx_symbol(im, d->dim_param, b);
+                else if (b)
                         *dim = b->extent;
         }
         return true;
@@ -42,6 +55,21 @@ const struct type *onnx_static_type(struct onnx_import *im, const struct onnx_de
         return type_static(im->m, d->element, d->rank, d->dims);
 }
 
+const struct type *onnx_bound_type(struct onnx_import *im, const struct onnx_declaration *d)
+{
+        dim_t dims[RANK_MAX];
+        if (d->rank < 0 || (!element_is_stored(d->element) && d->element != E_STRING))
+                return NULL;
+        for (int i = 0; i < d->rank; i++) {
+                dims[i] = d->dims[i] >= 0 ? dim_of(d->dims[i]) : d->symbols ? d->symbols[i]
+                                                                            : DIM_NONE;
+                if (dim_equal(dims[i], DIM_NONE))
+                        return NULL;
+        }
+        const struct type *t = type_tensor(im->m, d->element, d->rank, dims);
+        return type_is_sound(im->m, t) ? t : NULL;
+}
+
 bool onnx_read_tensor_type(struct onnx_import *im, const char *what,
                              const Onnx__TypeProto__Tensor *t, struct onnx_declaration *d)
 {
@@ -57,8 +85,9 @@ bool onnx_read_tensor_type(struct onnx_import *im, const char *what,
         }
         d->rank = (int)t->shape->n_dim;
         d->dims = arena_array(im->arena, t->shape->n_dim, sizeof *d->dims);
+        d->symbols = arena_array(im->arena, t->shape->n_dim, sizeof *d->symbols);
         for (int i = 0; i < d->rank; i++)
-                if (!read_dim(im, what, t->shape->dim[i], &d->dims[i]))
+                if (!read_dim(im, what, t->shape->dim[i], &d->dims[i], &d->symbols[i]))
                         return false;
         d->type = onnx_static_type(im, d);
         return true;

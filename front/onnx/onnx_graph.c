@@ -216,9 +216,11 @@ static bool charge(struct onnx_import *im, const struct onnx_node *n)
                 model->counted = op;
                 for (int i = 0; i < op->result_count; i++) {
                         const struct type *t = op->results[i].type;
-                        int64_t bytes = type_is_static(t) && element_is_stored(t->element)
-                                                ? type_bytes(t)
-                                                : 0;
+                        int64_t bytes =
+                                t->kind == TYPE_TENSOR && element_is_stored(t->element)
+                                        ? type_most_elements(im->m, t) *
+                                                  element_info[t->element].bytes
+                                        : 0;
                         if (bytes > limits->tensor_bytes)
                                 return onnx_over_limit(im,
                                                        arena_printf(im->arena,
@@ -344,6 +346,43 @@ static bool build_node(struct onnx_import *im, struct onnx_node *n)
         return ok;
 }
 
+/* Builds a node in a model with extents that a run gives. An importer that reads such an extent as a
+ * number is left there, what it said is not said, and the node is listed. */
+static bool build_watched(struct onnx_import *im, struct onnx_node *n)
+{
+        const struct onnx_import before = *im;
+        const struct onnx_model state = *im->model;
+        const struct diag diag = *im->diag;
+        char *said = NULL;
+        size_t length;
+        FILE *kept = n->row ? open_memstream(&said, &length) : NULL;
+        if (!kept)                      /* Each node of a function is watched by itself. */
+                return build_node(im, n);
+        jmp_buf out;
+        volatile bool ok = false;
+        jmp_buf *const outer = dim_watch(&out);
+        im->diag->stream = kept;
+        const bool read = setjmp(out);
+        if (!read)
+                ok = build_node(im, n);
+        dim_watch(outer);
+        fclose(kept);
+        im->diag->stream = diag.stream;
+        if (read) {
+                *im = before;
+                *im->model = state;
+                *im->diag = diag;
+                map_set(im->model->listed, (const char *)&im->model->origin,
+                        sizeof im->model->origin, NULL);
+                onnx_list_node(im, n->proto, "an extent of its operands is that of a run, which is "
+                                             "not supported here; bind it to a number with --dim");
+        } else {
+                diag_say_again(im->diag, said);
+        }
+        free(said);
+        return ok;
+}
+
 static bool charge_nodes(struct onnx_import *im, int64_t count)
 {
         if (!int_add(im->model->nodes, count, &im->model->nodes))
@@ -377,7 +416,8 @@ static bool import_node(struct onnx_import *im, const Onnx__NodeProto *origin)
         }
         int errors = im->diag->errors;
         model->skip = false;
-        bool ok = build_node(im, &n), skipped = model->skip;
+        bool ok = module_has_extents(im->m) ? build_watched(im, &n) : build_node(im, &n);
+        bool skipped = model->skip;
         model->skip = false;
         if (!ok && !skipped && im->diag->errors == errors)
                 return onnx_invalid(im, &n, "cannot be imported");

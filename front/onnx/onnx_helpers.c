@@ -129,8 +129,9 @@ bool onnx_indices_fit(struct onnx_import *im, const struct onnx_node *n,
         if (count && indices->constant->kind == CONSTANT_SPLAT)
                 count = compose_min(width, count);
         for (int64_t i = 0; i < count; i++) {
+                /* Where a run gives the extent, it checks them. */
                 int64_t index = constant_element(indices->constant, i).i,
-                        extent = dim_extent(extents[i % width]);
+                        extent = dim_bound(im->m, extents[i % width]);
                 if (index < -extent || index >= extent)
                         return onnx_invalid(im, n, "index %lld into an extent of %lld",
                                             (long long)index, (long long)extent);
@@ -201,6 +202,29 @@ bool onnx_operand_ints(struct onnx_import *im, const struct onnx_node *n, int in
                 return false;
         for (int i = 0; i < *count; i++)
                 values[i] = constant_element(v->constant, i).i;
+        return true;
+}
+
+bool onnx_operand_amounts(struct onnx_import *im, const struct onnx_node *n, int input,
+                          struct amount amounts[AMOUNTS_MAX], int room, int *count, bool *known)
+{
+        struct value *v = onnx_input(n, input);
+        bool fits = v && (value_element(v) == E_I64 || value_element(v) == E_I32);
+
+        if (!v || value_is_constant(v) || value_rank(v) > 1 || !fits) {
+                int64_t ints[AMOUNTS_MAX];
+                if (!onnx_operand_ints(im, n, input, ints, room, count, known))
+                        return false;
+                for (int i = 0; i < *count && *known; i++)
+                        amounts[i] = amount_of(ints[i]);
+                return true;
+        }
+        *known = value_amounts(im->m, v, amounts, count);
+        if (*known && *count > room)
+                return onnx_invalid(im, n, "operand %d holds %d numbers, want at most %d", input,
+                                    *count, room);
+        if (!*known)
+                *count = 0;
         return true;
 }
 

@@ -41,6 +41,8 @@ struct onnx_declaration {
         int rank;                       /* Where it is -1 the shape is not stated. */
         int64_t *dims;                  /* There are rank extents; -1 stands for an open
                                          * one. */
+        dim_t *symbols;                 /* There are rank of them: the symbol of an open one that a
+                                         * run gives, else DIM_NONE. */
         const struct type *type;        /* It is NULL where an extent is open, or the type cannot be
                                          * stored. */
         bool binding;                   /* Another shape is an error, not a warning. */
@@ -97,7 +99,9 @@ struct onnx_frame {
 
 /* This is an extent that --dim or --input binds. */
 struct onnx_binding {
-        int64_t extent;
+        int64_t extent;                 /* Where a run gives it, this is its upper bound. */
+        bool at_run;
+        int64_t least;
         bool used;                      /* Some input has the dimension. */
         const char *origin;             /* It is the option, for messages. */
 };
@@ -241,6 +245,8 @@ bool onnx_read_tensor_type(struct onnx_import *im, const char *what,
 /* Returns the static type, once all dims are known, or NULL where it is open, too large, or of
  * elements without storage. */
 const struct type *onnx_static_type(struct onnx_import *im, const struct onnx_declaration *d);
+/* Does the same where some extents are symbols that a run gives. */
+const struct type *onnx_bound_type(struct onnx_import *im, const struct onnx_declaration *d);
 /* Returns the declared type as messages have it: "<? x 3 x f32>". */
 char *onnx_declared_text(struct onnx_import *im, const struct onnx_declaration *d);
 /* Adds the declarations of a list of values to scope->declared. */

@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "front/onnx/onnx_helpers.h"
 #include "front/onnx/onnx_texts.h"
+#include "ir/tensor/amounts.h"
 #include "front/compose/compose_mask.h"
 
 bool onnx_import_constant(struct onnx_import *im, struct onnx_node *n)
@@ -70,21 +71,28 @@ bool onnx_import_constant(struct onnx_import *im, struct onnx_node *n)
 bool onnx_import_constant_of_shape(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *value, *dims_operand = n->inputs[0];
-        int64_t shape[RANK_MAX];
+        struct amount shape[AMOUNTS_MAX];
+        dim_t dims[AMOUNTS_MAX];
         int rank;
         bool known;
 
         if (!onnx_tensor_attribute(im, n, "value", &value) ||
-            !onnx_operand_ints(im, n, 0, shape, RANK_MAX, &rank, &known))
+            !onnx_operand_amounts(im, n, 0, shape, RANK_MAX, &rank, &known))
                 return false;
+        for (int d = 0; d < rank; d++) {
+                dims[d] = amount_dim(shape[d]);
+                if (dim_equal(dims[d], DIM_NONE))
+                        return onnx_invalid(im, n, "a result of extent %lld",
+                                            (long long)shape[d].number);
+        }
         if (!value)
                 value = build_scalar(&im->b, E_F32, 0);
-        if (type_elements(value->type) != 1)
+        if (!type_has_one(value->type))
                 return onnx_invalid(im, n, "value is %s, want one element",
                                     compose_text(im->c, value->type));
         enum element e = value_element(value);
         const struct type *to =
-                known ? compose_type_static(im->c, e, rank, shape)
+                known ? compose_type(im->c, e, rank, dims)
                       : onnx_declared_as(
                                 im, n, 0, e,
                                 (int)compose_min(type_elements(dims_operand->type), RANK_MAX + 1));
@@ -120,8 +128,30 @@ static int64_t range_count(struct onnx_import *im, struct onnx_node *n, const do
         return (span - 1) / delta + 1;
 }
 
+/* Finds the extent of a Range of integers from a known start, in steps of 1, to a limit that is a
+ * term. Returns false where it is another one. */
+static bool range_open(struct onnx_import *im, struct onnx_node *n, dim_t *count)
+{
+        struct amount parts[3];
+
+        for (int i = 0; i < 3; i++) {
+                struct amount amounts[AMOUNTS_MAX];
+                int one;
+                if (!value_amounts(im->m, n->inputs[i], amounts, &one) || one != 1)
+                        return false;
+                parts[i] = amounts[0];
+        }
+        dim_t start = amount_dim(parts[0]), limit = amount_dim(parts[1]);
+        if (parts[2].term || parts[2].number != 1 || dim_equal(start, DIM_NONE) ||
+            dim_equal(limit, DIM_NONE))
+                return false;
+        *count = dim_binary(im->m, DIM_SUB, limit, start);
+        return !dim_equal(*count, DIM_NONE);
+}
+
 bool onnx_import_range(struct onnx_import *im, struct onnx_node *n)
 {
+        dim_t open;
         double real[3] = { 0 };
         struct value *start, *delta;
         const struct type *to;
@@ -143,6 +173,8 @@ bool onnx_import_range(struct onnx_import *im, struct onnx_node *n)
                 if (count < 0)
                         return false;
                 to = compose_type(im->c, e, 1, (const dim_t[]){ dim_of(count) });
+        } else if (range_open(im, n, &open)) {
+                to = compose_type(im->c, e, 1, &open);
         } else {
                 to = onnx_declared_as(im, n, 0, e, 1);
         }

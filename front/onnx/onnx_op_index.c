@@ -26,11 +26,11 @@ bool onnx_import_gather(struct onnx_import *im, struct onnx_node *n)
             !onnx_indices_fit(im, n, indices, &x->type->dims[axis], 1))
                 return false;
         for (int d = 0; d < axis; d++)
-                dims[rank++] = dim_of(value_extent(x, d));
+                dims[rank++] = x->type->dims[d];
         for (int d = 0; d < value_rank(indices); d++)
-                dims[rank++] = dim_of(value_extent(indices, d));
+                dims[rank++] = indices->type->dims[d];
         for (int d = axis + 1; d < value_rank(x); d++)
-                dims[rank++] = dim_of(value_extent(x, d));
+                dims[rank++] = x->type->dims[d];
         return compose_type(im->c, value_element(x), rank, dims) &&
                onnx_output(n, 0, build_gather(&im->b, x, indices, axis));
 }
@@ -49,8 +49,9 @@ bool onnx_import_gather_elements(struct onnx_import *im, struct onnx_node *n)
                 return false;
         for (int d = 0; d < value_rank(x); d++) {
                 steps[d] = 1;
-                dims[d] = dim_of(d == axis ? value_extent(x, d) : value_extent(indices, d));
-                if (dim_extent(dims[d]) > value_extent(x, d))
+                dims[d] = d == axis ? x->type->dims[d] : indices->type->dims[d];
+                if (!dim_equal(dims[d], x->type->dims[d]) &&
+                    dim_extent(dims[d]) > value_extent(x, d))
                         return onnx_invalid(im, n, "indices are %s for an operand %s",
                                             compose_text(im->c, indices->type),
                                             compose_text(im->c, x->type));

@@ -210,6 +210,23 @@ static bool slice_attributes(struct onnx_import *im, struct onnx_node *n)
         return slice_static(im, n, all, &s);
 }
 
+/* Reads the ends of a slice where they are terms over extents that a run gives. Returns false where
+ * they are values of another kind. */
+static bool ends_are_terms(struct onnx_import *im, struct onnx_node *n, struct compose_slice *s,
+                           int *count)
+{
+        struct amount ends[AMOUNTS_MAX];
+
+        if (!value_amounts(im->m, n->inputs[2], ends, count) || *count > RANK_MAX)
+                return false;
+        for (int i = 0; i < *count; i++) {
+                s->ends[i] = ends[i].number;
+                s->by_term[i] = ends[i].term;
+                s->until[i] = ends[i].dim;
+        }
+        return true;
+}
+
 bool onnx_import_slice(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_slice s = { .count = 0 };
@@ -224,6 +241,8 @@ bool onnx_import_slice(struct onnx_import *im, struct onnx_node *n)
                         return false;
                 all &= known[i];
         }
+        if (!known[1] && known[0] && known[2] && known[3])
+                all = ends_are_terms(im, n, &s, &counts[1]);
         if (!all)
                 return slice_dynamic(im, n);
         s.count = counts[0];
@@ -281,6 +300,23 @@ static bool pad_dynamic(struct onnx_import *im, struct onnx_node *n, int mode, s
         return onnx_output(n, 0, compose_pad(im->c, x, value, low, mode, to));
 }
 
+/* Pads, or crops, an extent that a run gives. A crop has to leave something of it in every run. */
+static bool pad_open(struct onnx_import *im, struct onnx_node *n, int64_t before, int64_t behind,
+                     dim_t *dim)
+{
+        int64_t more, crop = (before < 0 ? -before : 0) + (behind < 0 ? -behind : 0);
+
+        if (crop > dim_least(im->m, *dim))
+                return onnx_unsupported(im, n, "pads %lld and %lld of an extent of %lld or more",
+                                        (long long)before, (long long)behind,
+                                        (long long)dim_least(im->m, *dim));
+        if (!int_add(before, behind, &more))
+                more = INT64_MAX;
+        *dim = more >= 0 ? dim_binary(im->m, DIM_ADD, *dim, dim_of(more))
+                         : dim_binary(im->m, DIM_SUB, *dim, dim_of(-more));
+        return true;
+}
+
 /* Pads by constant numbers: pads has all low ones, then all high ones, one for each axis. */
 static bool pad_static(struct onnx_import *im, struct onnx_node *n, int mode, struct value *value,
                        const int64_t *pads, int count, const struct onnx_axes *axes)
@@ -288,30 +324,39 @@ static bool pad_static(struct onnx_import *im, struct onnx_node *n, int mode, st
         struct value *x = n->inputs[0];
         int rank = value_rank(x), padded = axes->state == AXES_ABSENT ? rank : axes->count;
         int64_t low[RANK_MAX] = { 0 };
-        int64_t extents[RANK_MAX];
+        dim_t dims[RANK_MAX];
 
         if (count != 2 * padded)
                 return onnx_invalid(im, n, "pads has %d values, want %d", count, 2 * padded);
         for (int d = 0; d < rank; d++)
-                extents[d] = value_extent(x, d);
+                dims[d] = x->type->dims[d];
         for (int i = 0; i < padded; i++) {
                 int64_t d = axes->state == AXES_ABSENT ? i : axes->axes[i];
-                int64_t extent = extents[d], before = pads[i], behind = pads[padded + i];
+                int64_t before = pads[i], behind = pads[padded + i], sum;
+                low[d] = before;
+                if (before == 0 && behind == 0)
+                        continue;
+                if (!dim_is_static(dims[d])) {
+                        if (!pad_open(im, n, before, behind, &dims[d]))
+                                return false;
+                        continue;
+                }
+                int64_t extent = dim_extent(dims[d]);
                 /* It crops more than there is. */
                 bool crops = before < -extent || behind < -extent;
-                if (crops || !int_add(extent, before, &extents[d]) ||
-                    !int_add(extents[d], behind, &extents[d]) || extents[d] < 0)
+                if (crops || !int_add(extent, before, &sum) || !int_add(sum, behind, &sum) ||
+                    sum < 0)
                         return onnx_invalid(im, n, "pads %lld and %lld of an extent of %lld",
                                             (long long)before, (long long)behind,
                                             (long long)extent);
                 /* Negative pads crop first. */
                 extent += (before < 0 ? before : 0) + (behind < 0 ? behind : 0);
-                if (mode != PAD_CONSTANT && extent < 1 && extents[d] > 0)
+                if (mode != PAD_CONSTANT && extent < 1 && sum > 0)
                         return onnx_invalid(im, n, "mode %s of an extent of %lld", pad_modes[mode],
                                             (long long)extent);
-                low[d] = before;
+                dims[d] = dim_of(sum);
         }
-        const struct type *to = compose_type_static(im->c, value_element(x), rank, extents);
+        const struct type *to = compose_type(im->c, value_element(x), rank, dims);
         return to &&
                onnx_output(n, 0,
                            compose_pad(im->c, x, value, constant_ints(im->m, low, rank), mode, to));

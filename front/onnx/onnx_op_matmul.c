@@ -43,12 +43,12 @@ bool onnx_import_gemm(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "alpha = %g, beta = %g of integers", (double)alpha,
                                     (double)beta);
         int contract_a = trans_a ? 0 : 1, contract_b = trans_b ? 1 : 0;
-        if (value_extent(v[0], contract_a) != value_extent(v[1], contract_b))
-                return onnx_invalid(im, n, "the inner extents %lld and %lld differ",
-                                    (long long)value_extent(v[0], contract_a),
-                                    (long long)value_extent(v[1], contract_b));
-        const dim_t dims[2] = { dim_of(value_extent(v[0], !contract_a)),
-                                dim_of(value_extent(v[1], !contract_b)) };
+        const dim_t *dims_a = v[0]->type->dims, *dims_b = v[1]->type->dims;
+        if (!dim_equal(dims_a[contract_a], dims_b[contract_b]))
+                return onnx_invalid(im, n, "the inner extents %s and %s differ",
+                                    dim_text(im->arena, im->m, dims_a[contract_a]),
+                                    dim_text(im->arena, im->m, dims_b[contract_b]));
+        const dim_t dims[2] = { dims_a[!contract_a], dims_b[!contract_b] };
         const struct type *to = compose_type(im->c, value_element(v[0]), 2, dims);
         if (!to)
                 return false;

@@ -50,7 +50,7 @@ bool onnx_import_arg_reduce(struct onnx_import *im, struct onnx_node *n)
             !onnx_int_range(im, n, "keepdims", 1, 0, 1, &keep) ||
             (n->opset >= 12 && !onnx_int_range(im, n, "select_last_index", 0, 0, 1, &last)))
                 return false;
-        if (value_extent(x, axis) == 0)
+        if (dim_is(x->type->dims[axis], 0))
                 return onnx_invalid(im, n, "axis %d is of extent 0", axis);
         struct value *y = compose_cast(
                 im->c, compose_arg_reduce(im->c, x, (enum reducer)onnx_variant(n), axis, last),
@@ -78,11 +78,11 @@ bool onnx_import_hardmax(struct onnx_import *im, struct onnx_node *n)
                 dim_t dims[2] = { dim_of(1), dim_of(1) };
                 for (int d = 0; d < t->rank; d++)
                         dims[d < axis ? 0 : 1] =
-                                dim_of(dim_extent(dims[d < axis ? 0 : 1]) * type_extent(t, d));
+                                dim_binary(im->m, DIM_MUL, dims[d < axis ? 0 : 1], t->dims[d]);
                 flat = compose_reshape(im->c, x, 2, dims);
                 axis = 1;
         }
-        if (!flat || type_elements(t) == 0)
+        if (!flat || type_is_empty(t))
                 return onnx_output(n, 0, x);
         return onnx_output(
                 n, 0, compose_reshape(im->c, compose_hardmax(im->c, flat, axis), t->rank, t->dims));

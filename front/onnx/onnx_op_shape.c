@@ -2,45 +2,93 @@
 /* These operators give the same elements another shape, repeat them, or ask for shapes. A target
  * shape that is a run-time value is taken from the declared type of the result. */
 #include "base/size.h"
+#include "front/compose/compose_move.h"
 #include "front/onnx/onnx_helpers.h"
+#include "ir/tensor/amounts.h"
 
 /* ---- Reshape, Flatten, Squeeze, Unsqueeze ---- */
+
+/* Takes what is left of x's elements beside the known extents of a shape; DIM_NONE: they do not
+ * divide, or that is not certain. `known` is the product of the others. */
+static dim_t what_is_left(struct onnx_import *im, const struct type *x, const dim_t *dims, int rank,
+                          int open)
+{
+        struct module *m = im->m;
+        dim_t total = dim_of(1), known = dim_of(1);
+        bool used[RANK_MAX] = { false };
+        int64_t have = 1, want = 1;
+        /* Terms of the shape that are terms of x cancel out. */
+        for (int i = 0; i < rank; i++) {
+                int d = 0;
+                while (i != open && !dim_is_static(dims[i]) && d < x->rank &&
+                       (used[d] || !dim_equal(x->dims[d], dims[i])))
+                        d++;
+                if (i == open || dim_is_static(dims[i]))
+                        want *= i == open ? 1 : dim_extent(dims[i]);
+                else if (d < x->rank)
+                        used[d] = true;
+                else
+                        known = dim_binary(m, DIM_MUL, known, dims[i]);
+        }
+        for (int d = 0; d < x->rank; d++)
+                if (dim_is_static(x->dims[d]))
+                        have *= dim_extent(x->dims[d]);
+                else if (!used[d])
+                        total = dim_binary(m, DIM_MUL, total, x->dims[d]);
+        if (!want || !dim_equal(known, dim_of(1)))
+                return DIM_NONE;
+        if (have % want == 0)
+                return dim_binary(m, DIM_MUL, total, dim_of(have / want));
+        return dim_binary(m, DIM_DIV, dim_binary(m, DIM_MUL, total, dim_of(have)), dim_of(want));
+}
 
 /* Resolves a shape by Reshape's rules: 0 copies an extent of x (unless allow_zero), one -1 takes
  * what is left. */
 static bool reshape_resolve(struct onnx_import *im, const struct onnx_node *n, const struct type *x,
-                            const int64_t *shape, int rank, bool allow_zero, int64_t *dims)
+                            const struct amount *shape, int rank, bool allow_zero, dim_t *dims)
 {
-        int64_t total = type_elements(x), known;
         int open = -1;
 
         for (int i = 0; i < rank; i++) {
-                dims[i] = shape[i];
-                if (shape[i] == 0 && !allow_zero) {
+                int64_t number = shape[i].number;
+                dims[i] = amount_dim(shape[i]);
+                if (shape[i].term)
+                        continue;
+                if (number == 0 && !allow_zero) {
                         if (i >= x->rank)
                                 return onnx_invalid(im, n,
                                                     "shape[%d] is 0, but the operand is of rank %d",
                                                     i, x->rank);
-                        dims[i] = type_extent(x, i);
-                } else if (shape[i] == -1) {
+                        dims[i] = x->dims[i];
+                } else if (number == -1) {
                         if (open >= 0)
                                 return onnx_invalid(im, n, "shape has two extents of -1");
                         open = i;
-                        dims[i] = 1;
-                } else if (shape[i] < 0 || shape[i] > NUMBER_MAX) {
+                        dims[i] = dim_of(1);
+                } else if (number < 0 || number > NUMBER_MAX) {
                         return onnx_invalid(im, n, "shape[%d] is %lld, want -1 to %d", i,
-                                            (long long)shape[i], NUMBER_MAX);
+                                            (long long)number, NUMBER_MAX);
                 }
         }
-        if (!size_elements(dims, rank, &known))
-                return onnx_invalid(im, n, "shape is too large");
+        const struct type *to = compose_type(im->c, x->element, rank, dims);
+        if (!to)
+                return false;
+        if (!type_is_static(x) || !type_is_static(to)) {
+                if (open < 0)
+                        return true;    /* The type rule of reshape compares the terms. */
+                dims[open] = what_is_left(im, x, dims, rank, open);
+                return !dim_equal(dims[open], DIM_NONE) ||
+                       onnx_unsupported(im, n, "it is not certain what is left for the extent -1 "
+                                               "of shape");
+        }
+        int64_t total = type_elements(x), known = type_elements(to);
         if (open >= 0) {
                 if (known == 0 || total % known)
                         return onnx_invalid(im, n,
                                             "%lld elements do not divide into a shape with an open "
                                             "extent beside %lld",
                                             (long long)total, (long long)known);
-                dims[open] = total / known;
+                dims[open] = dim_of(total / known);
         } else if (known != total) {
                 return onnx_invalid(im, n, "a shape of %lld elements for an operand of %lld",
                                     (long long)known, (long long)total);
@@ -51,19 +99,21 @@ static bool reshape_resolve(struct onnx_import *im, const struct onnx_node *n, c
 bool onnx_import_reshape(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
-        int64_t shape[RANK_MAX], extents[RANK_MAX], allow_zero = 0;
+        struct amount shape[AMOUNTS_MAX];
+        dim_t dims[AMOUNTS_MAX];
+        int64_t allow_zero = 0;
         const struct type *to;
         int rank;
         bool known;
 
         if (n->opset >= 14 && !onnx_int_range(im, n, "allowzero", 0, 0, 1, &allow_zero))
                 return false;
-        if (!onnx_operand_ints(im, n, 1, shape, RANK_MAX, &rank, &known))
+        if (!onnx_operand_amounts(im, n, 1, shape, RANK_MAX, &rank, &known))
                 return false;
         if (known) {
-                if (!reshape_resolve(im, n, x->type, shape, rank, allow_zero, extents))
+                if (!reshape_resolve(im, n, x->type, shape, rank, allow_zero, dims))
                         return false;
-                to = compose_type_static(im->c, value_element(x), rank, extents);
+                to = compose_type(im->c, value_element(x), rank, dims);
                 return to && onnx_output(n, 0, compose_reshape(im->c, x, rank, to->dims));
         }
         to = onnx_declared_as(im, n, 0, value_element(x), -1);
@@ -87,9 +137,10 @@ bool onnx_import_flatten(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (axis < 0)
                 axis += rank;
-        for (int d = 0; d < rank; d++)
-                dims[d < axis ? 0 : 1] =
-                        dim_of(dim_extent(dims[d < axis ? 0 : 1]) * value_extent(x, d));
+        for (int d = 0; d < rank; d++) {
+                dim_t *to = &dims[d < axis ? 0 : 1];
+                *to = dim_binary(im->m, DIM_MUL, *to, x->type->dims[d]);
+        }
         return compose_type(im->c, value_element(x), 2, dims) &&
                onnx_output(n, 0, compose_reshape(im->c, x, 2, dims));
 }
@@ -121,11 +172,11 @@ bool onnx_import_squeeze(struct onnx_import *im, struct onnx_node *n)
         for (int d = 0, a = 0; d < value_rank(x); d++) {
                 bool named = a < axes.count && axes.axes[a] == d;
                 a += named;
-                if (named && value_extent(x, d) != 1)
+                if (named && !dim_is(x->type->dims[d], 1))
                         return onnx_invalid(im, n, "axis %d is of extent %lld, want 1", d,
                                             (long long)value_extent(x, d));
-                if (!(axes.state == AXES_ABSENT ? value_extent(x, d) == 1 : named))
-                        dims[rank++] = dim_of(value_extent(x, d));
+                if (!(axes.state == AXES_ABSENT ? dim_is(x->type->dims[d], 1) : named))
+                        dims[rank++] = x->type->dims[d];
         }
         return onnx_output(n, 0, compose_reshape(im->c, x, rank, dims));
 }
@@ -163,7 +214,7 @@ bool onnx_import_unsqueeze(struct onnx_import *im, struct onnx_node *n)
                         dims[d] = dim_of(1);
                         a++;
                 } else {
-                        dims[d] = dim_of(value_extent(x, d - a));
+                        dims[d] = x->type->dims[d - a];
                 }
         }
         return onnx_output(n, 0, compose_reshape(im->c, x, rank, dims));
@@ -175,24 +226,29 @@ bool onnx_import_expand(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
         const struct type *t = x->type;
-        int64_t shape[RANK_MAX];
+        struct amount shape[AMOUNTS_MAX];
         dim_t dims[RANK_MAX];
         int count;
         bool known;
 
-        if (!onnx_operand_ints(im, n, 1, shape, RANK_MAX, &count, &known))
+        if (!onnx_operand_amounts(im, n, 1, shape, RANK_MAX, &count, &known))
                 return false;
         int rank = value_rank(x) > count ? value_rank(x) : count;
         if (known) {
                 for (int d = 0; d < rank; d++) {
                         int a = d - (rank - t->rank), b = d - (rank - count);
-                        int64_t have = a >= 0 ? type_extent(t, a) : 1, want = b >= 0 ? shape[b] : 1;
-                        if (want < 0 || (have != 1 && want != 1 && have != want))
+                        dim_t have = a >= 0 ? t->dims[a] : dim_of(1),
+                              want = b >= 0 ? amount_dim(shape[b]) : dim_of(1);
+                        dims[d] = dim_is(have, 1) ? want : have;
+                        if (dim_equal(want, DIM_NONE) ||
+                            (!dim_is(have, 1) && !dim_is(want, 1) && !dim_equal(have, want)))
                                 return onnx_invalid(
-                                        im, n,
-                                        "extent %lld at dimension %d cannot be expanded to %lld",
-                                        (long long)have, d, (long long)want);
-                        dims[d] = dim_of(have == 1 ? want : have);
+                                        im, n, "extent %s at dimension %d cannot be expanded to %s",
+                                        dim_text(im->arena, im->m, have), d,
+                                        b >= 0 && !shape[b].term
+                                                ? arena_printf(im->arena, "%lld",
+                                                               (long long)shape[b].number)
+                                                : dim_text(im->arena, im->m, want));
                 }
         } else {
                 const struct type *to = onnx_declared_as(im, n, 0, value_element(x), -1);
@@ -288,6 +344,38 @@ bool onnx_import_tile(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- Shape, Size, Identity ---- */
 
+/* Returns the extent of x's dimension d, asked of an input of the graph where one has it, so that
+ * nobody has to compute x for it. */
+static struct value *extent_of(struct onnx_import *im, struct value *x, int d)
+{
+        struct region *body = &im->b.region->function->body;
+        dim_t extent = x->type->dims[d];
+
+        for (int i = 0; i < body->argument_count && !dim_is_static(extent); i++) {
+                struct value *input = &body->arguments[i];
+                for (int k = 0; input->type->kind == TYPE_TENSOR && k < value_rank(input); k++)
+                        if (dim_equal(input->type->dims[k], extent))
+                                return build_extent(&im->b, input, k);
+        }
+        return build_extent(&im->b, x, d);
+}
+
+/* Returns x's extents from dimension `start` to `end` - 1 as <n x i64>. */
+static struct value *shape_of(struct onnx_import *im, struct value *x, int start, int end)
+{
+        struct value *extents[RANK_MAX];
+        bool open = false;
+
+        for (int d = start; d < end; d++)
+                open |= !dim_is_static(x->type->dims[d]);
+        if (!open)
+                return constant_dims(im->m, end - start, x->type->dims + start);
+        for (int d = start; d < end; d++)
+                extents[d - start] = compose_reshape(im->c, extent_of(im, x, d), 1,
+                                                     (const dim_t[]){ dim_of(1) });
+        return compose_concat(im->c, extents, end - start, 0);
+}
+
 bool onnx_import_shape(struct onnx_import *im, struct onnx_node *n)
 {
         const struct type *t = n->inputs[0]->type;
@@ -299,12 +387,16 @@ bool onnx_import_shape(struct onnx_import *im, struct onnx_node *n)
         start = compose_min(compose_max(start < 0 ? start + t->rank : start, 0), t->rank);
         end = compose_min(compose_max(end < 0 ? end + t->rank : end, 0), t->rank);
         return onnx_output(n, 0,
-                           constant_dims(im->m, (int)compose_max(end - start, 0), t->dims + start));
+                           shape_of(im, n->inputs[0], (int)start, (int)compose_max(end, start)));
 }
 
 bool onnx_import_size(struct onnx_import *im, struct onnx_node *n)
 {
-        return onnx_output(n, 0, compose_integer(im->c, E_I64, type_elements(n->inputs[0]->type)));
+        struct value *size = compose_integer(im->c, E_I64, 1);
+
+        for (int d = 0; d < value_rank(n->inputs[0]); d++)
+                size = compose_binary(im->c, OP_mul, size, extent_of(im, n->inputs[0], d));
+        return onnx_output(n, 0, size);
 }
 
 bool onnx_import_identity(struct onnx_import *im, struct onnx_node *n)

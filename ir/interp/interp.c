@@ -206,6 +206,8 @@ struct interp *interp_new_with(const struct loop_program *p, const struct interp
                         memory_exhausted();
         }
         widen_constants(interp);
+        for (int i = 0; i < p->extent_count; i++)
+                interp->slots[interp->extents + i].i = p->extents[i].variable->high;
         return interp;
 }
 
@@ -236,6 +238,12 @@ void interp_free(struct interp *interp)
         free(interp->buffers);
         free(interp->memory);
         free(interp);
+}
+
+void interp_set_extents(struct interp *interp, const int64_t *values)
+{
+        for (int i = 0; i < interp->extent_count; i++)
+                interp->slots[interp->extents + i].i = values[i];
 }
 
 int interp_run(struct interp *interp, const void *const *inputs, void *const *outputs,

@@ -23,11 +23,16 @@ struct interp *interp_new_entry(const struct loop_program *p, int entry, bool as
                                 struct diag *diag); /* The program has several entries. */
 void interp_free(struct interp *interp);
 
+/* Sets the program's extents for the runs that follow, in their order, each within its bounds. Until
+ * then they are at their upper bounds. */
+void interp_set_extents(struct interp *interp, const int64_t *values);
+
 /* Negative results are the code of a FAIL. OUT_OF_RANGE: a subscript outside its buffer, a bug of
  * what made the program. */
 enum { INTERP_OK = 0, INTERP_OUT_OF_STEPS = 1, INTERP_OUT_OF_RANGE = 2 };
 
-/* inputs[] and outputs[] are the entry's, in the program's buffer order, dense and aligned.
+/* inputs[] and outputs[] are the entry's, in the program's buffer order, aligned, with room for
+ * their buffers' elements, of which a run uses the first ones, dense (loop_port_elements).
  * max_steps bounds executed instructions (0: there is no limit). *steps, if steps is not NULL,
  * receives how many were executed. */
 int interp_run(struct interp *interp, const void *const *inputs, void *const *outputs,

@@ -72,6 +72,8 @@ struct interp_buffer {
 struct interp {
         struct instruction *code;
         union slot *slots;
+        int extents, extent_count;      /* The first of the slots that have the program's extents,
+                                         * and how many of them there are. */
         struct nest *nests;
         struct interp_buffer *buffers;
         struct descriptor *descriptors; /* The descriptors of buffers come first, then those of

@@ -39,6 +39,59 @@ struct loop_entry *loop_entry_add(struct loop_program *p, const char *name)
         return entry;
 }
 
+struct loop_variable *loop_extent_add(struct loop_program *p, const char *name, const char *model,
+                                      int64_t low, int64_t high)
+{
+        struct loop_variable *v = loop_variable_new(
+                p->arena, text_identifier(p->names, name, strlen(name), "n"), LOOP_TYPE(E_INDEX),
+                VARIABLE_PARAMETER);
+        v->low = low;
+        v->high = high;
+        ARENA_GROW(p->arena, p->extents, p->extent_count);
+        p->extents[p->extent_count++] =
+                (struct loop_extent){ v, arena_string(p->arena, model) };
+        return v;
+}
+
+/* Returns the value of an index expression over the program's extents. */
+static int64_t value_of(const struct loop_program *p, const struct loop_expr *e,
+                        const int64_t *values)
+{
+        int64_t args[2] = { 0, 0 };
+        for (int i = 0; i < e->arity && i < 2; i++)
+                args[i] = value_of(p, e->args[i], values);
+        switch (e->op) {
+        case LOOP_LITERAL: return e->literal.i;
+        case LOOP_ADD: return args[0] + args[1];
+        case LOOP_SUB: return args[0] - args[1];
+        case LOOP_MUL: return args[0] * args[1];
+        case LOOP_DIV: return args[1] ? args[0] / args[1] : 0;
+        case LOOP_MIN: return args[0] < args[1] ? args[0] : args[1];
+        case LOOP_MAX: return args[0] > args[1] ? args[0] : args[1];
+        default: break;
+        }
+        for (int i = 0; i < p->extent_count && e->op == LOOP_VARIABLE; i++)
+                if (p->extents[i].variable == e->variable)
+                        return values[i];
+        return 0;                       /* The verifier lets nothing else stand there. */
+}
+
+int64_t loop_port_extent(const struct loop_program *p, const struct loop_buffer *port, int dim,
+                         const int64_t *values)
+{
+        return port->extents ? value_of(p, port->extents[dim], values)
+                             : type_extent(port->type, dim);
+}
+
+int64_t loop_port_elements(const struct loop_program *p, const struct loop_buffer *port,
+                           const int64_t *values)
+{
+        int64_t count = 1;
+        for (int i = 0; port->extents && i < port->type->rank; i++)
+                count *= loop_port_extent(p, port, i, values);
+        return port->extents ? count : port->extent;
+}
+
 struct loop_entry *loop_only_entry(const struct loop_program *p)
 {
         if (p->entry_count == 1)

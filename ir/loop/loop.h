@@ -10,6 +10,9 @@
  *              always terminates STREAM: buffer parameters, a body that a machine runs (ir/loop/stream.h);
  *              called as kernels are MAIN: no parameters; calls kernels on buffers, in order, with
  *              run-time control flow around them
+ *   extent     an index that a run gives, between two bounds, in scope in every main; kernels take it as
+ *              a scalar parameter. Buffers have room for the upper bound; what a run uses of one lies
+ *              at its beginning, dense
  *   block      a list of statements; variables live in the block that declares them
  *   expression total and without effects; sharing is by let, never by pointer
  *
@@ -25,12 +28,15 @@
  *     loop 1                                              ; 3: with hardware tiles, or `keep`; 4: in grid form, with streams;
  *                                                         ; 5: with what passes tell a printer of launches, barriers and accesses
  *                                                         ; 6: with arithmetic on narrow elements
+ *                                                         ; 7: with extents that a run gives
  *     program "mnist" source "3f2a..."
+ *     extent %n "N" in [1, 512]
  *     region "dtcm" limit 65536 align 8 section ".dtcm" size 4096
  *     buffer @input : f32[784] input "Input3" shape <1 x 1 x 28 x 28>
  *     buffer @words : u8[192] input "words" text offset 768 shape <3 x 64>
  *     buffer @conv1_w : f32[200] constant = file 0
  *     buffer @t1 : f32[6272] workspace offset 0
+ *     buffer @y : f32[512] output "y" shape <512 x 1> extents [%n, 1]
  *     buffer @t2 : f32[6272] view @t1 + 0
  *     kernel @conv1(%x: in f32[784], %w: in f32[200], %y: out f32[6272]) {                ; "conv1" ...
  *       for %m = 0 to 8 parallel {
@@ -98,7 +104,7 @@ static inline bool loop_is_narrow_integer(enum element e)
 /* Expressions and blocks nest no deeper than this (verified), so functions that walk them may
  * recurse. TILE_MAX is the most rows, and columns, of a tile. */
 enum { EXPR_DEPTH_MAX = 1000, BLOCK_DEPTH_MAX = 200, TILE_MAX = 64 };
-enum { LOOP_VERSION = 6 };              /* The newest text form has this number. */
+enum { LOOP_VERSION = 7 };              /* The newest text form has this number. */
 #define EXTENT_MAX (INT64_C(1) << 59)             /* A buffer has at most this many elements, so
                                                    * that its bytes fit int64_t. */
 
@@ -131,7 +137,10 @@ struct loop_buffer {
         int entry;
         /* These fields are of inputs and outputs: */
         const char *port;               /* The model itself has this name. */
-        const struct type *type;        /* The caller sees this shape; it may be NULL elsewhere. */
+        const struct type *type;        /* The caller sees this shape, with each extent at its
+                                         * bound; it may be NULL elsewhere. */
+        struct loop_expr **extents;     /* [type->rank], the shape of a run, over the program's
+                                         * extents; NULL: it is that of the type. */
         bool is_text;                   /* The caller sees texts (struct port); `type` has the room
                                          * of each as its last extent. Once planned, an input's
                                          * texts are copied to `offset` of the workspace. */
@@ -210,6 +219,8 @@ struct loop_variable {
                                          * subscript of base alone; NULL: it is an index like any
                                          * other. */
         enum { VARIABLE_LOOP, VARIABLE_LET, VARIABLE_VAR, VARIABLE_PARAMETER } kind;
+        int64_t low, high;              /* A parameter of type index lies between these, both
+                                         * included; high 0: nothing is known of it. */
         int number;                     /* Passes may set the number. */
 };
 
@@ -424,7 +435,7 @@ enum { STORAGE_ALIGN = 16 };            /* Every buffer in the workspace begins 
                                          * multiples of this many bytes. */
 static inline int64_t storage_bytes(int64_t bytes) { return round_up(bytes, STORAGE_ALIGN); }
 
-enum { REGIONS_MAX = 16 };
+enum { REGIONS_MAX = 16, EXTENTS_MAX = 64 };
 /* Memory beside the workspace that the caller hands to run; region k of a buffer is regions[k -
  * 1]. */
 struct loop_region {
@@ -432,6 +443,13 @@ struct loop_region {
         const char *section;            /* The array's macro puts it into this section, as safe
                                          * text; "": none. */
         int64_t limit, align, size;     /* size: the bytes that the plan takes of it. */
+};
+
+/* An extent that a run gives. Its variable is a parameter with bounds. */
+struct loop_extent {
+        struct loop_variable *variable;
+        const char *name;               /* The model itself has this name for it, of any bytes but
+                                         * NUL. */
 };
 
 struct loop_library;
@@ -463,6 +481,8 @@ struct loop_program {
                                                            * launch them. */
         struct loop_entry *entries;     /* There is at least one. */
         int entry_count;
+        struct loop_extent *extents;    /* Each is in scope in every main. */
+        int extent_count;
         const struct loop_library *library;
         struct names *names;            /* The table has the names of buffers and kernels. */
         /* Planning fills these in, in bytes. */
@@ -478,6 +498,15 @@ struct loop_program *loop_program_new(struct arena *arena, const char *name,
                                       const struct loop_library *library);
 /* Adds an entry with an empty main; a new program has one entry, main. */
 struct loop_entry *loop_entry_add(struct loop_program *p, const char *name);
+/* Adds an extent in [low, high], high > 0, whose variable has that name, made unique. */
+struct loop_variable *loop_extent_add(struct loop_program *p, const char *name, const char *model,
+                                      int64_t low, int64_t high);
+/* Returns the extent of a port's dimension in a run with these values of the program's extents. */
+int64_t loop_port_extent(const struct loop_program *p, const struct loop_buffer *port, int dim,
+                         const int64_t *values);
+/* Returns how many elements the port has in such a run. */
+int64_t loop_port_elements(const struct loop_program *p, const struct loop_buffer *port,
+                           const int64_t *values);
 /* These return the only entry, for code that does not know several yet (it ends the compiler where
  * there are more), and its main. */
 struct loop_entry *loop_only_entry(const struct loop_program *p);

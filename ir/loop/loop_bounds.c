@@ -73,22 +73,24 @@ static struct loop_range product_of(struct loop_range a, struct loop_range b)
 
 static struct loop_range quotient_of(struct loop_range a, struct loop_range b)
 {
-        if (b.low != b.high || b.low < 1)
+        if (b.low < 1)
                 return unknown;
-        bool whole = a.multiple % b.low == 0;
-        return (struct loop_range){ a.low == least ? least : a.low / b.low,
-                                    a.high == most ? most : a.high / b.low,
+        /* Each end is nearest to 0 where b is largest. */
+        int64_t low = a.low < 0 ? b.low : b.high, high = a.high < 0 ? b.high : b.low;
+        bool whole = b.low == b.high && a.multiple % b.low == 0;
+        return (struct loop_range){ a.low == least ? least : a.low / low,
+                                    a.high == most ? most : a.high / high,
                                     whole ? a.multiple / b.low : 1 };
 }
 
 static struct loop_range rest_of(struct loop_range a, struct loop_range b)
 {
-        if (b.low != b.high || b.low < 1)
+        if (b.low < 1 || b.high == most)
                 return unknown;
-        int64_t last = b.low - 1;
+        int64_t last = b.high - 1;
         return (struct loop_range){ a.low >= 0 ? 0 : a.low > -last ? a.low : -last,
                                     a.high <= 0 ? 0 : a.high < last ? a.high : last,
-                                    divisor(a.multiple, b.low) };
+                                    b.low == b.high ? divisor(a.multiple, b.low) : 1 };
 }
 
 /* Returns the bounds of bits of numbers without a sign: they have as many bits as the longer
@@ -167,9 +169,13 @@ static struct loop_range range_of(const struct loop_bounds *bounds, const struct
                                             value == least ? 1
                                             : value < 0    ? -value
                                                            : value };
-        if (e->op == LOOP_VARIABLE && bounds) {
+        if (e->op == LOOP_VARIABLE) {
                 const struct loop_range *known =
-                        map_get(bounds->ranges, (const char *)&e->variable, sizeof e->variable);
+                        bounds ? map_get(bounds->ranges, (const char *)&e->variable,
+                                         sizeof e->variable)
+                               : NULL;
+                if (!known && e->variable->kind == VARIABLE_PARAMETER && e->variable->high)
+                        return (struct loop_range){ e->variable->low, e->variable->high, 1 };
                 return known ? *known : type;
         }
         bool from_float =

@@ -149,8 +149,11 @@ void loop_digest(const struct loop_function *f, struct text *scratch, char hex[6
                 add_number(scratch, b->extent);
                 add_number(scratch, b->alias_class);
         }
-        for (int i = 0; i < f->scalar_count; i++)
+        for (int i = 0; i < f->scalar_count; i++) {
                 add_type(scratch, f->scalars[i]->type);
+                add_number(scratch, f->scalars[i]->low);
+                add_number(scratch, f->scalars[i]->high);
+        }
         digest_block(scratch, f->body);
         struct sha256 sha;
         sha256_init(&sha);

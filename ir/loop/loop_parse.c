@@ -120,6 +120,63 @@ static bool parse_data(struct program_reader *r, struct loop_buffer *b)
         return parse_element_literal(p, b->element, data, 0);
 }
 
+static bool take_name(struct loop_parser *p, const char *name)
+{
+        if (!text_is_identifier(name))
+                return loop_lex_error(p, "'%s' cannot be a name here",
+                                      text_safe(p->arena, name, strlen(name)));
+        return names_reserve(p->program->names, name) ||
+               loop_lex_error(p, "'%s' (case ignored) is taken", name);
+}
+
+/* ---- extents ---- */
+
+/* Reads " in [1, 512]" behind an index, or nothing. */
+static bool parse_bounds(struct loop_parser *p, struct loop_variable *v)
+{
+        if (!loop_lex_accept(p, "in"))
+                return true;
+        if (!loop_type_same(v->type, LOOP_TYPE(E_INDEX)))
+                return loop_lex_error(p, "bounds are of an index");
+        return loop_lex_expect(p, "[") && loop_lex_int(p, "a bound", 0, INT32_MAX, &v->low) &&
+               loop_lex_expect(p, ",") && loop_lex_int(p, "a bound", 1, INT32_MAX, &v->high) &&
+               loop_lex_expect(p, "]") &&
+               (v->low <= v->high || loop_lex_error(p, "bounds without a number between them"));
+}
+
+/* Reads extent %n "N" in [1, 512]. */
+static bool parse_extent(struct loop_parser *p)
+{
+        struct loop_program *program = p->program;
+        struct loop_extent e = { 0 };
+        char *name;
+        if (program->extent_count == EXTENTS_MAX)
+                return loop_lex_error(p, "there are more than %d extents", EXTENTS_MAX);
+        if (!loop_lex_expect(p, "%") || !(name = loop_lex_word(p, "a name")) ||
+            !take_name(p, name) || !(e.name = loop_lex_string(p, "an extent's name")))
+                return false;
+        e.variable =
+                loop_variable_new(p->arena, name, LOOP_TYPE(E_INDEX), VARIABLE_PARAMETER);
+        if (!parse_bounds(p, e.variable))
+                return false;
+        if (!e.variable->high)
+                return loop_lex_error(p, "want the bounds of extent %%%s", name);
+        ARENA_GROW(p->arena, program->extents, program->extent_count);
+        program->extents[program->extent_count++] = e;
+        return true;
+}
+
+/* Declares the program's extents in the function that is being read, which is a main. */
+static bool declare_extents(struct loop_parser *p)
+{
+        for (int i = 0; i < p->program->extent_count; i++) {
+                struct loop_variable *v = p->program->extents[i].variable;
+                if (!loop_declare(p, v->name, v, NULL))
+                        return false;
+        }
+        return true;
+}
+
 /* ---- buffers ---- */
 
 /* Reads "<1 x 28 x 28>"; an element type stands behind the extents where the buffer's own only
@@ -148,6 +205,22 @@ static bool parse_shape(struct loop_parser *p, struct loop_buffer *b)
         type->dims = arena_copy(p->arena, dims, (size_t)type->rank * sizeof *dims);
         b->type = type;
         return loop_lex_expect(p, ">");
+}
+
+/* Reads "extents [%n, 64]" behind a shape. */
+static bool parse_extents(struct loop_parser *p, struct loop_buffer *b)
+{
+        if (!b->type || !b->type->rank || !loop_lex_accept(p, "extents"))
+                return true;
+        b->extents = arena_array(p->arena, (size_t)b->type->rank, sizeof *b->extents);
+        loop_parse_function_start(p, p->program->entries[0].main);
+        if (!declare_extents(p) || !loop_lex_expect(p, "["))
+                return false;
+        for (int i = 0; i < b->type->rank; i++)
+                if ((i && !loop_lex_expect(p, ",")) ||
+                    !(b->extents[i] = loop_parse_expr(p, LOOP_TYPE(E_INDEX))))
+                        return false;
+        return loop_lex_expect(p, "]");
 }
 
 static bool parse_view(struct loop_parser *p, struct loop_buffer *b)
@@ -227,15 +300,6 @@ static bool parse_storage(struct loop_parser *p, enum element *e, int64_t *exten
                loop_lex_expect(p, "]");
 }
 
-static bool take_name(struct loop_parser *p, const char *name)
-{
-        if (!text_is_identifier(name))
-                return loop_lex_error(p, "'%s' cannot be a name here",
-                                      text_safe(p->arena, name, strlen(name)));
-        return names_reserve(p->program->names, name) ||
-               loop_lex_error(p, "'%s' (case ignored) is taken", name);
-}
-
 static bool parse_buffer(struct program_reader *r)
 {
         struct loop_parser *p = &r->p;
@@ -244,7 +308,7 @@ static bool parse_buffer(struct program_reader *r)
         if (!loop_lex_expect(p, "@") || !(b->name = loop_lex_word(p, "a name")) ||
             !take_name(p, b->name) || !loop_lex_expect(p, ":") ||
             !parse_storage(p, &b->element, &b->extent) || !parse_space(p, b) ||
-            (loop_lex_accept(p, "shape") && !parse_shape(p, b)) ||
+            (loop_lex_accept(p, "shape") && !parse_shape(p, b)) || !parse_extents(p, b) ||
             (loop_lex_accept(p, "node") && !(b->location = loop_lex_name(p))) ||
             (b->space == SPACE_CONSTANT && !parse_data(r, b)))
                 return false;
@@ -290,7 +354,8 @@ static bool parse_parameter(struct loop_parser *p, struct loop_function *f)
                 return parse_buffer_parameter(p, f, name);
         if (!loop_parse_type(p, &type))
                 return false;
-        return loop_declare(p, name, loop_scalar_add(p->arena, f, name, type), NULL);
+        struct loop_variable *v = loop_scalar_add(p->arena, f, name, type);
+        return parse_bounds(p, v) && loop_declare(p, name, v, NULL);
 }
 
 static bool parse_flops(struct loop_parser *p, double *flops)
@@ -421,7 +486,7 @@ static bool parse_main(struct loop_parser *p, const struct loop_entry *entry)
                                               entry->name);
         }
         loop_parse_function_start(p, entry->main);
-        return loop_parse_block(p, entry->main->body);
+        return declare_extents(p) && loop_parse_block(p, entry->main->body);
 }
 
 /* Reads data "FILE" sha256 "HEX" bytes N. */
@@ -487,6 +552,9 @@ static bool parse_program(struct program_reader *r)
                 return false;
         if (!parse_entries(p))
                 return false;
+        while (loop_lex_accept(p, "extent"))
+                if (!parse_extent(p))
+                        return false;
         while (loop_lex_accept(p, "region"))
                 if (!parse_region(p))
                         return false;

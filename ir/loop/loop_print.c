@@ -427,6 +427,12 @@ static void print_remark(struct loop_printer *p, const struct loop_function *f)
                 text_add(p->out, " %s", f->summary);
 }
 
+void print_bounds(struct loop_printer *p, const struct loop_variable *v)
+{
+        if (v->high)
+                text_add(p->out, " in [%lld, %lld]", (long long)v->low, (long long)v->high);
+}
+
 static void print_kernel_head(struct loop_printer *p, const struct loop_function *f)
 {
         static const char *const access[] = {
@@ -448,6 +454,7 @@ static void print_kernel_head(struct loop_printer *p, const struct loop_function
                 text_add(p->out, "%s%%%s: ", i || f->buffer_count ? ", " : "",
                          f->scalars[i]->name);
                 print_type(p, f->scalars[i]->type);
+                print_bounds(p, f->scalars[i]);
         }
         text_add(p->out, ")");
         if (f->machine)

@@ -160,6 +160,11 @@ static void print_buffer(struct loop_printer *p, const struct loop_buffer *b,
                                  element_info[b->type->element].text);
                 text_add(p->out, ">");
         }
+        for (int i = 0; b->extents && i < b->type->rank; i++) {
+                text_add(p->out, i ? ", " : " extents [");
+                print_expression(p, b->extents[i], true);
+        }
+        text_add(p->out, b->extents ? "]" : "");
         if (b->location)
                 text_add(p->out, " node \"%s\"", b->location);
         if (b->space == SPACE_CONSTANT)
@@ -183,8 +188,9 @@ static void find_new(struct loop_stmt *s, void *context)
 
 static void find_narrow(struct loop_expr *e, void *context)
 {
+        int *version = context;
         if (loop_computes_narrow(e))
-                *(int *)context = 6;
+                *version = *version > 6 ? *version : 6;
 }
 
 static bool has_entry_lines(const struct loop_program *p)
@@ -195,7 +201,7 @@ static bool has_entry_lines(const struct loop_program *p)
 /* Returns the least version that has all that the program holds. */
 static int version_of(const struct loop_program *program)
 {
-        int version = has_entry_lines(program) ? 5 : 1;
+        int version = program->extent_count ? 7 : has_entry_lines(program) ? 5 : 1;
         for (const struct loop_function *k = program->kernels; k; k = k->next)
                 if (k->kind == FUNCTION_STREAM)
                         version = version > 4 ? version : 4;
@@ -227,6 +233,12 @@ void loop_print(struct text *out, const struct loop_program *program,
                 if (program->planned)
                         text_add(out, " workspace %lld live %lld", (long long)e->workspace_size,
                                  (long long)e->live_peak);
+                text_add(out, "\n");
+        }
+        for (int i = 0; i < program->extent_count; i++) {
+                text_add(out, "extent %%%s ", program->extents[i].variable->name);
+                quoted_print(out, program->extents[i].name);
+                print_bounds(&p, program->extents[i].variable);
                 text_add(out, "\n");
         }
         for (int i = 0; i < program->region_count; i++) {

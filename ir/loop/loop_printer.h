@@ -21,6 +21,8 @@ void print_type(struct loop_printer *p, struct loop_type type);
 void print_number(struct loop_printer *p, enum element e, union scalar value);
 /* known: the reader knows the type needed where e stands. */
 void print_expression(struct loop_printer *p, const struct loop_expr *e, bool known);
+/* Prints " in [1, 512]" behind a parameter that has bounds. */
+void print_bounds(struct loop_printer *p, const struct loop_variable *v);
 void print_function(struct loop_printer *p, const struct loop_function *f);
 
 #endif

@@ -2,6 +2,7 @@
 /* The verifier of Loop IR checks names, buffers, and what may stand where. Printers and the
  * interpreter may rely on what it has checked. */
 #include "ir/loop/loop_verify.h"
+#include "ir/loop/loop_bounds.h"
 #include "ir/loop/stream.h"
 
 #include <stdarg.h>
@@ -411,11 +412,57 @@ static bool check_parameters(struct verifier *v)
                 if (!declare(v, x->name, x))
                         return false;
                 bool computes = loop_is_compute(x->type.element);
+                bool index = loop_type_same(x->type, LOOP_TYPE(E_INDEX));
+                if (x->low < 0 || x->low > x->high || (x->high && !index))
+                        return verify_error(v, "the bounds of %%%s make no sense", x->name);
                 if (x->kind != VARIABLE_PARAMETER || x->rows || !verify_sound(x->type) ||
                     (f->kind == FUNCTION_KERNEL &&
                      (!computes || x->type.lanes > 1 || x->type.tile)) ||
                     (f->kind == FUNCTION_TASK && x->type.tile))
                         return verify_error(v, "parameter %%%s is malformed", x->name);
+        }
+        return true;
+}
+
+/* Is e made of the program's extents by what loop_port_extent knows? */
+static bool is_of_extents(const struct loop_expr *e)
+{
+        bool operation = e->op == LOOP_ADD || e->op == LOOP_SUB || e->op == LOOP_MUL ||
+                         e->op == LOOP_DIV || e->op == LOOP_MIN || e->op == LOOP_MAX;
+        bool all = operation || e->op == LOOP_LITERAL || e->op == LOOP_VARIABLE;
+        for (int i = 0; all && i < e->arity; i++)
+                all = is_of_extents(e->args[i]);
+        return all;
+}
+
+/* Declares the program's extents in main, and checks the shapes of the entry's ports over them. */
+static bool check_extents(struct verifier *v)
+{
+        const struct loop_program *p = v->program;
+        for (int i = 0; i < p->extent_count; i++) {
+                const struct loop_variable *x = p->extents[i].variable;
+                if (!declare(v, x->name, x))
+                        return false;
+                if (x->kind != VARIABLE_PARAMETER || x->rows || x->low < 0 || x->high < 1 ||
+                    x->low > x->high || x->high > INT32_MAX ||
+                    !loop_type_same(x->type, LOOP_TYPE(E_INDEX)))
+                        return verify_error(v, "extent %%%s is malformed", x->name);
+        }
+        for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
+                bool port = b->space == SPACE_INPUT || b->space == SPACE_OUTPUT;
+                if (!b->extents || &p->entries[b->entry] != v->entry)
+                        continue;
+                if (!b->type || !port)
+                        return verify_error(v, "buffer %s has extents, but is no port", b->name);
+                for (int d = 0; d < b->type->rank; d++) {
+                        if (!verify_expr(v, b->extents[d], LOOP_TYPE(E_INDEX), "an extent"))
+                                return false;
+                        struct loop_range r = loop_bounds_of(NULL, b->extents[d]);
+                        if (!is_of_extents(b->extents[d]) || r.low < 0 ||
+                            r.high > type_extent(b->type, d))
+                                return verify_error(v, "dimension %d of buffer %s leaves its shape",
+                                                    d, b->name);
+                }
         }
         return true;
 }
@@ -435,7 +482,8 @@ bool verify_function(struct verifier *v, const struct loop_function *f)
         if ((f->kind == FUNCTION_STREAM) != (f->machine != NULL) || (f->machine && f->scalar_count))
                 return verify_error(
                         v, "a stream is for a machine, and has buffers alone for parameters");
-        if (!check_parameters(v) || !check_block(v, f->body, 1) || !verify_grid(v))
+        if (!check_parameters(v) || (f->kind == FUNCTION_MAIN && !check_extents(v)) ||
+            !check_block(v, f->body, 1) || !verify_grid(v))
                 return false;
         if (f->kind == FUNCTION_STREAM && !verify_flat(v))
                 return false;

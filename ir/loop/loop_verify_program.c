@@ -2,6 +2,7 @@
 /* The verifier of Loop IR checks the whole program: buffers, the plan, calls of kernels, the
  * library. */
 #include "ir/loop/loop_verify.h"
+#include "ir/loop/loop_bounds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -240,9 +241,14 @@ bool verify_call(struct verifier *v, const struct loop_stmt *call)
                     (call->offsets && call->offsets[i] &&
                      !verify_expr(v, call->offsets[i], LOOP_TYPE(E_INDEX), "an offset")))
                         return false;
-        for (int i = 0; i < f->scalar_count; i++)
-                if (!verify_expr(v, call->scalars[i], f->scalars[i]->type, "an argument"))
+        for (int i = 0; i < f->scalar_count; i++) {
+                const struct loop_variable *x = f->scalars[i];
+                if (!verify_expr(v, call->scalars[i], x->type, "an argument"))
                         return false;
+                struct loop_range r = loop_bounds_of(NULL, call->scalars[i]);
+                if (x->high && (r.low < x->low || r.high > x->high))
+                        return verify_error(v, "an argument may leave the bounds of %%%s", x->name);
+        }
         return check_overlap(v, call);
 }
 

@@ -10,6 +10,7 @@
  * where it is read, any other is loaded. */
 #include <string.h>
 
+#include "ir/loop/loop_bounds.h"
 #include "ir/lower/lower_emit.h"
 
 /* ---- names ---- */
@@ -242,6 +243,8 @@ struct loop_expr *emit_for(struct emit *e, const char *name, struct loop_expr *f
 {
         int64_t a, b;
         bool known = loop_is_int(from, &a) && loop_is_int(to, &b);
+        bool certain = known ? b > a
+                             : loop_bounds_of(NULL, to).low > loop_bounds_of(NULL, from).high;
         if (known && b == a + 1) {
                 open_scope(e, SCOPE_FOR, e->scope->block, NULL)->certain = true;
                 return from;
@@ -250,7 +253,7 @@ struct loop_expr *emit_for(struct emit *e, const char *name, struct loop_expr *f
         s->body = loop_block_new(e->arena);
         s->a = from;
         s->b = to;
-        open_scope(e, SCOPE_FOR, s->body, known && b <= a ? NULL : s)->certain = known && b > a;
+        open_scope(e, SCOPE_FOR, s->body, known && b <= a ? NULL : s)->certain = certain;
         s->variable = new_variable(e, name, LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
         return loop_use(e->arena, s->variable);
 }
@@ -393,7 +396,7 @@ static struct loop_buffer *parameter_of(struct emit *e, struct local *local, boo
         struct loop_buffer *b = local->parameter = ARENA_NEW(e->arena, struct loop_buffer);
         b->name = emit_name(e, local->role ? local->role : "x");
         b->element = element_storage(v->type->element);
-        b->extent = type_elements(v->type);
+        b->extent = type_most_elements(e->m, v->type);
         b->space = SPACE_PARAMETER;
         b->access = ACCESS_IN;
         b->offset = -1;

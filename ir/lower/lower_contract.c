@@ -66,12 +66,12 @@ struct loop_expr *element_dot(struct emit *e, const struct op *op, int result,
         int batch, contract;
         op_ints(op, "batch_a", &batch);
         const int64_t *dims = op_ints(op, "contract_a", &contract);
-        if (!type_elements(a->type) || !type_elements(b->type))
+        if (type_is_empty(a->type) || type_is_empty(b->type))
                 return empty_sum(e, op);
         struct loop_variable *sum = contract ? open_sum(e, op) : NULL;
         struct loop_expr *k[RANK_MAX], *at[RANK_MAX], *bt[RANK_MAX];
         for (int i = 0; i < contract; i++)
-                k[i] = emit_for(e, "k", emit_int(e, 0), emit_int(e, type_extent(a->type, dims[i])));
+                k[i] = emit_for(e, "k", emit_int(e, 0), emit_extent(e, a->type, (int)dims[i]));
         int free = place_index(op, 0, index, k, index + batch, at);
         place_index(op, 1, index, k, index + batch + free, bt);
         enum element accumulator = op_accumulator(op);
@@ -116,7 +116,7 @@ struct loop_expr *element_convolve(struct emit *e, const struct op *op, int resu
         const struct type *y = op_result(op)->type;
         int64_t groups = op_int(op, "groups"),
                 channels = type_extent(w->type, 1); /* One group has this many channels. */
-        if (!type_elements(x->type) || !type_elements(w->type))
+        if (type_is_empty(x->type) || type_is_empty(w->type))
                 return empty_sum(e, op);
         struct loop_expr *first = emit_int(e, 0);       /* This is the first channel of x in the
                                                          * group. */

@@ -56,7 +56,8 @@ bool lower_if(struct lowering *l, struct loop_block *block, struct op *op)
 static bool is_computed(const struct value *v)
 {
         bool kernel = v->kind == VALUE_RESULT && (!v->op->region_count || v->op->code == OP_fusion);
-        return kernel && !(op_info[v->op->code].traits & TRAIT_FREE) && type_elements(v->type);
+        return kernel && !(op_info[v->op->code].traits & TRAIT_FREE) &&
+               !type_is_empty(v->type);
 }
 
 /* Returns the operation of region that holds op. */
@@ -317,7 +318,7 @@ static bool lower_next(struct lowering *l, struct loop_block *block, const struc
                 struct value *v = loop->next[i].value;
                 const struct loop_buffer *root =
                         place_of(v) ? loop_buffer_root(place_of(v)->buffer, NULL) : NULL;
-                if (!root || !type_elements(v->type) ||
+                if (!root || type_is_empty(v->type) ||
                     place_is(place_of(v), places->carried[i], 0) ||
                     !map_get(written, (const char *)&root, sizeof root))
                         continue;

@@ -165,6 +165,12 @@ struct loop_function *kernel_copy(struct arena *arena, const struct loop_functio
         c.buffers = memory_alloc((size_t)buffers * sizeof *c.buffers + 1);
         memcpy(c.buffers, kernel->buffers, (size_t)from->buffer_count * sizeof *c.buffers);
         c.variables = memory_alloc(variables * sizeof *c.variables);
+        kernel->scalars = arena_array(arena, (size_t)from->scalar_count, sizeof *kernel->scalars);
+        for (int i = 0; i < from->scalar_count; i++) {
+                kernel->scalars[i] = arena_copy(arena, from->scalars[i], sizeof **from->scalars);
+                kernel->scalars[i]->name = copy_text(arena, from->scalars[i]->name);
+                c.variables[i] = kernel->scalars[i];
+        }
         c.uses = memory_alloc(variables * sizeof *c.uses);
         c.inlined = memory_alloc(variables * sizeof *c.inlined);
         loop_block_walk(from->body, NULL, count_use, &c);

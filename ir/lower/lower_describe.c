@@ -30,16 +30,15 @@ static const struct op *main_op(const struct kernel_request *request)
         return last;
 }
 
-static void add_dims(struct text *out, const struct type *t)
+static void add_dims(struct text *out, const struct module *m, const struct type *t)
 {
-        text_add(out, "<");
-        for (int d = 0; d < t->rank; d++)
-                text_add(out, "%s%lld", d ? " x " : "", (long long)type_extent(t, d));
-        text_add(out, "%s%s>", t->rank ? " x " : "", element_info[t->element].text);
+        struct arena *arena = arena_new();
+        text_add(out, "%s", type_text(arena, m, t));
+        arena_free(arena);
 }
 
-static void add_summary(struct text *out, const struct kernel_request *request,
-                        const struct op *main)
+static void add_summary(struct text *out, const struct module *m,
+                        const struct kernel_request *request, const struct op *main)
 {
         if (!main)
                 text_add(out, "copy");
@@ -49,10 +48,10 @@ static void add_summary(struct text *out, const struct kernel_request *request,
         bool first = alone || traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION);
         if (first) {
                 text_add(out, "%s ", op_info[main->code].name);
-                add_dims(out, op_operand(main, 0)->type);
+                add_dims(out, m, op_operand(main, 0)->type);
                 if (traits & TRAIT_CONTRACTION) {
                         text_add(out, " by ");
-                        add_dims(out, op_operand(main, 1)->type);
+                        add_dims(out, m, op_operand(main, 1)->type);
                 }
                 named++;
         }
@@ -69,7 +68,7 @@ static void add_summary(struct text *out, const struct kernel_request *request,
                 named++;
         }
         text_add(out, " -> ");
-        add_dims(out, request->results[0]->type);
+        add_dims(out, m, request->results[0]->type);
         if (main && main->schedule) {
                 text_add(out, "; ");
                 schedule_print_words(out, main->schedule);
@@ -78,7 +77,11 @@ static void add_summary(struct text *out, const struct kernel_request *request,
 
 /* ---- work ---- */
 
-static double elements(const struct value *v) { return (double)type_elements(v->type); }
+/* Returns how many elements v has at most. */
+static double elements(const struct module *m, const struct value *v)
+{
+        return (double)type_most_elements(m, v->type);
+}
 
 /* Returns the flops without padded channels and outputs. */
 static double packed_flops(const struct op *op)
@@ -110,19 +113,20 @@ static double winograd_work(const struct op *op)
 double op_flops(const struct op *op)
 {
         const struct op_info *info = &op_info[op->code];
+        const struct module *m = op_module(op);
         const struct value *y = op_result(op);
         bool counts = op->operand_count && (info->traits & TRAIT_CONTRACTION ||
                                             element_is_float(op_operand(op, 0)->type->element));
         if (!counts || info->traits & TRAIT_FREE)
                 return 0;
         if (info->traits & TRAIT_WHOLE)
-                return op->code == OP_scatter && op_int(op, "kind") ? elements(op_operand(op, 2))
+                return op->code == OP_scatter && op_int(op, "kind") ? elements(m, op_operand(op, 2))
                                                                     : 0;
         double per_element = 1;
         if (op->code == OP_convolve) {
                 const struct value *w = op_operand(op, 1);
                 per_element = type_extent(w->type, 0)
-                                      ? 2 * elements(w) / (double)type_extent(w->type, 0)
+                                      ? 2 * elements(m, w) / (double)type_extent(w->type, 0)
                                       : 0;
         } else if (op->code == OP_convolve_packed) {
                 return packed_flops(op);
@@ -131,7 +135,7 @@ double op_flops(const struct op *op)
         } else if (op->code == OP_convolve_lanes) {
                 const struct value *w = op_operand(op, 1);
                 per_element =
-                        2 * elements(w) /
+                        2 * elements(m, w) /
                         (double)(type_extent(w->type, 0) * type_extent(w->type, w->type->rank - 1));
         } else if (op->code == OP_dot_blocks) {
                 per_element = 2 * (double)type_extent(op_operand(op, 0)->type, 3);
@@ -140,9 +144,10 @@ double op_flops(const struct op *op)
                 const int64_t *dims = op_ints(op, "contract_a", &count);
                 per_element = 2;
                 for (int i = 0; i < count; i++)
-                        per_element *= (double)type_extent(op_operand(op, 0)->type, dims[i]);
+                        per_element *=
+                                (double)dim_bound(m, op_operand(op, 0)->type->dims[dims[i]]);
         } else if (op->code == OP_reduce || running_axis(op) >= 0) {
-                return elements(op_operand(op, 0));
+                return elements(m, op_operand(op, 0));
         } else if (op->code == OP_reduce_window || op->code == OP_arg_window) {
                 int count;
                 const int64_t *window = op_ints(op, "window", &count);
@@ -151,7 +156,7 @@ double op_flops(const struct op *op)
         } else if (op->code == OP_cast || op->code == OP_bitcast || op->code == OP_select) {
                 return 0;
         }
-        return per_element * elements(y);
+        return per_element * elements(m, y);
 }
 
 /* ---- all of it ---- */
@@ -202,7 +207,7 @@ void kernel_describe(struct arena *arena, struct loop_function *kernel,
         else
                 kernel->name = main ? op_info[main->code].name : "copy";
         text.length = 0;
-        add_summary(&text, request, main);
+        add_summary(&text, module_of_request(request), request, main);
         kernel->summary = arena_string(arena, text.data);
         text_free(&text);
         for (const struct op *op = NULL; (op = next_op(request, op));)

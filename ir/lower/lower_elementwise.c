@@ -70,6 +70,16 @@ struct loop_expr *element_bitcast(struct emit *e, const struct op *op, int resul
                             emit_element(e, op_operand(op, 0), index));
 }
 
+struct loop_expr *element_extent(struct emit *e, const struct op *op, int result,
+                                 struct loop_expr *const *index)
+{
+        (void)result;
+        (void)index;
+        struct loop_expr *extent =
+                emit_extent(e, op_operand(op, 0)->type, (int)op_int(op, "axis"));
+        return loop_cast(e->arena, E_I64, extent);
+}
+
 struct loop_expr *element_iota(struct emit *e, const struct op *op, int result,
                                struct loop_expr *const *index)
 {

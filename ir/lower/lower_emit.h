@@ -49,11 +49,13 @@ struct memo {
         struct memo *next;
 };
 
-/* The elements of a value lie at start + index[d] * stride[d] + ... */
+/* The elements of a value lie at start + index[d] * stride[d] + ...; pitch[d], where it is not NULL,
+ * stands for a stride that only a run knows. */
 struct emit_place {
         struct loop_buffer *buffer;
         struct loop_expr *start;
         int64_t stride[RANK_MAX];
+        struct loop_expr *pitch[RANK_MAX];
 };
 
 /* The struct holds the last `kept` rows (along dimension `rows`) of one image of a value; with
@@ -90,7 +92,7 @@ struct local {
 };
 
 /* Dimensions that share a loop; those between them have extent 1. */
-struct loop_group { int first, last; int64_t extent; };
+struct loop_group { int first, last; struct loop_expr *extent; };
 
 /* The struct describes the rows of a kernel whose elements are computed from reductions along the
  * row (lower_rows.c). */
@@ -122,6 +124,13 @@ struct emit {
         const char *described;          /* Messages describe the kernel by this text. */
         struct local **locals;          /* The hash table finds the locals of values. */
         size_t local_room;
+        const struct module *m;         /* The terms of dimensions are this module's. */
+        struct loop_expr **terms;       /* [term_count], the values of terms of dimensions; NULL:
+                                         * not needed so far. Symbols are scalar parameters of the
+                                         * kernel. */
+        int term_count;
+        int *symbols;                   /* [kernel->scalar_count], the symbols of the kernel's
+                                         * scalar parameters. */
         struct loop_function *kernel;
         struct value **inputs;          /* The inputs are the values of the parameters, in order. */
         struct loop_buffer **parameters;
@@ -228,7 +237,16 @@ struct loop_expr *emit_op_int(struct emit *e, enum loop_opcode op, struct loop_e
 struct loop_expr *emit_int(struct emit *e, int64_t value);
 struct loop_expr *emit_number(struct emit *e, enum element element, int64_t value);
 
-/* ---- positions (lower.c) ---- */
+/* ---- extents (lower_index.c) ---- */
+
+/* Returns the extent of a dimension as an index expression: a literal, or the value of a term over
+ * the symbols that the kernel has as scalar parameters. */
+struct loop_expr *emit_dim(struct emit *e, dim_t d);
+struct loop_expr *emit_extent(struct emit *e, const struct type *t, int d);
+/* Returns how many elements t has. */
+struct loop_expr *emit_elements(struct emit *e, const struct type *t);
+
+/* ---- positions (lower_index.c) ---- */
 
 /* Returns the row-major position of index in dims. */
 struct loop_expr *emit_position(struct emit *e, int rank, const dim_t *dims,
@@ -253,13 +271,14 @@ struct loop_expr *emit_amount(struct emit *e, const char *name, const struct val
  * tuples of `width` it is number entry. */
 struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const struct value *indices,
                                  struct loop_expr *const *index, int entry, int width,
-                                 int64_t extent);
+                                 dim_t extent);
 
 /* ---- windows (lower_window.c): convolve, reduce_window, arg_window ---- */
 
 /* A tap describes one dimension of a window: at result position o and offset k it reads x at (o *
- * stride + k * dilation - low) / spread, where that divides and lies in x. */
-struct tap { int64_t extent, positions, window, stride, dilation, spread, low; };
+ * stride + k * dilation - low) / spread, where that divides and lies in x. Where only a run knows
+ * the extents of x and of the positions, `of` is x's dimension, and extent and positions are -1. */
+struct tap { int64_t extent, positions, window, stride, dilation, spread, low; dim_t of; };
 /* Returns the tap of dimension d of operand 0, by op's relation. */
 struct tap emit_tap_of(const struct op *op, int d);
 /* Opens the loop over the offsets that can lie in x (and the test for the spread); *k is the
@@ -324,6 +343,8 @@ struct kernel_request {
         const struct op *op;
         struct value *const *results;
         int result_count;
+        const struct module *m;         /* The results are of this module; NULL: the region or the
+                                         * operation tells. */
         bool *too_large;                /* The flag is set instead of reporting that the kernel is
                                          * too large; it may be NULL. */
         bool *refused;                  /* The flag is set where the scheduler cannot write the
@@ -338,11 +359,14 @@ struct kernel_scheduler {
         bool (*write)(struct emit *e, const struct kernel_request *request,
                       struct loop_buffer *buffer);
 };
+/* Returns the module of what a kernel computes. */
+const struct module *module_of_request(const struct kernel_request *request);
 /* Makes the request of a fusion: its region and what that yields. */
 void kernel_request_fusion(struct arena *arena, struct kernel_request *request,
                            const struct op *op);
-/* Writes a kernel with memory of its own, in arena, which is not yet part of a program. Returns
- * NULL after an error. */
+/* Writes a kernel with memory of its own, in arena, which is not yet part of a program. Its scalar
+ * parameters are extents: the `number` of each is that of its symbol in the module. Returns NULL
+ * after an error. */
 struct loop_function *kernel_write(struct arena *arena, const struct loop_library *library,
                                    const struct kernel_request *request,
                                    const struct lower_options *options, struct value ***inputs,

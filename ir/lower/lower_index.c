@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Lowering writes index arithmetic. Shapes are dense and row-major; loop_op simplifies what it can
  * on the way. */
+#include <string.h>
+
 #include "ir/lower/lower_emit.h"
 
 /* ---- shorthands ---- */
@@ -23,15 +25,83 @@ struct loop_expr *emit_number(struct emit *e, enum element element, int64_t valu
         return loop_int(e->arena, element, value);
 }
 
+/* ---- extents ---- */
+
+/* Returns the scalar parameter that stands for a symbol. */
+static struct loop_expr *symbol_value(struct emit *e, int symbol)
+{
+        const struct symbol *s = &e->m->symbols[symbol];
+        const char *stem = text_identifier(names_new(e->arena), s->name, strlen(s->name), "n");
+        struct loop_variable *v = loop_scalar_add(e->arena, e->kernel, emit_name(e, stem),
+                                                  LOOP_TYPE(E_INDEX));
+        v->low = s->least;
+        v->high = s->bound;
+        ARENA_GROW(e->arena, e->symbols, e->kernel->scalar_count - 1);
+        e->symbols[e->kernel->scalar_count - 1] = symbol;
+        return loop_use(e->arena, v);
+}
+
+static struct loop_expr *term_value(struct emit *e, dim_t d)
+{
+        static const enum loop_opcode codes[] = {
+                [DIM_ADD] = LOOP_ADD, [DIM_SUB] = LOOP_SUB, [DIM_MUL] = LOOP_MUL,
+                [DIM_DIV] = LOOP_DIV, [DIM_MAX] = LOOP_MAX, [DIM_MIN] = LOOP_MIN
+        };
+        const struct dim_expr *t = dim_term(e->m, d);
+        if (t->kind == DIM_SYMBOL)
+                return symbol_value(e, t->symbol);
+        struct loop_expr *a = emit_dim(e, t->a), *b = emit_dim(e, t->b);
+        struct loop_expr *value = emit_op(e, codes[t->kind], a, b);
+        if (t->kind == DIM_SUB && dim_least(e->m, t->a) < dim_bound(e->m, t->b))
+                value = emit_op_int(e, LOOP_MAX, value, 0);
+        struct scope *saved = emit_prologue(e);
+        value = emit_let(e, "extent", value);
+        emit_resume(e, saved);
+        return value;
+}
+
+struct loop_expr *emit_dim(struct emit *e, dim_t d)
+{
+        if (dim_is_static(d))
+                return emit_int(e, dim_extent(d));
+        if (!e->terms) {
+                e->term_count = e->m->dim_count;
+                e->terms = arena_array(e->arena, (size_t)e->term_count, sizeof *e->terms);
+        }
+        struct loop_expr **value = &e->terms[~d.code];
+        if (!*value)
+                *value = term_value(e, d);
+        return *value;
+}
+
+struct loop_expr *emit_extent(struct emit *e, const struct type *t, int d)
+{
+        return emit_dim(e, t->dims[d]);
+}
+
+struct loop_expr *emit_elements(struct emit *e, const struct type *t)
+{
+        struct loop_expr *count = emit_int(e, 1);
+        for (int d = 0; d < t->rank; d++)
+                count = emit_op(e, LOOP_MUL, count, emit_extent(e, t, d));
+        return count;
+}
+
 /* ---- positions ---- */
 
 struct emit_place emit_row_major(struct emit *e, struct loop_buffer *buffer, const struct type *t)
 {
         struct emit_place place = { .buffer = buffer, .start = emit_int(e, 0) };
+        struct loop_expr *pitch = NULL;
         int64_t stride = 1;
         for (int d = t->rank - 1; d >= 0; d--) {
                 place.stride[d] = stride;
-                stride *= type_extent(t, d);
+                place.pitch[d] = pitch;
+                if (!pitch && dim_is_static(t->dims[d]))
+                        stride *= type_extent(t, d);
+                else
+                        pitch = emit_op(e, LOOP_MUL, emit_extent(e, t, d),
+                                        pitch ? pitch : emit_int(e, stride));
         }
         return place;
 }
@@ -42,7 +112,9 @@ struct loop_expr *emit_at(struct emit *e, const struct emit_place *place, int ra
         struct loop_expr *position = place->start;
         for (int d = 0; d < rank; d++)
                 position = emit_op(e, LOOP_ADD, position,
-                                   emit_op_int(e, LOOP_MUL, index[d], place->stride[d]));
+                                   emit_op(e, LOOP_MUL, index[d],
+                                           place->pitch[d] ? place->pitch[d]
+                                                           : emit_int(e, place->stride[d])));
         return position;
 }
 
@@ -78,19 +150,46 @@ static void split_position(struct emit *e, struct loop_expr *position, int rank,
                         index[d] = position;
                 } else {
                         position = emit_let_early(e, "p", position);
-                        struct loop_expr *rest =
-                                emit_op_int(e, LOOP_REM, position, dim_extent(dims[d]));
+                        struct loop_expr *extent = emit_dim(e, dims[d]);
+                        struct loop_expr *rest = emit_op(e, LOOP_REM, position, extent);
                         index[d] = emit_let_early(e, "q", rest);
-                        position = emit_op_int(e, LOOP_DIV, position, dim_extent(dims[d]));
+                        position = emit_op(e, LOOP_DIV, position, extent);
                 }
         }
         if (first < rank)
                 index[first] = emit_let_early(e, "q", index[first]);
 }
 
+static bool all_static(int rank, const dim_t *dims)
+{
+        for (int d = 0; d < rank; d++)
+                if (!dim_is_static(dims[d]))
+                        return false;
+        return true;
+}
+
+/* Converts an index where only a run knows some extents: what is left between equal dimensions at
+ * both ends is one piece. */
+static void reindex_open(struct emit *e, int rank, const dim_t *dims,
+                         struct loop_expr *const *index, int to_rank, const dim_t *to_dims,
+                         struct loop_expr **to_index)
+{
+        int first = 0, last = rank, to_last = to_rank;
+        for (; first < last && first < to_last && dim_equal(dims[first], to_dims[first]); first++)
+                to_index[first] = index[first];
+        while (last > first && to_last > first && dim_equal(dims[last - 1], to_dims[to_last - 1]))
+                to_index[--to_last] = index[--last];
+        split_position(e, emit_position(e, last - first, dims + first, index + first),
+                       to_last - first, to_dims + first, to_index + first);
+}
+
 void emit_reindex(struct emit *e, int rank, const dim_t *dims, struct loop_expr *const *index,
                   int to_rank, const dim_t *to_dims, struct loop_expr **to_index)
 {
+        if (!all_static(rank, dims) || !all_static(to_rank, to_dims)) {
+                reindex_open(e, rank, dims, index, to_rank, to_dims, to_index);
+                return;
+        }
         /* The shortest pieces of both shapes with equal products stand for each other; extents of 0
          * do not get here. */
         for (int i = 0, j = 0; i < rank || j < to_rank;) {
@@ -154,20 +253,31 @@ static int possible_indices(enum element e, int64_t extent)
         return element_info[e].class == CLASS_UINT ? wrong : SOME_NEGATIVE | wrong;
 }
 
+static struct loop_expr *negative(struct emit *e, struct loop_expr *a)
+{
+        int64_t known;
+        return loop_is_int(a, &known)
+                       ? loop_int(e->arena, a->type.element, -known)
+                       : emit_op(e, LOOP_SUB, loop_int(e->arena, a->type.element, 0), a);
+}
+
 struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const struct value *indices,
                                  struct loop_expr *const *index, int entry, int width,
-                                 int64_t extent)
+                                 dim_t dim)
 {
         enum element compute = element_info[indices->type->element].compute;
         bool is_signed = element_info[compute].class == CLASS_SINT;
-        int found = possible_indices(indices->type->element, extent);
+        /* Where only a run knows the extent, it is at least this. */
+        int64_t least = dim_least(e->m, dim);
+        struct loop_expr *extent = loop_cast(e->arena, compute, emit_dim(e, dim));
+        int found = possible_indices(indices->type->element, least);
         if (value_is_constant(indices)) {       /* The constant is scanned once. */
                 unsigned char *known = *emit_state(e, op);
                 if (!known)
                         *emit_state(e, op) = known = arena_alloc(e->arena, (size_t)width);
                 if (!known[entry])
                         known[entry] = (unsigned char)scan_indices(indices->constant, entry, width,
-                                                                   extent);
+                                                                   least);
                 found = known[entry];
         }
         struct scope *saved = emit_outward(e, indices->type->rank, index);
@@ -175,16 +285,17 @@ struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const stru
         if (found & (SOME_NEGATIVE | SOME_WRONG))
                 j = emit_let(e, "j", j);
         if (found & SOME_WRONG) {
-                struct loop_expr *wrong = emit_op_int(e, LOOP_GE, j, extent);
+                struct loop_expr *wrong = emit_op(e, LOOP_GE, j, extent);
                 if (is_signed)
-                        wrong = emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, j, -extent), wrong);
+                        wrong = emit_op(e, LOOP_OR, emit_op(e, LOOP_LT, j, negative(e, extent)),
+                                        wrong);
                 emit_fail_if(e, wrong, FAIL_INDEX);
         }
         if (found & SOME_NEGATIVE)
                 j = loop_op(e->arena, LOOP_SELECT, emit_op_int(e, LOOP_LT, j, 0),
-                            emit_op_int(e, LOOP_ADD, j, extent), j);
+                            emit_op(e, LOOP_ADD, j, extent), j);
         int64_t known;
-        if (loop_is_int(j, &known) && (known < 0 || known >= extent))
+        if (loop_is_int(j, &known) && (known < 0 || known >= dim_bound(e->m, dim)))
                 j = emit_int(e, 0);     /* The check above has failed, and this element is not
                                          * read. */
         j = emit_let(e, "j", loop_cast(e->arena, E_INDEX, j));

@@ -11,7 +11,7 @@
 static bool check_type(struct emit *e, const struct value *v)
 {
         const struct type *t = v->type;
-        if (t->kind == TYPE_TENSOR && element_is_stored(t->element) && type_is_static(t))
+        if (t->kind == TYPE_TENSOR && element_is_stored(t->element) && type_is_bound(e->m, t))
                 return true;
         if (t->kind != TYPE_TENSOR || !element_is_stored(t->element))
                 emit_error(e, EXIT_UNSUPPORTED,
@@ -110,7 +110,7 @@ struct nest {
         struct output *outputs;
         int axis;                       /* A part goes into `whole` along this dimension, and at
                                          * this offset. */
-        int64_t offset;
+        struct loop_expr *offset;
         const struct type *whole;
         const struct op *running;       /* The nest stores the running sums of this operation; NULL:
                                          * of none. */
@@ -118,7 +118,7 @@ struct nest {
 
 struct output { struct loop_buffer *buffer; struct loop_expr *position; int nest; bool parts; };
 
-static int find_groups(const struct nest *nest, struct loop_group *groups)
+static int find_groups(struct emit *e, const struct nest *nest, struct loop_group *groups)
 {
         int count = 0;
         for (int d = 0; d < nest->shape->rank; d++) {
@@ -129,9 +129,12 @@ static int find_groups(const struct nest *nest, struct loop_group *groups)
                         split |= nest->splits >> s & 1;
                 if (count && !split) {
                         groups[count - 1].last = d;
-                        groups[count - 1].extent *= type_extent(nest->shape, d);
+                        groups[count - 1].extent =
+                                emit_op(e, LOOP_MUL, groups[count - 1].extent,
+                                        emit_extent(e, nest->shape, d));
                 } else {
-                        groups[count++] = (struct loop_group){ d, d, type_extent(nest->shape, d) };
+                        groups[count++] =
+                                (struct loop_group){ d, d, emit_extent(e, nest->shape, d) };
                 }
         }
         return count;
@@ -208,7 +211,7 @@ static void write_nest(struct emit *e, const struct nest *nest, const struct op 
 {
         struct loop_group groups[RANK_MAX];
         struct loop_expr *index[RANK_MAX], *stored[RANK_MAX];
-        int count = find_groups(nest, groups),
+        int count = find_groups(e, nest, groups),
             around = e->rows.along ? rows_order(e, groups, count) : 0;
         if (nest->running)
                 run_innermost(groups, count, running_axis(nest->running));
@@ -218,7 +221,7 @@ static void write_nest(struct emit *e, const struct nest *nest, const struct op 
                 if (nest->running && g == count - 1)
                         running_begin(e, nest->running);
                 struct loop_expr *i = emit_for(e, loop_name(e, nest, window, groups, count, g),
-                                               emit_int(e, 0), emit_int(e, groups[g].extent));
+                                               emit_int(e, 0), groups[g].extent);
                 index[groups[g].last] = i;
                 if (g < around)
                         rows_stand_in(e, i);
@@ -241,7 +244,7 @@ static void write_nest(struct emit *e, const struct nest *nest, const struct op 
         const struct type *whole = nest->whole ? nest->whole : nest->shape;
         for (int d = 0; d < whole->rank; d++)
                 stored[d] = nest->whole && d == nest->axis
-                                    ? emit_op_int(e, LOOP_ADD, index[d], nest->offset)
+                                    ? emit_op(e, LOOP_ADD, index[d], nest->offset)
                                     : index[d];
         for (int i = 0; i < nest->count; i++) {
                 struct output *output = &nest->outputs[i];
@@ -267,7 +270,7 @@ static void write_parts(struct emit *e, const struct op *op, struct output *outp
                         const struct op *window)
 {
         struct nest nest = { .count = 1, .outputs = output, .axis = (int)op_int(op, "axis"),
-                             .whole = op_result(op)->type };
+                             .offset = emit_int(e, 0), .whole = op_result(op)->type };
         for (int k = 0; k < op->operand_count && !e->failed; k++) {
                 struct value *x = op_operand(op, k);
                 nest.shape = x->type;
@@ -278,9 +281,10 @@ static void write_parts(struct emit *e, const struct op *op, struct output *outp
                         before--;
                 for (int d = before + 1; before >= 0 && d <= nest.axis; d++)
                         nest.splits |= 1u << d;
-                if (type_elements(x->type))
+                if (!type_is_empty(x->type))
                         write_nest(e, &nest, window);
-                nest.offset += type_extent(x->type, nest.axis);
+                nest.offset =
+                        emit_op(e, LOOP_ADD, nest.offset, emit_extent(e, x->type, nest.axis));
         }
 }
 
@@ -303,6 +307,12 @@ static void write_whole(struct emit *e, const struct value *v, struct loop_buffe
         emit_element(e, v, index);
 }
 
+static bool same_elements(const struct type *a, const struct type *b)
+{
+        return type_same_dims(a, b) || (type_is_static(a) && type_is_static(b) &&
+                                        type_elements(a) == type_elements(b));
+}
+
 static void write_results(struct emit *e, const struct kernel_request *request,
                           struct output *outputs)
 {
@@ -321,14 +331,14 @@ static void write_results(struct emit *e, const struct kernel_request *request,
                 for (next = i + 1; next < request->result_count; next++) {
                         const struct value *w = request->results[next];
                         unsigned splits = emit_local(e, w)->splits;
-                        flat = flat && !splits && type_elements(w->type) == type_elements(v->type);
+                        flat = flat && !splits && same_elements(w->type, v->type);
                         same = same && type_same_dims(w->type, v->type);
                         if (!flat && !same)
                                 break;
                         nest.splits |= splits;
                         nest.count++;
                 }
-                if (!type_elements(v->type))
+                if (type_is_empty(v->type))
                         continue;
                 if (nest.count == 1) {
                         v = before_reshapes(e, v);
@@ -432,6 +442,14 @@ static const char *describe(struct arena *arena, const struct kernel_request *re
         return op ? op_info[op->code].name : "copy";
 }
 
+const struct module *module_of_request(const struct kernel_request *request)
+{
+        const struct region *region = request->region ? request->region
+                                      : request->op   ? request->op->region
+                                                      : NULL;
+        return region ? region->function->module : request->m;
+}
+
 struct loop_function *kernel_write(struct arena *arena, const struct loop_library *library,
                                    const struct kernel_request *request,
                                    const struct lower_options *options, struct value ***inputs,
@@ -439,6 +457,7 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
 {
         struct emit e = { .arena = arena, .library = library, .options = options, .diag = diag,
                           .described = describe(arena, request), .too_large = request->too_large };
+        e.m = module_of_request(request);
         e.kernel = loop_function_new(arena, FUNCTION_KERNEL, "kernel");
         if (!take_all(&e, request))
                 return NULL;
@@ -451,7 +470,7 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
                         ARENA_NEW(arena, struct loop_buffer);
                 *b = (struct loop_buffer){ .name = emit_name(&e, "y"),
                                            .element = element_storage(t->element),
-                                           .extent = type_elements(t),
+                                           .extent = type_most_elements(e.m, t),
                                            .space = SPACE_PARAMETER,
                                            .access = ACCESS_OUT,
                                            .offset = -1 };
@@ -479,6 +498,8 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
                 loop_function_rename(arena, e.kernel);  /* Vectors made of scalars keep their
                                                          * names. */
         kernel_describe(arena, e.kernel, request);
+        for (int i = 0; e.symbols && i < e.kernel->scalar_count; i++)
+                e.kernel->scalars[i]->number = e.symbols[i];
         *inputs = e.inputs;
         *input_count = e.input_count;
         return e.kernel;

@@ -10,12 +10,29 @@
 static bool check_type(struct lowering *l, const struct type *t, const char *what, const char *name)
 {
         bool stored = t->kind == TYPE_TENSOR && element_is_stored(t->element);
-        if (stored && type_is_static(t))
+        if (stored && type_is_bound(l->m, t))
                 return true;
         diag_error(l->diag, EXIT_UNSUPPORTED, "%s '%s' has type %s: %s", what, name,
                    type_text(l->p->arena, l->m, t),
                    stored ? "bind its dimensions with --dim" : "no code for such values");
         return false;
+}
+
+/* Are the rows that a loop scans or stacks as long in every run? */
+static bool check_rows(struct lowering *l, const struct op *op)
+{
+        struct op_loop loop = op_loop(op);
+        bool fixed = true;
+        for (int i = 0; i < loop.scanned; i++)
+                fixed = fixed && type_is_static(loop.scans[i].value->type);
+        for (int i = 0; i < loop.stacked; i++)
+                fixed = fixed && type_is_static(loop.stacks[i].type);
+        if (!fixed)
+                diag_error(l->diag, EXIT_UNSUPPORTED,
+                           "node '%s': a loop over rows whose extents a run gives is not supported; "
+                           "bind them to numbers with --dim",
+                           op->location ? op->location : op_info[op->code].name);
+        return fixed;
 }
 
 /* Checks that everything has a place of known size. (Inside fusions kernel_write checks again.) */
@@ -31,6 +48,8 @@ static bool check_region(struct lowering *l, const struct region *region)
                             !check_type(l, op_operand(op, i)->type, "an operand of node",
                                         op->location ? op->location : op_info[op->code].name))
                                 return false;
+                if (op->code == OP_loop && !check_rows(l, op))
+                        return false;
                 for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
                         if (!check_region(l, op->regions[i]))
                                 return false;
@@ -53,8 +72,8 @@ static const struct place *output_place(struct lowering *l, const struct loop_fu
                 bool shared =
                         y->alias_class > 0 && kernel->buffers[i]->alias_class == y->alias_class;
                 if ((shared && place_is(x, wanted, 0)) ||
-                    !place_overlaps(x, type_elements(inputs[i]->type), wanted,
-                                    type_elements(result->type)))
+                    !place_overlaps(x, type_most_elements(l->m, inputs[i]->type), wanted,
+                                    type_most_elements(l->m, result->type)))
                         continue;
                 wanted = place_new(l, result);
                 set_place(l, result, wanted);
@@ -88,6 +107,18 @@ static struct loop_function *shared_kernel(struct lowering *l, const struct loop
         return kernel;
 }
 
+/* Returns the extents that a kernel has as scalar parameters, as arguments: kernel_write has left
+ * the numbers of their symbols in the parameters. */
+static struct loop_expr **extent_arguments(struct lowering *l, const struct loop_function *written)
+{
+        struct arena *arena = l->p->arena;
+        struct loop_expr **arguments =
+                arena_array(arena, (size_t)written->scalar_count, sizeof *arguments);
+        for (int i = 0; i < written->scalar_count; i++)
+                arguments[i] = loop_use(arena, l->extents[written->scalars[i]->number]);
+        return arguments;
+}
+
 /* Calls a kernel. results: those of the operation, whose places are written; NULL: the request's
  * only value is copied to `to`. */
 static bool call_kernel(struct lowering *l, struct loop_block *block,
@@ -101,6 +132,7 @@ static bool call_kernel(struct lowering *l, struct loop_block *block,
                                                      &inputs, &input_count, l->diag);
         if (written) {
                 struct loop_stmt *call = loop_append(l->p->arena, block, STMT_CALL);
+                call->scalars = extent_arguments(l, written);
                 call->function = shared_kernel(l, written);
                 loop_call_locate(l->p->arena, call, written->location);
                 call->buffers = arena_array(l->p->arena, (size_t)written->buffer_count,
@@ -121,8 +153,8 @@ static bool call_kernel(struct lowering *l, struct loop_block *block,
 bool copy_value(struct lowering *l, struct loop_block *block, struct value *from,
                 const struct place *to)
 {
-        struct kernel_request request = { .results = &from, .result_count = 1 };
-        return !type_elements(from->type) || call_kernel(l, block, &request, NULL, to);
+        struct kernel_request request = { .results = &from, .result_count = 1, .m = l->m };
+        return type_is_empty(from->type) || call_kernel(l, block, &request, NULL, to);
 }
 
 /* Copies the operands of a stacked concat that do not lie at their place in it. */
@@ -149,7 +181,7 @@ static bool has_dense_source(const struct value *v)
 static bool any_elements(const struct op *op)
 {
         for (int i = 0; i < op->result_count; i++)
-                if (type_elements(op->results[i].type))
+                if (!type_is_empty(op->results[i].type))
                         return true;
         return false;
 }
@@ -207,7 +239,7 @@ static bool lower_op(struct lowering *l, struct loop_block *block, struct op *op
         if (l->options->views && (is_same_elements(op) || is_consecutive(op, &offset)) &&
             has_dense_source(op_operand(op, 0)) && lower_view(l, op, offset))
                 return true;
-        if (l->options->views && op_is_stack(op))
+        if (l->options->views && is_stack(op))
                 return lower_stack(l, block, op);
         return lower_kernel_op(l, block, op);
 }
@@ -242,11 +274,63 @@ static struct place *port_place(struct lowering *l, const struct port *port, con
 {
         const char *name = port && port->name ? port->name : "";
         struct loop_buffer *b = loop_buffer_add(l->p, *name ? name : fallback, type->element,
-                                                type_elements(type), space);
+                                                type_most_elements(l->m, type), space);
         b->port = name;
-        b->type = type;
+        b->type = type_at_bound(l->m, type);
         b->is_text = port && port->is_text;
         return arena_copy(l->marks, &(struct place){ .buffer = b }, sizeof(struct place));
+}
+
+static void add_extent(struct lowering *l, int symbol)
+{
+        const struct symbol *s = &l->m->symbols[symbol];
+        if (s->at_run && !l->extents[symbol])
+                l->extents[symbol] = loop_extent_add(l->p, s->name, s->name, s->least, s->bound);
+}
+
+/* Makes the symbols that a run gives extents of the program, in the order in which they are first
+ * extents of inputs. Ports have taken their names before. */
+static void add_extents(struct lowering *l, const struct function *f)
+{
+        l->extents = arena_array(l->marks, (size_t)l->m->symbol_count + 1, sizeof *l->extents);
+        for (int i = 0; i < f->body.argument_count; i++) {
+                const struct type *t = f->body.arguments[i].type;
+                for (int d = 0; d < t->rank; d++)
+                        if (!dim_is_static(t->dims[d]) &&
+                            dim_term(l->m, t->dims[d])->kind == DIM_SYMBOL)
+                                add_extent(l, dim_term(l->m, t->dims[d])->symbol);
+        }
+        for (int i = 0; i < l->m->symbol_count; i++)
+                add_extent(l, i);
+}
+
+/* Returns the value of a dimension in main. */
+static struct loop_expr *dim_in_main(struct lowering *l, dim_t d)
+{
+        struct arena *arena = l->p->arena;
+        static const enum loop_opcode codes[] = {
+                [DIM_ADD] = LOOP_ADD, [DIM_SUB] = LOOP_SUB, [DIM_MUL] = LOOP_MUL,
+                [DIM_DIV] = LOOP_DIV, [DIM_MAX] = LOOP_MAX, [DIM_MIN] = LOOP_MIN
+        };
+        if (dim_is_static(d))
+                return loop_index(arena, dim_extent(d));
+        const struct dim_expr *t = dim_term(l->m, d);
+        if (t->kind == DIM_SYMBOL)
+                return loop_use(arena, l->extents[t->symbol]);
+        struct loop_expr *value = loop_op(arena, codes[t->kind], dim_in_main(l, t->a),
+                                          dim_in_main(l, t->b), NULL);
+        return t->kind == DIM_SUB ? loop_op(arena, LOOP_MAX, value, loop_index(arena, 0), NULL)
+                                  : value;
+}
+
+/* Gives a port the shape of a run. */
+static void set_port_extents(struct lowering *l, struct loop_buffer *port, const struct type *type)
+{
+        if (type_is_static(type))
+                return;
+        port->extents = arena_array(l->p->arena, (size_t)type->rank, sizeof *port->extents);
+        for (int d = 0; d < type->rank; d++)
+                port->extents[d] = dim_in_main(l, type->dims[d]);
 }
 
 static bool lower_function(struct lowering *l, struct function *f)
@@ -272,6 +356,12 @@ static bool lower_function(struct lowering *l, struct function *f)
         for (int i = 0; i < yield->operand_count; i++)
                 outputs[i] = port_place(l, f->output_ports ? &f->output_ports[i] : NULL, "output",
                                         op_operand(yield, i)->type, SPACE_OUTPUT);
+        add_extents(l, f);
+        for (int i = 0; i < f->body.argument_count; i++)
+                set_port_extents(l, place_of(&f->body.arguments[i])->buffer,
+                                 f->body.arguments[i].type);
+        for (int i = 0; i < yield->operand_count; i++)
+                set_port_extents(l, outputs[i]->buffer, op_operand(yield, i)->type);
         place_yields(l, &f->body, outputs);
         return lower_region(l, loop_main(l->p)->body, &f->body, outputs);
 }

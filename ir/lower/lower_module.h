@@ -18,6 +18,8 @@ struct lowering {
         int placed_count;
         struct map *loops;              /* The map finds the struct loop_places of an operation. */
         int loop_count;
+        struct loop_variable **extents; /* Each symbol that a run gives is this extent of the
+                                         * program. */
         struct loop_function *number;   /* This kernel stores the number of an iteration; NULL: it
                                          * has not been needed so far. */
 };
@@ -58,6 +60,10 @@ struct loop_expr *place_offset(struct lowering *l, const struct place *p);
 /* Returns the one element of v, read in main. */
 struct loop_expr *place_scalar(struct lowering *l, struct value *v);
 
+/* Returns the type with every extent at its bound. */
+const struct type *type_at_bound(struct module *m, const struct type *t);
+/* Is op a stack whose operands lie at the same places in every run? */
+bool is_stack(const struct op *op);
 bool is_same_elements(const struct op *op);     /* Are they the operand's elements, all of them and
                                                  * in order? */
 /* Are they part of the operand's elements, in order? */

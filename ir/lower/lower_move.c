@@ -61,22 +61,65 @@ struct bounds { struct loop_expr *start[RANK_MAX], *step[RANK_MAX]; };
 
 /* Checks 0 <= start < extent and 0 <= start + (size - 1) * step < extent, without overflow. */
 static void check_bounds(struct emit *e, struct loop_expr *start, struct loop_expr *step,
-                         int64_t size, int64_t extent)
+                         struct loop_expr *size, struct loop_expr *extent)
 {
+        int64_t count;
         struct loop_expr *wrong = emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, start, 0),
-                                          emit_op_int(e, LOOP_GE, start, extent));
+                                          emit_op(e, LOOP_GE, start, extent));
         emit_fail_if(e, wrong, FAIL_INDEX);
-        if (size < 2)
+        if (loop_is_int(size, &count) && count < 2)
                 return;
-        wrong = emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LE, step, -extent),
-                        emit_op_int(e, LOOP_GE, step, extent));
+        struct loop_expr *least = emit_op(e, LOOP_SUB, emit_number(e, E_I64, 0), extent);
+        wrong = emit_op(e, LOOP_OR, emit_op(e, LOOP_LE, step, least),
+                        emit_op(e, LOOP_GE, step, extent));
         emit_fail_if(e, wrong, FAIL_INDEX);
-        struct loop_expr *last =
-                emit_op(e, LOOP_ADD, start, emit_op_int(e, LOOP_MUL, step, size - 1));
+        struct loop_expr *steps = emit_op_int(e, LOOP_SUB, size, 1);
+        struct loop_expr *last = emit_op(e, LOOP_ADD, start, emit_op(e, LOOP_MUL, step, steps));
         last = emit_let(e, "last", last);
         wrong = emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, last, 0),
-                        emit_op_int(e, LOOP_GE, last, extent));
+                        emit_op(e, LOOP_GE, last, extent));
         emit_fail_if(e, wrong, FAIL_INDEX);
+}
+
+/* Returns the extent of a dimension as i64, as run-time amounts are. */
+static struct loop_expr *extent_i64(struct emit *e, const struct type *t, int d)
+{
+        return dim_is_static(t->dims[d]) ? emit_number(e, E_I64, type_extent(t, d))
+                                         : loop_cast(e->arena, E_I64, emit_extent(e, t, d));
+}
+
+/* Does a slice from a known start in steps of 1 stay inside x in every run that has elements of it?
+ * Its extent is that of x, less `behind` elements at most. */
+static bool stays_inside(struct emit *e, const struct op *op, int d, struct loop_expr *start,
+                         struct loop_expr *step)
+{
+        dim_t x = operand_type(op, 0)->dims[d], y = op_result(op)->type->dims[d];
+        int64_t first, by, behind = 0;
+        if (!loop_is_int(start, &first) || !loop_is_int(step, &by) || by != 1 || first < 0)
+                return false;
+        const struct dim_expr *term = dim_is_static(y) ? NULL : dim_term(e->m, y);
+        if (term && term->kind == DIM_SUB && dim_equal(term->a, x) && dim_is_static(term->b))
+                behind = dim_extent(term->b);
+        else if (!dim_equal(x, y))
+                return first + dim_bound(e->m, y) <= dim_least(e->m, x);
+        return first <= behind;
+}
+
+/* Checks the bounds of dimension d, in runs where the result has elements at all. */
+static void check_slice(struct emit *e, const struct op *op, int d, struct loop_expr *start,
+                        struct loop_expr *step)
+{
+        const struct type *x = operand_type(op, 0), *y = op_result(op)->type;
+        bool some = true;               /* Has it elements in every run? */
+        for (int k = 0; k < y->rank; k++)
+                some = some && (dim_is_static(y->dims[k]) || dim_least(e->m, y->dims[k]) > 0);
+        if (e->options->unchecked || (!type_is_static(y) && stays_inside(e, op, d, start, step)))
+                return;
+        if (!some)
+                emit_if(e, emit_op_int(e, LOOP_GT, emit_elements(e, y), 0));
+        check_bounds(e, start, step, extent_i64(e, y, d), extent_i64(e, x, d));
+        if (!some)
+                emit_end(e);
 }
 
 /* Returns slice bounds: known ones, or ones that are read and checked once before all loops. The
@@ -90,10 +133,11 @@ static const struct bounds *slice_bounds(struct emit *e, const struct op *op)
         const struct value *starts = op_operand(op, 1), *steps = op_operand(op, 2);
         struct scope *saved = emit_prologue(e);
         for (int d = 0; d < operand_type(op, 0)->rank; d++) {
-                int64_t extent = type_extent(operand_type(op, 0), d), known;
+                const struct type *x = operand_type(op, 0);
+                int64_t known, extent = dim_bound(e->m, x->dims[d]);
                 struct loop_expr *start = emit_amount(e, "start", starts, d);
                 struct loop_expr *step = emit_amount(e, "step", steps, d);
-                check_bounds(e, start, step, type_extent(op_result(op)->type, d), extent);
+                check_slice(e, op, d, start, step);
                 if (loop_is_int(start, &known) && (known < 0 || known >= extent))
                         /* The check above has failed. */
                         start = emit_number(e, E_I64, 0);
@@ -128,8 +172,8 @@ struct pad_amounts { struct pad_amount dim[RANK_MAX]; };
  * index could overflow. */
 static struct loop_expr *pad_low(struct emit *e, const struct op *op, int d)
 {
-        int64_t extent = type_extent(operand_type(op, 0), d),
-                size = type_extent(op_result(op)->type, d), known;
+        const struct type *x = operand_type(op, 0), *y = op_result(op)->type;
+        int64_t extent = dim_bound(e->m, x->dims[d]), size = dim_bound(e->m, y->dims[d]), known;
         struct loop_expr *low = emit_amount(e, "low", op_operand(op, 2), d);
         struct loop_expr *wrong = emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, low, -extent),
                                           emit_op_int(e, LOOP_GT, low, size));
@@ -148,16 +192,16 @@ static const struct pad_amounts *pad_amounts(struct emit *e, const struct op *op
         struct pad_amounts *amounts = *state = ARENA_NEW(e->arena, struct pad_amounts);
         struct scope *saved = emit_prologue(e);
         for (int d = 0; d < operand_type(op, 0)->rank; d++) {
-                int64_t extent = type_extent(operand_type(op, 0), d),
-                        size = type_extent(op_result(op)->type, d);
+                const struct type *x = operand_type(op, 0), *y = op_result(op)->type;
                 struct pad_amount *a = &amounts->dim[d];
                 a->low = pad_low(e, op, d);
-                if (mode == PAD_CONSTANT || !extent || !size)
+                if (mode == PAD_CONSTANT || dim_is(x->dims[d], 0) || dim_is(y->dims[d], 0))
                         continue;
+                struct loop_expr *extent = emit_extent(e, x, d), *size = emit_extent(e, y, d);
                 struct loop_expr *less = emit_op(e, LOOP_SUB, emit_int(e, 0), a->low),
-                                 *end = emit_op(e, LOOP_SUB, emit_int(e, size), a->low);
+                                 *end = emit_op(e, LOOP_SUB, size, a->low);
                 a->first = emit_let(e, "first", emit_op_int(e, LOOP_MAX, less, 0));
-                end = emit_op_int(e, LOOP_MIN, end, extent);
+                end = emit_op(e, LOOP_MIN, end, extent);
                 a->kept = emit_let(e, "kept", emit_op(e, LOOP_SUB, end, a->first));
                 emit_fail_if(e, emit_op_int(e, LOOP_LT, a->kept, 1), FAIL_EXTENT);
         }
@@ -205,11 +249,11 @@ static struct loop_expr *reflected(struct emit *e, struct loop_expr *j,
 
 /* Brings j = i - low of one dimension into what is kept of 0 .. extent - 1. */
 static struct loop_expr *pad_inside(struct emit *e, enum pad_mode mode, struct loop_expr *j,
-                                    int64_t size, const struct pad_amount *amount)
+                                    dim_t padded, const struct pad_amount *amount)
 {
-        int64_t low = 0, kept = 0, start = 0;
+        int64_t low = 0, kept = 0, start = 0, size = dim_bound(e->m, padded);
         bool known = loop_is_int(amount->low, &low) && loop_is_int(amount->kept, &kept) &&
-                     loop_is_int(amount->first, &start);
+                     loop_is_int(amount->first, &start) && dim_is_static(padded);
         j = emit_op(e, LOOP_SUB, j, amount->first);
         /* These bounds of j hold when all is known. */
         int64_t first = -low - start, last = first + size - 1;
@@ -254,13 +298,14 @@ struct loop_expr *element_pad(struct emit *e, const struct op *op, int result,
                 if (dim_is(x->dims[d], 0))
                         inside = emit_op_int(e, LOOP_AND, inside, 0);
                 if (a->kept)
-                        j = pad_inside(e, mode, j, type_extent(y, d), a);
+                        j = pad_inside(e, mode, j, y->dims[d], a);
                 if (mode == PAD_CONSTANT && (!known || amount > 0))
                         inside = emit_op(e, LOOP_AND, inside, emit_op_int(e, LOOP_GE, j, 0));
-                if (mode == PAD_CONSTANT &&
-                    (!known || type_extent(y, d) - amount > type_extent(x, d)))
+                bool fits = known && dim_is_static(x->dims[d]) && dim_is_static(y->dims[d]) &&
+                            type_extent(y, d) - amount <= type_extent(x, d);
+                if (mode == PAD_CONSTANT && !fits)
                         inside = emit_op(e, LOOP_AND, inside,
-                                         emit_op_int(e, LOOP_LT, j, type_extent(x, d)));
+                                         emit_op(e, LOOP_LT, j, emit_extent(e, x, d)));
                 pad.moved[d] = j;
         }
         return emit_choose(e, inside, pad_arm, &pad);
@@ -271,7 +316,7 @@ struct loop_expr *element_pad(struct emit *e, const struct op *op, int result,
 /* Operands first .. last - 1 begin at offsets[]; halving them keeps the choices shallow. */
 struct concat {
         const struct op *op;
-        const int64_t *offsets;
+        struct loop_expr *const *offsets;
         struct loop_expr *const *index;
         int axis, first, last;
 };
@@ -298,12 +343,12 @@ static struct loop_expr *concat_range(struct emit *e, const struct concat *c)
                         moved[d] = c->index[d];
                 if (dim_is(x->type->dims[c->axis], 0))
                         return zero(e, x->type->element);
-                moved[c->axis] = emit_op_int(e, LOOP_SUB, moved[c->axis], c->offsets[c->first]);
+                moved[c->axis] = emit_op(e, LOOP_SUB, moved[c->axis], c->offsets[c->first]);
                 return emit_element(e, x, moved);
         }
         struct concat half = *c;
         struct loop_expr *low =
-                emit_op_int(e, LOOP_LT, c->index[c->axis], c->offsets[(c->first + c->last) / 2]);
+                emit_op(e, LOOP_LT, c->index[c->axis], c->offsets[(c->first + c->last) / 2]);
         return emit_choose(e, low, concat_arm, &half);
 }
 
@@ -313,12 +358,18 @@ struct loop_expr *element_concat(struct emit *e, const struct op *op, int result
         (void)result;
         struct concat c = { .op = op, .index = index, .axis = (int)op_int(op, "axis"),
                             .last = op->operand_count };
-        int64_t *offsets = *emit_state(e, op);
+        struct loop_expr **offsets = *emit_state(e, op);
         if (!offsets) {
                 offsets = arena_array(e->arena, (size_t)op->operand_count, sizeof *offsets);
                 *emit_state(e, op) = offsets;
-                for (int k = 1; k < op->operand_count; k++)
-                        offsets[k] = offsets[k - 1] + type_extent(operand_type(op, k - 1), c.axis);
+                struct scope *saved = emit_prologue(e);
+                offsets[0] = emit_int(e, 0);
+                for (int k = 1; k < op->operand_count; k++) {
+                        struct loop_expr *before = emit_extent(e, operand_type(op, k - 1), c.axis);
+                        offsets[k] =
+                                emit_let(e, "behind", emit_op(e, LOOP_ADD, offsets[k - 1], before));
+                }
+                emit_resume(e, saved);
         }
         c.offsets = offsets;
         return concat_range(e, &c);
@@ -329,7 +380,7 @@ struct loop_expr *element_concat(struct emit *e, const struct op *op, int result
 /* Fails if the operand has no elements to gather: any index is out of range then. */
 static bool nothing_to_gather(struct emit *e, const struct op *op)
 {
-        if (type_elements(operand_type(op, 0)))
+        if (!type_is_empty(operand_type(op, 0)))
                 return false;
         struct scope *saved = emit_prologue(e);
         if (!*emit_state(e, op))
@@ -351,7 +402,7 @@ struct loop_expr *element_gather(struct emit *e, const struct op *op, int result
         for (int d = 0; d < axis; d++)
                 moved[d] = index[d];
         moved[axis] =
-                emit_subscript(e, op, indices, index + axis, 0, 1, type_extent(x->type, axis));
+                emit_subscript(e, op, indices, index + axis, 0, 1, x->type->dims[axis]);
         for (int d = axis + 1; d < x->type->rank; d++)
                 moved[d] = index[d - 1 + q];
         return emit_element(e, x, moved);
@@ -368,7 +419,7 @@ struct loop_expr *element_gather_elements(struct emit *e, const struct op *op, i
         for (int d = 0; d < x->type->rank; d++)
                 moved[d] = d != axis ? index[d]
                                      : emit_subscript(e, op, op_operand(op, 1), index, 0, 1,
-                                                      type_extent(x->type, d));
+                                                      x->type->dims[d]);
         return emit_element(e, x, moved);
 }
 
@@ -389,7 +440,7 @@ struct loop_expr *element_gather_nd(struct emit *e, const struct op *op, int res
                 } else if (d < batch + tuple) {
                         at[outer] = emit_int(e, d - batch);
                         moved[d] = emit_subscript(e, op, indices, at, d - batch, tuple,
-                                                  type_extent(x->type, d));
+                                                  x->type->dims[d]);
                 } else {
                         moved[d] = index[outer + d - batch - tuple];
                 }

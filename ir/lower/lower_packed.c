@@ -46,7 +46,7 @@ struct loop_expr *element_convolve_packed(struct emit *e, const struct op *op, i
         (void)result;
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         const struct type *y = op_result(op)->type;
-        if (!type_elements(x))
+        if (type_is_empty(x))
                 return emit_number(e, y->element, 0);
         int64_t groups = op_int(op, "groups"), channels = op_int(op, "channels");
         int64_t inner = type_extent(x, x->rank - 1), vectors = type_extent(w, w->rank - 2),
@@ -103,7 +103,7 @@ struct loop_expr *element_convolve_lanes(struct emit *e, const struct op *op, in
 {
         (void)result;
         const struct type *x = op_operand(op, 0)->type;
-        if (!type_elements(x))
+        if (type_is_empty(x))
                 return emit_number(e, op_result(op)->type->element, 0);
         struct loop_expr *wi[RANK_MAX] = { index[1] }, *xi[RANK_MAX] = { index[0], index[1] };
         wi[x->rank - 2] = xi[x->rank - 1] = index[x->rank - 1];

@@ -41,11 +41,19 @@ static struct place *place_at(struct lowering *l, struct loop_buffer *buffer)
         return place;
 }
 
+const struct type *type_at_bound(struct module *m, const struct type *t)
+{
+        dim_t dims[RANK_MAX];
+        for (int d = 0; d < t->rank; d++)
+                dims[d] = dim_of(dim_bound(m, t->dims[d]));
+        return type_tensor(m, t->element, t->rank, dims);
+}
+
 struct place *place_new(struct lowering *l, const struct value *v)
 {
-        struct loop_buffer *b = loop_buffer_add(l->p, "t", v->type->element, type_elements(v->type),
-                                                SPACE_WORKSPACE);
-        b->type = v->type;
+        struct loop_buffer *b = loop_buffer_add(l->p, "t", v->type->element,
+                                                type_most_elements(l->m, v->type), SPACE_WORKSPACE);
+        b->type = type_at_bound(l->m, v->type);
         b->location = v->kind == VALUE_RESULT ? v->op->location : NULL;
         return place_at(l, b);
 }
@@ -55,17 +63,17 @@ struct place *place_part(struct lowering *l, const struct value *v, const struct
                          int64_t offset)
 {
         struct place *part = place_at(l, whole->buffer);
-        int64_t before;
+        int64_t before, elements = type_most_elements(l->m, v->type);
         struct loop_buffer *root = loop_buffer_root(whole->buffer, &before);
         *part = *whole;
         if (whole->moving) {
                 part->from += offset;
-        } else if (before + offset == 0 && root->extent == type_elements(v->type)) {
+        } else if (before + offset == 0 && root->extent == elements) {
                 part->buffer = root;
         } else {
-                struct loop_buffer *b = loop_buffer_add(l->p, "t", v->type->element,
-                                                        type_elements(v->type), SPACE_VIEW);
-                b->type = v->type;
+                struct loop_buffer *b =
+                        loop_buffer_add(l->p, "t", v->type->element, elements, SPACE_VIEW);
+                b->type = type_at_bound(l->m, v->type);
                 b->view_of = root;
                 b->view_offset = before + offset;
                 part->buffer = b;
@@ -89,8 +97,8 @@ static struct loop_buffer *constant_buffer(struct lowering *l, struct value *v)
         const struct constant *c = v->constant;
         struct loop_buffer *b =
                 loop_buffer_add(l->p, c->name ? c->name : "constant", v->type->element,
-                                type_elements(v->type), SPACE_CONSTANT);
-        b->type = v->type;
+                                type_most_elements(l->m, v->type), SPACE_CONSTANT);
+        b->type = type_at_bound(l->m, v->type);
         b->data = c->data;
         b->splat = c->kind == CONSTANT_SPLAT;
         return b;
@@ -162,6 +170,30 @@ struct loop_expr *place_scalar(struct lowering *l, struct value *v)
 
 /* ---- views ---- */
 
+/* Does a broadcast have more elements than its operand, in some run? */
+static bool repeats(const struct op *op)
+{
+        const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
+        const int64_t *dims = op_ints(op, "dims", NULL);
+        bool taken[RANK_MAX] = { false };
+        if (type_is_static(x) && type_is_static(y))
+                return type_elements(x) != type_elements(y);
+        for (int k = 0; k < x->rank; k++)
+                taken[dims[k]] = dim_equal(x->dims[k], y->dims[dims[k]]);
+        for (int d = 0; d < y->rank; d++)
+                if (!taken[d] && !dim_is(y->dims[d], 1))
+                        return true;
+        return false;
+}
+
+bool is_stack(const struct op *op)
+{
+        for (int i = 0; i < op->operand_count; i++)
+                if (op_operand(op, i) && !type_is_static(op_operand(op, i)->type))
+                        return false;
+        return op_is_stack(op);
+}
+
 /* Are the result's elements the operand's, all of them and in order? */
 bool is_same_elements(const struct op *op)
 {
@@ -169,7 +201,7 @@ bool is_same_elements(const struct op *op)
         const struct value *x = op->operand_count ? op_operand(op, 0) : NULL;
         if (op->code != OP_reshape && op->code != OP_broadcast && op->code != OP_transpose)
                 return false;
-        if (!relation_of(op, 0, &r) || type_elements(x->type) != type_elements(op_result(op)->type))
+        if (!relation_of(op, 0, &r) || (op->code == OP_broadcast && repeats(op)))
                 return false;
         for (int k = 0, before = -1; k < x->type->rank && !r.in_order; k++) {
                 if (dim_is(x->type->dims[k], 1))
@@ -189,17 +221,20 @@ bool is_consecutive(const struct op *op, int64_t *offset)
         if (op->code != OP_slice || !relation_moves(op, &r))
                 return false;
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type;
-        int64_t stride = 1;
+        const struct module *m = op_module(op);
+        int64_t stride = 1;             /* -1: only a run knows it. */
         bool cut = false;
         *offset = 0;
         for (int d = x->rank - 1; d >= 0; d--) {
                 if (!dim_is(y->dims[d], 1) && (cut || r.along[d].scale != 1))
                         return false;
                 cut |= !dim_equal(y->dims[d], x->dims[d]);
+                if (r.along[d].low && stride < 0)
+                        return false;
                 *offset += r.along[d].low * stride;
-                stride *= type_extent(x, d);
+                stride = stride < 0 || !dim_is_static(x->dims[d]) ? -1 : stride * type_extent(x, d);
         }
-        return true;
+        return *offset + type_most_elements(m, y) <= type_most_elements(m, x);
 }
 
 bool can_take_place(const struct value *v, const struct op *user)
@@ -238,11 +273,11 @@ static bool take_row(struct lowering *l, const struct op *op)
 static void place_operands(struct lowering *l, struct op *op)
 {
         struct value *y = op->result_count ? op_result(op) : NULL;
-        if (!l->options->views || !y || !type_elements(y->type))
+        if (!l->options->views || !y || type_is_empty(y->type))
                 return;
         if (is_same_elements(op) && place_of(y) && can_take_place(op_operand(op, 0), op))
                 set_place(l, op_operand(op, 0), place_part(l, op_operand(op, 0), place_of(y), 0));
-        if (!op_is_stack(op) || take_row(l, op))
+        if (!is_stack(op) || take_row(l, op))
                 return;
         int64_t offset = 0;
         struct place *whole = place_for(l, y);

@@ -45,18 +45,19 @@ static void join_neighbours(struct emit *e, const struct op *op, const bool *red
 {
         const struct type *x = op_operand(op, 0)->type;
         unsigned splits = emit_local(e, op_operand(op, 0))->splits;
-        int64_t joined = 1;
+        struct loop_expr *joined = emit_int(e, 1);
         for (int d = 0, before = -1; d < x->rank; d++) {
                 if (dim_is(x->dims[d], 1))
                         continue;
                 unsigned between =
                         before < 0 ? 0 : (splits >> (before + 1)) & ((1u << (d - before)) - 1);
                 bool joins = before >= 0 && reduced[d] && reduced[before] && !between;
-                joined = joins ? joined * type_extent(x, d) : type_extent(x, d);
+                struct loop_expr *extent = emit_extent(e, x, d);
+                joined = joins ? emit_op(e, LOOP_MUL, joined, extent) : extent;
                 if (joins) {
                         span->from[before] = emit_int(e, 0);
                         span->to[before] = NULL;
-                        span->to[d] = emit_int(e, joined);
+                        span->to[d] = joined;
                 }
                 before = d;
         }
@@ -81,7 +82,7 @@ static void span_known(struct emit *e, const struct op *op, const int64_t *axes,
         rank = 0;
         for (int d = 0; d < x->rank; d++) {
                 span->from[d] = reduced[d] ? emit_int(e, 0) : kept[rank++];
-                span->to[d] = reduced[d] ? emit_int(e, type_extent(x, d)) : NULL;
+                span->to[d] = reduced[d] ? emit_extent(e, x, d) : NULL;
         }
         join_neighbours(e, op, reduced, span);
 }
@@ -102,7 +103,7 @@ static const struct axes *run_time_axes(struct emit *e, const struct op *op)
         struct loop_variable *set =
                 emit_var(e, "vanish", LOOP_TYPE(E_I64), emit_number(e, E_I64, 0));
         struct loop_expr *k =
-                emit_for(e, "k", emit_int(e, 0), emit_int(e, type_elements(operand->type)));
+                emit_for(e, "k", emit_int(e, 0), emit_elements(e, operand->type));
         struct loop_expr *axis = emit_let(e, "axis", emit_compute(e, operand, &k));
         emit_fail_if(e,
                      emit_op(e, LOOP_OR, emit_op_int(e, LOOP_LT, axis, -x->rank),
@@ -122,11 +123,11 @@ static const struct axes *run_time_axes(struct emit *e, const struct op *op)
                         emit_op_int(e, LOOP_AND, loop_use(e->arena, set), INT64_C(1) << d);
                 axes->reduced[d] = emit_let(e, "reduced", emit_op_int(e, LOOP_NE, mask, 0));
                 axes->stride[d] = stride;
-                struct loop_expr *next = emit_op_int(e, LOOP_MUL, stride, type_extent(x, d));
+                struct loop_expr *next = emit_op(e, LOOP_MUL, stride, emit_extent(e, x, d));
                 stride = emit_let(e, "stride",
                                   loop_op(e->arena, LOOP_SELECT, axes->reduced[d], stride, next));
         }
-        emit_fail_if(e, emit_op_int(e, LOOP_NE, stride, type_elements(op_result(op)->type)),
+        emit_fail_if(e, emit_op(e, LOOP_NE, stride, emit_elements(e, op_result(op)->type)),
                      FAIL_EXTENT);
         emit_resume(e, saved);
         return axes;
@@ -141,10 +142,10 @@ static void span_run_time(struct emit *e, const struct op *op, struct loop_expr 
         for (int d = 0; d < x->rank; d++) {
                 struct loop_expr *reduced = axes->reduced[d], *zero = emit_int(e, 0);
                 struct loop_expr *i = emit_op(e, LOOP_DIV, p, axes->stride[d]);
-                i = emit_op_int(e, LOOP_REM, i, type_extent(x, d));
+                i = emit_op(e, LOOP_REM, i, emit_extent(e, x, d));
                 i = emit_let_early(e, "from", loop_op(e->arena, LOOP_SELECT, reduced, zero, i));
                 struct loop_expr *one_more = emit_op_int(e, LOOP_ADD, i, 1);
-                struct loop_expr *all = emit_int(e, type_extent(x, d));
+                struct loop_expr *all = emit_extent(e, x, d);
                 span->from[d] = i;
                 span->to[d] = emit_let_early(e, "to", loop_op(e->arena, LOOP_SELECT, reduced, all,
                                                               one_more));
@@ -165,7 +166,7 @@ struct loop_expr *element_reduce(struct emit *e, const struct op *op, int result
                 span_known(e, op, known, count, index, &span);
         else
                 span_run_time(e, op, index, &span);
-        if (!type_elements(x->type))
+        if (type_is_empty(x->type))
                 return loop_cast(e->arena, to, identity);
         const char *name = kind == REDUCE_sum ? "sum" : kind == REDUCE_prod ? "product" : "best";
         struct loop_variable *so_far = emit_var(e, name, LOOP_TYPE(accumulator), identity);

@@ -81,6 +81,9 @@ void rows_find(struct emit *e, const struct region *region, const struct value *
                 several |= rows->along && along != rows->along;
                 rows->along = along;
         }
+        for (int d = 0; d < result->type->rank; d++)    /* Each row has elements, in every run. */
+                several |= !dim_is_static(result->type->dims[d]) &&
+                           !dim_least(e->m, result->type->dims[d]);
         if (several)
                 rows->along = 0;
         if (rows->along)
@@ -170,7 +173,7 @@ bool rows_begin(struct emit *e, struct loop_expr *const *index, struct loop_expr
         rows->written++;
         for (int g = 0; g < rows->group_count; g++)
                 at[rows->groups[g].last] =
-                        emit_for(e, "k", emit_int(e, 0), emit_int(e, rows->groups[g].extent));
+                        emit_for(e, "k", emit_int(e, 0), rows->groups[g].extent);
         return true;
 }
 

@@ -12,7 +12,7 @@ static struct loop_buffer *place_whole(struct emit *e, const struct op *op)
         struct loop_buffer *b = e->whole;
         if (!b)
                 b = emit_scratch(e, op_info[op->code].name, element_storage(y->type->element),
-                                 type_elements(y->type));
+                                 type_most_elements(e->m, y->type));
         const struct emit_place place = emit_row_major(e, b, y->type);
         emit_local(e, y)->place = arena_copy(e->arena, &place, sizeof place);
         return b;
@@ -31,17 +31,16 @@ static struct loop_expr *load_whole(struct emit *e, const struct op *op,
 static int open_loops(struct emit *e, const char *name, const dim_t *dims, int first, int end,
                       bool flat, struct loop_expr **index)
 {
-        int64_t all = 1;
+        struct loop_expr *all = emit_int(e, 1);
         for (int d = first; d < end; d++) {
                 index[d] = emit_int(e, 0);
-                all *= dim_extent(dims[d]);
+                all = emit_op(e, LOOP_MUL, all, emit_dim(e, dims[d]));
                 if (!flat)
-                        index[d] =
-                                emit_for(e, name, emit_int(e, 0), emit_int(e, dim_extent(dims[d])));
+                        index[d] = emit_for(e, name, emit_int(e, 0), emit_dim(e, dims[d]));
         }
         if (!flat || first == end)
                 return end - first;
-        index[end - 1] = emit_for(e, name, emit_int(e, 0), emit_int(e, all));
+        index[end - 1] = emit_for(e, name, emit_int(e, 0), all);
         return 1;
 }
 
@@ -95,7 +94,7 @@ static int open_updates(struct emit *e, const struct op *op, struct loop_expr **
                 int opened = open_loops(e, "u", updates->type->dims, 0, rank, false, update);
                 for (int d = 0; d < rank; d++)
                         to[d] = d == axis ? emit_subscript(e, op, indices, update, 0, 1,
-                                                           type_extent(x->type, d))
+                                                           x->type->dims[d])
                                           : update[d];
                 return opened;
         }
@@ -106,7 +105,7 @@ static int open_updates(struct emit *e, const struct op *op, struct loop_expr **
                 tuple[d] = update[d];
         for (int k = 0; k < width; k++) {
                 tuple[outer] = emit_int(e, k);
-                to[k] = emit_subscript(e, op, indices, tuple, k, width, type_extent(x->type, k));
+                to[k] = emit_subscript(e, op, indices, tuple, k, width, x->type->dims[k]);
         }
         opened += open_loops(e, "i", updates->type->dims, outer, rank, flat, update);
         for (int d = outer; d < rank; d++)
@@ -123,7 +122,7 @@ struct loop_expr *element_scatter(struct emit *e, const struct op *op, int resul
         struct loop_buffer *y = place_whole(e, op);
         struct scope *saved = emit_prologue(e);
         copy_whole(e, x, y);
-        if (type_elements(op_operand(op, 2)->type)) {
+        if (!type_is_empty(op_operand(op, 2)->type)) {
                 int opened = open_updates(e, op, update, to);
                 store_update(e, op, y, emit_position(e, x->type->rank, x->type->dims, to), update);
                 close_loops(e, opened);

@@ -18,9 +18,31 @@
 
 /* Returns the first k at which base + k * d reaches a where that is positive, and some number <= 0
  * elsewhere. */
-static struct loop_expr *first_step(struct emit *e, int64_t a, struct loop_expr *base, int64_t d)
+static struct loop_expr *first_step(struct emit *e, struct loop_expr *a, struct loop_expr *base,
+                                    int64_t d)
 {
-        return emit_op_int(e, LOOP_DIV, emit_op(e, LOOP_SUB, emit_int(e, a + d - 1), base), d);
+        struct loop_expr *behind = emit_op_int(e, LOOP_ADD, a, d - 1);
+        return emit_op_int(e, LOOP_DIV, emit_op(e, LOOP_SUB, behind, base), d);
+}
+
+/* Returns the extent of x spread out. */
+static struct loop_expr *tap_reach(struct emit *e, const struct tap *tap)
+{
+        struct loop_expr *last = emit_op_int(e, LOOP_SUB, emit_dim(e, tap->of), 1);
+        struct loop_expr *reach =
+                emit_op_int(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, last, tap->spread), 1);
+        return emit_op_int(e, LOOP_MAX, reach, 0);
+}
+
+/* May a window end behind x? A last place beyond int64_t is beyond x, too. */
+static bool leaves_x(const struct tap *tap)
+{
+        if (tap->extent < 0)
+                return true;
+        int64_t reach = tap->extent ? (tap->extent - 1) * tap->spread + 1 : 0;
+        int64_t last = (tap->positions - 1) * tap->stride;
+        return !int_add(last, (tap->window - 1) * tap->dilation, &last) ||
+               !int_sub(last, tap->low, &last) || last >= reach;
 }
 
 const char *emit_spatial_suffix(struct emit *e, int axis, int rank)
@@ -34,8 +56,11 @@ struct tap emit_tap_of(const struct op *op, int d)
         struct relation r;
         relation_of(op, 0, &r);
         const struct along *a = &r.along[d];
-        return (struct tap){ .extent = type_extent(op_operand(op, 0)->type, d),
-                             .positions = type_extent(op_result(op)->type, a->from),
+        dim_t of = op_operand(op, 0)->type->dims[d], positions = op_result(op)->type->dims[a->from];
+        bool known = dim_is_static(of) && dim_is_static(positions);
+        return (struct tap){ .extent = known ? dim_extent(of) : -1,
+                             .positions = known ? dim_extent(positions) : -1,
+                             .of = of,
                              .window = a->window,
                              .stride = a->scale,
                              .dilation = a->dilation,
@@ -46,22 +71,17 @@ struct tap emit_tap_of(const struct op *op, int d)
 int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct loop_expr *o,
              struct loop_expr **k, struct loop_expr **i)
 {
-        /* reach is the extent of x spread out, `last` the last place reached; a sum beyond int64_t
-         * is beyond x, too. */
-        int64_t reach = tap->extent ? (tap->extent - 1) * tap->spread + 1 : 0;
-        int64_t last = (tap->positions - 1) * tap->stride;
-        if (!int_add(last, (tap->window - 1) * tap->dilation, &last) ||
-            !int_sub(last, tap->low, &last))
-                last = INT64_MAX;
         const char *name = arena_printf(e->arena, "k%s", suffix);
         struct loop_expr *base = emit_op_int(e, LOOP_MUL, o, tap->stride);
         struct loop_expr *from = emit_int(e, 0), *to = emit_int(e, tap->window);
         if (tap->low > 0) {
-                from = emit_op_int(e, LOOP_MAX, first_step(e, tap->low, base, tap->dilation), 0);
+                from = emit_op_int(e, LOOP_MAX,
+                                   first_step(e, emit_int(e, tap->low), base, tap->dilation), 0);
                 from = emit_let_early(e, arena_printf(e->arena, "%s_from", name), from);
         }
-        if (last >= reach) {
-                to = emit_op_int(e, LOOP_MIN, first_step(e, reach + tap->low, base, tap->dilation),
+        if (leaves_x(tap)) {
+                struct loop_expr *behind = emit_op_int(e, LOOP_ADD, tap_reach(e, tap), tap->low);
+                to = emit_op_int(e, LOOP_MIN, first_step(e, behind, base, tap->dilation),
                                  tap->window);
                 to = emit_let_early(e, arena_printf(e->arena, "%s_to", name), to);
         }
@@ -134,7 +154,7 @@ struct loop_expr *element_reduce_window(struct emit *e, const struct op *op, int
 {
         const struct type *y = op->results[result].type;
         const struct running *running = *emit_state(e, op);
-        if (!type_elements(op_operand(op, 0)->type))
+        if (type_is_empty(op_operand(op, 0)->type))
                 return emit_identity(e, (enum reducer)op_int(op, "kind"), y->element, y->element);
         bool known = running;
         for (int d = 0; known && d < y->rank; d++)
@@ -162,12 +182,13 @@ int running_axis(const struct op *op)
 {
         int found = -1, rank = op->code == OP_reduce_window ? op_result(op)->type->rank : 0;
         for (int d = 0; d < rank; d++) {
-                int64_t extent = type_extent(op_result(op)->type, d),
+                dim_t dim = op_result(op)->type->dims[d];
+                int64_t extent = dim_bound(op_module(op), dim),
                         window = op_ints(op, "window", NULL)[d];
                 bool plain = window == 1 && op_ints(op, "pads", NULL)[d] == 0;
                 bool back = extent > 1 && window >= extent &&
                             (is_before(op, d) || op_ints(op, "pads", NULL)[d] == window - 1);
-                if (!dim_is(op_operand(op, 0)->type->dims[d], extent) ||
+                if (!dim_equal(op_operand(op, 0)->type->dims[d], dim) ||
                     op_ints(op, "strides", NULL)[d] != 1 ||
                     op_ints(op, "dilations", NULL)[d] != 1 || !(plain || (back && found < 0)))
                         return -1;
@@ -213,7 +234,7 @@ struct loop_expr *element_arg_window(struct emit *e, const struct op *op, int re
         (void)result;
         const struct value *x = op_operand(op, 0);
         enum element element = x->type->element, compute = element_info[element].compute;
-        if (!type_elements(x->type))
+        if (type_is_empty(x->type))
                 return emit_number(e, E_I64, -1);
         struct loop_variable *best = emit_var(e, "best", LOOP_TYPE(compute),
                                               emit_identity(e, REDUCE_max, element, compute));

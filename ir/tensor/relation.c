@@ -383,11 +383,15 @@ bool relation_moves(const struct op *op, struct relation *r)
                 const struct along *a = &r->along[k];
                 if (a->kind != ALONG_AFFINE || a->window != 1 || a->spread != 1)
                         return false;
-                int64_t extent = type_extent(operand_type(op, 0), k),
-                        count = type_extent(y, a->from);
+                /* Where only a run knows extents, the most elements of the shortest x are inside,
+                 * or all of them. */
+                dim_t x = operand_type(op, 0)->dims[k];
+                const struct module *m = op_module(op);
+                int64_t extent = dim_least(m, x), count = dim_bound(m, y->dims[a->from]);
                 int64_t last = a->low + a->scale * (count - 1);
                 bool inside = a->low >= 0 && a->low < extent && last >= 0 && last < extent;
-                if (count && !inside)
+                bool all = a->low == 0 && a->scale == 1 && dim_equal(x, y->dims[a->from]);
+                if (count && !inside && !all)
                         return false;
         }
         return true;
@@ -401,8 +405,10 @@ bool relation_surrounds(const struct op *op, int64_t lows[RANK_MAX])
         const struct type *x = operand_type(op, 0), *y = op_result(op)->type;
         for (int d = 0; d < y->rank; d++) {
                 lows[d] = -r.along[d].low;
+                bool all = lows[d] == 0 && dim_equal(x->dims[d], y->dims[d]);
                 if (r.along[d].kind != ALONG_AFFINE || lows[d] < 0 ||
-                    type_extent(y, d) < lows[d] + type_extent(x, d))
+                    (!all && (!dim_is_static(x->dims[d]) || !dim_is_static(y->dims[d]) ||
+                              type_extent(y, d) < lows[d] + type_extent(x, d))))
                         return false;
         }
         return true;

@@ -263,7 +263,8 @@ struct value *value_build(struct builder *b, enum opcode code, struct value *con
         struct op *op = op_build(b, code, operands, operand_count, attrs, &type, 0);
         if (!op)
                 return NULL;
-        bool constant = b->fold && op_info[code].traits & TRAIT_PURE && op->result_count == 1;
+        bool constant = b->fold && op_info[code].traits & TRAIT_PURE && op->result_count == 1 &&
+                        type_is_static(op_result(op)->type);
         for (int i = 0; i < operand_count && constant; i++)
                 constant = op_operand(op, i) && value_is_constant(op_operand(op, i));
         struct value *folded = constant ? b->fold(b, op, b->fold_context) : NULL;

@@ -14,7 +14,7 @@
  *
  *     dnn 2
  *     module "mnist" source "3f2a..." passes "simplify,fold"
- *     symbol N <= 64
+ *     symbol N <= 64                                                   ; open; or: symbol N in [1, 64], an extent that a run gives
  *     const @conv1_w : <8 x 1 x 5 x 5 x f32> = file 0                  ; or hex "...", or [1.0, 2.0]
  *     func @main(%input "Input3": <1 x 1 x 28 x 28 x f32>) -> ("Plus214_Output_0") {
  *       %0 = convolve(%input, @conv1_w) strides=[1, 1] pads=[2, 2, 2, 2] : <1 x 8 x 28 x 28 x f32>    ; "conv1"
@@ -28,6 +28,7 @@
 #ifndef IR_TENSOR_TENSOR_H
 #define IR_TENSOR_TENSOR_H
 
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -77,15 +78,28 @@ void dims_of(dim_t *dims, int rank, const int64_t *extents);
 enum dim_kind { DIM_SYMBOL, DIM_ADD, DIM_SUB, DIM_MUL, DIM_DIV, DIM_MAX, DIM_MIN };
 /* size is the number of symbols and literals. */
 struct dim_expr { enum dim_kind kind; int symbol; dim_t a, b; int64_t bound; int size; };
-struct symbol { const char *name; int64_t bound; };       /* The extent lies in [0, bound]. */
+/* The extent lies in [least, bound]. at_run: it is a parameter of the compiled code (--dim N=1..512);
+ * else the symbol is open, and has to be bound to a number before code is made. */
+struct symbol { const char *name; int64_t least, bound; bool at_run; };
 
 struct module;
+/* While `out` is set, reading the extent of a term goes there by longjmp instead of ending the
+ * process: so code that knows numbers alone is left as soon as it meets a term, and the caller of
+ * setjmp throws away what it had made. Returns what was set before, which the caller sets again;
+ * each thread has its own. */
+jmp_buf *dim_watch(jmp_buf *out);
 /* Finds the symbol, or adds it. */
 dim_t dim_symbol(struct module *m, const char *name, int64_t bound);
 /* Folds static operands, and brings terms to one form so that equal terms are equal numbers. A term
  * that overflows or grows beyond DIM_SIZE_MAX is DIM_NONE. */
 dim_t dim_binary(struct module *m, enum dim_kind kind, dim_t a, dim_t b);
 int64_t dim_bound(const struct module *m, dim_t d);       /* Returns the upper bound. */
+int64_t dim_least(const struct module *m, dim_t d);       /* Returns a lower bound, at least 0. */
+/* Makes a symbol an extent that a run gives, in [least, most]. Returns false, and changes nothing,
+ * where that is not within the symbol's bounds. */
+bool dim_at_run(struct module *m, int symbol, int64_t least, int64_t most);
+/* Does the module have symbols whose extents a run gives? */
+bool module_has_extents(const struct module *m);
 /* Returns the term of a dimension that is not static. */
 const struct dim_expr *dim_term(const struct module *m, dim_t d);
 char *dim_text(struct arena *arena, const struct module *m, dim_t d);
@@ -112,9 +126,29 @@ bool type_is_static(const struct type *t);                /* Is t a tensor whose
                                                            * known? */
 /* Returns the extent of dimension i, which is static (dim_extent). */
 static inline int64_t type_extent(const struct type *t, int i) { return dim_extent(t->dims[i]); }
+/* Is each symbol in t's dimensions an extent that a run gives? */
+bool type_is_bound(const struct module *m, const struct type *t);
 int64_t type_elements(const struct type *t);              /* t is static; the verifier has checked
                                                            * the product. */
 int64_t type_bytes(const struct type *t);                 /* t is static and has stored elements. */
+/* Is an extent of t 0, whatever the others are? */
+static inline bool type_is_empty(const struct type *t)
+{
+        for (int i = 0; i < t->rank; i++)
+                if (dim_is(t->dims[i], 0))
+                        return true;
+        return false;
+}
+/* Has t one element in every run? */
+static inline bool type_has_one(const struct type *t)
+{
+        bool one = true;
+        for (int i = 0; i < t->rank; i++)
+                one = one && dim_is(t->dims[i], 1);
+        return one;
+}
+/* Returns how many elements a tensor of the type has at most: the product of its bounds. */
+int64_t type_most_elements(const struct module *m, const struct type *t);
 /* Returns the type as text: "<1 x 3 x f32>". */
 char *type_text(struct arena *arena, const struct module *m, const struct type *t);
 bool type_same_dims(const struct type *a, const struct type *b);
@@ -480,6 +514,8 @@ struct value *build_reduce(struct builder *b, enum reducer kind, struct value *x
                            const int64_t *axes, int count);
 struct value *build_gather(struct builder *b, struct value *x, struct value *indices, int axis);
 struct value *build_iota(struct builder *b, const struct type *type, int axis);
+/* Returns x's extent along axis as <i64>: a constant where it is static. */
+struct value *build_extent(struct builder *b, struct value *x, int axis);
 /* Makes a constant of rank 0. */
 struct value *build_scalar(struct builder *b, enum element e, double number);
 /* Makes a splat of like's type. */
@@ -505,6 +541,9 @@ void attr_set_ints(struct module *m, struct attr *attrs, enum opcode code, const
 /* All attributes are preset. */
 struct attr *attrs_new(struct module *m, enum opcode code);
 
+/* Are all extents of its operands and results numbers? */
+bool op_is_static(const struct op *op);
+static inline struct module *op_module(const struct op *op) { return op->region->function->module; }
 static inline struct value *op_operand(const struct op *op, int i) { return op->operands[i].value; }
 static inline struct value *op_result(const struct op *op) { return &op->results[0]; }
 

@@ -123,6 +123,19 @@ struct value *build_gather(struct builder *b, struct value *x, struct value *ind
         return value_build(b, OP_gather, (struct value *[]){ x, indices }, 2, attrs, NULL);
 }
 
+struct value *build_extent(struct builder *b, struct value *x, int axis)
+{
+        if (!x)
+                return NULL;
+        if (dim_is_static(x->type->dims[axis])) {
+                int64_t extent = type_extent(x->type, axis);
+                return constant_splat(b->m, type_scalar(b->m, E_I64), &extent);
+        }
+        struct attr *attrs = attrs_new(b->m, OP_extent);
+        attr_set(attrs, OP_extent, "axis", axis);
+        return value_build(b, OP_extent, &x, 1, attrs, NULL);
+}
+
 struct value *build_iota(struct builder *b, const struct type *type, int axis)
 {
         struct attr *attrs = attrs_new(b->m, OP_iota);

@@ -261,13 +261,22 @@ static bool read_constant(struct reader *r)
 
 static bool read_symbol_line(struct reader *r)
 {
-        int64_t bound;
+        int64_t least = 0, bound;
         int known = r->m->symbol_count;
         const char *name =
                 reader_at(r, "\"") ? reader_string(r, "a symbol") : reader_word(r, "a symbol");
-        if (!name || !reader_expect(r, "<=") || !reader_int(r, "a bound", 0, INT32_MAX, &bound))
+        bool at_run = name && reader_accept_word(r, "in");
+        if (!name || !reader_expect(r, at_run ? "[" : "<="))
+                return false;
+        if (at_run &&
+            (!reader_int(r, "a bound", 0, INT32_MAX, &least) || !reader_expect(r, ",")))
+                return false;
+        if (!reader_int(r, "a bound", least, INT32_MAX, &bound) ||
+            (at_run && !reader_expect(r, "]")))
                 return false;
         dim_symbol(r->m, name, bound);
+        if (at_run && r->m->symbol_count > known)
+                dim_at_run(r->m, known, least, bound);
         return r->m->symbol_count > known || reader_fail(r, "symbol %s is declared twice",
                                                          text_safe(r->arena, name, strlen(name)));
 }

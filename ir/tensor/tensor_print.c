@@ -315,7 +315,11 @@ void tensor_print(struct text *out, struct module *m, const struct tensor_print 
         for (int i = 0; i < m->symbol_count; i++) {
                 text_add(out, "symbol ");
                 symbol_print(out, m->symbols[i].name);
-                text_add(out, " <= %lld\n", (long long)m->symbols[i].bound);
+                if (m->symbols[i].at_run)
+                        text_add(out, " in [%lld, %lld]\n", (long long)m->symbols[i].least,
+                                 (long long)m->symbols[i].bound);
+                else
+                        text_add(out, " <= %lld\n", (long long)m->symbols[i].bound);
         }
         for (struct constant *c = m->constants; c; c = c->next)
                 if (c->name)

@@ -360,7 +360,14 @@ bool type_argsort(struct module *m, struct op *op, struct diag *diag)
                rule_fail(op, diag, "descending is %lld, want 0 or 1", (long long)descending);
 }
 
-/* ---- iota ---- */
+/* ---- iota, extent ---- */
+
+bool type_extent_of(struct module *m, struct op *op, struct diag *diag)
+{
+        int64_t axis = op_int(op, "axis");
+        return rule_axis(op, axis, operand_type(op, 0)->rank, "axis", diag) &&
+               rule_shape(m, op, E_I64, 0, NULL, diag);
+}
 
 bool type_iota(struct module *m, struct op *op, struct diag *diag)
 {

@@ -11,11 +11,23 @@
 enum { DIM_SIZE_MAX = 64 };             /* One term has at most this many leaves: text and recursion
                                          * stay small. */
 
+static _Thread_local jmp_buf *watch;
+
+jmp_buf *dim_watch(jmp_buf *out)
+{
+        jmp_buf *before = watch;
+        watch = out;
+        return before;
+}
+
 int64_t dim_extent(dim_t d)
 {
         if (dim_is_static(d))
                 return d.code;
-        fputs("dnncc: error: internal: an extent that only a run knows was read as a constant\n",
+        if (watch)
+                longjmp(*watch, 1);
+        fputs("dnncc: error: internal: an extent that only a run knows was read as a number; bind it "
+              "with --dim\n",
               stderr);
         exit(EXIT_INTERNAL);
 }
@@ -93,7 +105,7 @@ dim_t dim_symbol(struct module *m, const char *name, int64_t bound)
                 ARENA_GROW(m->arena, m->symbols, m->symbol_count);
                 bound = bound < 0 ? 0 : bound > INT32_MAX ? INT32_MAX : bound;
                 m->symbols[m->symbol_count++] =
-                        (struct symbol){ arena_string(m->arena, name), bound };
+                        (struct symbol){ .name = arena_string(m->arena, name), .bound = bound };
         }
         free(key);
         return dim_intern(m, (struct dim_expr){ .kind = DIM_SYMBOL, .symbol = *found,
@@ -131,6 +143,9 @@ static bool dim_reassociate(struct module *m, enum dim_kind kind, dim_t a, int64
         int64_t c = dim_extent(e->b), joined;
         if (kind == DIM_ADD && e->kind == DIM_ADD && int_add(c, k, &joined))
                 *out = dim_binary(m, DIM_ADD, x, dim_of(joined));
+        else if (kind == DIM_ADD && e->kind == DIM_SUB && dim_least(m, x) >= c)
+                *out = c > k ? dim_binary(m, DIM_SUB, x, dim_of(c - k))
+                             : dim_binary(m, DIM_ADD, x, dim_of(k - c));
         else if (kind == DIM_SUB && e->kind == DIM_ADD)
                 *out = c >= k ? dim_binary(m, DIM_ADD, x, dim_of(c - k))
                               : dim_binary(m, DIM_SUB, x, dim_of(k - c));
@@ -157,6 +172,12 @@ dim_t dim_binary(struct module *m, enum dim_kind kind, dim_t a, dim_t b)
                 a = b;
                 b = swapped;
         }
+        bool first = kind == DIM_MIN ? dim_bound(m, a) <= dim_least(m, b)
+                                     : dim_least(m, a) >= dim_bound(m, b),
+             second = kind == DIM_MIN ? dim_bound(m, b) <= dim_least(m, a)
+                                      : dim_least(m, b) >= dim_bound(m, a);
+        if ((kind == DIM_MIN || kind == DIM_MAX) && (first || second))
+                return first ? a : b;   /* The bounds tell. */
         if (dim_equal(a, b) && kind != DIM_ADD && kind != DIM_MUL && kind != DIM_DIV)
                 return kind == DIM_SUB ? dim_of(0) : a;
         if (dim_is(a, 0) && (kind == DIM_SUB || kind == DIM_DIV))
@@ -182,6 +203,62 @@ dim_t dim_binary(struct module *m, enum dim_kind kind, dim_t a, dim_t b)
 int64_t dim_bound(const struct module *m, dim_t d)
 {
         return dim_is_static(d) ? dim_extent(d) : dim_term(m, d)->bound;
+}
+
+int64_t dim_least(const struct module *m, dim_t d)
+{
+        if (dim_is_static(d))
+                return dim_extent(d);
+        const struct dim_expr *e = dim_term(m, d);
+        if (e->kind == DIM_SYMBOL)
+                return m->symbols[e->symbol].least;
+        int64_t a = dim_least(m, e->a), b = dim_least(m, e->b);
+        switch (e->kind) {
+        case DIM_SUB: return bound_binary(DIM_SUB, a, dim_bound(m, e->b), true);
+        case DIM_DIV: return bound_binary(DIM_DIV, a, dim_bound(m, e->b), true);
+        default: return bound_binary(e->kind, a, b, true);
+        }
+}
+
+bool dim_at_run(struct module *m, int symbol, int64_t least, int64_t most)
+{
+        struct symbol *s = &m->symbols[symbol];
+        if (least < s->least || least > most || most > s->bound)
+                return false;
+        *s = (struct symbol){ .name = s->name, .least = least, .bound = most, .at_run = true };
+        for (int i = 0; i < m->dim_count; i++) {        /* A term's parts come before it. */
+                struct dim_expr *e = &m->dims[i];
+                e->bound = e->kind == DIM_SYMBOL
+                                   ? m->symbols[e->symbol].bound
+                                   : bound_binary(e->kind, dim_bound(m, e->a), dim_bound(m, e->b),
+                                                  dim_is_static(e->b));
+        }
+        return true;
+}
+
+bool module_has_extents(const struct module *m)
+{
+        for (int i = 0; i < m->symbol_count; i++)
+                if (m->symbols[i].at_run)
+                        return true;
+        return false;
+}
+
+static bool dim_is_given(const struct module *m, dim_t d)
+{
+        if (dim_is_static(d))
+                return true;
+        const struct dim_expr *e = dim_term(m, d);
+        return e->kind == DIM_SYMBOL ? m->symbols[e->symbol].at_run
+                                     : dim_is_given(m, e->a) && dim_is_given(m, e->b);
+}
+
+bool type_is_bound(const struct module *m, const struct type *t)
+{
+        for (int i = 0; i < t->rank; i++)
+                if (!dim_is_given(m, t->dims[i]))
+                        return false;
+        return true;
 }
 
 /* ---- text of dimensions: names that are no plain words stand in quotes ---- */
@@ -311,6 +388,17 @@ bool type_holds_texts(const struct type *t)
                type_extent(t, t->rank - 1) > 0;
 }
 
+bool op_is_static(const struct op *op)
+{
+        for (int i = 0; i < op->operand_count; i++)
+                if (op_operand(op, i) && !type_is_static(op_operand(op, i)->type))
+                        return false;
+        for (int i = 0; i < op->result_count; i++)
+                if (!type_is_static(op->results[i].type))
+                        return false;
+        return true;
+}
+
 int64_t type_elements(const struct type *t)
 {
         int64_t count = 1;
@@ -322,6 +410,14 @@ int64_t type_elements(const struct type *t)
 int64_t type_bytes(const struct type *t)
 {
         return type_elements(t) * element_info[t->element].bytes;
+}
+
+int64_t type_most_elements(const struct module *m, const struct type *t)
+{
+        int64_t count = 1;
+        for (int i = 0; i < t->rank; i++)
+                count *= dim_bound(m, t->dims[i]);
+        return count;
 }
 
 bool type_same_dims(const struct type *a, const struct type *b)

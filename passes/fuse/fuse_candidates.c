@@ -27,7 +27,7 @@ static bool is_row_of_bytes(const struct op *dot, const struct op *op, int opera
         const struct type *x =
                 operand == 1 && dot->code == OP_dot ? op_operand(dot, 0)->type : NULL;
         int batches, contracted;
-        if (!x || op->code != OP_cast || element_info[op_operand(op, 0)->type->element].bytes != 1)
+        if (!x || !type_is_static(x) || op->code != OP_cast || element_info[op_operand(op, 0)->type->element].bytes != 1)
                 return false;
         const int64_t *batch = op_ints(dot, "batch_a", &batches),
                       *contract = op_ints(dot, "contract_a", &contracted);
@@ -51,7 +51,7 @@ static enum remark_reason accepts(const struct fusing *f, const struct op *user,
                                ? REMARK_fuse_joined : REMARK_fuse_indices;
         if (!fusing_can_join(f, user))
                 return REMARK_fuse_row_reader;
-        if (type_elements(user->results[0].type) == 0)
+        if (type_is_empty(user->results[0].type))
                 return REMARK_fuse_empty;
         if (at->widens && !widens && operand == 0)
                 return REMARK_fuse_narrow;

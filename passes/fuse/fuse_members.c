@@ -29,7 +29,7 @@ bool fusing_is_move(const struct fusing *f, const struct op *op)
 
 bool fusing_can_join(const struct fusing *f, const struct op *op)
 {
-        if (op->result_count != 1 || !type_is_static(op->results[0].type))
+        if (op->result_count != 1 || !type_is_bound(op_module(op), op->results[0].type))
                 return false;
         return fuse_is_elementwise(op) || fuse_is_anchor(op) || fusing_is_move(f, op) ||
                fuse_is_halo(op) || fuse_is_known_gather(op);

@@ -100,6 +100,8 @@ static bool unite_halos(const struct value *v, int64_t lows[RANK_MAX], dim_t dim
                         double *number)
 {
         bool any = false;
+        if (!type_is_static(v->type))
+                return false;
         int64_t highs[RANK_MAX] = { 0 };
         memset(lows, 0, RANK_MAX * sizeof *lows);
         for (const struct use *u = v->uses; u; u = u->next) {

@@ -131,6 +131,8 @@ static bool keeps_row(const struct op *op, const struct walk *w)
         if (!w->along || (op->code != OP_reshape && op->code != OP_broadcast))
                 return false;
         const struct type *x = op_operand(op, 0)->type, *y = op->results[0].type;
+        if (!type_is_static(x))
+                return false;
         if (type_elements(x) != w->rows || op->code == OP_reshape)
                 return type_elements(x) == w->rows;
         return type_same_dims(y, w->shape) && !(relation_depends(op, 0) & w->along);

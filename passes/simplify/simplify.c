@@ -110,12 +110,32 @@ struct simplifying {
                                          * make. */
 };
 
+/* Does what the rule does in a module with extents that a run gives: a rule that asks for such an
+ * extent as a number does not apply. What it had built until then has no uses, and goes. */
+static struct value *rewrite_watched(const struct rule *rule, struct builder *b, struct op *op,
+                                     struct pass_context *context)
+{
+        struct op *const before = op->previous;
+        struct value *volatile v = NULL;
+        jmp_buf out;
+        jmp_buf *const outer = dim_watch(&out);
+        if (!setjmp(out)) {
+                v = rule->rewrite(b, op, context);
+        } else {
+                while (op->previous != before)
+                        op_erase(op->previous);
+        }
+        dim_watch(outer);
+        return v;
+}
+
 static bool apply(const struct rule *rule, struct op *op, struct pass_context *context)
 {
         struct builder b = { .m = op->region->function->module, .region = op->region, .before = op,
                              .location = op->location, .diag = context->diag,
                              .fold = fold_op, .fold_context = context };
-        struct value *v = rule->rewrite(&b, op, context);
+        struct value *v = module_has_extents(b.m) ? rewrite_watched(rule, &b, op, context)
+                                                  : rule->rewrite(&b, op, context);
         if (!v || v == op_result(op))
                 return v && op->result_count > 1;       /* The rule has replaced other results
                                                          * itself. */

@@ -152,8 +152,10 @@ def described(program):
 
 
 def describe(program):
-    """[(is_input, name, onnx type, shape)] in order, from host --describe."""
-    return [("input" in line, line.get("input", line.get("output")), line["type"], tuple(line["shape"])) for line in described(program)]
+    """[(is_input, name, onnx type, shape)] in order, from host --describe; an extent that a run gives is a text there"""
+    return [("input" in line, line.get("input", line.get("output")), line["type"],
+             tuple(symbol or extent for symbol, extent in zip(line["symbols"] or [""] * len(line["shape"]), line["shape"])))
+            for line in described(program)]
 
 
 STRING = onnx.TensorProto.STRING
@@ -175,6 +177,21 @@ def texts_in(data, shape):
     return np.array([t.rstrip(b"\0").decode() for t in texts], dtype=object).reshape(shape)
 
 
+def extents_of(ports, inputs):
+    """{symbol: extent} in the order in which run takes them: by their first use as an extent of an input"""
+    values = {}
+    for port, array in zip((p for p in ports if p[0]), inputs):
+        for extent, found in zip(port[3], array.shape):
+            if isinstance(extent, str) and re.fullmatch(r"[^\W\d]\w*", extent):
+                values.setdefault(extent, found)
+    return values
+
+
+def shape_in(port, extents):
+    """a port's shape in a run with these extents; a term never is below 0, and divides downwards"""
+    return tuple(eval(e.replace("/", "//"), {"max": max, "min": min}, extents) if isinstance(e, str) else e for e in port[3])
+
+
 def run_host(program, inputs, timeout=600):
     """Runs the program on numpy arrays; returns the outputs as arrays of the described type and shape."""
     ports = describe(program)
@@ -184,6 +201,10 @@ def run_host(program, inputs, timeout=600):
         given, expected = folder / "in", folder / "out"
         given.mkdir()
         expected.mkdir()
+        extents = extents_of(ports, inputs)
+        ports = [(*p[:3], shape_in(p, extents)) for p in ports]
+        sizes = [str(np.dtype(numpy_type(p[2])).itemsize * np.prod(p[3], dtype=int)) for p in ports]
+        given_extents = ["--extents", ",".join(map(str, extents.values())), "--bytes", ",".join(sizes)] if extents else []
         wanted = [p for p in ports if p[0]]
         assert len(wanted) == len(inputs), f"{len(inputs)} inputs for {len(wanted)}"
         for k, (array, port) in enumerate(zip(inputs, wanted)):
@@ -196,7 +217,7 @@ def run_host(program, inputs, timeout=600):
             assert array.dtype == dtype and array.size == np.prod(port[3], dtype=int), (array.dtype, array.shape, port)
             (given / f"{k}.bin").write_bytes(array.tobytes())
         weights = pathlib.Path(program).parent / "model.weights"
-        done = run([program, *(["--weights", weights] if weights.exists() else []), given, expected], timeout=timeout)
+        done = run([program, *(["--weights", weights] if weights.exists() else []), *given_extents, given, expected], timeout=timeout)
         if done.returncode != 0:
             raise AssertionError(f"the generated program exited with {done.returncode}: {done.stderr[-3000:]}")
         outputs = []

@@ -102,10 +102,10 @@ static void test_tolerance(void **state)
 }
 
 static int compiled;
-static const char *run_compiled(void *runner, struct loop_program *p, const struct target *t, const void *const *inputs,
-                                void *const *outputs, int *code)
+static const char *run_compiled(void *runner, struct loop_program *p, const struct target *t, const int64_t *extents,
+                                const void *const *inputs, void *const *outputs, int *code)
 {
-        (void)runner, (void)p;
+        (void)runner, (void)p, (void)extents;
         assert_string_equal(t->name, "generic");
         memcpy(outputs[0], inputs[0], 4 * sizeof(float));
         *code = 0;

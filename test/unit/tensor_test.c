@@ -43,6 +43,7 @@ static const struct { const char *arguments, *op; } rows[] = {
         { "%x \"x\": <5 x 3 x f32>, %i \"i\": <7 x 2 x i64>, %u \"u\": <7 x 2 x f32>", "scatter(%x, %i, %u) axis=0 : <5 x 3 x f32>" },
         { "%x \"x\": <5 x 3 x f32>", "argsort(%x) axis=1 descending=1 : <5 x 2 x i64>" },
         { "", "iota() axis=1 : <2 x 3 x i64>" },
+        { "%x \"x\": <2 x 3 x f32>", "extent(%x) axis=1 : <i64>" },
         { "%a \"a\": <2 x 3 x f32>, %b \"b\": <3 x 4 x f32>", "dot(%a, %b) contract_a=[1] contract_b=[0] : <2 x 4 x f32>" },
         { "%a \"a\": <9 x 2 x 3 x u8>, %b \"b\": <3 x 9 x i8>",
           "dot(%a, %b) batch_a=[0] batch_b=[1] contract_a=[2] contract_b=[0] accumulator=i32 : <9 x 2 x i32>" },

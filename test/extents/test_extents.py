@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: MIT
+"""Extents that a run gives (--dim N=1..512): one file for every length gives what the code for that length alone gives."""
+import pathlib
+import sys
+import zlib
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("support", "models")]
+import dnncc  # noqa: E402
+import processor  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+SUITE = pathlib.Path(onnx.__file__).parent / "backend" / "test" / "data"
+FOLDERS = "node", "simple", "pytorch-converted", "pytorch-operator"
+PASSING = (HERE / "passing_extents.txt").read_text().split()
+OTHERS = sorted(t.name for f in FOLDERS for t in (SUITE / f).iterdir() if (t / "model.onnx").exists() and t.name not in PASSING)
+F32 = TensorProto.FLOAT
+
+
+# ---- operators: ONNX's tests, with all extents of one length open ----
+
+def opened(test, path):
+    """the test's model, in which the first extent above 1 of an input, wherever inputs have it, is N; that extent, or None"""
+    model = onnx.load(next(p for f in FOLDERS if (p := SUITE / f / test / "model.onnx").exists()))
+    initializers = {i.name for i in model.graph.initializer}
+    inputs = [i.type.tensor_type for i in model.graph.input if i.name not in initializers and i.type.HasField("tensor_type")]
+    length = next((d.dim_value for t in inputs for d in t.shape.dim if d.dim_value > 1), None)
+    for d in (d for t in inputs for d in t.shape.dim if d.dim_value == length and length):
+        d.dim_param = "N"
+    for output in model.graph.output:
+        for d in output.type.tensor_type.shape.dim:
+            d.Clear()
+    del model.graph.value_info[:]
+    onnx.save(model, path)
+    return length
+
+
+def run_opened(test, folder, *options):
+    length = opened(test, folder / "m.onnx")
+    data = next(p for f in FOLDERS if (p := SUITE / f / test / "test_data_set_0").exists())
+    return length and dnncc.run([dnncc.DNNCC, folder / "m.onnx", f"--dim=N=1..{length + 3}", f"--test={data}", *options])
+
+
+WAYS = [], ["-O0"], ["--target=x86-64-v3"], ["--target=aarch64", "--goal=memory"], ["--exact", "--target=x86-64-v4"]
+
+
+@pytest.mark.sample(24)
+@pytest.mark.parametrize("test", PASSING)
+def test_operator(test, tmp_path):
+    """in the interpreter, for one of several targets, or for each"""
+    done = run_opened(test, tmp_path, *WAYS[zlib.crc32(test.encode()) % len(WAYS)])
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("test", OTHERS)
+def test_refused(test, tmp_path):
+    """what is not there yet is refused by name, or makes no sense with that extent open"""
+    done = run_opened(test, tmp_path)
+    assert not done or done.returncode in (dnncc.UNSUPPORTED, dnncc.INVALID), done.stderr
+    assert not done or "error: " in done.stderr
+
+
+# ---- random networks ----
+
+class Network:
+    """maps [N, 4, 8] to [N, 4, 8] again and again; a second input is [M, 8]"""
+    def __init__(self, seed):
+        self.rng, self.nodes, self.constants, self.count = np.random.default_rng(seed), [], [], 0
+
+    def node(self, op, inputs, **attributes):
+        self.count += 1
+        self.nodes.append(helper.make_node(op, inputs, [f"v{self.count}"], **attributes))
+        return f"v{self.count}"
+
+    def constant(self, array):
+        self.count += 1
+        self.constants.append(onnx.numpy_helper.from_array(np.asarray(array), f"c{self.count}"))
+        return f"c{self.count}"
+
+    def ints(self, *numbers):
+        return self.constant(np.array(numbers, np.int64))
+
+    def weights(self, *shape):
+        return self.constant((self.rng.random(shape, np.float32) - .5) / 2)
+
+    def turned(self, x, perm):
+        return self.node("Transpose", [x], perm=perm)
+
+    # each takes x, and the values so far
+    def unary(self, x, _): return self.node(self.rng.choice(["Relu", "Tanh", "Sigmoid", "Neg", "Abs"]), [x])
+    def binary(self, x, all): return self.node(self.rng.choice(["Add", "Sub", "Mul", "Max"]), [x, self.rng.choice(all)])
+    def product(self, x, _): return self.node("Tanh", [self.node("MatMul", [x, self.weights(8, 8)])])
+    def norm(self, x, _): return self.node("LayerNormalization", [x, self.weights(8), self.weights(8)], axis=-1)
+
+    def reduced(self, x, _):
+        op, axis = self.rng.choice(["ReduceMean", "ReduceMax", "ReduceL2"]), int(self.rng.integers(3))
+        return self.node("Tanh", [self.node("Add", [x, self.node(op, [x, self.ints(axis)], keepdims=1)])])
+
+    def flat_product(self, x, _):
+        rows = self.node("Reshape", [x, self.ints(-1, 8)])
+        return self.node("Reshape", [self.node("Tanh", [self.node("Gemm", [rows, self.weights(8, 8), self.weights(8)])]), self.ints(-1, 4, 8)])
+
+    def attention(self, x, _):
+        h = self.turned(x, [1, 0, 2])
+        shares = self.node("Softmax", [self.node("MatMul", [h, self.turned(h, [0, 2, 1])])], axis=-1)
+        return self.turned(self.node("MatMul", [shares, h]), [1, 0, 2])
+
+    def cross(self, x, _):
+        shares = self.node("Softmax", [self.node("MatMul", [x, self.turned("m", [1, 0])])], axis=-1)
+        return self.node("MatMul", [shares, "m"])
+
+    def convolved(self, x, _):
+        h = self.node("Conv", [self.turned(x, [1, 2, 0]), self.weights(8, 8, 3)], pads=[1, 1])
+        return self.turned(self.node("Tanh", [h]), [2, 0, 1])
+
+    def pooled(self, x, _):
+        h = self.node(self.rng.choice(["MaxPool", "AveragePool"]), [self.turned(x, [1, 2, 0])], kernel_shape=[3], pads=[1, 1])
+        return self.turned(h, [2, 0, 1])
+
+    def padded(self, x, _):
+        mode = self.rng.choice(["constant", "edge"])
+        h = self.node("Pad", [x, self.ints(1, 0, 0, 1, 0, 0)], mode=mode)
+        start = int(self.rng.integers(3))
+        return self.node("Slice", [h, self.ints(start), self.ints(start - 2 or 2**40), self.ints(0)])
+
+    def joined(self, x, all):
+        return self.node("Slice", [self.node("Concat", [x, self.rng.choice(all)], axis=1), self.ints(2), self.ints(6), self.ints(1)])
+
+    def running(self, x, _): return self.node("Tanh", [self.node("CumSum", [x, self.constant(np.int64(0))])])
+
+    def positions(self, x, _):
+        n = self.node("Gather", [self.node("Shape", [x]), self.constant(np.int64(0))])
+        r = self.node("Range", [self.constant(np.int64(0)), n, self.constant(np.int64(1))])
+        r = self.node("Reshape", [self.node("Cast", [r], to=F32), self.ints(-1, 1, 1)])
+        return self.node("Add", [x, self.node("Sin", [r])])
+
+    def filled(self, x, _):
+        y = self.node("Expand", [self.constant(np.float32(.25)), self.node("Shape", [x])])
+        return self.node("Where", [self.node("Greater", [x, y]), x, y])
+
+    def last_row(self, x, _): return self.node("Add", [x, self.node("Gather", [x, self.ints(-1)], axis=0)])
+
+    STEPS = (unary, binary, product, norm, reduced, flat_product, attention, cross, convolved, pooled, padded, joined, running, positions, filled,
+             last_row)
+
+    def save(self, path, steps):
+        values = ["x"]
+        for _ in range(steps):
+            step = self.STEPS[self.rng.integers(len(self.STEPS))]
+            values.append(step(self, values[-1 - int(self.rng.integers(min(2, len(values))))], values))
+        graph = helper.make_graph(self.nodes, "g", [helper.make_tensor_value_info("x", F32, ["N", 4, 8]), helper.make_tensor_value_info("m", F32, ["M", 8])],
+                                  [helper.make_tensor_value_info(values[-1], F32, None)], self.constants)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
+
+
+def compiled(model, folder, *options, flags=("-O1",)):
+    folder.mkdir(exist_ok=True)
+    dnncc.compile_model(model, folder, options)
+    return dnncc.build_host(folder, flags)
+
+
+def given(rng, n, m):
+    return [rng.random((n, 4, 8), np.float32) * 2 - 1, rng.random((m, 8), np.float32) * 2 - 1]
+
+
+BOUND = 17
+
+
+@pytest.mark.sample(6)
+@pytest.mark.parametrize("seed", range(60))
+def test_random(seed, tmp_path):
+    """with --exact the bits of the code for these lengths alone; else its numbers"""
+    rng = np.random.default_rng(seed)
+    Network(seed).save(tmp_path / "m.onnx", 6)
+    exact = ["--exact"] if seed % 2 else []
+    targets = [t for t in ("generic", "x86-64-v3", "x86-64-v4") if processor.has(t)]
+    options = [*exact, f"--target={targets[seed % len(targets)]}"]
+    sanitized = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    program = compiled(tmp_path / "m.onnx", tmp_path / "any", f"--dim=N=1..{BOUND}", f"--dim=M=1..{BOUND}", *options, flags=sanitized)
+    lengths = {(1, 1), (BOUND, BOUND), (int(rng.integers(2, BOUND)), int(rng.integers(1, BOUND + 1)))}
+    for n, m in sorted(lengths):
+        inputs = given(rng, n, m)
+        one = compiled(tmp_path / "m.onnx", tmp_path / f"{n}_{m}", f"--dim=N={n}", f"--dim=M={m}", *options)
+        (want,), (got,) = (dnncc.run_host(p, inputs) for p in (one, program))
+        if exact:
+            np.testing.assert_array_equal(got, want)
+        else:
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=2e-5)
+
+
+# ---- texts, names, errors ----
+
+def small(path):
+    x, w = helper.make_tensor_value_info("x", F32, ["batch", 3]), onnx.numpy_helper.from_array(np.arange(6, dtype=np.float32).reshape(3, 2), "w")
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Relu", ["h"], ["y"])]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", [x], [helper.make_tensor_value_info("y", F32, ["batch", 2])], [w]),
+                                opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
+    return path
+
+
+def test_texts(tmp_path):
+    """the texts of both IRs read back, and give the same C; lengths need not be said again"""
+    model = small(tmp_path / "m.onnx")
+    first = dnncc.run([dnncc.DNNCC, model, "--dim=batch=0..9", "-o", "-"]).stdout
+    for emit in "ir", "loops":
+        text = tmp_path / f"m.{emit}"
+        assert dnncc.run([dnncc.DNNCC, model, "--dim=batch=0..9", f"--emit={emit}", "-o", text]).returncode == 0
+        assert ("symbol batch in [0, 9]" if emit == "ir" else 'extent %batch "batch" in [0, 9]') in text.read_text()
+        again = dnncc.run([dnncc.DNNCC, text, "-o", "-"])
+        assert again.returncode == 0 and again.stdout == first, again.stderr
+    assert "int64_t batch" in first
+
+
+def test_lengths(tmp_path):
+    """0, the bounds, and beyond: nothing is written then"""
+    program = compiled(small(tmp_path / "m.onnx"), tmp_path / "c", "--dim=batch=0..9", flags=["-O1", "-fsanitize=address,undefined"])
+    for n in 0, 1, 9:
+        x = np.arange(3 * n, dtype=np.float32).reshape(n, 3) - 4
+        np.testing.assert_array_equal(dnncc.run_host(program, [x])[0], np.maximum(x @ np.arange(6, dtype=np.float32).reshape(3, 2), 0))
+    with pytest.raises(AssertionError, match="returned -4"):
+        dnncc.run_host(program, [np.zeros((10, 3), np.float32)])
+
+
+@pytest.mark.parametrize("dims, code, says", [
+    (["batch=5..2"], dnncc.USAGE, "NAME=1..N"), (["batch=0..0"], dnncc.USAGE, "NAME=1..N"), (["batch=-1..4"], dnncc.USAGE, "NAME=1..N"),
+    (["batch=1..99999999999"], dnncc.USAGE, "NAME=1..N"), (["batch=1..8", "batch=4"], dnncc.USAGE, "two values"),
+    (["batch=1..8", "rows=1..8"], dnncc.USAGE, "no such dimension"), (["batch=1..2147483647"], dnncc.INVALID, "tensor_bytes"),
+])
+def test_wrong(dims, code, says, tmp_path):
+    done = dnncc.run([dnncc.DNNCC, small(tmp_path / "m.onnx"), *(f"--dim={d}" for d in dims), "-o", tmp_path / "m.c"])
+    assert done.returncode == code and says in done.stderr and not (tmp_path / "m.c").exists(), done.stderr
+
+
+@pytest.mark.parametrize("options", [["--target=cuda-sm_90"], ["--target=vta"], ["--quantize=dynamic"], ["--emit=onnx"]])
+def test_not_yet(options, tmp_path):
+    done = dnncc.run([dnncc.DNNCC, small(tmp_path / "m.onnx"), "--dim=batch=1..8", *options, "-o", tmp_path / ("m.cu" if "cuda" in options[0] else "m.c")])
+    assert done.returncode == dnncc.UNSUPPORTED and "'batch'" in done.stderr, done.stderr
+
+
+def test_check(tmp_path):
+    """--check looks at a length below the bound, so that strides of the bound are found out"""
+    Network(3).save(tmp_path / "m.onnx", 5)
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--dim=N=1..9", "--dim=M=1..9", "--check", "--target=x86-64-v3"])
+    assert done.returncode == 0 and "differ" not in done.stderr, done.stderr
+
+
+# ---- networks ----
+
+@pytest.mark.parametrize("name, dims", [("magika_v3", "unk__214=1..8"), ("super_resolution", "batch_size=1..4"), ("stories260k_prefill", "seq=1..256")])
+@pytest.mark.slow
+def test_network(name, dims, tmp_path):
+    folder = dnncc.ROOT.parent / "shared" / "models" / name
+    if not folder.exists():
+        pytest.skip("no shared models")
+    sets = sorted(folder.glob("test_data_set_*"))[:1]
+    done = dnncc.run([dnncc.DNNCC, folder / "model.onnx", f"--dim={dims}", "--target=x86-64-v3", *(f"--test={s}" for s in sets)], timeout=600)
+    assert done.returncode == 0, done.stderr
