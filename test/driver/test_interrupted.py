@@ -233,7 +233,7 @@ def test_tuning_stops_at_any_moment(seed, tmp_path):
     assert not process.returncode or not said
     assert set(os.listdir(tmp_path)) <= {"book", "work", "builds", "cc.sh"}
     if not (tmp_path / "book").exists():
-        assert moment < 1 and builds == 0, "it had begun by then"
+        assert builds < 3, "it had found something by then"
         return
     assert builds < 3 or "0.500 of the time of" in (tmp_path / "book").read_text()
     done = dnncc.run([dnncc.DNNCC, DIGITS, "--target=x86-64", f"--schedule={tmp_path}/book", "-o", tmp_path / "m.c"])
