@@ -2,8 +2,10 @@
 """Arrays at a model's ports: types, checks, addresses."""
 from __future__ import annotations
 
+import ast
 import ctypes
 import math
+import operator
 import sys
 from typing import Any
 
@@ -107,9 +109,13 @@ class Port:
                 x = x.astype(self.dtype)
                 return self.check(x)
             raise ArgumentError(f"'{self.name}' is {self.dtype}, not {x.dtype}")
-        if x.shape != self.shape:
+        if not self.fits(x.shape):
             raise ArgumentError(f"'{self.name}' has the shape {self.shape}, not {x.shape}")
         return x
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        """whether an array has the port's shape"""
+        return shape == self.shape
 
     def take(self, x: Any) -> np.ndarray:
         """x as run wants it: itself, or a copy that is dense, aligned, of this machine's byte order"""
@@ -157,6 +163,43 @@ class Port:
     def loaded(self, y: np.ndarray) -> np.ndarray:
         """the array of a file that dnncc has written"""
         return y.view(self.dtype)
+
+
+def term_value(text: str, extents: dict[str, int]) -> int:
+    """an extent of a call, a term as generated code's descriptor has it: names, numbers, + - * / (rounds down), max, min"""
+    kinds = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: lambda a, b: a // b if b else 0}
+
+    def value(node: Any) -> int:
+        if isinstance(node, ast.BinOp):
+            return kinds[type(node.op)](value(node.left), value(node.right))
+        if isinstance(node, ast.Call):
+            return {"max": max, "min": min}[node.func.id](*map(value, node.args))           # type: ignore[attr-defined]
+        return extents[node.id] if isinstance(node, ast.Name) else int(node.value)
+    return value(ast.parse(text, mode="eval").body)
+
+
+class OpenPort(Port):
+    """An input or output some of whose extents each call gives. In its shape these are texts: "N", or a term, "max(N - 2, 0)"."""
+    __slots__ = ()
+
+    def __init__(self, name: str, number: int, shape: Any, symbols: Any) -> None:
+        super().__init__(name, number, [symbol or extent for symbol, extent in zip(symbols, shape)])
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        return len(shape) == len(self.shape) and all(isinstance(want, str) or want == have for want, have in zip(self.shape, shape))
+
+    def learn(self, shape: tuple[int, ...], extents: dict[str, int]) -> None:
+        """takes the extents of a call that an array says"""
+        for want, have in zip(self.shape, shape):
+            if isinstance(want, str) and want.isidentifier() and extents.setdefault(want, have) != have:
+                raise ArgumentError(f"'{self.name}': extent {want} is {have} here, and {extents[want]} before")
+
+    def shape_in(self, extents: dict[str, int]) -> tuple[int, ...]:
+        """its shape in a call with these extents"""
+        return tuple(term_value(extent, extents) if isinstance(extent, str) else extent for extent in self.shape)
+
+    def new(self) -> np.ndarray:
+        raise ArgumentError(f"'{self.name}' has the shape {self.shape}, which only a call knows: bind wants its array")
 
 
 class TextPort(Port):

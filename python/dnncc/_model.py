@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _arrays
-from ._arrays import Port, TextPort, address, port_of
+from ._arrays import OpenPort, Port, TextPort, address, port_of
 from ._error import ArgumentError, Error, cannot_read
 from ._files import copy_whole
 
@@ -75,7 +75,7 @@ class Library:
         describe = getattr(library, f"{self.prefix}_describe")
         describe.restype = ctypes.POINTER(Description)
         d = describe().contents
-        if d.abi != ABI or d.struct_size < ctypes.sizeof(Description) or d.extent_count:
+        if d.abi != ABI or d.struct_size < ctypes.sizeof(Description):
             raise Error(4, f"{path} is of another version of dnncc's interface")
         self.name, self.function = d.name.decode(), RUN(d.run)
         self.begin(library)
@@ -84,6 +84,7 @@ class Library:
         self.weights = self.map_weights(path, weights)
         self.lanes = []                 # that no run is in
         self.texts = any(isinstance(port, TextPort) for port in (*self.inputs, *self.outputs))
+        self.extent_count = d.extent_count
 
     def begin(self, library):
         """before anything else is done with it"""
@@ -130,17 +131,33 @@ class Library:
         for k, x in enumerate(arrays):
             inputs[k] = address(x) if isinstance(x, np.ndarray) else ctypes.addressof(x)
         results = []
+        extents, at_extents = self.extents_of(arrays) if self.extent_count else ({}, None)
         for k, port in enumerate(self.outputs):
-            y = port.room_for()
+            y = np.empty(port.shape_in(extents), port.dtype) if isinstance(port, OpenPort) else port.room_for()
             outputs[k] = address(y)
             results.append(y)
-        code = self.function(at_regions, at_inputs, at_outputs, None)
+        code = self.function(at_regions, at_inputs, at_outputs, at_extents)
         self.lanes.append(lane)
         if code:
             fail(code)
         return [port.found(y) for port, y in zip(self.outputs, results)] if self.texts else results
 
+    def extents_of(self, arrays):
+        """the extents of a call with these inputs by name, and as run takes them: in the order in which inputs have them first"""
+        extents = {}
+        ports = [(port, x) for port, x in zip(self.inputs, arrays) if isinstance(port, OpenPort)]
+        for port, x in ports:
+            port.learn(x.shape, extents)
+        for port, x in ports:
+            if port.shape_in(extents) != x.shape:
+                raise ArgumentError(f"'{port.name}' has the shape {port.shape_in(extents)}, not {x.shape}")
+        if len(extents) != self.extent_count:
+            raise Error(4, "the model has extents that none of its inputs says")
+        return extents, (ctypes.c_int64 * len(extents))(*extents.values())
+
     def hold(self, given, results):
+        if self.extent_count:
+            raise ArgumentError("bind is for models whose extents are numbers")
         lane = self.new_lane()
         for slots, arrays in ((lane[0], given), (lane[1], results)):
             for k, x in enumerate(arrays):
@@ -149,7 +166,10 @@ class Library:
 
 
 def ports(tensors, count):
-    return tuple(port_of(t.name.decode(), t.type, t.shape[:t.rank] if t.rank else (), t.bytes) for t in tensors[:count])
+    def symbols(t):
+        return [s and s.decode() for s in ctypes.cast(t.symbols, ctypes.POINTER(ctypes.c_char_p))[:t.rank]]
+    return tuple(OpenPort(t.name.decode(), t.type, t.shape[:t.rank], symbols(t)) if t.symbols else
+                 port_of(t.name.decode(), t.type, t.shape[:t.rank] if t.rank else (), t.bytes) for t in tensors[:count])
 
 
 def aligned(size, align):
