@@ -51,8 +51,8 @@ bool size_parse(const char *text, uint64_t *bytes);
 
 /* Reads a decimal int64 that fills the whole text; returns false otherwise. */
 bool int_parse(const char *text, int64_t *value);
-/* Reads "1..512", which fills the whole text: two such numbers, of which the first is at least 0 and
- * the second at least as large, at least 1, and at most INT32_MAX. */
+/* Reads "1..512", which fills the whole text: two such numbers, of which the first is at least 0
+ * and the second is at least as large, at least 1, and at most INT32_MAX. */
 bool int_range_parse(const char *text, int64_t *least, int64_t *most);
 
 #endif

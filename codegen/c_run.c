@@ -76,8 +76,8 @@ static void put_check(struct c_writer *w, const char *error)
         w->indent--;
 }
 
-/* Opens a condition that the extents of a run which may be 0 are not, where a port has some; returns
- * whether it has. */
+/* Opens a condition that the extents of a run which may be 0 are not, where a port has some;
+ * returns whether it has. */
 static bool put_is_not_empty(struct c_writer *w, const struct loop_buffer *b)
 {
         bool any = false;

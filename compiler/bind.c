@@ -59,7 +59,8 @@ static bool bind_dim(struct binding *b, const char *text)
                 suggest_new(b->arena, text, equal ? (size_t)(equal - text) : strlen(text));
         for (int s = 0; s < b->m->symbol_count; s++)
                 suggest_add(&known, b->m->symbols[s].name);
-        diag_error(b->diag, EXIT_USAGE, "--dim wants NAME=N or NAME=1..N with a symbol of the model, not '%s'%s",
+        diag_error(b->diag, EXIT_USAGE,
+                   "--dim wants NAME=N or NAME=1..N with a symbol of the model, not '%s'%s",
                    safe(b, text), suggest_text(&known, true));
         return false;
 }

@@ -197,7 +197,8 @@ bool compiled_run(struct run *run, struct loop_program *p, const char *cc, const
 }
 
 const char *compiled_check(void *runner, struct loop_program *p, const struct target *t,
-                           const int64_t *extents, const void *const *inputs, void *const *outputs, int *code)
+                           const int64_t *extents, const void *const *inputs,
+                           void *const *outputs, int *code)
 {
         struct run run = *(const struct run *)runner;
         run.diag = (struct diag){ .silent = true };

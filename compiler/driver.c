@@ -262,8 +262,8 @@ static bool compile_as_asked(struct run *run)
 {
         const struct options *o = &run->options;
         double start = clock_seconds();
-        if (!check_commands(run) || !trace_is_possible(run) ||
-            !read_model(run) || !check_extents(run) || !read_schedules(run) || !check_calibration(run) ||
+        if (!check_commands(run) || !trace_is_possible(run) || !read_model(run) ||
+            !check_extents(run) || !read_schedules(run) || !check_calibration(run) ||
             !quantization_read(run) || !report_read_against(run))
                 return false;
         remember_command(run);

@@ -223,7 +223,8 @@ static bool write_rows(struct block *b)
         rows_find(e, b->region, b->a.shares, &b->scores);
         if (e->rows.along != 1u << COLUMN || !rows_end_with(e, b->region, b->a.scores, b->a.shares))
                 return false;
-        e->rows.groups[e->rows.group_count++] = (struct loop_group){ COLUMN, COLUMN, emit_int(e, columns) };
+        e->rows.groups[e->rows.group_count++] =
+                (struct loop_group){ COLUMN, COLUMN, emit_int(e, columns) };
         index[ROW] = emit_for(e, "row", b->from, b->to);
         index[COLUMN] = emit_for(e, "j", number(e, 0), number(e, columns));
         struct loop_expr *share = emit_element(e, b->a.shares, index);

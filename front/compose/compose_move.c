@@ -101,7 +101,8 @@ static bool slice_open(struct compose *c, dim_t extent, const struct compose_sli
         dim_t end = s->by_term[i] ? dim_binary(c->m, DIM_MIN, extent, s->until[i])
                     : to >= most  ? extent
                     : to >= 0     ? dim_binary(c->m, DIM_MIN, extent, dim_of(to))
-                                  : dim_binary(c->m, DIM_SUB, extent, dim_of(to < -most ? most : -to));
+                                  : dim_binary(c->m, DIM_SUB, extent,
+                                               dim_of(to < -most ? most : -to));
         *size = dim_binary(c->m, DIM_SUB, end, dim_of(from));
         *start = from;
         return !dim_equal(*size, DIM_NONE);

@@ -273,7 +273,8 @@ struct value *compose_max_pool_masked(struct compose *c, struct value *x, struct
 
         if (!mask || !compose_window_place(c, w, x->type->dims + 2, false))
                 return NULL;
-        const int64_t taps = w->kernel[last], step = w->strides[last], count = dim_extent(w->out[last]);
+        const int64_t taps = w->kernel[last], step = w->strides[last];
+        const int64_t count = dim_extent(w->out[last]);
         const int64_t low = w->pads[last], extent = (count - 1) * step + taps;
         if (taps > c->limits->unrolled_steps) {
                 compose_unsupported(c, "a window of %lld elements under a mask", (long long)taps);

@@ -327,7 +327,8 @@ struct value *compose_conv_transposed(struct compose *c, struct value *x, struct
                 /* This pad makes exactly the extent wanted: (in - 1) * stride + 1 + low + high -
                  * (window - 1) == out. */
                 pads[window->rank + d] = dim_extent(window->out[d]) - 1 -
-                                         (in - 1) * window->strides[d] - pads[d] + compose_window_extent(window, d) - 1;
+                                         (in - 1) * window->strides[d] - pads[d] +
+                                         compose_window_extent(window, d) - 1;
         }
         if (!compose_type(c, value_element(x), rank, dims))
                 return NULL;

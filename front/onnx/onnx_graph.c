@@ -346,8 +346,8 @@ static bool build_node(struct onnx_import *im, struct onnx_node *n)
         return ok;
 }
 
-/* Builds a node in a model with extents that a run gives. An importer that reads such an extent as a
- * number is left there, what it said is not said, and the node is listed. */
+/* Builds a node in a model with extents that a run gives. An importer that reads such an extent as
+ * a number is left there, what it said is not said, and the node is listed. */
 static bool build_watched(struct onnx_import *im, struct onnx_node *n)
 {
         const struct onnx_import before = *im;

@@ -23,8 +23,8 @@ struct interp *interp_new_entry(const struct loop_program *p, int entry, bool as
                                 struct diag *diag); /* The program has several entries. */
 void interp_free(struct interp *interp);
 
-/* Sets the program's extents for the runs that follow, in their order, each within its bounds. Until
- * then they are at their upper bounds. */
+/* Sets the program's extents for the runs that follow, in their order, each within its bounds.
+ * Until then they are at their upper bounds. */
 void interp_set_extents(struct interp *interp, const int64_t *values);
 
 /* Negative results are the code of a FAIL. OUT_OF_RANGE: a subscript outside its buffer, a bug of

@@ -49,8 +49,8 @@ struct memo {
         struct memo *next;
 };
 
-/* The elements of a value lie at start + index[d] * stride[d] + ...; pitch[d], where it is not NULL,
- * stands for a stride that only a run knows. */
+/* The elements of a value lie at start + index[d] * stride[d] + ...; pitch[d], where it is not
+ * NULL, stands for a stride that only a run knows. */
 struct emit_place {
         struct loop_buffer *buffer;
         struct loop_expr *start;

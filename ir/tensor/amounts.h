@@ -22,10 +22,14 @@ struct amount { bool term; int64_t number; dim_t dim; };
 bool value_amounts(struct module *m, const struct value *v, struct amount amounts[AMOUNTS_MAX],
                    int *count);
 
-static inline struct amount amount_of(int64_t number) { return (struct amount){ .number = number }; }
+static inline struct amount amount_of(int64_t number)
+{
+        return (struct amount){ .number = number };
+}
 static inline struct amount amount_of_dim(dim_t d)
 {
-        return dim_is_static(d) ? amount_of(dim_extent(d)) : (struct amount){ .term = true, .dim = d };
+        return dim_is_static(d) ? amount_of(dim_extent(d))
+                                : (struct amount){ .term = true, .dim = d };
 }
 /* Returns the amount as a dimension; DIM_NONE: it is a number below 0. */
 static inline dim_t amount_dim(struct amount a) { return a.term ? a.dim : dim_of(a.number); }

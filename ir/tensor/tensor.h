@@ -78,8 +78,8 @@ void dims_of(dim_t *dims, int rank, const int64_t *extents);
 enum dim_kind { DIM_SYMBOL, DIM_ADD, DIM_SUB, DIM_MUL, DIM_DIV, DIM_MAX, DIM_MIN };
 /* size is the number of symbols and literals. */
 struct dim_expr { enum dim_kind kind; int symbol; dim_t a, b; int64_t bound; int size; };
-/* The extent lies in [least, bound]. at_run: it is a parameter of the compiled code (--dim N=1..512);
- * else the symbol is open, and has to be bound to a number before code is made. */
+/* The extent lies in [least, bound]. at_run: it is a parameter of the compiled code (--dim
+ * N=1..512); else the symbol is open, and has to be bound to a number before code is made. */
 struct symbol { const char *name; int64_t least, bound; bool at_run; };
 
 struct module;

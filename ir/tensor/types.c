@@ -26,8 +26,8 @@ int64_t dim_extent(dim_t d)
                 return d.code;
         if (watch)
                 longjmp(*watch, 1);
-        fputs("dnncc: error: internal: an extent that only a run knows was read as a number; bind it "
-              "with --dim\n",
+        fputs("dnncc: error: internal: an extent that only a run knows was read as a number; "
+              "bind it with --dim\n",
               stderr);
         exit(EXIT_INTERNAL);
 }

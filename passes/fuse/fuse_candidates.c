@@ -27,7 +27,8 @@ static bool is_row_of_bytes(const struct op *dot, const struct op *op, int opera
         const struct type *x =
                 operand == 1 && dot->code == OP_dot ? op_operand(dot, 0)->type : NULL;
         int batches, contracted;
-        if (!x || !type_is_static(x) || op->code != OP_cast || element_info[op_operand(op, 0)->type->element].bytes != 1)
+        if (!x || !type_is_static(x) || op->code != OP_cast ||
+            element_info[op_operand(op, 0)->type->element].bytes != 1)
                 return false;
         const int64_t *batch = op_ints(dot, "batch_a", &batches),
                       *contract = op_ints(dot, "contract_a", &contracted);
