@@ -198,9 +198,6 @@ class OpenPort(Port):
         """its shape in a call with these extents"""
         return tuple(term_value(extent, extents) if isinstance(extent, str) else extent for extent in self.shape)
 
-    def new(self) -> np.ndarray:
-        raise ArgumentError(f"'{self.name}' has the shape {self.shape}, which only a call knows: bind wants its array")
-
 
 class TextPort(Port):
     """An input or output of texts: arrays of str (dtype object). room (int): bytes of each, its NUL included."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _tool
 from ._arrays import port_of
-from ._error import ArgumentError
+from ._error import ArgumentError, Error
 from ._files import folder_for, temporary_folder
 from ._model import Model
 
@@ -28,6 +28,8 @@ class Interpreted:
     """As _model.Library: inputs, outputs, run(arrays) -> arrays"""
 
     def __init__(self, origin):
+        if any(argument.startswith("--dim=") and ".." in argument for argument in origin.arguments):
+            raise Error(4, "a model with extents that a call gives wants a C compiler, and there is none")
         self.folder = folder_for(self)
         self.program = os.path.join(self.folder, "model.loops")
         report = os.path.join(self.folder, "model.json")

@@ -156,8 +156,6 @@ class Library:
         return extents, (ctypes.c_int64 * len(extents))(*extents.values())
 
     def hold(self, given, results):
-        if self.extent_count:
-            raise ArgumentError("bind is for models whose extents are numbers")
         lane = self.new_lane()
         for slots, arrays in ((lane[0], given), (lane[1], results)):
             for k, x in enumerate(arrays):
@@ -341,6 +339,8 @@ class Model:
     def bind(self, *arrays: Any, **named: Any) -> Bound:
         """A function without arguments that runs the model on these arrays, inputs first, then outputs, which it writes: nothing
         is checked, copied or allocated any more. Outputs that are not given are allocated once."""
+        if any(isinstance(port, OpenPort) for port in (*self.inputs, *self.outputs)):
+            raise ArgumentError("bind is for models whose extents are numbers")
         of_outputs = {port.name: k for k, port in enumerate(self.outputs)}
         outputs = [*arrays[len(self.inputs):], *[None] * len(self.outputs)][:max(len(self.outputs), len(arrays) - len(self.inputs))]
         for name in [n for n in named if n in of_outputs and n not in self._names]:

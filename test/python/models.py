@@ -37,3 +37,11 @@ def matmul(n=64, m=64, k=64, seed=0, dim=None):
     w = np.random.default_rng(seed).standard_normal((k, m)).astype(np.float32)
     return model([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": (TensorProto.FLOAT, [dim or n, k])},
                  {"y": (TensorProto.FLOAT, [dim or n, m])}, [("w", w)])
+
+
+def open_extents():
+    """z = transpose(a) + b as a column; a is [M, N], b is [N], and z is [N, M]"""
+    nodes = [helper.make_node("Transpose", ["a"], ["t"], perm=[1, 0]), helper.make_node("Unsqueeze", ["b", "axis"], ["c"]),
+             helper.make_node("Add", ["t", "c"], ["z"])]
+    f32 = TensorProto.FLOAT
+    return model(nodes, {"a": (f32, ["M", "N"]), "b": (f32, ["N"])}, {"z": (f32, ["N", "M"])}, [("axis", np.array([1]))])

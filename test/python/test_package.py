@@ -541,7 +541,8 @@ def test_without_a_c_compiler_the_interpreter_runs(tmp_path, pair):
         total, product = pair(x["a"], b=x["b"])
         np.savez({str(tmp_path / 'y.npz')!r}, digits(x["image"]), total, product)
         digits.save({str(tmp_path / 'digits.c')!r})
-        for call in (lambda: digits.save("x.so"), lambda: digits.bind(x["image"])):
+        open = models.open_extents()
+        for call in (lambda: digits.save("x.so"), lambda: digits.bind(x["image"]), lambda: dnncc.compile(open, dim=["M=1..4", "N=1..7"])):
             try:
                 call()
                 raise SystemExit("not refused")
@@ -554,3 +555,21 @@ def test_without_a_c_compiler_the_interpreter_runs(tmp_path, pair):
     assert y["arr_0"].tobytes() == dnncc_package.compile(DIGITS)(IMAGE).tobytes()
     assert y["arr_1"].tobytes() == (A + B).tobytes() and y["arr_2"].tobytes() == (A * B).tobytes()
     assert (tmp_path / "digits.c").exists()
+
+
+# ---- extents that a call gives ----
+
+@pytest.mark.parametrize("target", ["generic", "native"])
+def test_open_extents(target):
+    model = dnncc_package.compile(models.open_extents(), dim=["M=1..40", "N=1..70"], target=target)
+    assert [p.shape for p in (*model.inputs, *model.outputs)] == [("M", "N"), ("N",), ("N", "M")]
+    for m, n in [(1, 1), (3, 5), (5, 3), (40, 70), (2, 70)]:
+        a, b = R.random((m, n), np.float32), R.random(n, np.float32)
+        z = model(a, b)
+        assert z.shape == (n, m) and (z == a.T + b[:, None]).all()
+    refused(lambda: model(np.zeros((3, 5), np.float32), np.zeros(4, np.float32)), "extent N is 4 here, and 5 before")
+    refused(lambda: model(np.zeros(3, np.float32), np.zeros(3, np.float32)), "'a' has the shape")
+    refused(lambda: model(np.zeros((41, 2), np.float32), np.zeros(2, np.float32)), "a run-time extent", code=-4)
+    refused(lambda: model.bind(A, B), "bind is for models whose extents are numbers")
+    copy.deepcopy(model)
+    assert (pickle.loads(pickle.dumps(model))(A, B) == A.T + B[:, None]).all()
