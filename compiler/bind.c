@@ -194,7 +194,8 @@ bool bind_symbols(struct module *m, const struct options *options, struct arena 
                         command = binding_command(&b, options);
                 open++;
                 diag_error(diag, EXIT_INVALID,
-                           "dimension '%s' is open: %sadd --dim %s=.., as in: " DIAG_HINT("%s"),
+                           "dimension '%s' is open: %sadd --dim %s=.. (a number, or 1..512 "
+                           "and each run gives one), as in: " DIAG_HINT("%s"),
                            m->symbols[i].name, open <= ASKED_MAX ? reader_of(&b, i) : "",
                            m->symbols[i].name, command);
         }

@@ -293,8 +293,8 @@ static void ask_for_option(struct onnx_import *im, const Onnx__ValueInfoProto *v
                 map_set(im->model->asked, (const char *)dim->dim_param.data, dim->dim_param.len,
                         im);
                 onnx_error(im,
-                           "input '%s' has an open dimension '%s': %s, add --dim %s=N (or 1..N, and "
-                           "each run gives it), as in: " DIAG_HINT("%s"),
+                           "input '%s' has an open dimension '%s': %s, add --dim %s=.. (a number, or "
+                           "1..512 and each run gives one), as in: " DIAG_HINT("%s"),
                            SAFE(im, v->name), symbol_of(im, dim), port, symbol_of(im, dim),
                            command);
         }

@@ -222,11 +222,11 @@ static void test_options(void **state)
         open_input(f, "z", "M");
         output(f, "a");
         output(f, "b");
-        expect_error(f, EXIT_INVALID, "m: error: input 'x' has an open dimension 'N': x: f32 <N>, add --dim N=N (or 1..N, and each run gives it), as in: dnncc model.onnx --dim N=1 --dim M=1\n"
-                                      "m: error: input 'z' has an open dimension 'M': z: f32 <M>, add --dim M=N (or 1..N, and each run gives it), as in: dnncc model.onnx --dim N=1 --dim M=1\n");
+        expect_error(f, EXIT_INVALID, "m: error: input 'x' has an open dimension 'N': x: f32 <N>, add --dim N=.. (a number, or 1..512 and each run gives one), as in: dnncc model.onnx --dim N=1 --dim M=1\n"
+                                      "m: error: input 'z' has an open dimension 'M': z: f32 <M>, add --dim M=.. (a number, or 1..512 and each run gives one), as in: dnncc model.onnx --dim N=1 --dim M=1\n");
         f->options.dims = (const char *const[]){ "N=5" };
         f->options.dim_count = 1;
-        expect_error(f, EXIT_INVALID, "m: error: input 'z' has an open dimension 'M': z: f32 <M>, add --dim M=N (or 1..N, and each run gives it), as in: dnncc model.onnx --dim N=5 --dim M=1\n");
+        expect_error(f, EXIT_INVALID, "m: error: input 'z' has an open dimension 'M': z: f32 <M>, add --dim M=.. (a number, or 1..512 and each run gives one), as in: dnncc model.onnx --dim N=5 --dim M=1\n");
         f->options.outputs = (const char *const[]){ "a" };      /* what it does not need is left out */
         f->options.output_count = 1;
         import(f);
