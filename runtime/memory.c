@@ -257,6 +257,7 @@ const char *dnncc_error_text(int code)
                        "it wants, or in two places at once";
         case -15: return "the device was not done in time";
         case -16: return "the device is gone, or stopped with an error";
+        case -17: return "a text is longer than its room";
         default: return "no code of this version";
         }
 }
