@@ -164,7 +164,7 @@ static struct value *masked(struct compose *c, const struct compose_attention *a
                 return NULL;
         const struct type *t = scores->type;
         if (a->causal)
-                bias = with_bias(c, bias, look_ahead(c, t, past, c->exact ? NULL : counts));
+                bias = with_bias(c, bias, look_ahead(c, t, past, a->early_text ? NULL : counts));
         if (counts) {
                 const dim_t row[4] = { t->dims[0], dim_of(1), dim_of(1), t->dims[3] };
                 const struct type *index = type_tensor(c->m, E_I64, 4, row);
@@ -184,8 +184,8 @@ static struct value *shares_of(struct compose *c, const struct compose_attention
         bool may_be_hidden = a->mask || a->lengths;
         if (a->sink)
                 return compose_softmax_with_sink(c, scores, a->sink);
-        return may_be_hidden && !c->exact ? compose_masked_softmax(c, scores, keys, 1)
-                                          : compose_softmax(c, scores, keys, 1, false);
+        return may_be_hidden && !a->early_text ? compose_masked_softmax(c, scores, keys, 1)
+                                               : compose_softmax(c, scores, keys, 1, false);
 }
 
 struct value *compose_for_heads(struct compose *c, struct value *x, int64_t heads)

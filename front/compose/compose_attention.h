@@ -21,6 +21,9 @@ struct compose_attention {
         struct value *lengths;          /* These integers <batch> say how many keys count; where it
                                          * is NULL all do. */
         bool causal;                    /* A query sees no later keys. */
+        bool early_text;                /* A row none of whose keys counts is NaN, and with lengths
+                                         * the first causal query stands at the first key, as ONNX's
+                                         * text said before its erratum to opsets 23 and 24. */
         bool scaled;                    /* `scale` is stated. */
         double scale;                   /* It is the factor of scores; where it is not stated it is
                                          * 1 / sqrt(size). */
@@ -38,9 +41,8 @@ struct compose_attended {
         struct value *k, *v;            /* They have rank 4, with past keys and values in front. */
         struct value *scores[SCORES_COUNT];
 };
-/* Computes attention. A row none of whose keys counts is 0; under --exact it is NaN. With lengths,
- * causal queries are counted back from the last key that counts; under --exact, from the first key
- * on. */
+/* Computes attention. A row none of whose keys counts is 0. With lengths, causal queries are
+ * counted back from the last key that counts. */
 bool compose_attention(struct compose *c, const struct compose_attention *a,
                        struct compose_attended *result);
 

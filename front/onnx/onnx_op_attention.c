@@ -56,6 +56,7 @@ bool onnx_import_attention(struct onnx_import *im, struct onnx_node *n)
                                                  .past_v = onnx_input(n, 5),
                                                  .lengths = onnx_input(n, 6),
                                                  .causal = a.causal,
+                                                 .early_text = im->c->exact,
                                                  .scaled = onnx_has(n, "scale"),
                                                  .scale = a.scale,
                                                  .softcap = a.softcap,

@@ -78,8 +78,9 @@ def ran(model, folder, given, how):
         done = dnncc.run([dnncc.DNNCC, model, f"--run={folder}", "-q"])
         assert done.returncode == 0, done.stderr
         return [np.load(folder / f"output_{k}.npy") for k in range(len(list(folder.glob("output_*.npy"))))]
-    processor.require(how)
-    dnncc.compile_model(model, folder, [f"--target={how}"])
+    target, *options = how.split()
+    processor.require(target)
+    dnncc.compile_model(model, folder, [f"--target={target}", *options])
     return dnncc.run_host(dnncc.build_host(folder, dnncc.SANITIZE), given)
 
 

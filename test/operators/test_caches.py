@@ -162,7 +162,7 @@ for draw in quantized, evicting, padded, scored, normed:
         draw(generator)
 
 
-@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("how", [*HOW, "x86-64-v3 --exact"])
 @pytest.mark.parametrize("group", GROUPS, ids=group_name)
 @pytest.mark.slow
 @pytest.mark.sample(5)
