@@ -263,13 +263,9 @@ static bool of_op(struct search *s, const struct op *op, struct amount *a, int *
                 a[0] = amount_of_dim(op_operand(op, 0)->type->dims[op_int(op, "axis")]);
                 return true;
         case OP_reshape: return find(s, op_operand(op, 0), a, count);
-        case OP_cast: {
-                /* Other types would wrap, or round. */
-                bool kept = op_result(op)->type->element == E_I64 ||
-                            op_result(op)->type->element == E_I32;
-                return kept && !element_is_float(op_operand(op, 0)->type->element) &&
+        case OP_cast:
+                return op_result(op)->type->element != E_BOOL &&
                        find(s, op_operand(op, 0), a, count);
-        }
         case OP_concat: return of_concat(s, op, a, count);
         case OP_slice: return of_slice(s, op, a, count);
         case OP_gather: return of_gather(s, op, a, count);
@@ -284,6 +280,18 @@ static bool of_op(struct search *s, const struct op *op, struct amount *a, int *
         }
 }
 
+/* Is the amount the same in this element type, in every run? */
+static bool fits(struct module *m, enum element e, struct amount a)
+{
+        const int bits = 8 * element_info[e].bytes;
+        int64_t low = a.term ? dim_least(m, a.dim) : a.number,
+                high = a.term ? dim_bound(m, a.dim) : a.number;
+        if (element_info[e].class != CLASS_SINT)
+                return low >= 0 && (bits == 64 || high >> bits == 0);
+        const int64_t top = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - 1)) - 1;
+        return low >= -top - 1 && high <= top;
+}
+
 static bool find(struct search *s, const struct value *v, struct amount *a, int *count)
 {
         enum element e = v->type->element;
@@ -295,6 +303,8 @@ static bool find(struct search *s, const struct value *v, struct amount *a, int 
         s->depth++;
         bool found = v->kind == VALUE_RESULT && of_op(s, v->op, a, count);
         s->depth--;
+        for (int i = 0; i < *count && found; i++)
+                found = fits(s->m, e, a[i]);
         return found;
 }
 
