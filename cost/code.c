@@ -76,8 +76,20 @@ static double cost_of_expr(const struct code *c, const struct loop_expr *e, int 
 
 static double cost_of_block(const struct code *c, const struct loop_block *block, int depth);
 
+/* Is e something / step * step? */
+static bool is_whole(const struct loop_expr *e, int64_t *step)
+{
+        int64_t by;
+        return e->op == LOOP_MUL && loop_is_int(e->args[1], step) && e->args[0]->op == LOOP_DIV &&
+               loop_is_int(e->args[0]->args[1], &by) && by == *step && by > 0;
+}
+
 static double trip(const struct code *c, const struct loop_stmt *s)
 {
+        int64_t step, number;
+        /* Of what whole steps leave, half a step remains on average. */
+        if (is_whole(s->a, &step) && !loop_is_int(s->b, &number))
+                return (double)step / (double)(2 * s->step);
         struct loop_range a = loop_bounds_of(c->bounds, s->a), b = loop_bounds_of(c->bounds, s->b);
         if (a.low == INT64_MIN || b.high == INT64_MAX)
                 return UNKNOWN_TRIP;

@@ -94,6 +94,17 @@ static bool may_be_one(const struct loop_buffer *a, const struct loop_buffer *b)
         return a == b || (parameters && a->alias_class > 0 && a->alias_class == b->alias_class);
 }
 
+/* Returns the greatest common divisor. */
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+        while (b) {
+                int64_t rest = a % b;
+                a = b;
+                b = rest;
+        }
+        return a;
+}
+
 /* Splits e into factor * lane + a multiple of *multiple (0: nothing is added). */
 static bool split_lane(const struct vector_request *request, const struct loop_expr *e,
                        int64_t *factor, int64_t *multiple)
@@ -113,12 +124,7 @@ static bool split_lane(const struct vector_request *request, const struct loop_e
                     !split_lane(request, e->args[1], &f[1], &m[1]))
                         return false;
                 *factor = f[0] + f[1];
-                while (m[1]) {          /* This is their greatest common divisor. */
-                        number = m[0] % m[1];
-                        m[0] = m[1];
-                        m[1] = number;
-                }
-                *multiple = m[0];
+                *multiple = common_divisor(m[0], m[1]);
                 return true;
         case LOOP_MUL:
                 if (!loop_is_int(e->args[1], &number) ||
@@ -148,7 +154,8 @@ static void note_touch(struct touches *t, const struct loop_buffer *b,
                 if (may_be_one(t->buffers[i], b) && !loop_expr_same(t->subscripts[i], subscript))
                         t->good = is_apart(t->request, t->subscripts[i], &m[0]) &&
                                   is_apart(t->request, subscript, &m[1]) &&
-                                  (m[0] == m[1] || !m[0] || !m[1]);
+                                  ((!m[0] && !m[1]) ||
+                                   common_divisor(m[0], m[1]) >= t->request->lanes);
 }
 
 static void touch_store(struct loop_stmt *s, void *context)

@@ -25,7 +25,8 @@ enum { DEPTH_MAX = 60, TERMS_MAX = 6 };
 struct form {
         bool known;
         int64_t steps[INDEPENDENT_LOOPS_MAX];     /* There is one for each loop. */
-        struct { const struct loop_variable *variable; int64_t factor; } terms[TERMS_MAX];
+        /* These are variables, or products of variables, that are the same in all iterations. */
+        struct { const struct loop_expr *of; int64_t factor; } terms[TERMS_MAX];
         int term_count;
         int64_t low, high;
 };
@@ -64,10 +65,10 @@ static struct form form_of_range(struct loop_range r)
                               .high = r.high };
 }
 
-static void add_term(struct form *f, const struct loop_variable *v, int64_t factor)
+static void add_term(struct form *f, const struct loop_expr *of, int64_t factor)
 {
         for (int i = 0; i < f->term_count; i++)
-                if (f->terms[i].variable == v) {
+                if (loop_expr_same(f->terms[i].of, of)) {
                         f->known &= int_add(f->terms[i].factor, factor, &f->terms[i].factor);
                         return;
                 }
@@ -75,7 +76,7 @@ static void add_term(struct form *f, const struct loop_variable *v, int64_t fact
                 f->known = false;
                 return;
         }
-        f->terms[f->term_count].variable = v;
+        f->terms[f->term_count].of = of;
         f->terms[f->term_count++].factor = factor;
 }
 
@@ -85,7 +86,7 @@ static struct form sum(struct form a, struct form b)
         for (int k = 0; k < INDEPENDENT_LOOPS_MAX; k++)
                 a.known &= int_add(a.steps[k], b.steps[k], &a.steps[k]);
         for (int i = 0; i < b.term_count; i++)
-                add_term(&a, b.terms[i].variable, b.terms[i].factor);
+                add_term(&a, b.terms[i].of, b.terms[i].factor);
         a.known &= int_add(a.low, b.low, &a.low);
         a.known &= int_add(a.high, b.high, &a.high);
         return a;
@@ -117,20 +118,33 @@ static struct form form_of_variable(const struct proof *p, const struct loop_exp
         struct form outside = { .known = true };
         const struct loop_stmt *let = find(p->own, v);
         if (!let) {
-                add_term(&outside, v, 1);
+                add_term(&outside, e, 1);
                 return outside;
         }
         return let->kind == STMT_LET ? form_of(p, let->a, depth + 1)
                                      : form_of_range(loop_bounds_of(p->bounds, e));
 }
 
+/* Is a product, or a part of one, of variables from outside of the loops? */
+static bool is_outside(const struct proof *p, const struct loop_expr *e)
+{
+        if (e->op == LOOP_MUL)
+                return is_outside(p, e->args[0]) && is_outside(p, e->args[1]);
+        bool own = e->op == LOOP_VARIABLE && find(p->own, e->variable);
+        return e->op == LOOP_LITERAL || (e->op == LOOP_VARIABLE && !own);
+}
+
 static struct form form_of_product(const struct proof *p, const struct loop_expr *e, int depth)
 {
         int64_t factor;
+        struct form outside = { .known = true };
         for (int i = 0; i < 2; i++)
                 if (loop_is_int(e->args[i], &factor))
                         return product(form_of(p, e->args[1 - i], depth), factor);
-        return form_of_range(loop_bounds_of(p->bounds, e));
+        if (!is_outside(p, e))
+                return form_of_range(loop_bounds_of(p->bounds, e));
+        add_term(&outside, e, 1);
+        return outside;
 }
 
 /* Returns the form of all lanes of a ramp. */

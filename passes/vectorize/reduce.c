@@ -203,8 +203,40 @@ static struct loop_expr *place(const struct vectorizing *v, const struct loop_va
         return loop_op(v->arena, LOOP_ADD, at, loop_index(v->arena, offset), NULL);
 }
 
+/* Writes a loop to an extent that a run gives: whole rounds, what is left of whole vectors, and the
+ * rest. */
+static bool write_open(const struct reducing *r, struct loop_block *out)
+{
+        const struct vectorizing *v = r->v;
+        const struct loop_expr *extent = r->inner->b;
+        struct vector_substitution vectors[REDUCTIONS_MAX], scalars[REDUCTIONS_MAX];
+        bool good = true;
+        struct loop_expr *from = loop_index(v->arena, 0);
+        for (int turns = r->turns; turns; turns = turns > 1) {
+                struct loop_expr *to = vectorize_whole(v, extent, (int64_t)turns * r->lanes);
+                struct loop_stmt *strips = vectorize_open_loop(
+                        v, r->inner, from, to, (int64_t)turns * r->lanes, out);
+                for (int t = 0; good && t < turns; t++)
+                        good = write_turn(r, t, place(v, strips->variable, t * r->lanes),
+                                          strips->body);
+                from = loop_expr_copy(v->arena, to);
+        }
+        for (int k = 0; k < r->count; k++) {
+                vectors[k].variable = scalars[k].variable = r->reductions[k].set->variable;
+                vectors[k].value = loop_use(v->arena, r->reductions[k].parts[0]);
+                scalars[k].value = loop_use(v->arena, r->reductions[k].set->variable);
+        }
+        struct loop_block *rest =
+                good ? vectorize_open_rest(v, r->inner, vectors, scalars, r->count) : NULL;
+        if (rest)
+                vectorize_append(out, rest);
+        return rest != NULL;
+}
+
 static bool write_inner(const struct reducing *r, struct loop_block *out)
 {
+        if (vectorize_is_open(r->inner))
+                return write_open(r, out);
         const struct vectorizing *v = r->v;
         int64_t from, trip = vectorize_trip(r->inner, &from), lanes = r->lanes, done = 0;
         int64_t rounds = trip / (lanes * r->turns), whole = trip / lanes * lanes;
@@ -337,9 +369,10 @@ static struct loop_block *reduce(const struct vectorizing *v, const struct loop_
         struct loop_block *out = loop_block_new(v->arena);
         int64_t from,
                 trip = r.inner && loop->for_kind == FOR_SERIAL ? vectorize_trip(r.inner, &from) : 0;
-        if (trip < 2 || !find_reductions(&r))
+        const bool open = r.inner && lanes > 1 && vectorize_is_open(r.inner);
+        if ((trip < 2 && !open) || !find_reductions(&r))
                 return NULL;
-        int64_t rounds = divide_up(trip, lanes);
+        int64_t rounds = open ? LONG : divide_up(trip, lanes);
         choose_turns(&r, rounds);
         if (lanes == 1 && rounds < LONG)
                 return NULL;

@@ -320,6 +320,8 @@ struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop
                         best = cheaper(v, best, vectorize_transpose(v, s));
                         best = cheaper(v, best, vectorize_turns(v, s));
                         best = best_narrow(v, s, best);
+                        best = cheaper(v, best, vectorize_open_map(v, s));
+                        best = cheaper(v, vectorize_open_rows(v, s), best);
                 }
                 *changed |= inside || best != kept;
                 vectorize_append(out, best);

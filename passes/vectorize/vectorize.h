@@ -59,6 +59,27 @@ struct loop_block *vectorize_reduction(const struct vectorizing *v, const struct
 struct loop_block *vectorize_partial_results(const struct vectorizing *v,
                                              const struct loop_stmt *loop);
 
+/* ---- loops to an extent that a run gives (open_loops.c) ---- */
+
+/* Does the loop go from 0, by 1, to an extent that a run gives? */
+bool vectorize_is_open(const struct loop_stmt *loop);
+/* Returns extent / step * step. */
+struct loop_expr *vectorize_whole(const struct vectorizing *v, const struct loop_expr *extent,
+                                  int64_t step);
+/* Appends an empty loop to out; its variable is named as that of `like`. */
+struct loop_stmt *vectorize_open_loop(const struct vectorizing *v, const struct loop_stmt *like,
+                                      struct loop_expr *from, struct loop_expr *to, int64_t step,
+                                      struct loop_block *out);
+/* Does what vectorize_rest does, for the iterations of an open loop behind its whole vectors. */
+struct loop_block *vectorize_open_rest(const struct vectorizing *v, const struct loop_stmt *loop,
+                                       const struct vector_substitution *vectors,
+                                       const struct vector_substitution *scalars, int count);
+/* Returns the open loop in vectors; NULL: it is not open, or its iterations depend on each other. */
+struct loop_block *vectorize_open_map(const struct vectorizing *v, const struct loop_stmt *loop);
+/* Returns an open loop over rows of sums, several rows at a time; NULL: it is none, or that would
+ * cost more. */
+struct loop_block *vectorize_open_rows(const struct vectorizing *v, const struct loop_stmt *loop);
+
 /* Returns the nest from this loop inward in squares that are transposed in registers, or NULL
  * (transpose.c). */
 struct loop_block *vectorize_transpose(const struct vectorizing *v, const struct loop_stmt *loop);
