@@ -116,7 +116,8 @@ static bool split_lane(const struct vector_request *request, const struct loop_e
         case LOOP_VARIABLE:
                 if (!*factor)
                         *multiple = loop_bounds_of(request->bounds, e).multiple;
-                return e->variable->kind == VARIABLE_LOOP;
+                return e->variable->kind == VARIABLE_LOOP ||
+                       e->variable->kind == VARIABLE_PARAMETER;
         case LOOP_LITERAL:
                 return loop_is_int(e, multiple);
         case LOOP_ADD:
@@ -127,14 +128,21 @@ static bool split_lane(const struct vector_request *request, const struct loop_e
                 *multiple = common_divisor(m[0], m[1]);
                 return true;
         case LOOP_MUL:
-                if (!loop_is_int(e->args[1], &number) ||
-                    !split_lane(request, e->args[0], &f[0], &m[0]))
+                if (!split_lane(request, e->args[0], &f[0], &m[0]))
                         return false;
+                if (!loop_is_int(e->args[1], &number))
+                        return split_lane(request, e->args[1], &f[1], &m[1]) && !f[0] && !f[1] &&
+                               !__builtin_mul_overflow(m[0], m[1], multiple);
                 return !__builtin_mul_overflow(f[0], number, factor) &&
                        !__builtin_mul_overflow(m[0], number, multiple);
         default:
                 return false;
         }
+}
+
+static int active_lanes(const struct vector_request *request)
+{
+        return request->active ? request->active : request->lanes;
 }
 
 /* Do two lanes never meet at this subscript? */
@@ -143,7 +151,7 @@ static bool is_apart(const struct vector_request *request, const struct loop_exp
 {
         int64_t factor;
         return request->lane && split_lane(request, subscript, &factor, multiple) && factor == 1 &&
-               (*multiple == 0 || *multiple >= request->lanes);
+               (*multiple == 0 || *multiple >= active_lanes(request));
 }
 
 static void note_touch(struct touches *t, const struct loop_buffer *b,
@@ -155,7 +163,7 @@ static void note_touch(struct touches *t, const struct loop_buffer *b,
                         t->good = is_apart(t->request, t->subscripts[i], &m[0]) &&
                                   is_apart(t->request, subscript, &m[1]) &&
                                   ((!m[0] && !m[1]) ||
-                                   common_divisor(m[0], m[1]) >= t->request->lanes);
+                                   common_divisor(m[0], m[1]) >= active_lanes(t->request));
 }
 
 static void touch_store(struct loop_stmt *s, void *context)

@@ -34,6 +34,8 @@ struct vector_request {
         int lanes;                      /* 1: it makes a copy for lane variable = base. */
         struct loop_expr *mask;         /* These lanes are active (the mask is small, too); NULL:
                                          * all. */
+        int active;                     /* No lane from this one on is active; 0: that is not
+                                         * known. */
         const struct vector_substitution *substitutions;
         int substitution_count;
         struct loop_bounds *bounds;     /* New variables are added to these bounds of the kernel;

@@ -64,7 +64,8 @@ struct loop_expr *vectorize_whole(const struct vectorizing *v, const struct loop
         struct loop_expr *all = loop_expr_copy(v->arena, extent);
         if (step == 1)
                 return all;
-        struct loop_expr *steps = loop_op(v->arena, LOOP_DIV, all, loop_index(v->arena, step), NULL);
+        struct loop_expr *steps =
+                loop_op(v->arena, LOOP_DIV, all, loop_index(v->arena, step), NULL);
         return loop_op(v->arena, LOOP_MUL, steps, loop_index(v->arena, step), NULL);
 }
 
@@ -90,9 +91,9 @@ struct loop_block *vectorize_open_rest(const struct vectorizing *v, const struct
         for (int masked = 0; masked < 2; masked++) {
                 const int lanes = masked ? v->lanes : 1;
                 out[masked] = loop_block_new(v->arena);
-                struct loop_stmt *rest = vectorize_open_loop(
-                        v, loop, vectorize_whole(v, loop->b, v->lanes),
-                        vectorize_whole(v, loop->b, 1), lanes, out[masked]);
+                struct loop_stmt *rest =
+                        vectorize_open_loop(v, loop, vectorize_whole(v, loop->b, v->lanes),
+                                            vectorize_whole(v, loop->b, 1), lanes, out[masked]);
                 struct loop_expr *at = loop_use(v->arena, rest->variable), *mask = NULL;
                 if (masked) {
                         struct loop_stmt *let = loop_append(v->arena, rest->body, STMT_LET);
@@ -100,8 +101,8 @@ struct loop_block *vectorize_open_rest(const struct vectorizing *v, const struct
                                              loop_op(v->arena, LOOP_SUB,
                                                      vectorize_whole(v, loop->b, 1),
                                                      loop_use(v->arena, rest->variable), NULL));
-                        let->variable = loop_variable_new(v->arena, "rest", let->a->type,
-                                                          VARIABLE_LET);
+                        let->variable =
+                                loop_variable_new(v->arena, "rest", let->a->type, VARIABLE_LET);
                         mask = loop_use(v->arena, let->variable);
                 }
                 if (!vectorize_body(v, loop, lanes, at, mask, masked ? vectors : scalars, count,
@@ -136,10 +137,7 @@ struct loop_block *vectorize_open_map(const struct vectorizing *v, const struct 
 
 /* ---- rows of sums ---- */
 
-static void find_set(struct loop_stmt *s, void *found)
-{
-        *(bool *)found |= s->kind == STMT_SET;
-}
+static void find_set(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_SET; }
 
 /* Are sums added up by loops inside? */
 static bool has_sums(const struct loop_block *block)
@@ -178,8 +176,8 @@ static bool write_rows(const struct vectorizing *v, const struct loop_stmt *loop
 static double cost_of_row(const struct vectorizing *v, const struct loop_stmt *loop, int rows)
 {
         struct loop_block *out = loop_block_new(v->arena);
-        bool good = write_rows(v, loop, rows, loop_index(v->arena, 0), loop_index(v->arena, rows),
-                               out);
+        bool good =
+                write_rows(v, loop, rows, loop_index(v->arena, 0), loop_index(v->arena, rows), out);
         return good ? cost_of_code(v->target, v->bounds, out->first->body) / rows : -1;
 }
 
@@ -203,8 +201,7 @@ struct loop_block *vectorize_open_rows(const struct vectorizing *v, const struct
                 from = loop_expr_copy(v->arena, to);
                 several = true;
         }
-        return several && good &&
-                               write_rows(v, loop, 1, from, vectorize_whole(v, loop->b, 1), out)
+        return several && good && write_rows(v, loop, 1, from, vectorize_whole(v, loop->b, 1), out)
                        ? out
                        : NULL;
 }

@@ -91,6 +91,7 @@ bool vectorize_body(const struct vectorizing *v, const struct loop_stmt *loop, i
                                                 .base = base,
                                                 .lanes = lanes,
                                                 .mask = mask,
+                                                .active = mask ? v->active : 0,
                                                 .substitutions = substitutions,
                                                 .substitution_count = count,
                                                 .bounds = v->bounds };
@@ -167,7 +168,9 @@ struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop
 {
         struct loop_block *masked = loop_block_new(v->arena), *single = loop_block_new(v->arena);
         struct loop_expr *mask = vectorize_mask(v, count, masked);
-        if (!vectorize_body(v, loop, v->lanes, loop_index(v->arena, from), mask, vectors,
+        struct vectorizing some = *v;
+        some.active = (int)count;
+        if (!vectorize_body(&some, loop, v->lanes, loop_index(v->arena, from), mask, vectors,
                             substitutions, masked))
                 masked = NULL;
         struct loop_stmt *rest =

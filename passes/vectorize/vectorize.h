@@ -16,6 +16,8 @@ struct vectorizing {
                                          * kernel. */
         int lanes;                      /* A vector has this many lanes: those of f32, or
                                          * more in loops that narrow_loop made. */
+        int active;                     /* No lane of a mask from this one on is active; 0: that is
+                                         * not known. */
         bool exact;
 };
 
