@@ -76,7 +76,8 @@ struct loop_stmt *vectorize_open_loop(const struct vectorizing *v, const struct 
 struct loop_block *vectorize_open_rest(const struct vectorizing *v, const struct loop_stmt *loop,
                                        const struct vector_substitution *vectors,
                                        const struct vector_substitution *scalars, int count);
-/* Returns the open loop in vectors; NULL: it is not open, or its iterations depend on each other. */
+/* Returns the open loop in vectors; NULL: it is not open, or its iterations depend on each
+ * other. */
 struct loop_block *vectorize_open_map(const struct vectorizing *v, const struct loop_stmt *loop);
 /* Returns an open loop over rows of sums, several rows at a time; NULL: it is none, or that would
  * cost more. */
