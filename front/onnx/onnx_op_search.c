@@ -13,13 +13,8 @@
 #include "front/compose/compose_sort.h"
 #include "front/compose/compose_window.h"
 
-enum {
-        IDS,
-        POSITIONS,
-        MASK,
-        CACHES
-}; /* These are the first inputs of a decoder; one behind them
-                                         * is a cache. */
+/* These are the first inputs of a decoder; each one behind them is a cache. */
+enum { IDS, POSITIONS, MASK, CACHES };
 
 struct search {
         const Onnx__GraphProto *first, *next; /* They are the decoder of the prompt, and of the
