@@ -189,7 +189,7 @@ static bool slice_attributes(struct onnx_import *im, struct onnx_node *n)
         const int64_t *starts, *ends, *axes;
         int64_t all[RANK_MAX];
         int start_count, end_count, axis_count;
-        struct compose_slice s;
+        struct compose_slice s = { .count = 0 };
 
         if (!onnx_ints(im, n, "starts", &starts, &start_count) ||
             !onnx_ints(im, n, "ends", &ends, &end_count) ||
