@@ -44,6 +44,18 @@ static inline int64_t divide_down(int64_t a, int64_t b)
         return a >= 0 ? a / b : -divide_up(-a, b);
 }
 
+/* Returns the greatest common divisor of numbers that are not negative; 0 of two zeros. A negative
+ * number may make the result negative. */
+static inline int64_t common_divisor(int64_t a, int64_t b)
+{
+        while (b) {
+                int64_t rest = a % b;
+                a = b;
+                b = rest;
+        }
+        return a;
+}
+
 /* Reads "4096", "64K", "1M", "2G", "3T", "64k", "64KB", "64KiB": a byte count with an optional
  * unit, which is a power of 1024 however it is written. Returns false where it is malformed or too
  * big. */

@@ -41,8 +41,8 @@ static bool warp_element(struct compose *c, struct compose_loop *loop)
         return compose_loop_close(c, loop, (struct value *[]){ sum, sum, step });
 }
 
-/* Yields the sums of a row, with an infinite one in front, and the row's steps. held: the same of
- * the row before; rows: its costs. */
+/* Yields the sums of a row, with an infinite sum in front of them, and the row's steps. `held` has
+ * the sums of the row before, with that infinite sum; `rows` has the costs of this row. */
 static bool warp_row(struct compose *c, struct compose_loop *loop, int64_t columns)
 {
         struct value *before = loop->held, *far = number(c, INFINITY);

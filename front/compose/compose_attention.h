@@ -113,8 +113,9 @@ struct compose_grouped_attention {
                                          * keys; scores that are asked for have as many. */
         struct value *k_scale, *v_scale; /* Of a cache of integers, they are f32 that broadcast to
                                           * it; else they are NULL. */
-        int bits;                       /* A number of such a cache has 8 bits, and is an i8; or 4,
-                                         * two in a byte, the first one lowest, each plus 8. */
+        int bits;                       /* A number of a cache of integers has 8 bits, and is an
+                                         * i8; or it has 4, two numbers in a byte, the first one
+                                         * lowest, each plus 8. */
         struct value *q_norm, *k_norm;  /* Before they are turned, each head of queries and of keys
                                          * is divided by the root of its mean square plus epsilon,
                                          * and multiplied by these [size]; or they are NULL. */

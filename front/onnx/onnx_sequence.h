@@ -22,8 +22,8 @@ struct onnx_room {
 };
 
 struct onnx_sequence {
-        struct value value;             /* It is the first field, so that a value of such a type is
-                                         * its sequence. */
+        struct value value;             /* It is the first field, so that a pointer to a value of
+                                         * type sequence is a pointer to the sequence. */
         int count;                      /* There are so many items. */
         struct onnx_room *room;         /* It is NULL in an optional without a value. */
 };

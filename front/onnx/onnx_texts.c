@@ -11,8 +11,8 @@
 /* ---- values ---- */
 
 struct texts {
-        struct value value;             /* It is the first field, so that a value of such a type is
-                                         * its texts. */
+        struct value value;             /* It is the first field, so that a pointer to a value of
+                                         * texts is a pointer to the texts. */
         struct value *bytes;
 };
 

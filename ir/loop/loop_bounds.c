@@ -25,12 +25,7 @@ static int64_t divisor(int64_t a, int64_t b)
 {
         a = a == least ? 1 : a < 0 ? -a : a;
         b = b == least ? 1 : b < 0 ? -b : b;
-        while (b) {
-                int64_t rest = a % b;
-                a = b;
-                b = rest;
-        }
-        return a;
+        return common_divisor(a, b);
 }
 
 static int64_t times(int64_t a, int64_t b)

@@ -94,17 +94,6 @@ static bool may_be_one(const struct loop_buffer *a, const struct loop_buffer *b)
         return a == b || (parameters && a->alias_class > 0 && a->alias_class == b->alias_class);
 }
 
-/* Returns the greatest common divisor. */
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-        while (b) {
-                int64_t rest = a % b;
-                a = b;
-                b = rest;
-        }
-        return a;
-}
-
 /* Splits e into factor * lane + a multiple of *multiple (0: nothing is added). */
 static bool split_lane(const struct vector_request *request, const struct loop_expr *e,
                        int64_t *factor, int64_t *multiple)

@@ -90,31 +90,21 @@ struct loop_block *vectorize_open_rest(const struct vectorizing *v, const struct
         struct loop_block *out[2];
         for (int masked = 0; masked < 2; masked++) {
                 const int lanes = masked ? v->lanes : 1;
+                struct loop_expr *to = vectorize_whole(v, loop->b, 1), *mask = NULL;
                 out[masked] = loop_block_new(v->arena);
-                struct loop_stmt *rest =
-                        vectorize_open_loop(v, loop, vectorize_whole(v, loop->b, v->lanes),
-                                            vectorize_whole(v, loop->b, 1), lanes, out[masked]);
-                struct loop_expr *at = loop_use(v->arena, rest->variable), *mask = NULL;
-                if (masked) {
-                        struct loop_stmt *let = loop_append(v->arena, rest->body, STMT_LET);
-                        let->a = vector_mask(v->arena, v->lanes,
-                                             loop_op(v->arena, LOOP_SUB,
-                                                     vectorize_whole(v, loop->b, 1),
-                                                     loop_use(v->arena, rest->variable), NULL));
-                        let->variable =
-                                loop_variable_new(v->arena, "rest", let->a->type, VARIABLE_LET);
-                        mask = loop_use(v->arena, let->variable);
-                }
-                if (!vectorize_body(v, loop, lanes, at, mask, masked ? vectors : scalars, count,
-                                    rest->body))
+                struct loop_stmt *rest = vectorize_open_loop(
+                        v, loop, vectorize_whole(v, loop->b, v->lanes), to, lanes, out[masked]);
+                struct loop_expr *at = loop_use(v->arena, rest->variable);
+                if (masked)
+                        mask = vectorize_mask(
+                                v,
+                                loop_op(v->arena, LOOP_SUB, loop_expr_copy(v->arena, to), at, NULL),
+                                rest->body);
+                if (!vectorize_body(v, loop, lanes, loop_use(v->arena, rest->variable), mask,
+                                    masked ? vectors : scalars, count, rest->body))
                         out[masked] = NULL;
         }
-        if (!out[0] || !out[1])
-                return out[0] ? out[0] : out[1];
-        return cost_of_code(v->target, v->bounds, out[1]) <
-                               cost_of_code(v->target, v->bounds, out[0])
-                       ? out[1]
-                       : out[0];
+        return vectorize_cheaper(v, out[0], out[1]);
 }
 
 struct loop_block *vectorize_open_map(const struct vectorizing *v, const struct loop_stmt *loop)

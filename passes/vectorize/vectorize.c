@@ -105,22 +105,15 @@ bool vectorize_body(const struct vectorizing *v, const struct loop_stmt *loop, i
 struct loop_stmt *vectorize_loop(const struct vectorizing *v, const struct loop_stmt *like,
                                  int64_t from, int64_t to, int64_t step, struct loop_block *out)
 {
-        struct loop_stmt *s = loop_append(v->arena, out, STMT_FOR);
-        s->variable = loop_variable_new(v->arena, like->variable->name, like->variable->type,
-                                        VARIABLE_LOOP);
-        s->a = loop_index(v->arena, from);
-        s->b = loop_index(v->arena, to);
-        s->step = step;
-        loop_bounds_set(v->bounds, s->variable, loop_bounds_for(v->bounds, s->a, s->b, step));
-        return s;
+        return vectorize_open_loop(v, like, loop_index(v->arena, from), loop_index(v->arena, to),
+                                   step, out);
 }
 
-/* Returns a use of a new mask of the first `count` lanes. */
-static struct loop_expr *vectorize_mask(const struct vectorizing *v, int64_t count,
-                                        struct loop_block *out)
+struct loop_expr *vectorize_mask(const struct vectorizing *v, struct loop_expr *count,
+                                 struct loop_block *out)
 {
         struct loop_stmt *let = loop_append(v->arena, out, STMT_LET);
-        let->a = vector_mask(v->arena, v->lanes, loop_index(v->arena, count));
+        let->a = vector_mask(v->arena, v->lanes, count);
         let->variable = loop_variable_new(v->arena, "rest", let->a->type, VARIABLE_LET);
         return loop_use(v->arena, let->variable);
 }
@@ -135,9 +128,8 @@ void vectorize_append(struct loop_block *out, const struct loop_block *more)
         out->end = more->end;
 }
 
-/* Returns the cheaper one; NULL is none. */
-static struct loop_block *cheaper(const struct vectorizing *v, struct loop_block *a,
-                                  struct loop_block *b)
+struct loop_block *vectorize_cheaper(const struct vectorizing *v, struct loop_block *a,
+                                     struct loop_block *b)
 {
         if (!a || !b)
                 return a ? a : b;
@@ -167,7 +159,7 @@ struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop
                                   const struct vector_substitution *scalars, int substitutions)
 {
         struct loop_block *masked = loop_block_new(v->arena), *single = loop_block_new(v->arena);
-        struct loop_expr *mask = vectorize_mask(v, count, masked);
+        struct loop_expr *mask = vectorize_mask(v, loop_index(v->arena, count), masked);
         struct vectorizing some = *v;
         some.active = (int)count;
         if (!vectorize_body(&some, loop, v->lanes, loop_index(v->arena, from), mask, vectors,
@@ -181,7 +173,7 @@ struct loop_block *vectorize_rest(const struct vectorizing *v, const struct loop
                             rest ? rest->body : single))
                 single = NULL;
         struct loop_block *shorter = substitutions ? NULL : shorter_rest(v, loop, from, count);
-        return cheaper(v, cheaper(v, single, shorter), masked);
+        return vectorize_cheaper(v, vectorize_cheaper(v, single, shorter), masked);
 }
 
 /* ---- maps ---- */
@@ -275,11 +267,11 @@ static struct loop_block *best_map(const struct vectorizing *v, const struct loo
 {
         struct loop_stmt split = *loop;
         bool is_split = false;
-        struct loop_block *best = cheaper(v, map_loop(v, loop), map_ranges(v, loop));
+        struct loop_block *best = vectorize_cheaper(v, map_loop(v, loop), map_ranges(v, loop));
         if (!best)
                 return NULL;
         split.body = with_partial_results(v, loop->body, &is_split);
-        return is_split ? cheaper(v, best, map_loop(v, &split)) : best;
+        return is_split ? vectorize_cheaper(v, best, map_loop(v, &split)) : best;
 }
 
 /* Returns the loop in vectors of more lanes than there are of f32, where that is cheaper than
@@ -293,9 +285,9 @@ static struct loop_block *best_narrow(const struct vectorizing *v, const struct 
         loop = narrow_loop(v, loop);
         wide.lanes = narrow_lanes(v, loop, LANES_MAX);
         for (; wide.lanes > v->lanes; wide.lanes = narrow_lanes(v, loop, wide.lanes)) {
-                best = cheaper(v, best, best_map(&wide, loop));
-                best = cheaper(v, best, vectorize_transpose(&wide, loop));
-                best = cheaper(v, best, vectorize_turns(&wide, loop));
+                best = vectorize_cheaper(v, best, best_map(&wide, loop));
+                best = vectorize_cheaper(v, best, vectorize_transpose(&wide, loop));
+                best = vectorize_cheaper(v, best, vectorize_turns(&wide, loop));
         }
         return best;
 }
@@ -318,13 +310,13 @@ struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop
                         copy->other = vectorize_best(v, s->other, &inside);
                 best = kept;
                 if (s->kind == STMT_FOR) {
-                        best = cheaper(v, best, best_map(v, s));
-                        best = cheaper(v, best, vectorize_reduction(v, s));
-                        best = cheaper(v, best, vectorize_transpose(v, s));
-                        best = cheaper(v, best, vectorize_turns(v, s));
+                        best = vectorize_cheaper(v, best, best_map(v, s));
+                        best = vectorize_cheaper(v, best, vectorize_reduction(v, s));
+                        best = vectorize_cheaper(v, best, vectorize_transpose(v, s));
+                        best = vectorize_cheaper(v, best, vectorize_turns(v, s));
                         best = best_narrow(v, s, best);
-                        best = cheaper(v, best, vectorize_open_map(v, s));
-                        best = cheaper(v, vectorize_open_rows(v, s), best);
+                        best = vectorize_cheaper(v, best, vectorize_open_map(v, s));
+                        best = vectorize_cheaper(v, vectorize_open_rows(v, s), best);
                 }
                 *changed |= inside || best != kept;
                 vectorize_append(out, best);

@@ -33,6 +33,12 @@ bool vectorize_body(const struct vectorizing *v, const struct loop_stmt *loop, i
 /* Has the target instructions for all vectors in the block? */
 bool vectorize_is_native(const struct vectorizing *v, struct loop_block *block);
 void vectorize_append(struct loop_block *out, const struct loop_block *more);
+/* Returns the block of less predicted cost, a where both cost the same; NULL is no block. */
+struct loop_block *vectorize_cheaper(const struct vectorizing *v, struct loop_block *a,
+                                     struct loop_block *b);
+/* Appends a mask of the first `count` lanes to out, and returns a use of it. */
+struct loop_expr *vectorize_mask(const struct vectorizing *v, struct loop_expr *count,
+                                 struct loop_block *out);
 /* Appends an empty loop from literal to literal to out; its variable is named as that of `like`. */
 struct loop_stmt *vectorize_loop(const struct vectorizing *v, const struct loop_stmt *like,
                                  int64_t from, int64_t to, int64_t step, struct loop_block *out);
@@ -65,10 +71,10 @@ struct loop_block *vectorize_partial_results(const struct vectorizing *v,
 
 /* Does the loop go from 0, by 1, to an extent that a run gives? */
 bool vectorize_is_open(const struct loop_stmt *loop);
-/* Returns extent / step * step. */
+/* Returns extent / step * step, a form that cost/code.c knows. */
 struct loop_expr *vectorize_whole(const struct vectorizing *v, const struct loop_expr *extent,
                                   int64_t step);
-/* Appends an empty loop to out; its variable is named as that of `like`. */
+/* Does what vectorize_loop does, with bounds that are no literals. */
 struct loop_stmt *vectorize_open_loop(const struct vectorizing *v, const struct loop_stmt *like,
                                       struct loop_expr *from, struct loop_expr *to, int64_t step,
                                       struct loop_block *out);
