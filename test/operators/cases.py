@@ -3,12 +3,14 @@
 evaluator of the onnx package, or against the function that it gives."""
 import collections
 import pathlib
+import random
 import sys
 
 import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
+import pytest
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
@@ -111,3 +113,24 @@ def check(group, cases, how="generic"):
         if not same or not np.allclose(got, want, rtol=tolerance, atol=1e-2 if narrow else 1e-5, equal_nan=True):
             wrong.append(f"{names[key]}: {got.dtype} {got.shape} {got.ravel()[:6]}, want {want.dtype} {want.shape} {want.ravel()[:6]}")
     assert not wrong, "\n".join(wrong)
+
+
+# ---- modules of draws ----
+
+def draw(count, *kinds):
+    """adds so many cases of each kind, a function of a generator"""
+    for kind in kinds:
+        generator = random.Random(0)
+        for _ in range(count):
+            kind(generator)
+
+
+def group_test(groups, sample, how=HOW):
+    """the test that checks each group in each way, of which the tier check takes `sample`"""
+    @pytest.mark.parametrize("how", how)
+    @pytest.mark.parametrize("group", groups, ids=group_name)
+    @pytest.mark.slow
+    @pytest.mark.sample(sample)
+    def test_group(group, how):
+        check(group, groups[group], how)
+    return test_group

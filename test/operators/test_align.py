@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """com.microsoft operators that align two sequences, by random attributes and shapes, against onnxruntime: forty draws of each in one model."""
 import pathlib
-import random
 import sys
 
 import numpy as np
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from cases import HOW, check, collection, group_name  # noqa: E402
+from cases import collection, draw, group_test  # noqa: E402
 from test_opsets import F32, I64, x  # noqa: E402
 from test_records import refused  # noqa: E402
 
@@ -40,18 +39,9 @@ def bifurcation(r):
          outputs=2, min_ngram_size=least, max_ngram_size=least + r.choice([0, 1, 2, 8]))
 
 
-for draw in warping, bifurcation:
-    generator = random.Random(0)
-    for _ in range(DRAWS):
-        draw(generator)
+draw(DRAWS, warping, bifurcation)
 
-
-@pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("group", GROUPS, ids=group_name)
-@pytest.mark.slow
-@pytest.mark.sample(3)
-def test_group(group, how):
-    check(group, GROUPS[group], how)
+test_group = group_test(GROUPS, 3)
 
 
 @pytest.mark.parametrize("op, operands, attributes, code, text", [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from cases import HOW, check, collection, group_name  # noqa: E402
+from cases import collection, draw, group_test  # noqa: E402
 from test_opsets import F32, I32, x  # noqa: E402
 from test_records import refused  # noqa: E402
 
@@ -55,17 +55,9 @@ def attending(r):
     case(WHERE, "AttnLSTM", given, constants=r.choice([[], [1, 2, 3, 8, 9, 10, 13]]), outputs=3, **more)
 
 
-generator = random.Random(0)
-for _ in range(DRAWS):
-    attending(generator)
+draw(DRAWS, attending)
 
-
-@pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("group", GROUPS, ids=group_name)
-@pytest.mark.slow
-@pytest.mark.sample(3)
-def test_group(group, how):
-    check(group, GROUPS[group], how)
+test_group = group_test(GROUPS, 3)
 
 
 @pytest.mark.parametrize("at, shape, text", [

@@ -2,14 +2,13 @@
 """MultiHeadAttention and DecoderMaskedMultiHeadAttention of com.microsoft over buffers, for beams, with scores as a result and with packed operands, and what
 RotaryEmbedding does not read, by random attributes and shapes, against onnxruntime: thirty draws of each in one model."""
 import pathlib
-import random
 import sys
 
 import numpy as np
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from cases import HOW, check, collection, group_name, onnxruntime_of  # noqa: E402
+from cases import collection, draw, group_test, onnxruntime_of  # noqa: E402
 from test_opsets import F32, I32, I64, x  # noqa: E402
 from test_records import refused  # noqa: E402
 
@@ -113,18 +112,9 @@ def rotary(r):
         dict(is_packed_batching=r.randint(0, 1), scale=r.choice([1.0, 2.0]), interleaved=r.randint(0, 1)), 1)
 
 
-for draw in buffer_of_many, buffer_of_a_step, scored, packed, rotary:
-    generator = random.Random(0)
-    for _ in range(DRAWS):
-        draw(generator)
+draw(DRAWS, buffer_of_many, buffer_of_a_step, scored, packed, rotary)
 
-
-@pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("group", GROUPS, ids=group_name)
-@pytest.mark.slow
-@pytest.mark.sample(5)
-def test_group(group, how):
-    check(group, GROUPS[group], how)
+test_group = group_test(GROUPS, 5)
 
 
 def zeros(*shape, dtype=F32):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from cases import HOW, check, collection, group_name, onnxruntime_of  # noqa: E402
+from cases import HOW, collection, draw, group_test, onnxruntime_of  # noqa: E402
 from test_opsets import F16, F32, I32, I8, U8, x  # noqa: E402
 from test_records import refused  # noqa: E402
 
@@ -156,18 +156,9 @@ def normed(r):
     put("norms", given, dict(more, **epsilon), lengths, plain=plain)
 
 
-for draw in quantized, evicting, padded, scored, normed:
-    generator = random.Random(0)
-    for _ in range(DRAWS):
-        draw(generator)
+draw(DRAWS, quantized, evicting, padded, scored, normed)
 
-
-@pytest.mark.parametrize("how", [*HOW, "x86-64-v3 --exact"])
-@pytest.mark.parametrize("group", GROUPS, ids=group_name)
-@pytest.mark.slow
-@pytest.mark.sample(5)
-def test_group(group, how):
-    check(group, GROUPS[group], how)
+test_group = group_test(GROUPS, 5, [*HOW, "x86-64-v3 --exact"])
 
 
 def base(**more):

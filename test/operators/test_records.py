@@ -12,7 +12,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from cases import HOW, check, collection, group_name, onnxruntime_of  # noqa: E402
+from cases import collection, draw, group_test, onnxruntime_of  # noqa: E402
 from test_opsets import F16, F32, I32, I64, U8, x  # noqa: E402
 import dnncc  # noqa: E402
 import processor  # noqa: E402
@@ -66,19 +66,11 @@ def table(kind):
 
 
 if processor.has("x86-64-v4"):          # without it onnxruntime does not have the operator
-    generator = random.Random(0)
-    for _ in range(DRAWS):
-        product(generator)
+    draw(DRAWS, product)
 for each_kind in KINDS:
     table(each_kind)
 
-
-@pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("group", GROUPS, ids=group_name)
-@pytest.mark.slow
-@pytest.mark.sample(3)
-def test_group(group, how):
-    check(group, GROUPS[group], how)
+test_group = group_test(GROUPS, 3)
 
 
 def refused(folder, op, operands, constants=(), **attributes):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from cases import HOW, check, collection, group_name, onnxruntime_of  # noqa: E402
+from cases import collection, draw, group_test, onnxruntime_of  # noqa: E402
 from test_opsets import F16, F32, I32, U8, x  # noqa: E402
 from test_packed_ops import packed  # noqa: E402
 from test_records import refused  # noqa: E402
@@ -67,18 +67,9 @@ def threes(r):
          block_size=block, weights_prepacked=0)
 
 
-for draw in transitions, threes:
-    generator = random.Random(0)
-    for _ in range(DRAWS):
-        draw(generator)
+draw(DRAWS, transitions, threes)
 
-
-@pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("group", GROUPS, ids=group_name)
-@pytest.mark.slow
-@pytest.mark.sample(3)
-def test_group(group, how):
-    check(group, GROUPS[group], how)
+test_group = group_test(GROUPS, 3)
 
 
 @pytest.mark.parametrize("counts, capacity, text", [(None, 2, "without counts"), (np.zeros(9, I32), 2, "9 counts"), (np.zeros(1, I32), 0, "with counts"), (np.zeros(1, I32), 9, "8")])
