@@ -123,6 +123,8 @@ static void put_example_call(struct c_writer *w, const char *weights)
                 add_argument(&call, &line, margin, "weights");
         if (w->machine)
                 add_argument(&call, &line, margin, "program");
+        if (c_state_any(w))
+                add_argument(&call, &line, margin, "&state");
         for (int i = 0; i < port_count(w); i++) {
                 for (int k = 0; k < w->p->extent_count && i == w->input_count; k++)
                         add_argument(&call, &line, margin, w->p->extents[k].variable->name);
@@ -162,6 +164,7 @@ static void put_usage(struct c_writer *w)
                 c_line(w, " *     const void *weights = dnncc_weights_map(\"%s\", &%s);", weights,
                        bytes);
         }
+        c_state_usage(w);
         c_machine_usage(w, weights ? "weights" : NULL);
         put_example_call(w, weights);
 }
@@ -205,6 +208,7 @@ void c_port_table(struct c_writer *w)
                 c_line(w, " * %-24s %-14s %-24s %s", c_name(w, b)->text, type, shape_text(w, b),
                        text_safe(w->arena, port_name(b), strlen(port_name(b))));
         }
+        c_state_table(w);
         for (int i = 0; i < w->p->extent_count; i++) {
                 const struct loop_extent *e = &w->p->extents[i];
                 const char *range = arena_printf(w->arena, "%lld to %lld",
@@ -397,6 +401,8 @@ static bool is_returned(const struct c_writer *w, const char *error)
                 return true;
         if (!strcmp(error, "WEIGHTS"))
                 return w->options->weights != PRINT_WEIGHTS_INLINE;
+        if (!strcmp(error, "STATE"))
+                return c_state_any(w);
         if (!strcmp(error, "TEXT"))
                 return c_text_inputs(w);
         if (!strcmp(error, "TILES"))
@@ -448,11 +454,32 @@ static const char descriptor_types[] =
         "};\n"
         "#endif\n";
 
+static const char state_types[] =
+        "\n/* Where abi is 2, the model is a struct dnncc_model_2: its members that last from one "
+        "call to the next, in\n"
+        " * the region of kind 1, which is zero bytes at first. */\n"
+        "#ifndef DNNCC_ABI_2\n"
+        "#define DNNCC_ABI_2\n"
+        "struct dnncc_state_2 {\n"
+        "        const char *name, *next;        /* the model's input, and the output that is its "
+        "next value */\n"
+        "        int32_t type;                   /* ONNX TensorProto.DataType */\n"
+        "        int32_t rank;\n"
+        "        const int64_t *shape;           /* NULL if rank is 0 */\n"
+        "        uint64_t offset, bytes;\n"
+        "};\n"
+        "struct dnncc_model_2 {\n"
+        "        struct dnncc_model_1 model;\n"
+        "        uint32_t state_count;\n"
+        "        const struct dnncc_state_2 *states;\n"
+        "};\n"
+        "#endif\n";
+
 void c_descriptor_header(struct c_writer *w)
 {
         if (w->options->descriptor)
-                text_add(w->out, "%sconst struct dnncc_model_1 *%s_describe(void);\n",
-                         descriptor_types, w->options->prefix);
+                text_add(w->out, "%s%sconst struct dnncc_model_1 *%s_describe(void);\n",
+                         descriptor_types, c_state_any(w) ? state_types : "", w->options->prefix);
 }
 
 void c_header(struct c_writer *w, struct text *out)
@@ -465,6 +492,7 @@ void c_header(struct c_writer *w, struct text *out)
         put_workspace(w);
         put_program(w);
         put_weights(w);
+        c_state_header(w);
         c_port_macros(w);
         c_error_macros(w);
         text_add(out, "\n");
@@ -556,11 +584,12 @@ static bool has_weights_region(const struct c_writer *w)
         return w->dialect->is_device || weights_parameter(w);
 }
 
-/* Counts the workspace, the program's regions, the weights and, for a machine, its program and its
- * device. */
+/* Counts the workspace, the program's regions, the weights, the state and, for a machine, its
+ * program and its device. */
 static int region_count(const struct c_writer *w)
 {
-        return 1 + w->p->region_count + (has_weights_region(w) ? 1 : 0) + (w->machine ? 2 : 0);
+        return 1 + w->p->region_count + has_weights_region(w) + (w->machine ? 2 : 0) +
+               c_state_any(w);
 }
 
 /* Returns a cast, which C++ needs for void pointers. */
@@ -658,16 +687,25 @@ void c_descriptor(struct c_writer *w, struct text *out)
         if (w->machine)
                 c_put(w, "," C_SOFT "{ \"program\", %s, %s, 1 }," C_SOFT "{ \"device\", 0, 1, 3 }",
                       c_macro(w, "PROGRAM_SIZE"), c_macro(w, "PROGRAM_ALIGN"));
+        if (c_state_any(w))
+                c_put(w, "," C_SOFT "{ \"state\", %s, %s, 1 }", c_macro(w, "STATE_SIZE"),
+                      c_macro(w, "STATE_ALIGN"));
         c_line(w, " };");
         text_add(out, "\n");
         put_run_wrapper(w, run);
+        const char *states = c_state_any(w) ? c_state_describe(w) : NULL;
         const char *name = c_global(w, "described_model");
-        text_add(out, "\nstatic const struct dnncc_model_1 %s = {\n", name);
-        text_add(out, "        1, sizeof(struct dnncc_model_1), \"%s\", %d, %d, %d, %d,\n",
+        text_add(out, "\nstatic const struct dnncc_model_%d %s = {\n", states ? 2 : 1, name);
+        text_add(out, "        %s%d, sizeof(struct dnncc_model_%d), \"%s\", %d, %d, %d, %d,\n",
+                 states ? "{ " : "", states ? 2 : 1, states ? 2 : 1,
                  text_literal(w->arena, model, strlen(model)), region_count(w), w->input_count,
                  w->output_count, w->p->extent_count);
-        text_add(out, "        %s, %s, %s, %s\n};\n", regions, inputs, outputs, run);
+        text_add(out, "        %s, %s, %s, %s%s\n", regions, inputs, outputs, run,
+                 states ? " }," : "");
+        if (states)
+                text_add(out, "        %d, %s\n", w->state_count, states);
         text_add(out,
-                 "\nconst struct dnncc_model_1 *%s_describe(void)\n{\n        return &%s;\n}\n",
-                 w->options->prefix, name);
+                 "};\n\nconst struct dnncc_model_1 *%s_describe(void)\n{\n        return "
+                 "&%s%s;\n}\n",
+                 w->options->prefix, name, states ? ".model" : "");
 }

@@ -31,6 +31,7 @@ void c_level(struct c_writer *w, int level)
         w->target = l->target;
         w->inputs = l->inputs;
         w->outputs = l->outputs;
+        w->states = l->states;
         w->has_vectors = target_vector_bytes(l->target) > 0;
 }
 

@@ -49,7 +49,7 @@ static bool check_buffer(struct c_writer *w, const struct loop_buffer *b)
 
 static bool collect_buffers(struct c_writer *w, struct c_level *l)
 {
-        w->input_count = w->output_count = 0;
+        w->input_count = w->output_count = w->state_count = 0;
         for (struct loop_buffer *b = l->p->buffers; b; b = b->next) {
                 if (!check_buffer(w, b))
                         return false;
@@ -59,6 +59,9 @@ static bool collect_buffers(struct c_writer *w, struct c_level *l)
                 } else if (b->space == SPACE_OUTPUT) {
                         ARENA_GROW(w->arena, l->outputs, w->output_count);
                         l->outputs[w->output_count++] = b;
+                } else if (b->space == SPACE_STATE) {
+                        ARENA_GROW(w->arena, l->states, w->state_count);
+                        l->states[w->state_count++] = b;
                 }
         }
         return true;
@@ -274,6 +277,7 @@ static void print_code(struct c_writer *w, struct text *code, struct text *run)
         c_machine_prepare(w, run);
         if (c_run_is_split(w) && !w->dialect->run)
                 c_run(w, run);
+        c_state_functions(w, run);
 }
 
 static void print_all(struct c_writer *w, FILE *c, FILE *h)

@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-static bool is_port(const struct loop_buffer *b)
-{
-        return b->space == SPACE_INPUT || b->space == SPACE_OUTPUT;
-}
-
 const char *c_port_type(const struct loop_buffer *b)
 {
         if (b->is_text)
@@ -31,6 +26,8 @@ void c_run_prototype(struct c_writer *w, const char *head)
                 c_put(w, "," C_SOFT "const void *weights");
         if (w->machine)
                 c_put(w, "," C_SOFT "void *program");
+        if (c_state_any(w))
+                c_put(w, "," C_SOFT "%s", c_state_parameter(w));
         for (int i = 0; i < w->input_count; i++)
                 c_put(w, "," C_SOFT "const %s *%s", c_port_type(w->inputs[i]),
                       c_name(w, w->inputs[i])->text);
@@ -56,6 +53,8 @@ void c_run_arguments(struct c_writer *w)
                 c_put(w, "," C_SOFT "%s", w->regions[i]);
         if (w->options->weights == PRINT_WEIGHTS_FILE)
                 c_put(w, "," C_SOFT "weights");
+        if (c_state_any(w))
+                c_put(w, "," C_SOFT "state");
         for (int i = 0; i < w->input_count + w->output_count; i++) {
                 for (int k = 0; k < w->p->extent_count && i == w->input_count; k++)
                         c_put(w, "," C_SOFT "%s", w->p->extents[k].variable->name);
@@ -108,6 +107,10 @@ static void put_null_check(struct c_writer *w)
                 c_put(w, "%s!weights", any ? " ||" C_SOFT : "if (");
                 any = true;
         }
+        if (c_state_any(w)) {
+                c_put(w, "%s!state", any ? " ||" C_SOFT : "if (");
+                any = true;
+        }
         for (int i = 0; i < w->input_count + w->output_count; i++) {
                 if (port(w, i)->extent == 0)
                         continue;
@@ -137,6 +140,11 @@ static void put_alignment_check(struct c_writer *w)
         if (w->options->weights == PRINT_WEIGHTS_FILE) {
                 c_put(w, "%s(uintptr_t)weights %% %s != 0", any ? " ||" C_SOFT : "if (",
                       c_macro(w, "WEIGHTS_ALIGN"));
+                any = true;
+        }
+        if (c_state_any(w)) {
+                c_put(w, "%s(uintptr_t)state %% %s != 0", any ? " ||" C_SOFT : "if (",
+                      c_macro(w, "STATE_ALIGN"));
                 any = true;
         }
         for (int i = 0; i < w->input_count + w->output_count; i++) {
@@ -259,6 +267,8 @@ static void name_buffers(struct c_writer *w)
         static const char *const words[] = { "workspace", "memory", "status", "weights",
                                              "constants", "stream", "calls",  "failed" };
         w->locals = names_new(w->arena);
+        if (c_state_any(w))
+                names_reserve(w->locals, "state");
         for (int i = 0; i < (w->dialect->is_device ? 8 : 3); i++)
                 names_reserve(w->locals, words[i]);
         for (int i = 0; i < w->p->region_count; i++)
@@ -267,7 +277,7 @@ static void name_buffers(struct c_writer *w)
                 names_reserve(w->locals, "weights");
         c_machine_locals(w);
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
-                if (is_port(b))
+                if (loop_is_port(b))
                         names_reserve(w->locals, c_name(w, b)->text);
         for (int i = 0; i < w->p->extent_count; i++)
                 names_reserve(w->locals, w->p->extents[i].variable->name);
@@ -313,6 +323,7 @@ static void put_checks(struct c_writer *w)
                 put_null_check(w);
                 put_alignment_check(w);
         }
+        c_state_check(w);
 }
 
 static void put_main(struct c_writer *w, struct text *body)
@@ -322,6 +333,7 @@ static void put_main(struct c_writer *w, struct text *body)
         put_extents(w);
         c_text_pointers(w);
         c_text_swap(w);
+        c_state_pointers(w);
         c_run_pointers(w);
         c_text_copies(w);
         if (w->options->profile)

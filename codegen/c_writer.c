@@ -406,6 +406,11 @@ static void name_ports(struct c_writer *w)
                 for (int e = 0; e < 3 + b->is_text; e++)
                         c_reserve(w, c_macro(w, arena_printf(w->arena, "%s%s", name, endings[e])));
         }
+        for (int i = 0; i < w->state_count; i++) {
+                const char *name = identifier(w->globals, w->states[i]->name, "state");
+                for (int l = 0; l < w->level_count; l++)
+                        c_name_set(w, w->levels[l].states[i], name);
+        }
 }
 
 /* With several levels, names end in that of the target, whatever identifiers are truncated to. */
@@ -455,6 +460,7 @@ void c_names_begin(struct c_writer *w)
         c_weights_reserve(w);
         c_machine_reserve(w);
         c_text_reserve(w);
+        c_state_reserve(w);
         if (w->dialect->reserve)
                 w->dialect->reserve(w);
         name_library(w);

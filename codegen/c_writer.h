@@ -37,7 +37,7 @@ struct c_name {
 struct c_level {
         const struct loop_program *p;
         const struct target *target;
-        struct loop_buffer **inputs, **outputs;   /* They are in order. */
+        struct loop_buffer **inputs, **outputs, **states;         /* They are in order. */
         const char *suffix;             /* Names of its functions end in this, and those of macros
                                          * in the same in capitals: "x86_64_v3". */
         const char *run;                /* Its run function has this name, where that is not the
@@ -99,11 +99,11 @@ struct c_writer {
                                          * machine. */
         struct c_level *levels;
         int level_count;
-        int level;                      /* This level is being printed; the next five members are
+        int level;                      /* This level is being printed; the next six members are
                                          * its own. */
         const struct loop_program *p;
         const struct target *target;
-        struct loop_buffer **inputs, **outputs;
+        struct loop_buffer **inputs, **outputs, **states;
         bool has_vectors;               /* The target has vectors: its table has rows for operations
                                          * on them, though none for run. */
         const struct print_options *options;
@@ -157,7 +157,7 @@ struct c_writer {
         struct c_name element_at;
         struct map *spelled;            /* It maps the names of functions that rows define, and that
                                          * are used, to their c_name. */
-        int input_count, output_count;
+        int input_count, output_count, state_count;
         int64_t workspace_size, workspace_align;  /* These are the largest of all levels. */
         struct loop_region *areas;      /* These are the programs' regions, each with its largest
                                          * size. */
@@ -336,6 +336,23 @@ void c_text_pointers(struct c_writer *w);                 /* Prints the bytes; t
                                                            * of the parameters. */
 void c_text_copies(struct c_writer *w);                   /* Prints the copies of inputs; the names
                                                            * are those of the bytes. */
+
+/* ---- what the caller keeps between runs (c_state.c): nothing happens without --state ---- */
+
+bool c_state_any(const struct c_writer *w);
+void c_state_reserve(struct c_writer *w);
+const char *c_state_parameter(struct c_writer *w);        /* Returns "struct gru_state *state". */
+void c_state_header(struct c_writer *w);                  /* Prints the struct, and its macros. */
+void c_state_usage(struct c_writer *w);                   /* Prints a line of the header's
+                                                           * example. */
+void c_state_table(struct c_writer *w);                   /* Prints lines of the table of
+                                                           * parameters. */
+/* Prints run's check that the state is of this build, after that of pointers. */
+void c_state_check(struct c_writer *w);
+void c_state_pointers(struct c_writer *w);                /* Prints variables for the members. */
+void c_state_functions(struct c_writer *w, struct text *out);     /* Prints PREFIX_state_reset. */
+/* Prints the table of members; returns its name. */
+const char *c_state_describe(struct c_writer *w);
 
 /* ---- vector registers of any length (c_length.c) ---- */
 

@@ -75,14 +75,16 @@ static bool write_inputs(const struct benching *b)
 {
         struct run *run = b->harness.run;
         int count;
-        const struct loop_buffer **inputs = run_ports(run, run->arena, SPACE_INPUT, &count);
+        const struct loop_buffer **inputs = run_ports(run, run->arena, false, &count);
         struct module *m = module_new("bench");         /* It holds the tensors read. */
         const void **given = run->options.tests.count
                                      ? test_inputs(run, run->arena, m, run->options.tests.items[0])
                                      : NULL;
         bool fine = given || !run->options.tests.count;
-        for (int k = 0; k < count && fine; k++)
-                fine = harness_input(&b->harness, k, inputs[k], given ? given[k] : NULL);
+        for (int k = 0, file = 0; k < count && fine; k++)
+                if (inputs[k]->space == SPACE_INPUT)    /* State begins as zeros. */
+                        fine = harness_input(&b->harness, file++, k, inputs[k],
+                                             given ? given[k] : NULL);
         module_free(m);
         return fine;
 }

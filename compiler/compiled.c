@@ -16,7 +16,7 @@ enum { FAILED = 16 };                   /* The program exits with this, plus one
                                          * zero that a run failed with. */
 
 static const char main_text[] =
-        "#include <stdio.h>\n#include <stdlib.h>\n#include \"%s.h\"\n"
+        "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include \"%s.h\"\n"
         "void dnncc_parallel(void (*task)(void *arg, int index, int count), void *arg, int "
         "count);\n"
         "#ifdef __GNUC__\n__attribute__((weak))        /* --cc may bring one */\n#endif\n"
@@ -46,6 +46,7 @@ static const char main_text[] =
         "                        if (!o && !load(name, data[o][k], bytes))\n"
         "                                return 1;\n"
         "                }\n"
+        "%s"
         "        const void *given[256];\n"
         "        for (unsigned k = 0; k < m->input_count && k < 256; k++)\n"
         "                given[k] = input_of(&m->inputs[k], data[0][k]);\n"
@@ -61,7 +62,32 @@ static const char main_text[] =
         "m->outputs[k].bytes || fclose(f))\n"
         "                        return 1;\n"
         "        }\n"
+        "%s"
         "        return 0;\n}\n";
+
+/* Members of state are loaded in front of the run, which begins a sequence, and stored behind
+ * it. */
+static const char load_state[] =
+        "        const struct dnncc_model_2 *s = (const struct dnncc_model_2 *)(const void *)m;\n"
+        "        char *state = region[m->region_count - 1];\n"
+        "        memset(state, 0, (size_t)m->regions[m->region_count - 1].size);\n"
+        "        for (unsigned k = 0; k < s->state_count; k++) {\n"
+        "                char name[32];\n"
+        "                sprintf(name, \"state%u\", k);\n"
+        "                if (!load(name, state + s->states[k].offset, "
+        "(size_t)s->states[k].bytes))\n"
+        "                        return 1;\n"
+        "        }\n";
+static const char store_state[] =
+        "        for (unsigned k = 0; k < s->state_count; k++) {\n"
+        "                char name[32];\n"
+        "                sprintf(name, \"next%u\", k);\n"
+        "                FILE *f = fopen(name, \"wb\");\n"
+        "                size_t bytes = (size_t)s->states[k].bytes;\n"
+        "                if (!f || fwrite(state + s->states[k].offset, 1, bytes, f) != bytes || "
+        "fclose(f))\n"
+        "                        return 1;\n"
+        "        }\n";
 
 struct compiled {
         struct run run;                 /* It is a copy: what is compiled is not what the user asked
@@ -78,9 +104,26 @@ static char *path_in(struct compiled *c, const char *name, const char *tail)
         return arena_printf(c->arena, "%s/%s%s", c->folder, name, tail);
 }
 
-static char *port_path(struct compiled *c, const char *kind, int k)
+/* Returns the file of port k: "in2", "out0", or of state "state0" and "next0". Ports and members of
+ * state count by themselves. */
+static char *port_path(struct compiled *c, bool output, int k)
 {
-        return arena_printf(c->arena, "%s/%s%d", c->folder, kind, k);
+        const struct loop_buffer *const *ports = output ? c->outputs : c->inputs;
+        const bool is_state = ports[k]->space == SPACE_STATE;
+        int number = 0;
+        for (int i = 0; i < k; i++)
+                number += (ports[i]->space == SPACE_STATE) == is_state;
+        return arena_printf(c->arena, "%s/%s%d", c->folder,
+                            is_state ? (output ? "next" : "state") : (output ? "out" : "in"),
+                            number);
+}
+
+static bool has_state(const struct compiled *c)
+{
+        bool any = false;
+        for (int k = 0; k < c->input_count; k++)
+                any |= c->inputs[k]->space == SPACE_STATE;
+        return any;
 }
 
 static size_t port_bytes(const struct loop_buffer *b)
@@ -118,10 +161,11 @@ static bool write_sources(struct compiled *c, const void *const *inputs)
         const char *prefix = c->run.prefix;
         bool fine = emit_into(&c->run, c->folder, prefix);
         const char *text = arena_printf(c->arena, main_text, prefix, prefix, prefix,
-                                        extents_text(c), FAILED);
+                                        has_state(c) ? load_state : "", extents_text(c), FAILED,
+                                        has_state(c) ? store_state : "");
         fine = fine && write_file(path_in(c, "run_test", ".c"), text, strlen(text));
         for (int k = 0; k < c->input_count && fine; k++)
-                fine = write_file(port_path(c, "in", k), inputs[k], port_bytes(c->inputs[k]));
+                fine = write_file(port_path(c, false, k), inputs[k], port_bytes(c->inputs[k]));
         if (!fine && !c->run.diag.errors)
                 diag_error(&c->run.diag, EXIT_IO, "cannot write to %s: %s", c->folder,
                            strerror(errno));
@@ -150,7 +194,7 @@ static bool run_in_folder(struct compiled *c, const void *const *inputs, void *c
                 return program_ran(&c->run, "--cc", status);
         bool fine = true;
         for (int k = 0; *code == 0 && k < c->output_count && fine; k++)
-                fine = read_file(port_path(c, "out", k), outputs[k], port_bytes(c->outputs[k]));
+                fine = read_file(port_path(c, true, k), outputs[k], port_bytes(c->outputs[k]));
         if (!fine)
                 diag_error(&c->run.diag, EXIT_INTERNAL,
                            "the compiled program ended well, but wrote no outputs%s",
@@ -165,9 +209,9 @@ static void expect_files(struct compiled *c)
         temporary_expect(path_in(c, "run_test", ""));
         temporary_expect(path_in(c, "run_test", ".c"));
         for (int k = 0; k < c->input_count; k++)
-                temporary_expect(port_path(c, "in", k));
+                temporary_expect(port_path(c, false, k));
         for (int k = 0; k < c->output_count; k++)
-                temporary_expect(port_path(c, "out", k));
+                temporary_expect(port_path(c, true, k));
         emit_expect(&c->run, c->folder, c->run.prefix);
 }
 
@@ -181,8 +225,8 @@ bool compiled_run(struct run *run, struct loop_program *p, const char *cc, const
         c.run.state.program = p;
         if (c.run.options.weights == WEIGHTS_AUTO)      /* Text is what takes compilers long. */
                 c.run.options.weights = WEIGHTS_FILE;
-        c.inputs = run_ports(&c.run, c.arena, SPACE_INPUT, &c.input_count);
-        c.outputs = run_ports(&c.run, c.arena, SPACE_OUTPUT, &c.output_count);
+        c.inputs = run_ports(&c.run, c.arena, false, &c.input_count);
+        c.outputs = run_ports(&c.run, c.arena, true, &c.output_count);
         if (c.input_count > 256 || c.output_count > 256 || run->options.no_descriptor) {
                 diag_error(diag, EXIT_USAGE,
                            "--cc needs the descriptor, and at most 256 inputs and outputs");

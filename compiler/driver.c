@@ -23,13 +23,13 @@
 
 /* ---- the model ---- */
 
-const struct loop_buffer **run_ports(const struct run *run, struct arena *arena, int space,
+const struct loop_buffer **run_ports(const struct run *run, struct arena *arena, bool outputs,
                                      int *count)
 {
         const struct loop_buffer **ports = NULL;
         *count = 0;
         for (const struct loop_buffer *b = run->state.program->buffers; b; b = b->next)
-                if ((int)b->space == space) {
+                if (outputs ? loop_is_output(b) : loop_is_input(b)) {
                         ARENA_GROW(arena, ports, *count);
                         ports[(*count)++] = b;
                 }
@@ -229,6 +229,16 @@ static bool checks_alone(const struct options *o)
                o->emit == options_preset.emit;
 }
 
+/* Returns the first target that is no processor by itself; NULL: all are. */
+static const struct target *other_machine(const struct run *run)
+{
+        for (int i = 0; i < run->target_count; i++)
+                if (target_engine(run->targets[i])->launches ||
+                    target_accelerator(run->targets[i]))
+                        return run->targets[i];
+        return NULL;
+}
+
 /* Reports what does not go with extents that a run gives. */
 static bool check_extents(struct run *run)
 {
@@ -237,11 +247,8 @@ static bool check_extents(struct run *run)
         const char *what = NULL;
         if (!m || !module_has_extents(m))
                 return true;
-        for (int i = 0; i < run->target_count && !what; i++) {
-                const struct target *t = run->targets[i];
-                if (target_engine(t)->launches || target_accelerator(t))
-                        what = arena_printf(run->arena, "target %s", t->name);
-        }
+        if (other_machine(run))
+                what = arena_printf(run->arena, "target %s", other_machine(run)->name);
         what = what                                  ? what
                : o->calibrate                        ? "--calibrate"
                : o->quantize || o->quantize_weights  ? "quantization"
@@ -258,12 +265,35 @@ static bool check_extents(struct run *run)
         return !what;
 }
 
+static bool has_state(const struct run *run)
+{
+        const struct function *f = run->state.module ? module_entry(run->state.module) : NULL;
+        bool any = false;
+        for (int i = 0; f && i < f->body.argument_count; i++)
+                any |= f->input_ports[i].next != NULL;
+        for (const struct loop_buffer *b = f ? NULL : run->state.program->buffers; b; b = b->next)
+                any |= b->space == SPACE_STATE;
+        return any;
+}
+
+/* Reports targets whose code keeps no state. */
+static bool check_state(struct run *run)
+{
+        const struct target *other = has_state(run) ? other_machine(run) : NULL;
+        if (other)
+                diag_error(&run->diag, EXIT_UNSUPPORTED,
+                           "--state is for code of a processor, and target %s is none",
+                           other->name);
+        return !other;
+}
+
 static bool compile_as_asked(struct run *run)
 {
         const struct options *o = &run->options;
         double start = clock_seconds();
         if (!check_commands(run) || !trace_is_possible(run) || !read_model(run) ||
-            !check_extents(run) || !read_schedules(run) || !check_calibration(run) ||
+            !state_bind(run) || !check_state(run) || !check_extents(run) ||
+            !read_schedules(run) || !check_calibration(run) ||
             !quantization_read(run) || !report_read_against(run))
                 return false;
         remember_command(run);

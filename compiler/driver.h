@@ -57,6 +57,8 @@ bool choose_names(struct run *run);
 
 /* Applies --dim and --input to the symbols of a .dnn text (bind.c). Symbols stay open with
  * --emit=ir only. */
+/* Does what --state says. */
+bool state_bind(struct run *run);
 bool bind_symbols(struct module *m, const struct options *options, struct arena *arena,
                   struct diag *diag);
 
@@ -71,8 +73,8 @@ bool bind_symbols(struct module *m, const struct options *options, struct arena 
         "        for (size_t i = 0; i < count && texts; i++)\n" \
         "                texts[i] = data + t->bytes / count * i;\n" \
         "        return texts ? (const void *)texts : data;\n}\n"
-/* Returns the program's ports, those of SPACE_INPUT or of SPACE_OUTPUT, in their order. */
-const struct loop_buffer **run_ports(const struct run *run, struct arena *arena, int space,
+/* Returns the program's inputs or outputs, in their order; state is both. */
+const struct loop_buffer **run_ports(const struct run *run, struct arena *arena, bool outputs,
                                      int *count);
 
 /* Says that the output depends on this file, which no output may replace. */

@@ -102,11 +102,12 @@ static void *drawn(const struct harness *h, int k, const struct loop_buffer *b)
         return data;
 }
 
-bool harness_input(const struct harness *h, int k, const struct loop_buffer *b, const void *data)
+bool harness_input(const struct harness *h, int file, int k, const struct loop_buffer *b,
+                   const void *data)
 {
-        if (k >= PORTS_MAX)
+        if (file >= PORTS_MAX)
                 return harness_fail(h, EXIT_USAGE, "at most 256 inputs");
-        FILE *out = fopen(harness_path(h, arena_printf(h->arena, "in%d", k), ""), "wb");
+        FILE *out = fopen(harness_path(h, arena_printf(h->arena, "in%d", file), ""), "wb");
         size_t bytes = (size_t)b->extent * (size_t)element_info[b->element].bytes;
         const void *all = data ? data : drawn(h, k, b);
         bool fine = out && fwrite(all, 1, bytes, out) == bytes;

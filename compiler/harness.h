@@ -46,7 +46,8 @@ void harness_expect(const struct harness *h, const char *name);
 
 /* Writes what the program reads: the bytes of input k, b, or, where data is NULL, elements drawn by
  * chance (ir/tensor/drawn.h). */
-bool harness_input(const struct harness *h, int k, const struct loop_buffer *b, const void *data);
+bool harness_input(const struct harness *h, int file, int k, const struct loop_buffer *b,
+                   const void *data);
 /* Compiles NAME.c, whose symbols begin with the prefix, to the program NAME. `profiled` is the
  * number of calls where it was printed for --profile, or -1 where it was not. With by_thread, one
  * thread's own time is what counts, not what else the machine does. */

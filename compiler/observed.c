@@ -78,6 +78,8 @@ static bool expose(struct observed *o, struct module *m, struct value *const *va
         f->output_ports = arena_array(m->arena, (size_t)(flags + count), sizeof *f->output_ports);
         o->flags = arena_array(o->arena, (size_t)flags + 1, sizeof *o->flags);
         o->count = count;
+        for (int i = 0; i < f->body.argument_count; i++)
+                f->input_ports[i].next = NULL;  /* Samples tell it. */
         for (int i = 0; i < flags + count; i++) {
                 results[i] =
                         i < flags ? o->exposed.flags[i].value : o->exposed.values[i - flags].value;
@@ -236,8 +238,8 @@ bool observed_begin(struct observed *o, struct run *run, struct module *m,
         if (!expose(o, m, values, count) ||
             !pipeline_run(&o->run.state, &pipeline, &o->run.context))
                 return false;
-        o->inputs = run_ports(&o->run, o->arena, SPACE_INPUT, &o->input_count);
-        o->outputs = run_ports(&o->run, o->arena, SPACE_OUTPUT, &o->output_count);
+        o->inputs = run_ports(&o->run, o->arena, false, &o->input_count);
+        o->outputs = run_ports(&o->run, o->arena, true, &o->output_count);
         if (!o->cc)
                 diag_warning(&o->run.diag,
                              "there is no cc: the interpreter runs the samples, which takes long");

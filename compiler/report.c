@@ -97,7 +97,7 @@ int64_t report_ram(const struct loop_program *p)
         int64_t ram = loop_workspace_size(p);
         for (int i = 0; i < p->region_count; i++)
                 ram += p->regions[i].size;
-        return ram;
+        return ram + loop_state_size(p);
 }
 
 /* Returns what is in use when most is, a line for each of the five largest. */
@@ -220,6 +220,8 @@ void report_stats(struct run *run)
         for (int i = 0; i < p->region_count; i++)
                 fprintf(stderr, "stats: region     %s: %" PRId64 " of %" PRId64 " bytes\n",
                         p->regions[i].name, p->regions[i].size, p->regions[i].limit);
+        if (loop_state_size(p))
+                fprintf(stderr, "stats: state      %" PRId64 " bytes\n", loop_state_size(p));
         fprintf(stderr, "stats: peak       %s\n", largest_residents(run, &facts));
         fprintf(stderr, "stats: constants  %" PRId64 " bytes\n", report_constant_bytes(p));
         fprintf(stderr, "stats: kernels    %d for %d calls, %.1f MFLOP", report_kernel_count(p),

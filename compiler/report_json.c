@@ -184,6 +184,7 @@ static void put_buffers(FILE *out, const struct loop_program *p)
 {
         static const char *const space[] = { [SPACE_INPUT] = "input",
                                              [SPACE_OUTPUT] = "output",
+                                             [SPACE_STATE] = "state",
                                              [SPACE_CONSTANT] = "constant",
                                              [SPACE_WORKSPACE] = "workspace",
                                              [SPACE_VIEW] = "view" };
@@ -197,7 +198,7 @@ static void put_buffers(FILE *out, const struct loop_program *p)
                         json_member(out, ", ", "port", b->port);
                 if (b->location)
                         json_member(out, ", ", "location", b->location);
-                if (b->space == SPACE_INPUT || b->space == SPACE_OUTPUT)
+                if (loop_is_port(b))
                         put_port(out, b);
                 if (b->space == SPACE_WORKSPACE)
                         fprintf(out, ", \"region\": %d, \"offset\": %" PRId64, b->region,

@@ -33,6 +33,7 @@ struct test {
         struct loop_buffer **inputs, **outputs;
         const void **given;
         void **got;
+        int *numbers;                   /* Each output has this number in the model. */
         int64_t *extents;               /* The program's extents have these values, -1 before they
                                          * are known. */
 };
@@ -251,15 +252,32 @@ static const void *read_tensor(struct test *t, const char *kind, int k, const st
                       (size_t)port_elements(t, b) * (size_t)element_info[b->element].bytes);
 }
 
+/* Gives each output its number in the model: in a program, state comes first. */
+static void number_outputs(struct test *t)
+{
+        bool *taken = arena_array(t->arena, (size_t)t->output_count + 1, sizeof *taken);
+        for (int k = 0; k < t->output_count; k++)
+                if (t->outputs[k]->space == SPACE_STATE)
+                        taken[t->numbers[k] = t->outputs[k]->next_number] = true;
+        for (int k = 0, number = 0; k < t->output_count; k++) {
+                if (t->outputs[k]->space == SPACE_STATE)
+                        continue;
+                while (taken[number])
+                        number++;
+                t->numbers[k] = number++;
+        }
+}
+
 static void collect_ports(struct test *t)
 {
         const struct loop_program *p = t->run->state.program;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
-                t->input_count += b->space == SPACE_INPUT;
-                t->output_count += b->space == SPACE_OUTPUT;
+                t->input_count += loop_is_input(b);
+                t->output_count += loop_is_output(b);
         }
         t->inputs = arena_array(t->arena, (size_t)t->input_count, sizeof *t->inputs);
         t->outputs = arena_array(t->arena, (size_t)t->output_count, sizeof *t->outputs);
+        t->numbers = arena_array(t->arena, (size_t)t->output_count, sizeof *t->numbers);
         t->given = arena_array(t->arena, (size_t)t->input_count, sizeof *t->given);
         t->got = arena_array(t->arena, (size_t)t->output_count, sizeof *t->got);
         t->extents = arena_array(t->arena, (size_t)p->extent_count + 1, sizeof *t->extents);
@@ -267,11 +285,12 @@ static void collect_ports(struct test *t)
                 t->extents[i] = -1;
         int in = 0, out = 0;
         for (struct loop_buffer *b = p->buffers; b; b = b->next) {
-                if (b->space == SPACE_INPUT)
+                if (loop_is_input(b))
                         t->inputs[in++] = b;
-                if (b->space == SPACE_OUTPUT)
+                if (loop_is_output(b))
                         t->outputs[out++] = b;
         }
+        number_outputs(t);
         for (int k = 0; k < t->output_count; k++)
                 t->got[k] = arena_alloc(t->arena, port_bytes(t->outputs[k]));
 }
@@ -414,7 +433,7 @@ static bool test_target(struct test *t)
         }
         fine = run->options.cc ? run_compiled(t) : run_interpreter(t);
         for (int k = 0; k < t->output_count && fine; k++) {
-                const void *want = read_tensor(t, "output", k, t->outputs[k]);
+                const void *want = read_tensor(t, "output", t->numbers[k], t->outputs[k]);
                 fine = want && compare(t, k, want);
         }
         return fine;
@@ -469,7 +488,8 @@ static bool write_outputs(struct test *t)
         for (int k = 0; k < t->output_count; k++) {
                 const struct loop_buffer *b = t->outputs[k];
                 FILE *file = outputs_open(run->outputs,
-                                          arena_printf(t->arena, "%s/output_%d.npy", t->dir, k),
+                                          arena_printf(t->arena, "%s/output_%d.npy", t->dir,
+                                                       t->numbers[k]),
                                           &run->diag);
                 if (!file)
                         return false;

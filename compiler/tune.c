@@ -444,13 +444,14 @@ static bool tune_in(struct tuning *t)
         const struct function *f = module_entry(t->run->state.module);
         const struct region *body = &f->body;
         t->end = start + (double)t->run->context.limits.tune_seconds;
-        for (int k = 0; k < body->argument_count; k++) {
+        for (int k = 0, file = 0; k < body->argument_count; k++) {
                 const struct type *type = body->arguments[k].type;
                 const struct loop_buffer input = { .element = type->element,
                                                    .extent = type_elements(type),
                                                    .type = type,
                                                    .is_text = f->input_ports[k].is_text };
-                if (!harness_input(&t->harness, k, &input, NULL))
+                if (!f->input_ports[k].next &&    /* State begins as zeros. */
+                    !harness_input(&t->harness, file++, k, &input, NULL))
                         return false;
         }
         progress_step(0, 0, "compiling the model as it is");

@@ -88,13 +88,35 @@ static struct loop_program *program_of(const struct check *c, const struct pipel
                                              c->context->library, &plain, c->context->diag);
 }
 
+static const struct port_data *add_port(struct result *r, const struct loop_program *p,
+                                        const struct loop_buffer *b, struct port_data *ports, int k)
+{
+        size_t bytes = (size_t)b->extent * (size_t)element_info[b->element].bytes;
+        ports[k] = (struct port_data){ arena_string(r->arena, b->name), b->element,
+                                       loop_port_elements(p, b, r->extents),
+                                       arena_alloc(r->arena, bytes) };
+        return &ports[k];
+}
+
+/* Fills the input of this number, counted from 1. */
+static void fill_input(const struct check *c, const struct loop_buffer *b,
+                       const struct port_data *port, int number)
+{
+        const uint64_t start = RANDOM_START + (uint64_t)number;
+        if (b->is_text)
+                drawn_texts(port->data, b->extent, type_extent(b->type, b->type->rank - 1), start);
+        else
+                drawn_fill(b->element, port->data, b->extent,
+                           number <= c->extent_count ? c->extents[number - 1] : 0, start);
+}
+
 static struct result *result_new(const struct check *c, const struct loop_program *p)
 {
         struct result *r = memory_alloc(sizeof *r);
         *r = (struct result){ .arena = arena_new() };
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
-                r->input_count += b->space == SPACE_INPUT;
-                r->output_count += b->space == SPACE_OUTPUT;
+                r->input_count += loop_is_input(b);
+                r->output_count += loop_is_output(b);
         }
         r->inputs = arena_array(r->arena, (size_t)r->input_count, sizeof *r->inputs);
         r->outputs = arena_array(r->arena, (size_t)r->output_count, sizeof *r->outputs);
@@ -107,21 +129,12 @@ static struct result *result_new(const struct check *c, const struct loop_progra
         }
         int in = 0, out = 0;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
-                if (b->space != SPACE_INPUT && b->space != SPACE_OUTPUT)
-                        continue;
-                struct port_data *port =
-                        b->space == SPACE_INPUT ? &r->inputs[in++] : &r->outputs[out++];
-                size_t bytes = (size_t)b->extent * (size_t)element_info[b->element].bytes;
-                *port = (struct port_data){ arena_string(r->arena, b->name), b->element,
-                                            loop_port_elements(p, b, r->extents),
-                                            arena_alloc(r->arena, bytes) };
-                if (b->space == SPACE_INPUT && b->is_text)
-                        drawn_texts(port->data, b->extent, type_extent(b->type, b->type->rank - 1),
-                                    RANDOM_START + (uint64_t)in);
-                else if (b->space == SPACE_INPUT)
-                        drawn_fill(b->element, port->data, b->extent,
-                                   in <= c->extent_count ? c->extents[in - 1] : 0,
-                                   RANDOM_START + (uint64_t)in);
+                if (loop_is_input(b)) {
+                        const struct port_data *port = add_port(r, p, b, r->inputs, in++);
+                        fill_input(c, b, port, in);
+                }
+                if (loop_is_output(b))
+                        add_port(r, p, b, r->outputs, out++);
         }
         return r;
 }

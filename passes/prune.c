@@ -443,9 +443,9 @@ static int prune_buffers(struct loop_program *p)
         int count = 0;
         p->buffers_end = &p->buffers;
         for (struct loop_buffer *b = p->buffers; b; b = b->next) {
-                bool is_port = b->space == SPACE_INPUT || b->space == SPACE_OUTPUT;
-                count += !is_port && !b->number;
-                if (!is_port && !b->number)
+                bool kept = loop_is_port(b) || b->number;
+                count += !kept;
+                if (!kept)
                         continue;
                 *p->buffers_end = b;
                 p->buffers_end = &b->next;

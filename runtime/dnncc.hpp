@@ -29,6 +29,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <iterator>
 #include <memory>
@@ -203,6 +204,14 @@ public:
         template <class T> std::vector<T> input(std::size_t k) const { return zeros<T>(input_tensor(k)); }
         template <class T> std::vector<T> output(std::size_t k) const { return zeros<T>(output_tensor(k)); }
 
+        /* Begins a sequence of runs anew, where the model keeps state from one to the next (--state). */
+        void reset() noexcept
+        {
+                for (std::uint32_t k = 0; k < description_->region_count; k++)
+                        if (description_->regions[k].kind == detail::state && description_->regions[k].size)
+                                std::memset(regions_[k], 0, description_->regions[k].size);
+        }
+
         /* In the order of the model. */
         void run(std::initializer_list<dnncc::input> inputs, std::initializer_list<dnncc::output> outputs)
         {
@@ -232,6 +241,8 @@ private:
                 } else if (region.kind == detail::scratch || region.kind == detail::state) {
                         memory_.push_back(detail::allocate(region.size));
                         regions_.push_back(memory_.back().get());
+                        if (region.kind == detail::state && region.size)
+                                std::memset(regions_.back(), 0, region.size);
                 } else {
                         throw error(0, name() + ": is code for a device: its own header says how it is called");
                 }

@@ -258,6 +258,7 @@ const char *dnncc_error_text(int code)
         case -15: return "the device was not done in time";
         case -16: return "the device is gone, or stopped with an error";
         case -17: return "a text is longer than its room";
+        case -18: return "the state is of another build";
         default: return "no code of this version";
         }
 }

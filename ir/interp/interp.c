@@ -62,9 +62,8 @@ static void describe(struct interp *interp, struct loop_buffer *b, int number, i
                                         .root = root == b ? number : root->number,
                                         .data = root->data,
                                         .view = splat ? 0 : view * element_info[element].bytes,
-                                        .port = b->space == SPACE_INPUT    ? (*inputs)++
-                                                : b->space == SPACE_OUTPUT ? (*outputs)++
-                                                                           : -1 };
+                                        .input = loop_is_input(b) ? (*inputs)++ : -1,
+                                        .output = loop_is_output(b) ? (*outputs)++ : -1 };
         b->number = number;
 }
 
@@ -152,6 +151,16 @@ static void widen(enum element e, const void *from, unsigned char *to, int64_t c
         }
 }
 
+/* State lies where its next value goes, and begins with what the run is given. */
+static void begin_state(const struct interp *interp, const struct interp_buffer *b,
+                        struct descriptor *d, const void *from)
+{
+        if (interp->as_double && element_is_float(b->element) && b->element != E_F64)
+                widen(b->element, from, d->data, d->extent);
+        else if (d->extent && d->data != from)
+                memcpy(d->data, from, (size_t)d->extent * (size_t)d->bytes);
+}
+
 /* Finds where every buffer's first element is in this run. */
 static void point(struct interp *interp, const void *const *inputs, void *const *outputs)
 {
@@ -162,13 +171,15 @@ static void point(struct interp *interp, const void *const *inputs, void *const 
                 if (d->offset >= 0)
                         d->data = interp->memory ? interp->memory + d->offset : NULL;
                 else if (b && b->root == n)
-                        d->data = b->space == SPACE_OUTPUT
-                                          ? outputs[b->port]
-                                          : (unsigned char *)(uintptr_t)(b->space == SPACE_INPUT
-                                                                                 ? inputs[b->port]
+                        d->data = b->output >= 0
+                                          ? outputs[b->output]
+                                          : (unsigned char *)(uintptr_t)(b->input >= 0
+                                                                                 ? inputs[b->input]
                                                                                  : b->data);
                 if (b && b->root == n && b->space == SPACE_INPUT && d->offset >= 0)
-                        widen(b->element, inputs[b->port], d->data, d->extent);
+                        widen(b->element, inputs[b->input], d->data, d->extent);
+                if (b && b->root == n && b->space == SPACE_STATE)
+                        begin_state(interp, b, d, inputs[b->input]);
         }
         for (int n = 0; n < interp->buffer_count; n++) {
                 const struct interp_buffer *b = &interp->buffers[n];

@@ -31,7 +31,8 @@ void interp_set_extents(struct interp *interp, const int64_t *values);
  * what made the program. */
 enum { INTERP_OK = 0, INTERP_OUT_OF_STEPS = 1, INTERP_OUT_OF_RANGE = 2 };
 
-/* inputs[] and outputs[] are the entry's, in the program's buffer order, aligned, with room for
+/* inputs[] and outputs[] are the entry's, in the program's buffer order, state in both, which may
+ * lie at one address (unless it is widened); they are aligned, with room for
  * their buffers' elements, of which a run uses the first ones, dense (loop_port_elements).
  * max_steps bounds executed instructions (0: there is no limit). *steps, if steps is not NULL,
  * receives how many were executed. */

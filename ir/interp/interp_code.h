@@ -63,8 +63,9 @@ struct interp_buffer {
         enum element element;           /* The program has this type; the descriptor's may be wider
                                          * (as_double). */
         enum loop_space space;          /* This field and all below are the root's. */
-        int root, port;                 /* root is the number of the root buffer, port that of the
-                                         * input or output. */
+        int root;                       /* The root buffer has this number. */
+        int input, output;              /* These are its numbers among inputs and outputs; -1: it is
+                                         * none. */
         int64_t view;                   /* The view begins this many bytes behind the root. */
         const void *data;               /* Constants have their data here. */
 };

@@ -118,6 +118,22 @@ int64_t loop_live_peak(const struct loop_program *p)
         return peak;
 }
 
+int64_t loop_state_offset(const struct loop_program *p, const struct loop_buffer *b)
+{
+        int64_t offset = STATE_ALIGN;
+        for (const struct loop_buffer *other = p->buffers; other && other != b; other = other->next)
+                if (other->space == SPACE_STATE)
+                        offset += round_up(other->extent * element_info[other->element].bytes,
+                                           STATE_ALIGN);
+        return offset;
+}
+
+int64_t loop_state_size(const struct loop_program *p)
+{
+        const int64_t end = loop_state_offset(p, NULL);
+        return end > STATE_ALIGN ? end : 0;
+}
+
 struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, enum element e,
                                     int64_t extent, enum loop_space space)
 {

@@ -10,6 +10,7 @@
  *              always terminates STREAM: buffer parameters, a body that a machine runs (ir/loop/stream.h);
  *              called as kernels are MAIN: no parameters; calls kernels on buffers, in order, with
  *              run-time control flow around them
+ *   state      a buffer that the caller keeps from one run to the next, an input and an output
  *   extent     an index that a run gives, between two bounds, in scope in every main; kernels take it as
  *              a scalar parameter. Buffers have room for the upper bound; what a run uses of one lies
  *              at its beginning, dense
@@ -29,10 +30,12 @@
  *                                                         ; 5: with what passes tell a printer of launches, barriers and accesses
  *                                                         ; 6: with arithmetic on narrow elements
  *                                                         ; 7: with extents that a run gives
+ *                                                         ; 8: with state
  *     program "mnist" source "3f2a..."
  *     extent %n "N" in [1, 512]
  *     region "dtcm" limit 65536 align 8 section ".dtcm" size 4096
  *     buffer @input : f32[784] input "Input3" shape <1 x 1 x 28 x 28>
+ *     buffer @h : f32[64] state "h_in" next "h_out" 1 shape <1 x 64>
  *     buffer @words : u8[192] input "words" text offset 768 shape <3 x 64>
  *     buffer @conv1_w : f32[200] constant = file 0
  *     buffer @t1 : f32[6272] workspace offset 0
@@ -104,7 +107,7 @@ static inline bool loop_is_narrow_integer(enum element e)
 /* Expressions and blocks nest no deeper than this (verified), so functions that walk them may
  * recurse. TILE_MAX is the most rows, and columns, of a tile. */
 enum { EXPR_DEPTH_MAX = 1000, BLOCK_DEPTH_MAX = 200, TILE_MAX = 64 };
-enum { LOOP_VERSION = 7 };              /* The newest text form has this number. */
+enum { LOOP_VERSION = 8 };              /* The newest text form has this number. */
 #define EXTENT_MAX (INT64_C(1) << 59)             /* A buffer has at most this many elements, so
                                                    * that its bytes fit int64_t. */
 
@@ -112,6 +115,9 @@ enum { LOOP_VERSION = 7 };              /* The newest text form has this number.
 
 enum loop_space {
         SPACE_INPUT, SPACE_OUTPUT,      /* The caller owns these buffers, in the order of ports. */
+        SPACE_STATE,                    /* The caller keeps the buffer from one run to the next: it
+                                         * is an input as a run begins, and holds the output
+                                         * next_port when it ends. */
         SPACE_CONSTANT,                 /* A constant has data, or is a splat. */
         SPACE_WORKSPACE,                /* The buffer lies in `region` at `offset` once planned. */
         SPACE_VIEW,                     /* A view is part of another buffer, from view_offset
@@ -132,10 +138,10 @@ struct loop_buffer {
         enum element element;
         int64_t extent;                 /* The buffer has at most this many elements. */
         enum loop_space space;
-        /* Inputs, outputs and buffers in the workspace belong to the entry with this number;
-         * constants belong to all. */
+        /* Inputs, outputs, state and buffers in the workspace belong to the entry with this
+         * number; constants belong to all. */
         int entry;
-        /* These fields are of inputs and outputs: */
+        /* These fields are of ports, which are inputs, outputs and state: */
         const char *port;               /* The model itself has this name. */
         const struct type *type;        /* The caller sees this shape, with each extent at its
                                          * bound; it may be NULL elsewhere. */
@@ -144,6 +150,10 @@ struct loop_buffer {
         bool is_text;                   /* The caller sees texts (struct port); `type` has the room
                                          * of each as its last extent. Once planned, an input's
                                          * texts are copied to `offset` of the workspace. */
+        const char *next_port;          /* STATE: the model has this name for the output that is the
+                                         * next run's value, which is output next_number of the
+                                         * model, counted with those that are state. */
+        int next_number;
         const char *location;           /* These nodes of the model have the buffer as result, as
                                          * safe text, or NULL. */
         /* Constants have `extent` elements, or one where they are splats. */
@@ -514,11 +524,28 @@ struct loop_function *loop_main(const struct loop_program *p);
 /* These return the sizes of the entry that needs most. */
 int64_t loop_workspace_size(const struct loop_program *p);
 /* Returns whether the buffer has a place in the workspace, or in a region, when it is planned. */
+static inline bool loop_is_port(const struct loop_buffer *b) { return b->space <= SPACE_STATE; }
+/* These return whether the buffer has a value when a run begins, or one for the caller when it
+ * ends. State has both. */
+static inline bool loop_is_input(const struct loop_buffer *b)
+{
+        return b->space == SPACE_INPUT || b->space == SPACE_STATE;
+}
+static inline bool loop_is_output(const struct loop_buffer *b)
+{
+        return b->space == SPACE_OUTPUT || b->space == SPACE_STATE;
+}
 static inline bool loop_is_placed(const struct loop_buffer *b)
 {
         return b->space == SPACE_WORKSPACE || (b->space == SPACE_INPUT && b->is_text);
 }
 int64_t loop_live_peak(const struct loop_program *p);
+/* State lies in one piece: a head of STATE_ALIGN bytes, which says what made it, then each buffer
+ * at a multiple of STATE_ALIGN. These return where a buffer begins, and the bytes of all, 0 where
+ * there is none. */
+enum { STATE_ALIGN = 64 };
+int64_t loop_state_offset(const struct loop_program *p, const struct loop_buffer *b);
+int64_t loop_state_size(const struct loop_program *p);
 struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, enum element e,
                                     /* The name is made unique. */
                                     int64_t extent, enum loop_space space);

@@ -268,10 +268,22 @@ static bool parse_port(struct loop_parser *p, struct loop_buffer *b)
                loop_lex_int(p, "an offset", 0, INT64_MAX, &b->offset);
 }
 
+static bool parse_state(struct loop_parser *p, struct loop_buffer *b)
+{
+        int64_t number = 0;
+        if (!(b->port = loop_lex_string(p, "a port's name")) || !parse_entry_number(p, b) ||
+            !loop_lex_expect(p, "next") || !(b->next_port = loop_lex_string(p, "a port's name")) ||
+            !loop_lex_int(p, "an output's number", 0, INT32_MAX, &number))
+                return false;
+        b->next_number = (int)number;
+        return true;
+}
+
 static bool parse_space(struct loop_parser *p, struct loop_buffer *b)
 {
         static const char *const words[] = { [SPACE_INPUT] = "input",
                                              [SPACE_OUTPUT] = "output",
+                                             [SPACE_STATE] = "state",
                                              [SPACE_CONSTANT] = "constant",
                                              [SPACE_WORKSPACE] = "workspace",
                                              [SPACE_VIEW] = "view" };
@@ -283,6 +295,7 @@ static bool parse_space(struct loop_parser *p, struct loop_buffer *b)
         case SPACE_INPUT:
         case SPACE_OUTPUT:
                 return parse_port(p, b);
+        case SPACE_STATE: return parse_state(p, b);
         case SPACE_CONSTANT: return true;
         case SPACE_WORKSPACE: return parse_entry_number(p, b) && parse_workspace(p, b);
         case SPACE_VIEW: return parse_view(p, b);

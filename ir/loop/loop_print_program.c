@@ -133,6 +133,13 @@ static void print_buffer(struct loop_printer *p, const struct loop_buffer *b,
                 text_add(p->out, " output ");
                 print_port(p, b);
                 break;
+        case SPACE_STATE:
+                text_add(p->out, " state ");
+                print_port(p, b);
+                text_add(p->out, " next ");
+                quoted_print(p->out, b->next_port);
+                text_add(p->out, " %d", b->next_number);
+                break;
         case SPACE_CONSTANT:
                 text_add(p->out, " constant");
                 break;
@@ -202,6 +209,8 @@ static bool has_entry_lines(const struct loop_program *p)
 static int version_of(const struct loop_program *program)
 {
         int version = program->extent_count ? 7 : has_entry_lines(program) ? 5 : 1;
+        for (const struct loop_buffer *b = program->buffers; b; b = b->next)
+                version = b->space == SPACE_STATE ? 8 : version;
         for (const struct loop_function *k = program->kernels; k; k = k->next)
                 if (k->kind == FUNCTION_STREAM)
                         version = version > 4 ? version : 4;

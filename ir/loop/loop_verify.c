@@ -449,7 +449,7 @@ static bool check_extents(struct verifier *v)
                         return verify_error(v, "extent %%%s is malformed", x->name);
         }
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
-                bool port = b->space == SPACE_INPUT || b->space == SPACE_OUTPUT;
+                bool port = loop_is_port(b);
                 if (!b->extents || &p->entries[b->entry] != v->entry)
                         continue;
                 if (!b->type || !port)

@@ -37,9 +37,11 @@ bool verify_has_kernel(const struct verifier *v, const struct loop_function *f)
 
 static bool check_port(struct verifier *v, const struct loop_buffer *b)
 {
-        bool port = b->space == SPACE_INPUT || b->space == SPACE_OUTPUT;
+        bool port = loop_is_port(b);
         if (port && !b->port)
                 return verify_error(v, "buffer %s has no port", b->name);
+        if (b->space == SPACE_STATE && (!b->next_port || b->is_text || b->extents))
+                return verify_error(v, "buffer %s cannot be state", b->name);
         if (b->is_text && (!port || !b->type || !type_holds_texts(b->type)))
                 return verify_error(v, "buffer %s is no port of texts", b->name);
         if (!b->type)
@@ -284,6 +286,26 @@ static bool check_entry(struct verifier *v, int number)
         return true;
 }
 
+/* Checks that each state has a number of its own among the outputs of its entry. */
+static bool check_states(struct verifier *v)
+{
+        for (int e = 0; e < v->program->entry_count; e++) {
+                int count = 0;
+                for (const struct loop_buffer *b = v->program->buffers; b; b = b->next)
+                        count += b->entry == e && loop_is_output(b);
+                bool *taken = arena_array(v->arena, (size_t)count + 1, sizeof *taken);
+                for (const struct loop_buffer *b = v->program->buffers; b; b = b->next) {
+                        if (b->entry != e || b->space != SPACE_STATE)
+                                continue;
+                        if (b->next_number < 0 || b->next_number >= count || taken[b->next_number])
+                                return verify_error(v, "buffer %s is no output of its own",
+                                                    b->name);
+                        taken[b->next_number] = true;
+                }
+        }
+        return true;
+}
+
 static bool check_program(struct verifier *v)
 {
         const struct loop_program *p = v->program;
@@ -301,6 +323,8 @@ static bool check_program(struct verifier *v)
         for (const struct loop_buffer *b = p->buffers; b; b = b->next)
                 if (!check_program_buffer(v, b))
                         return false;
+        if (!check_states(v))
+                return false;
         for (struct loop_function *f = p->kernels; f; f = f->next) {
                 if (!f->name || !text_is_identifier(f->name) ||
                     map_get(v->buffers, f->name, strlen(f->name)) ||

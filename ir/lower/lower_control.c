@@ -95,16 +95,30 @@ static bool is_read_before(const struct value *held, const struct op *writer, st
 
 /* Finds where the next value of number k may be computed: through operations that are only names
  * for it. */
-static void place_next(struct lowering *l, const struct op_loop *loop, int k, struct place *place)
+static void place_next(struct lowering *l, const struct carry *c, int k)
 {
-        struct value *v = loop->next[k].value;
-        const struct region *body = loop->yield->region;
+        struct value *v = c->next[k];
+        const struct region *body = c->yield->region;
         while (v->kind == VALUE_RESULT && v->op->region == body && v->op->operand_count &&
                is_same_elements(v->op) && l->options->views && !place_of(v))
                 v = op_operand(v->op, 0);
-        if (can_take_place(v, loop->yield) && is_computed(v) &&
-            is_read_before(&loop->held[k], v->op, l->marks))
-                set_place(l, v, place);
+        if (can_take_place(v, c->yield) && is_computed(v) &&
+            is_read_before(c->held[k], v->op, l->marks))
+                set_place(l, v, c->places[k]);
+}
+
+static void number_ops(const struct region *region)
+{
+        int count = 0;
+        for (struct op *op = region->first; op; op = op->next)
+                op->number = count++;
+}
+
+void place_carried(struct lowering *l, const struct carry *c)
+{
+        number_ops(c->yield->region);
+        for (int i = 0; i < c->count; i++)
+                place_next(l, c, i);
 }
 
 /* ---- loops: places ---- */
@@ -135,11 +149,17 @@ static struct place *place_go(struct lowering *l, const struct op_loop *loop)
         return go;
 }
 
-static void number_ops(const struct region *region)
+/* Returns what the loop carries from one iteration to the next. */
+static struct carry carry_of(struct lowering *l, const struct op_loop *loop, struct place **places)
 {
-        int count = 0;
-        for (struct op *op = region->first; op; op = op->next)
-                op->number = count++;
+        struct carry c = { .count = loop->carried, .places = places, .yield = loop->yield };
+        c.held = arena_array(l->marks, (size_t)loop->carried + 1, sizeof *c.held);
+        c.next = arena_array(l->marks, (size_t)loop->carried + 1, sizeof *c.next);
+        for (int i = 0; i < loop->carried; i++) {
+                c.held[i] = &loop->held[i];
+                c.next[i] = loop->next[i].value;
+        }
+        return c;
 }
 
 void place_loop(struct lowering *l, struct op *op)
@@ -154,7 +174,6 @@ void place_loop(struct lowering *l, struct op *op)
                                            loop.go ? VARIABLE_VAR : VARIABLE_LOOP);
         places->carried = arena_array(l->marks, (size_t)loop.carried, sizeof *places->carried);
         places->rows = arena_array(l->marks, (size_t)loop.stacked, sizeof *places->rows);
-        number_ops(op->regions[0]);
         for (int i = 0; i < loop.carried; i++) {
                 struct value *first = loop.first[i].value;
                 struct place *place =
@@ -163,8 +182,9 @@ void place_loop(struct lowering *l, struct op *op)
                 places->carried[i] = place;
                 if (can_take_place(first, op) && is_computed(first) && value_has_one_use(first))
                         set_place(l, first, place);
-                place_next(l, &loop, i, place);
         }
+        const struct carry carry = carry_of(l, &loop, places->carried);
+        place_carried(l, &carry);
         places->go = place_go(l, &loop);
         for (int i = 0; i < loop.stacked; i++) {
                 struct value *row = loop.stacked_rows[i].value;
@@ -303,35 +323,31 @@ static bool place_rows(struct lowering *l, struct loop_block *block, const struc
         return true;
 }
 
-/* Computes the next values where the loop carries them. A value that lies where a next value goes,
- * or overlaps it, is copied before. */
-static bool lower_next(struct lowering *l, struct loop_block *block, const struct op_loop *loop,
-                       const struct loop_places *places)
+bool lower_carried(struct lowering *l, struct loop_block *block, const struct carry *c)
 {
-        const struct place **from = arena_array(l->marks, (size_t)loop->carried, sizeof *from);
+        const struct place **from = arena_array(l->marks, (size_t)c->count + 1, sizeof *from);
         struct map *written = map_new(l->marks);
-        for (int i = 0; i < loop->carried; i++) {
-                const struct loop_buffer *root = loop_buffer_root(places->carried[i]->buffer, NULL);
+        for (int i = 0; i < c->count; i++) {
+                const struct loop_buffer *root = loop_buffer_root(c->places[i]->buffer, NULL);
                 map_set(written, (const char *)&root, sizeof root, l);
         }
-        for (int i = 0; i < loop->carried; i++) {
-                struct value *v = loop->next[i].value;
+        for (int i = 0; i < c->count; i++) {
+                struct value *v = c->next[i];
                 const struct loop_buffer *root =
                         place_of(v) ? loop_buffer_root(place_of(v)->buffer, NULL) : NULL;
-                if (!root || type_is_empty(v->type) ||
-                    place_is(place_of(v), places->carried[i], 0) ||
+                if (!root || type_is_empty(v->type) || place_is(place_of(v), c->places[i], 0) ||
                     !map_get(written, (const char *)&root, sizeof root))
                         continue;
                 from[i] = place_new(l, v);
                 if (!copy_value(l, block, v, from[i]))
                         return false;
         }
-        for (int i = 0; i < loop->carried; i++) {
-                struct value *v = loop->next[i].value;
+        for (int i = 0; i < c->count; i++) {
+                struct value *v = c->next[i];
                 struct place *own = place_of(v);
                 if (from[i])
                         v->scratch = (void *)from[i];
-                bool good = copy_to(l, block, v, places->carried[i]);
+                bool good = copy_to(l, block, v, c->places[i]);
                 if (from[i])
                         v->scratch = own;
                 if (!good)
@@ -349,8 +365,9 @@ static bool lower_body(struct lowering *l, struct loop_block *block, const struc
         for (int i = 0; i < loop->stacked; i++)
                 if (!copy_to(l, block, loop->stacked_rows[i].value, places->rows[i]))
                         return false;
+        const struct carry carry = carry_of(l, loop, places->carried);
         return (!loop->go || copy_to(l, block, loop->next_go->value, places->go)) &&
-               lower_next(l, block, loop, places);
+               lower_carried(l, block, &carry);
 }
 
 bool lower_loop(struct lowering *l, struct loop_block *block, struct op *op)

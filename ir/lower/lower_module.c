@@ -260,7 +260,7 @@ bool lower_region(struct lowering *l, struct loop_block *block, const struct reg
                 return false;
         for (int i = 0; i < yield->operand_count; i++) {
                 struct value *v = op_operand(yield, i);
-                if ((!place_of(v) || !place_is(place_of(v), targets[i], 0)) &&
+                if (targets[i] && (!place_of(v) || !place_is(place_of(v), targets[i], 0)) &&
                     !copy_value(l, block, v, targets[i]))
                         return false;
         }
@@ -333,11 +333,39 @@ static void set_port_extents(struct lowering *l, struct loop_buffer *port, const
                 port->extents[d] = dim_in_main(l, type->dims[d]);
 }
 
+/* Makes a buffer of each input that is state, where its next value goes, too. */
+static void place_states(struct lowering *l, struct function *f, struct carry *states)
+{
+        *states = (struct carry){ .yield = f->body.last };
+        states->held = arena_array(l->marks, (size_t)f->body.argument_count + 1,
+                                   sizeof *states->held);
+        states->next = arena_array(l->marks, (size_t)f->body.argument_count + 1,
+                                   sizeof *states->next);
+        states->places = arena_array(l->marks, (size_t)f->body.argument_count + 1,
+                                     sizeof *states->places);
+        for (int i = 0; i < f->body.argument_count; i++) {
+                const int next = function_next_of(f, i);
+                if (next < 0)
+                        continue;
+                struct value *v = &f->body.arguments[i];
+                struct place *place = place_of(v);
+                place->carried = true;
+                place->buffer->next_port = f->output_ports[next].name;
+                place->buffer->next_number = next;
+                states->held[states->count] = v;
+                states->next[states->count] = op_operand(f->body.last, next);
+                states->places[states->count++] = place;
+        }
+}
+
 static bool lower_function(struct lowering *l, struct function *f)
 {
         /* The run function has parameters of these names. */
-        static const char *const taken[] = { "workspace", "weights" };
-        for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        static const char *const taken[] = { "workspace", "weights", "state" };
+        bool has_state = false;
+        for (int i = 0; i < f->body.argument_count; i++)
+                has_state |= function_next_of(f, i) >= 0;
+        for (size_t i = 0; i < sizeof taken / sizeof *taken - !has_state; i++)
                 names_reserve(l->p->names, taken[i]);
         const struct op *yield = f->body.last;
         for (int i = 0; i < f->body.argument_count; i++) {
@@ -347,23 +375,32 @@ static bool lower_function(struct lowering *l, struct function *f)
                 const char *safe = text_safe(l->p->arena, name, strlen(name));
                 if (!check_type(l, v->type, "input", safe))
                         return false;
-                set_place(l, v, port_place(l, port, "input", v->type, SPACE_INPUT));
+                set_place(l, v,
+                          port_place(l, port, "input", v->type,
+                                     port && port->next ? SPACE_STATE : SPACE_INPUT));
         }
         struct place **outputs =
                 arena_array(l->marks, (size_t)yield->operand_count, sizeof *outputs);
         if (!check_region(l, &f->body))
                 return false;
         for (int i = 0; i < yield->operand_count; i++)
-                outputs[i] = port_place(l, f->output_ports ? &f->output_ports[i] : NULL, "output",
-                                        op_operand(yield, i)->type, SPACE_OUTPUT);
+                if (function_state_of(f, i) < 0)
+                        outputs[i] = port_place(l, f->output_ports ? &f->output_ports[i] : NULL,
+                                                "output", op_operand(yield, i)->type, SPACE_OUTPUT);
         add_extents(l, f);
         for (int i = 0; i < f->body.argument_count; i++)
                 set_port_extents(l, place_of(&f->body.arguments[i])->buffer,
                                  f->body.arguments[i].type);
         for (int i = 0; i < yield->operand_count; i++)
-                set_port_extents(l, outputs[i]->buffer, op_operand(yield, i)->type);
+                if (outputs[i])
+                        set_port_extents(l, outputs[i]->buffer, op_operand(yield, i)->type);
+        struct carry states;
+        place_states(l, f, &states);
+        if (states.count)
+                place_carried(l, &states);
         place_yields(l, &f->body, outputs);
-        return lower_region(l, loop_main(l->p)->body, &f->body, outputs);
+        struct loop_block *block = loop_main(l->p)->body;
+        return lower_region(l, block, &f->body, outputs) && lower_carried(l, block, &states);
 }
 
 struct loop_program *lower_module(struct module *m, struct function *f,

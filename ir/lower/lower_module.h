@@ -78,11 +78,26 @@ void place_yields(struct lowering *l, const struct region *region, struct place 
 bool copy_value(struct lowering *l, struct loop_block *block, struct value *from,
                 const struct place *to);
 bool lower_operations(struct lowering *l, struct loop_block *block, const struct region *region);
-/* Lowers the operations of a region; what it yields ends up in targets. */
+/* Lowers the operations of a region; what it yields ends up in targets, unless a target is NULL. */
 bool lower_region(struct lowering *l, struct loop_block *block, const struct region *region,
                   struct place *const *targets);
 
 /* ---- control flow (lower_control.c) ---- */
+
+/* Values that lie in the same places from one execution of a region to the next: those that a loop
+ * carries from iteration to iteration, and those that a function keeps from run to run. */
+struct carry {
+        int count;
+        struct value **held, **next;    /* The region begins with held[i] at places[i], and ends
+                                         * with next[i] there. */
+        struct place **places;          /* They are `carried`. */
+        const struct op *yield;         /* It ends the region. */
+};
+/* Lets next values be computed at their places where nothing that lies there is still read. */
+void place_carried(struct lowering *l, const struct carry *c);
+/* Copies next values that were computed elsewhere to their places. A value that lies where another
+ * one goes, or overlaps it, is copied before. */
+bool lower_carried(struct lowering *l, struct loop_block *block, const struct carry *c);
 
 void place_if(struct lowering *l, struct op *op);
 void place_loop(struct lowering *l, struct op *op);

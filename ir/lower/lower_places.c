@@ -294,7 +294,7 @@ void place_yields(struct lowering *l, const struct region *region, struct place 
         const struct op *yield = region->last;
         for (int i = 0; i < yield->operand_count; i++) {
                 struct value *v = op_operand(yield, i);
-                if (can_take_place(v, yield))
+                if (targets[i] && can_take_place(v, yield))
                         set_place(l, v, targets[i]);
         }
         place_region(l, region);

@@ -79,8 +79,26 @@ static struct value *add_argument(struct region *region, const struct type *type
 struct value *function_add_input(struct function *f, const char *name, const struct type *type)
 {
         ARENA_GROW(f->module->arena, f->input_ports, f->body.argument_count);
-        f->input_ports[f->body.argument_count].name = arena_string(f->module->arena, name);
+        f->input_ports[f->body.argument_count] =
+                (struct port){ .name = arena_string(f->module->arena, name) };
         return add_argument(&f->body, type, name, "input");
+}
+
+int function_next_of(const struct function *f, int input)
+{
+        const char *next = f->input_ports ? f->input_ports[input].next : NULL;
+        for (int i = 0; next && i < f->output_count; i++)
+                if (!strcmp(f->output_ports[i].name, next))
+                        return i;
+        return -1;
+}
+
+int function_state_of(const struct function *f, int output)
+{
+        for (int i = 0; i < f->body.argument_count; i++)
+                if (function_next_of(f, i) == output)
+                        return i;
+        return -1;
 }
 
 struct value *region_add_argument(struct region *region, const struct type *type, const char *name)

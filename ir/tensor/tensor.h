@@ -315,7 +315,15 @@ struct port {
         const char *name;               /* The model itself has this name for an output, of any
                                          * bytes but NUL. */
         bool is_text;
+        const char *next;               /* An input may be state: the caller keeps it between runs,
+                                         * and the output of this name, which has its type, is its
+                                         * value in the next run. NULL: it is none. */
 };
+struct function;
+/* Returns the input whose next value this output is, or -1. */
+int function_state_of(const struct function *f, int output);
+/* Returns the output that is the next value of this input, or -1. */
+int function_next_of(const struct function *f, int input);
 /* Returns whether a tensor of this type may be a port of texts. */
 bool type_holds_texts(const struct type *t);
 struct function {

@@ -24,7 +24,8 @@ static void copy_constants(const struct module *m, struct module *copy)
 static void copy_function(const struct function *f, struct module *copy)
 {
         struct function *own = function_new(copy, f->name);
-        own->input_ports = f->input_ports;
+        own->input_ports = arena_copy(copy->arena, f->input_ports,
+                                      (size_t)f->body.argument_count * sizeof *own->input_ports);
         own->output_ports = f->output_ports;
         own->output_count = f->output_count;
         /* Passes may add some. */

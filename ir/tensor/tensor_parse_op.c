@@ -53,7 +53,7 @@ static struct value *look_up_constant(struct reader *r)
 
 /* ---- arguments of regions ---- */
 
-struct argument { char *name, *port; bool is_text; const struct type *type; };
+struct argument { char *name, *port, *next; bool is_text; const struct type *type; };
 
 static bool read_arguments(struct reader *r, struct argument **arguments, int *count)
 {
@@ -69,6 +69,9 @@ static bool read_arguments(struct reader *r, struct argument **arguments, int *c
                 if (!a.port)
                         return false;
                 a.is_text = a.port != a.name && reader_accept_word(r, "text");
+                if (a.port != a.name && reader_accept_word(r, "next") &&
+                    !(a.next = reader_string(r, "an output's name")))
+                        return false;
                 if (!reader_expect(r, ":") || !(a.type = reader_type(r)))
                         return false;
                 ARENA_GROW(r->arena, *arguments, *count);
@@ -89,8 +92,10 @@ static bool add_arguments(struct reader *r, struct region *region, struct scope 
                 struct value *v = region->owner
                                           ? region_add_argument(region, a->type, a->name)
                                           : function_add_input(region->function, a->port, a->type);
-                if (!region->owner)
+                if (!region->owner) {
                         region->function->input_ports[i].is_text = a->is_text;
+                        region->function->input_ports[i].next = a->next;
+                }
                 names_reserve(region->function->names, a->name);
                 v->name = NULL;                 /* The name is the text's, unless that is a
                                                  * number. */

@@ -214,6 +214,10 @@ static void print_arguments(struct printer *p, const struct region *region,
                         text_add(p->out, " ");
                         quoted_print(p->out, ports[i].name);
                         text_add(p->out, ports[i].is_text ? " text" : "");
+                        if (ports[i].next) {
+                                text_add(p->out, " next ");
+                                quoted_print(p->out, ports[i].next);
+                        }
                 }
                 text_add(p->out, ": ");
                 type_print(p->out, p->m, v->type);

@@ -228,6 +228,29 @@ static int nesting(const struct op *op)
         return depth;
 }
 
+/* Checks that each input that is state has a next value of its type, which is no other's. */
+static bool check_state(struct verifier *v, struct function *f)
+{
+        for (int i = 0; i < f->body.argument_count; i++) {
+                if (!f->input_ports[i].next)
+                        continue;
+                int next = function_next_of(f, i);
+                if (next < 0)
+                        return fail(v, f, NULL,
+                                    "input %d is state, and no output is its next value", i);
+                if (function_state_of(f, next) != i)
+                        return fail(v, f, NULL, "output %d is the next value of two inputs", next);
+                const struct value *now = &f->body.arguments[i],
+                                   *then = op_operand(f->body.last, next);
+                if (now->type != then->type || !type_is_static(now->type) ||
+                    f->input_ports[i].is_text)
+                        return fail(v, f, NULL,
+                                    "input %d cannot be state: its type, or that of its next value",
+                                    i);
+        }
+        return true;
+}
+
 static bool check_function(struct verifier *v, struct function *f)
 {
         v->names = map_new(v->arena);
@@ -250,6 +273,8 @@ static bool check_function(struct verifier *v, struct function *f)
                         return fail(v, f, NULL, "%s %d is no tensor of texts",
                                     output < 0 ? "input" : "output", output < 0 ? i : output);
         }
+        if (!check_state(v, f))
+                return false;
         for (struct op *op = region_walk(&f->body, NULL), *next; op; op = next) {
                 if (!check_op(v, f, op) || !check_regions(v, f, op))
                         return false;

@@ -59,8 +59,7 @@ static bool can_move(const struct loop_stmt *s)
 static void note_touch(const struct touch *t, void *context)
 {
         struct building *b = context;
-        if ((t->root->space != SPACE_WORKSPACE && t->root->space != SPACE_OUTPUT) ||
-            t->end == t->start)
+        if ((t->root->space != SPACE_WORKSPACE && !loop_is_output(t->root)) || t->end == t->start)
                 return;
         struct root *r = &b->roots[t->root->number];
         ARENA_GROW(b->scratch, r->touches, r->touch_count);

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 from ._error import ArgumentError, Error, MissingFileError
-from ._model import Bound, Model, Outputs, Port, load
+from ._model import Bound, Model, Outputs, Port, Sequence, load
 
-__all__ = ["ArgumentError", "Bound", "Error", "MissingFileError", "Model", "Outputs", "Port", "cache_folder", "compile", "info", "load", "tool"]
+__all__ = ["ArgumentError", "Bound", "Error", "MissingFileError", "Model", "Outputs", "Port", "Sequence", "cache_folder", "compile", "info", "load", "tool"]
 
 __version__: str
 

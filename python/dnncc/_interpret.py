@@ -30,6 +30,8 @@ class Interpreted:
     def __init__(self, origin):
         if any(argument.startswith("--dim=") and ".." in argument for argument in origin.arguments):
             raise Error(4, "a model with extents that a call gives wants a C compiler, and there is none")
+        if any(argument.startswith("--state=") for argument in origin.arguments):
+            raise Error(4, "a model that keeps state wants a C compiler, and there is none")
         self.folder = folder_for(self)
         self.program = os.path.join(self.folder, "model.loops")
         report = os.path.join(self.folder, "model.json")

@@ -25,8 +25,8 @@ from ._files import copy_whole
 if TYPE_CHECKING:
     from ._report import Report
 
-ABI = 1
-SCRATCH, WEIGHTS = 0, 2                 # kinds of regions
+ABI, ABI_STATE = 1, 2
+SCRATCH, STATE, WEIGHTS = 0, 1, 2       # kinds of regions
 
 
 class Tensor(ctypes.Structure):
@@ -43,6 +43,16 @@ class Description(ctypes.Structure):
                 ("region_count", ctypes.c_uint32), ("input_count", ctypes.c_uint32), ("output_count", ctypes.c_uint32),
                 ("extent_count", ctypes.c_uint32), ("regions", ctypes.POINTER(Region)), ("inputs", ctypes.POINTER(Tensor)),
                 ("outputs", ctypes.POINTER(Tensor)), ("run", ctypes.c_void_p)]
+
+
+class Member(ctypes.Structure):
+    """of state"""
+    _fields_ = [("name", ctypes.c_char_p), ("next", ctypes.c_char_p), ("type", ctypes.c_int32), ("rank", ctypes.c_int32),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64), ("bytes", ctypes.c_uint64)]
+
+
+class DescriptionOfState(ctypes.Structure):
+    _fields_ = [("model", Description), ("state_count", ctypes.c_uint32), ("states", ctypes.POINTER(Member))]
 
 
 RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -75,7 +85,8 @@ class Library:
         describe = getattr(library, f"{self.prefix}_describe")
         describe.restype = ctypes.POINTER(Description)
         d = describe().contents
-        if d.abi != ABI or d.struct_size < ctypes.sizeof(Description):
+        least = {ABI: Description, ABI_STATE: DescriptionOfState}.get(d.abi)
+        if least is None or d.struct_size < ctypes.sizeof(least):
             raise Error(4, f"{path} is of another version of dnncc's interface")
         self.name, self.function = d.name.decode(), RUN(d.run)
         self.begin(library)
@@ -85,6 +96,12 @@ class Library:
         self.lanes = []                 # that no run is in
         self.texts = any(isinstance(port, TextPort) for port in (*self.inputs, *self.outputs))
         self.extent_count = d.extent_count
+        self.members = {}               # of state: name -> (offset, bytes, port)
+        if d.abi == ABI_STATE:
+            with_state = ctypes.cast(describe(), ctypes.POINTER(DescriptionOfState)).contents
+            for s in with_state.states[:with_state.state_count]:
+                port = port_of(s.name.decode(), s.type, s.shape[:s.rank] if s.rank else (), s.bytes)
+                self.members[port.name] = s.offset, s.bytes, port
 
     def begin(self, library):
         """before anything else is done with it"""
@@ -94,7 +111,7 @@ class Library:
 
     def map_weights(self, path, weights):
         size, kinds = next((r[1] for r in self.regions if r[3] == WEIGHTS), None), {r[3] for r in self.regions}
-        if kinds - {SCRATCH, WEIGHTS}:
+        if kinds - {SCRATCH, STATE, WEIGHTS}:
             raise Error(4, f"{path} wants memory of a kind that only its own program can give")
         if size is None:
             return None
@@ -113,19 +130,28 @@ class Library:
         """what a run needs beside its arrays: (inputs, outputs, their addresses and that of regions, what they point to)"""
         memory, pointers = [], (ctypes.c_void_p * max(1, len(self.regions)))()
         for k, (_, size, align, kind) in enumerate(self.regions):
-            block = self.weights if kind == WEIGHTS else aligned(size, align)
+            block = self.weights if kind == WEIGHTS else aligned(0 if kind == STATE else size, align)
             memory.append(block)
             pointers[k] = address(block) if block.size else None
         inputs = (ctypes.c_void_p * max(1, len(self.inputs)))()
         outputs = (ctypes.c_void_p * max(1, len(self.outputs)))()
         return inputs, outputs, ctypes.addressof(pointers), ctypes.addressof(inputs), ctypes.addressof(outputs), (pointers, memory)
 
-    def run(self, arrays):
+    def new_state(self):
+        """the memory of a sequence of runs that begins"""
+        _, size, align, _ = next(r for r in self.regions if r[3] == STATE)
+        state = aligned(size, align)
+        state[:] = 0
+        return state
+
+    def run(self, arrays, state=None):
         try:
             lane = self.lanes.pop()     # atomic
         except IndexError:
             lane = self.new_lane()
-        inputs, outputs, at_regions, at_inputs, at_outputs, _ = lane
+        inputs, outputs, at_regions, at_inputs, at_outputs, (pointers, _) = lane
+        if state is not None:
+            pointers[[r[3] for r in self.regions].index(STATE)] = address(state)
         if self.texts:
             arrays = [port.pointed(x) for port, x in zip(self.inputs, arrays)]
         for k, x in enumerate(arrays):
@@ -269,6 +295,50 @@ class Bound:
         raise TypeError("cannot pickle or copy a bound run, which is about arrays where they lie: pickle the model, and bind it there")
 
 
+class Sequence:
+    """Calls of a model that keeps state (state={"past": "present"}), each of which goes on where the one before has ended.
+
+    sequence["past"] is an array of what it keeps, to read and to set; copy() goes on by itself; reset() begins again, with
+    zeros. One call at a time."""
+    __slots__ = ("model", "_state")
+
+    model: Model
+
+    def __init__(self, model: Model, state: np.ndarray | None = None) -> None:
+        self.model = model
+        self._state = model._program.new_state() if state is None else state
+
+    def __call__(self, *args: Any, **named: Any) -> np.ndarray | Outputs:
+        """Runs the model, as a call of one without state does."""
+        return self.model._run(args, named, self._state)
+
+    def keys(self) -> tuple[str, ...]:
+        """The names of what is kept, those of the model's inputs."""
+        return tuple(self.model._program.members)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        offset, size, port = self.model._program.members[name]
+        return self._state[offset:offset + size].view(port.dtype).reshape(port.shape)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self[name][...] = value
+
+    def reset(self) -> None:
+        """Begins the sequence again."""
+        self._state[:] = 0
+
+    def copy(self) -> Sequence:
+        """Another sequence, which has come as far as this one."""
+        state = self.model._program.new_state()
+        state[:] = self._state
+        return Sequence(self.model, state)
+
+    __copy__ = copy
+
+    def __reduce__(self) -> Any:
+        raise TypeError("cannot pickle a sequence: pickle its model, and what it keeps")
+
+
 class Model:
     """A compiled model. Calls may run at the same time, in as many threads as you like.
 
@@ -327,18 +397,34 @@ class Model:
         """Runs the model. Inputs (arrays, lists, numbers, what has __dlpack__) by position, by name, or as one dict; floats of
         more bits than the model's are rounded, with a warning once. Returns the array of one output, or Outputs of several: of a model
         on a GPU DeviceArrays where any input lies there, else arrays of numpy's."""
+        self._has_no_state()
+        return self._run(args, named)
+
+    def _run(self, args, named, *state):
         if named or len(args) != len(self.inputs) or type(args[0] if args else None) is dict:
             args = self._arrange(args, named)
-        return self._results(self._program.run([port.take(x) for port, x in zip(self.inputs, args)]))
+        return self._results(self._program.run([port.take(x) for port, x in zip(self.inputs, args)], *state))
+
+    def _has_no_state(self):
+        if getattr(self._program, "members", None):
+            raise ArgumentError("the model keeps state from one call to the next: s = model.sequence() is what to call")
+
+    def sequence(self) -> Sequence:
+        """Calls that go on where the one before has ended, of a model that keeps state; they begin with zeros."""
+        if not getattr(self._program, "members", None):
+            raise ArgumentError("the model keeps no state: state={\"past\": \"present\"} says which input is which output's next")
+        return Sequence(self)
 
     def run(self, inputs: dict[str, Any]) -> dict[str, np.ndarray]:
         """Runs the model: a dict of inputs by name in, a dict of outputs by name out."""
+        self._has_no_state()
         given = self._arrange((), inputs)
         return self._type(self._program.run([port.take(x) for port, x in zip(self.inputs, given)]))._asdict()
 
     def bind(self, *arrays: Any, **named: Any) -> Bound:
         """A function without arguments that runs the model on these arrays, inputs first, then outputs, which it writes: nothing
         is checked, copied or allocated any more. Outputs that are not given are allocated once."""
+        self._has_no_state()
         if any(isinstance(port, OpenPort) for port in (*self.inputs, *self.outputs)):
             raise ArgumentError("bind is for models whose extents are numbers")
         of_outputs = {port.name: k for k, port in enumerate(self.outputs)}

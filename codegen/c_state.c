@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* Prints state: what the caller keeps from one run to the next (--state).
+ *
+ *     struct gru_state {
+ *             uint64_t build;                  0 until the first run, then what it was made by
+ *             unsigned char before_h[56];
+ *             float h[64];                     at a multiple of 64 bytes, as every member
+ *     };
+ *
+ * Zero bytes begin a sequence of runs, so a static struct is ready, and a copy of the struct is a
+ * fork. Offsets do not depend on the C compiler: padding is written out. */
+#include "codegen/c_writer.h"
+
+#include <string.h>
+
+#include "base/sha256.h"
+#include "base/size.h"
+
+enum { MARK_BYTES = 8 };                 /* The mark of the build stands first. */
+
+bool c_state_any(const struct c_writer *w) { return w->state_count > 0; }
+
+static int64_t bytes_of(const struct loop_buffer *b)
+{
+        return b->extent * element_info[b->element].bytes;
+}
+
+static const char *struct_name(struct c_writer *w)
+{
+        return arena_printf(w->arena, "%s_state", w->options->prefix);
+}
+
+void c_state_reserve(struct c_writer *w)
+{
+        static const char *const macros[] = { "STATE_SIZE", "STATE_ALIGN", "STATE_DEFINE" };
+        if (!c_state_any(w))
+                return;
+        for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
+                c_reserve(w, c_macro(w, macros[i]));
+        c_reserve(w, struct_name(w));
+        c_reserve(w, arena_printf(w->arena, "%s_reset", struct_name(w)));
+        names_reserve(w->globals, "state");
+        names_reserve(w->globals, "build");
+}
+
+const char *c_state_parameter(struct c_writer *w)
+{
+        return arena_printf(w->arena, "struct %s *state", struct_name(w));
+}
+
+/* ---- the header ---- */
+
+static const char *shape_text(struct c_writer *w, const struct loop_buffer *b)
+{
+        const char *text = "";
+        for (int d = 0; b->type && d < b->type->rank; d++)
+                text = arena_printf(w->arena, "%s%s%lld", text, d ? " x " : "",
+                                    (long long)type_extent(b->type, d));
+        return text;
+}
+
+static void put_padding(struct c_writer *w, const char *stem, const char *name, int64_t bytes)
+{
+        if (bytes)
+                c_line(w, "unsigned char %s_%s[%lld];", stem, name, (long long)bytes);
+}
+
+static void put_struct(struct c_writer *w)
+{
+        c_line(w, "struct %s {", struct_name(w));
+        w->indent++;
+        c_line(w, "uint64_t build;");
+        for (int i = 0; i < w->state_count; i++) {
+                const struct loop_buffer *b = w->states[i];
+                const char *name = c_name(w, b)->text;
+                if (!i)
+                        put_padding(w, "before", name, STATE_ALIGN - MARK_BYTES);
+                c_line(w, "%s %s[%lld];         /* %s: \"%s\", the next time from \"%s\" */",
+                       element_info[b->element].c_type, name,
+                       (long long)b->extent, shape_text(w, b),
+                       text_safe(w->arena, b->port, strlen(b->port)),
+                       text_safe(w->arena, b->next_port, strlen(b->next_port)));
+                put_padding(w, "after", name, round_up(bytes_of(b), STATE_ALIGN) - bytes_of(b));
+        }
+        w->indent--;
+        c_line(w, "};");
+}
+
+static void put_define(struct c_writer *w, const char *condition, const char *before,
+                       const char *behind)
+{
+        text_add(w->out, "%s\n#define %s(name) %sstruct %s %sname\n", condition,
+                 c_macro(w, "STATE_DEFINE"), before, struct_name(w), behind);
+}
+
+void c_state_header(struct c_writer *w)
+{
+        if (!c_state_any(w))
+                return;
+        text_add(w->out,
+                 "\n/* The caller keeps this from one call to the next, so aligned; the macro "
+                 "declares a static one. Zero\n"
+                 " * bytes begin a sequence of calls, and so does %s_reset. Members may be set and "
+                 "read\n"
+                 " * between calls; a copy goes on by itself. */\n",
+                 struct_name(w));
+        put_struct(w);
+        c_line(w, "#define %s %lldu", c_macro(w, "STATE_SIZE"),
+               (long long)loop_state_size(w->p));
+        c_line(w, "#define %s %du", c_macro(w, "STATE_ALIGN"), STATE_ALIGN);
+        put_define(w, "#if defined(__GNUC__) || defined(__TINYC__)", "static ",
+                   arena_printf(w->arena, "__attribute__((aligned(%d))) ", STATE_ALIGN));
+        put_define(w, "#elif defined(_MSC_VER)",
+                   arena_printf(w->arena, "static __declspec(align(%d)) ", STATE_ALIGN), "");
+        put_define(w, "#elif defined(__cplusplus)",
+                   arena_printf(w->arena, "alignas(%d) static ", STATE_ALIGN), "");
+        put_define(w, "#else", arena_printf(w->arena, "static _Alignas(%d) ", STATE_ALIGN), "");
+        text_add(w->out, "#endif\n");
+        c_line(w, "void %s_reset(%s);", struct_name(w), c_state_parameter(w));
+}
+
+void c_state_usage(struct c_writer *w)
+{
+        if (c_state_any(w))
+                c_line(w, " *     %s(state);", c_macro(w, "STATE_DEFINE"));
+}
+
+void c_state_table(struct c_writer *w)
+{
+        for (int i = 0; i < w->state_count; i++) {
+                const struct loop_buffer *b = w->states[i];
+                c_line(w, " * %-24s %-14s %-24s %s, then %s",
+                       arena_printf(w->arena, "state->%s", c_name(w, b)->text),
+                       element_info[b->element].c_type, shape_text(w, b),
+                       text_safe(w->arena, b->port, strlen(b->port)),
+                       text_safe(w->arena, b->next_port, strlen(b->next_port)));
+        }
+}
+
+/* ---- run ---- */
+
+/* Returns the mark of a state: a digest of the model and of the members, never 0. */
+static const char *mark_of(struct c_writer *w)
+{
+        struct sha256 sha;
+        char hex[65];
+        sha256_init(&sha);
+        sha256_update(&sha, w->options->version, strlen(w->options->version) + 1);
+        sha256_update(&sha, w->p->source, strlen(w->p->source) + 1);
+        for (int i = 0; i < w->state_count; i++) {
+                const struct loop_buffer *b = w->states[i];
+                const char *line = arena_printf(w->arena, "%s %s %s %lld %s", b->port,
+                                                b->next_port, element_info[b->element].text,
+                                                (long long)b->extent, shape_text(w, b));
+                sha256_update(&sha, line, strlen(line) + 1);
+        }
+        sha256_hex(&sha, hex);
+        hex[15] = 0;
+        return arena_printf(w->arena, "UINT64_C(0x%s1)", hex);
+}
+
+void c_state_check(struct c_writer *w)
+{
+        if (!c_state_any(w))
+                return;
+        if (!w->options->unchecked) {
+                c_put(w, "if (state->build != 0 &&" C_SOFT "state->build != %s)", mark_of(w));
+                c_end(w);
+                c_return_error(w, "STATE");
+        }
+        c_line(w, "state->build = %s;", mark_of(w));
+}
+
+void c_state_pointers(struct c_writer *w)
+{
+        bool any = false;
+        for (struct loop_buffer *b = w->p->buffers; b; b = b->next) {
+                if (b->space != SPACE_STATE || !c_name(w, b)->used)
+                        continue;
+                const char *type = c_memory_type(w, b->element), *name = c_name(w, b)->text;
+                c_line(w, "%s *const %s = (%s *)(void *)state->%s;", type, name, type, name);
+                any = true;
+        }
+        if (!any && c_state_any(w) && c_run_is_split(w))
+                c_line(w, "(void)state;");
+}
+
+void c_state_functions(struct c_writer *w, struct text *out)
+{
+        if (!c_state_any(w))
+                return;
+        w->out = out;
+        c_function_open(w, arena_printf(w->arena, "void %s_reset(%s)", struct_name(w),
+                                        c_state_parameter(w)));
+        c_line(w, "memset(state, 0, sizeof *state);");
+        c_function_close(w);
+        w->copies_memory = true;
+}
+
+/* ---- the descriptor ---- */
+
+const char *c_state_describe(struct c_writer *w)
+{
+        const char **shapes = arena_array(w->arena, (size_t)w->state_count + 1, sizeof *shapes);
+        for (int i = 0; i < w->state_count; i++) {
+                const struct loop_buffer *b = w->states[i];
+                if (!b->type || !b->type->rank)
+                        continue;
+                shapes[i] = c_global(w, arena_printf(w->arena, "%s_shape", c_name(w, b)->text));
+                c_put(w, "static const int64_t %s[%d] = {", shapes[i], b->type->rank);
+                for (int d = 0; d < b->type->rank; d++)
+                        c_put(w, "%s %lld", d ? "," : "", (long long)type_extent(b->type, d));
+                c_line(w, " };");
+        }
+        const char *name = c_global(w, "described_states");
+        c_line(w, "static const struct dnncc_state_2 %s[%d] = {", name, w->state_count);
+        for (int i = 0; i < w->state_count; i++) {
+                const struct loop_buffer *b = w->states[i];
+                c_line(w, "        { \"%s\", \"%s\", %d, %d, %s, %lldu, %lldu },",
+                       text_literal(w->arena, b->port, strlen(b->port)),
+                       text_literal(w->arena, b->next_port, strlen(b->next_port)),
+                       element_info[loop_buffer_element(b)].onnx, b->type ? b->type->rank : 0,
+                       shapes[i] ? shapes[i] : "NULL", (long long)loop_state_offset(w->p, b),
+                       (long long)bytes_of(b));
+        }
+        c_line(w, "};");
+        return name;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* --state PAST=PRESENT makes an input and an output state: the caller keeps the input from one run
+ * to the next, and the output is its next value. A * in PAST stands for any characters, and in
+ * PRESENT for the same ones. */
+#include <string.h>
+
+#include "base/suggest.h"
+#include "compiler/driver.h"
+
+struct stating { struct function *f; struct arena *arena; struct diag *diag; const char *option; };
+
+static bool usage(const struct stating *s, const char *what)
+{
+        diag_error(s->diag, EXIT_USAGE, "--state %s: %s", text_argument(s->arena, s->option), what);
+        return false;
+}
+
+static const char *safe(const struct stating *s, const char *name)
+{
+        return text_safe(s->arena, name, strlen(name));
+}
+
+static bool ends_in(const char *name, size_t length, const char *end, size_t end_length)
+{
+        return length >= end_length && !memcmp(name + length - end_length, end, end_length);
+}
+
+/* Returns what the output is called for an input of this name; NULL: the name is not meant. */
+static const char *next_name(const struct stating *s, const char *name)
+{
+        const char *equal = strchr(s->option, '='), *star = memchr(s->option, '*',
+                                                                   (size_t)(equal - s->option));
+        const char *other = strchr(equal + 1, '*');
+        const size_t length = strlen(name), before = (size_t)((star ? star : equal) - s->option),
+                     behind = star ? (size_t)(equal - star - 1) : 0;
+        if (!star)
+                return length == before && !memcmp(name, s->option, before) ? equal + 1 : NULL;
+        if (length < before + behind || memcmp(name, s->option, before) != 0 ||
+            !ends_in(name, length, star + 1, behind))
+                return NULL;
+        return arena_printf(s->arena, "%.*s%.*s%s", (int)(other - equal - 1), equal + 1,
+                            (int)(length - before - behind), name + before, other + 1);
+}
+
+static int output_called(const struct function *f, const char *name)
+{
+        for (int i = 0; i < f->output_count; i++)
+                if (!strcmp(f->output_ports[i].name, name))
+                        return i;
+        return -1;
+}
+
+static bool no_output(const struct stating *s, const char *name)
+{
+        struct suggest known = suggest_new(s->arena, name, strlen(name));
+        for (int i = 0; i < s->f->output_count; i++)
+                suggest_add(&known, safe(s, s->f->output_ports[i].name));
+        return usage(s, arena_printf(s->arena, "no output is called '%s'%s", safe(s, name),
+                                     suggest_text(&known, true)));
+}
+
+static bool no_input(const struct stating *s)
+{
+        struct suggest known =
+                suggest_new(s->arena, s->option, (size_t)(strchr(s->option, '=') - s->option));
+        for (int i = 0; i < s->f->body.argument_count; i++)
+                suggest_add(&known, safe(s, s->f->input_ports[i].name));
+        return usage(s, arena_printf(s->arena, "no input is called that%s",
+                                     suggest_text(&known, true)));
+}
+
+/* Makes input i state, whose next value is the output of that name. */
+static bool keep(const struct stating *s, int i, const char *name)
+{
+        struct function *f = s->f;
+        struct module *m = f->module;
+        const int next = output_called(f, name);
+        if (next < 0)
+                return no_output(s, name);
+        const struct type *now = f->body.arguments[i].type,
+                          *then = op_operand(f->body.last, next)->type;
+        const char *port = safe(s, f->input_ports[i].name);
+        if (f->input_ports[i].next)
+                return usage(s, arena_printf(s->arena, "input '%s' is state twice", port));
+        if (function_state_of(f, next) >= 0)
+                return usage(s, arena_printf(s->arena, "output '%s' is the next value twice",
+                                             safe(s, name)));
+        if (f->input_ports[i].is_text || f->output_ports[next].is_text)
+                return usage(s, arena_printf(s->arena, "input '%s' is of texts", port));
+        if (now != then)
+                return usage(s, arena_printf(s->arena, "input '%s' is %s, and output '%s' %s", port,
+                                             type_text(s->arena, m, now), safe(s, name),
+                                             type_text(s->arena, m, then)));
+        if (!type_is_static(now)) {
+                diag_error(s->diag, EXIT_UNSUPPORTED,
+                           "--state %s: input '%s' is %s: state has extents that are numbers; bind "
+                           "them with --dim",
+                           text_argument(s->arena, s->option), port, type_text(s->arena, m, now));
+                return false;
+        }
+        if (type_is_empty(now))
+                return usage(s, arena_printf(s->arena, "input '%s' has no elements", port));
+        f->input_ports[i].next = f->output_ports[next].name;
+        return true;
+}
+
+static bool keep_all(const struct stating *s)
+{
+        const char *equal = strchr(s->option, '=');
+        const char *star = equal ? memchr(s->option, '*', (size_t)(equal - s->option)) : NULL;
+        bool any = false;
+        if (!equal || equal == s->option || !equal[1] || !star != !strchr(equal, '*'))
+                return usage(s, "want PAST=PRESENT, an input and an output, with a * in both or in "
+                                "neither");
+        for (int i = 0; i < s->f->body.argument_count; i++) {
+                const char *name = next_name(s, s->f->input_ports[i].name);
+                if (name && !keep(s, i, name))
+                        return false;
+                any |= name != NULL;
+        }
+        return any || no_input(s);
+}
+
+bool state_bind(struct run *run)
+{
+        const struct options *o = &run->options;
+        struct module *m = run->state.module;
+        if (!o->states.count)
+                return true;
+        if (!m) {
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--state is about inputs of a model, and this is Loop IR");
+                return false;
+        }
+        for (int i = 0; i < o->states.count; i++) {
+                const struct stating s = { module_entry(m), run->arena, &run->diag,
+                                           o->states.items[i] };
+                if (!keep_all(&s))
+                        return false;
+        }
+        return true;
+}

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: MIT
+"""State (--state PAST=PRESENT): what the caller keeps from one run to the next gives, step by step, what handing outputs back as inputs gives."""
+import dnncc
+import dnncc_package
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+
+F32 = TensorProto.FLOAT
+WAYS = [], ["-O0"], ["--target=x86-64-v3"], ["--target=generic,x86-64-v3"], ["--no-alias"], ["--unchecked"], ["--threads=2"]
+
+
+def model(nodes, inputs, outputs, constants, opset=21):
+    def ports(all):
+        return [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in all]
+    graph = helper.make_graph(nodes, "stateful", ports(inputs), ports(outputs),
+                              [numpy_helper.from_array(array, name) for name, array in constants.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def weights(seed, *shape):
+    return (np.random.default_rng(seed).standard_normal(shape) * 0.4).astype(np.float32)
+
+
+def gru(size=16, width=8):
+    return model([helper.make_node("GRU", ["x", "W", "R", "", "", "h"], ["Y", "h_next"], hidden_size=size)],
+                 [("x", F32, [1, 1, width]), ("h", F32, [1, 1, size])], [("Y", F32, [1, 1, 1, size]), ("h_next", F32, [1, 1, size])],
+                 {"W": weights(1, 1, 3 * size, width), "R": weights(2, 1, 3 * size, size)}), {"h": "h_next"}
+
+
+def lstm(size=12, width=8):
+    return model([helper.make_node("LSTM", ["x", "W", "R", "", "", "h", "c"], ["Y", "h_next", "c_next"], hidden_size=size)],
+                 [("x", F32, [3, 2, width]), ("h", F32, [1, 2, size]), ("c", F32, [1, 2, size])],
+                 [("Y", F32, [3, 1, 2, size]), ("h_next", F32, [1, 2, size]), ("c_next", F32, [1, 2, size])],
+                 {"W": weights(1, 1, 4 * size, width), "R": weights(2, 1, 4 * size, size)}), {"h": "h_next", "c": "c_next"}
+
+
+def mean():
+    """of everything so far; the count is an integer"""
+    return model([helper.make_node("Add", ["count", "one"], ["count_next"]), helper.make_node("Add", ["sum", "x"], ["sum_next"]),
+                  helper.make_node("Cast", ["count_next"], ["c"], to=F32), helper.make_node("Div", ["sum_next", "c"], ["mean"])],
+                 [("x", F32, [4]), ("sum", F32, [4]), ("count", TensorProto.INT64, [])],
+                 [("sum_next", F32, [4]), ("mean", F32, [4]), ("count_next", TensorProto.INT64, [])],
+                 {"one": np.array(1, np.int64)}), {"sum": "sum_next", "count": "count_next"}
+
+
+def line(length=24, width=4):
+    """a delay line: the newest rows come in at the end; a filter reads all of it"""
+    return model([helper.make_node("Concat", ["past", "x"], ["all"], axis=2),
+                  helper.make_node("Conv", ["all", "W"], ["y"]),
+                  helper.make_node("Slice", ["all", "from", "to", "axis"], ["present"])],
+                 [("x", F32, [1, width, 5]), ("past", F32, [1, width, length])],
+                 [("y", F32, [1, 6, 5]), ("present", F32, [1, width, length])],
+                 {"W": weights(3, 6, width, length + 1), "from": np.array([5]), "to": np.array([length + 5]), "axis": np.array([2])}), {"past": "present"}
+
+
+def swap():
+    """each becomes the other, and both are read behind that: nothing can be computed in place"""
+    return model([helper.make_node("Add", ["a", "x"], ["b_next"]), helper.make_node("Identity", ["b"], ["a_next"]),
+                  helper.make_node("Sub", ["a", "b"], ["y"]), helper.make_node("Identity", ["a"], ["old"])],
+                 [("x", F32, [8]), ("a", F32, [8]), ("b", F32, [8])],
+                 [("y", F32, [8]), ("a_next", F32, [8]), ("b_next", F32, [8]), ("old", F32, [8])], {}), {"a": "a_next", "b": "b_next"}
+
+
+def cache(rows=10, width=8):
+    """a cache of rows, written at a place that is state, too; halves of floats"""
+    return model([helper.make_node("ScatterND", ["cache", "at", "row"], ["cache_next"]), helper.make_node("Add", ["at", "one"], ["more"]),
+                  helper.make_node("Mod", ["more", "rows"], ["at_next"]), helper.make_node("Cast", ["cache_next"], ["wide"], to=F32),
+                  helper.make_node("MatMul", ["wide", "W"], ["y"])],
+                 [("row", TensorProto.FLOAT16, [1, width]), ("cache", TensorProto.FLOAT16, [rows, width]), ("at", TensorProto.INT64, [1, 1])],
+                 [("y", F32, [rows, 3]), ("cache_next", TensorProto.FLOAT16, [rows, width]), ("at_next", TensorProto.INT64, [1, 1])],
+                 {"one": np.array([[1]]), "rows": np.array([[rows]]), "W": weights(4, width, 3)}), {"cache": "cache_next", "at": "at_next"}
+
+
+MODELS = gru, lstm, mean, line, swap, cache
+
+
+def options(pairs):
+    return [f"--state={past}={present}" for past, present in pairs.items()]
+
+
+def arrays(m, pairs, seed, count=6):
+    """inputs of a sequence of runs, without state"""
+    rng = np.random.default_rng(seed)
+    return [{i.name: rng.standard_normal([d.dim_value for d in i.type.tensor_type.shape.dim])
+             .astype(helper.tensor_dtype_to_np_dtype(i.type.tensor_type.elem_type)) for i in m.graph.input if i.name not in pairs}
+            for _ in range(count)]
+
+
+def by_hand(m, pairs, runs):
+    """onnxruntime's outputs without state, of each run; outputs go back as inputs"""
+    session = onnxruntime.InferenceSession(m.SerializeToString(), providers=["CPUExecutionProvider"])
+    names = [o.name for o in m.graph.output]
+    state = {i.name: np.zeros([d.dim_value for d in i.type.tensor_type.shape.dim], helper.tensor_dtype_to_np_dtype(i.type.tensor_type.elem_type))
+             for i in m.graph.input if i.name in pairs}
+    for given in runs:
+        found = dict(zip(names, session.run(None, {**given, **state})))
+        state = {past: found[present] for past, present in pairs.items()}
+        yield {name: y for name, y in found.items() if name not in pairs.values()}, state
+
+
+def sequence(m, pairs, *flags):
+    level = {"level": 0} if "-O0" in flags else {}
+    words = dict(f[2:].split("=", 1) if "=" in f else (f[2:], True) for f in flags if f.startswith("--"))
+    return dnncc_package.compile(m, state=pairs, **level, **{k.replace("-", "_"): int(v) if k == "threads" else v for k, v in words.items()}).sequence()
+
+
+def same(got, want):
+    got = got if isinstance(got, tuple) else (got,)
+    for a, b in zip(got, want):
+        assert a.shape == b.shape and a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, rtol=2e-3 if b.dtype == np.float16 else 1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("flags", WAYS, ids=lambda f: " ".join(f) or "plain")
+@pytest.mark.parametrize("make", MODELS, ids=lambda m: m.__name__)
+def test_a_sequence_is_that_of_outputs_handed_back(make, flags):
+    m, pairs = make()
+    runs = arrays(m, pairs, 5)
+    s = sequence(m, pairs, *flags)
+    for given, (want, state) in zip(runs, by_hand(m, pairs, runs)):
+        same(s(**given), want.values())
+        same(tuple(s[name] for name in state), state.values())
+
+
+def test_a_copy_goes_on_by_itself():
+    m, pairs = gru()
+    runs = arrays(m, pairs, 6)
+    s = sequence(m, pairs)
+    wanted = [want["Y"] for want, _ in by_hand(m, pairs, runs)]
+    for given in runs[:2]:
+        s(**given)
+    fork = s.copy()
+    fork(x=np.ones((1, 1, 8), np.float32))
+    for given, want in zip(runs[2:], wanted[2:]):
+        same(s(**given), [want])
+    s.reset()
+    for given, want in zip(runs, wanted):
+        same(s(**given), [want])
+    s["h"] = np.zeros((1, 1, 16), np.float32)
+    same(s(**runs[0]), [wanted[0]])
+
+
+# ---- the file and its C ----
+
+@pytest.mark.parametrize("make", MODELS, ids=lambda m: m.__name__)
+@pytest.mark.parametrize("flags", [[], ["--target=x86-64-v3"], ["--cc=gcc -O1 -fsanitize=undefined -fno-sanitize-recover=all"]], ids=str)
+def test_data_of_one_run(make, flags, tmp_path):
+    """--test reads state as the inputs that it is, and compares it as outputs, in the interpreter and in C; --check goes through all passes"""
+    m, pairs = make()
+    rng = np.random.default_rng(8)
+    session = onnxruntime.InferenceSession(m.SerializeToString(), providers=["CPUExecutionProvider"])
+    given = {}
+    for i in m.graph.input:
+        dtype = helper.tensor_dtype_to_np_dtype(i.type.tensor_type.elem_type)
+        shape = [d.dim_value for d in i.type.tensor_type.shape.dim]
+        given[i.name] = rng.standard_normal(shape).astype(dtype) if dtype.kind == "f" else rng.integers(1, 5, shape).astype(dtype)
+    onnx.save(m, tmp_path / "m.onnx")
+    for kind, all in (("input", given.values()), ("output", session.run(None, given))):
+        for k, x in enumerate(all):
+            np.save(tmp_path / f"{kind}_{k}.npy", x)
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *options(pairs), f"--test={tmp_path}", *flags])
+    assert done.returncode == 0, done.stderr
+    if not flags:
+        checked = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *options(pairs), "--check"])
+        assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.parametrize("make", MODELS, ids=lambda m: m.__name__)
+def test_texts_are_read_back(make, tmp_path):
+    """the C of a dump is that of the model; state stands in both texts"""
+    m, pairs = make()
+    onnx.save(m, tmp_path / "m.onnx")
+    dnncc.compile_model(tmp_path / "m.onnx", tmp_path, options(pairs))
+    direct = (tmp_path / "model.c").read_text()
+    for emit in "ir", "loops":
+        done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *options(pairs), f"--emit={emit}", "-o", tmp_path / "t"])
+        assert done.returncode == 0, done.stderr
+        again = dnncc.run([dnncc.DNNCC, tmp_path / "t", "-o", tmp_path / "u.c", "--name=model"])
+        assert again.returncode == 0, again.stderr
+        assert (tmp_path / "u.c").read_text().replace('"u.h', '"model.h') == direct
+    assert all(f'next "{present}"' in (tmp_path / "t").read_text() for present in pairs.values())
+
+
+CALLS = r"""
+#include <stdio.h>
+#include <string.h>
+#include "model.h"
+MODEL_STATE_DEFINE(state);
+MODEL_STATE_DEFINE(fresh);
+MODEL_WORKSPACE_DEFINE(workspace);
+int main(void)
+{
+        static float x[MODEL_X_ELEMS] = { 1 }, mean[MODEL_MEAN_ELEMS];
+        struct model_state before;
+        if (sizeof state != MODEL_STATE_SIZE || (char *)state.sum - (char *)&state != 64)
+                return 1;
+        for (int i = 1; i < 4; i++)
+                if (model_run(workspace, &state, x, mean) || state.count[0] != i || state.sum[0] != (float)i || mean[0] != 1)
+                        return 2;
+        before = state;
+        if (model_run(workspace, NULL, x, mean) != MODEL_ERROR_NULL || model_run(workspace, &state, x, NULL) != MODEL_ERROR_NULL ||
+            model_run(workspace, (struct model_state *)(void *)((char *)&state + 8), x, mean) != MODEL_ERROR_ALIGNMENT)
+                return 3;
+        if (memcmp(&before, &state, sizeof state))
+                return 4;
+        state.build ^= 1;
+        if (model_run(workspace, &state, x, mean) != MODEL_ERROR_STATE || memcmp(before.sum, state.sum, sizeof before.sum))
+                return 5;
+        model_state_reset(&state);
+        if (memcmp(&fresh, &state, sizeof state))
+                return 6;
+        fresh.count[0] = 9;             /* members may be set before the first call */
+        return model_run(workspace, &fresh, x, mean) || fresh.count[0] != 10 ? 7 : 0;
+}
+"""
+
+
+def test_calls_from_c(tmp_path):
+    """strict C99: sizes, errors that leave state as it is, a state of another build"""
+    m, pairs = mean()
+    onnx.save(m, tmp_path / "m.onnx")
+    dnncc.compile_model(tmp_path / "m.onnx", tmp_path, options(pairs))
+    (tmp_path / "main.c").write_text(CALLS)
+    for cc in "gcc", "clang":
+        done = dnncc.run([cc, *dnncc.STRICT, *dnncc.SANITIZE, "-I", tmp_path, tmp_path / "main.c", tmp_path / "model.c", "-o", tmp_path / "main"])
+        assert done.returncode == 0, done.stderr
+        assert dnncc.run([tmp_path / "main"]).returncode == 0
+
+
+def test_nothing_is_copied(tmp_path):
+    """what an element's next value is read from is overwritten: no buffer beside the state"""
+    m, pairs = mean()
+    onnx.save(m, tmp_path / "m.onnx")
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *options(pairs), "--emit=loops", "-o", "-"])
+    assert done.stdout[done.stdout.index("main {"):].count("call") == 2 and " workspace 16 align" in done.stdout       # the count as a float
+
+
+# ---- what is refused ----
+
+@pytest.mark.parametrize("said, code, words", [
+    (["h"], 1, "want PAST=PRESENT"), (["=h_next"], 1, "want PAST=PRESENT"), (["h="], 1, "want PAST=PRESENT"),
+    (["h*=h_next"], 1, "a * in both"), (["q=h_next"], 1, "no input is called that"), (["h=h_nxt"], 1, "did you mean 'h_next'"),
+    (["h=Y"], 1, "input 'h' is <1 x 1 x 16 x f32>, and output 'Y' <1 x 1 x 1 x 16 x f32>"),
+    (["h=h_next", "h=h_next"], 1, "state twice"), (["x=x"], 1, "no output is called 'x'"),
+])
+def test_usage(said, code, words, tmp_path):
+    onnx.save(gru()[0], tmp_path / "m.onnx")
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *(f"--state={s}" for s in said), "-o", tmp_path / "m.c"])
+    assert done.returncode == code and words in done.stderr, done.stderr
+    assert not (tmp_path / "m.c").exists()
+
+
+@pytest.mark.parametrize("target", ["cuda-sm_90", "vta"])
+def test_machines_keep_none(target, tmp_path):
+    onnx.save(gru()[0], tmp_path / "m.onnx")
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--state=h=h_next", f"--target={target}", "-o", "-"])
+    assert done.returncode == dnncc.UNSUPPORTED and "--state" in done.stderr, done.stderr
+
+
+def test_stars(tmp_path):
+    """one option for many ports"""
+    m, _ = lstm()
+    names = {"h": "past.0.h", "c": "past.0.c", "h_next": "present.0.h", "c_next": "present.0.c"}
+    for port in [*m.graph.input, *m.graph.output]:
+        port.name = names.get(port.name, port.name)
+    for node in m.graph.node:
+        node.input[:] = [names.get(n, n) for n in node.input]
+        node.output[:] = [names.get(n, n) for n in node.output]
+    onnx.save(m, tmp_path / "m.onnx")
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--state=past.*=present.*", "--emit=ir", "-o", "-"])
+    assert done.returncode == 0 and done.stdout.count(" next ") == 2, done.stderr
