@@ -29,7 +29,7 @@ struct packed_work packed_work_of(const struct op *op, const struct target *targ
         const struct type *x = op_operand(op, 0)->type, *y = op_result(op)->type,
                           *w = op_operand(op, 1)->type;
         struct packed_work work = { .spatial = y->rank - 3,
-                                    .images = type_extent(y, 0),
+                                    .images = dim_bound(op_module(op), y->dims[0]),
                                     .groups = op_int(op, "groups"),
                                     .blocks = type_extent(w, 1),
                                     .inner = type_extent(w, w->rank - 3),
@@ -45,12 +45,13 @@ struct packed_work packed_work_of(const struct op *op, const struct target *targ
         bool pointwise = work.spatial <= 2 && work.group == 1 &&
                          work.inner % target_block(target) == 0;
         for (int d = 0; d < work.spatial; d++) {
-                int64_t read = type_extent(y, 2 + d) * type_extent(w, 2 + d);
-                work.extent[d] = type_extent(y, 2 + d);
+                const int64_t of = dim_bound(op_module(op), x->dims[2 + d]);
+                work.extent[d] = dim_bound(op_module(op), y->dims[2 + d]);
                 work.window[d] = type_extent(w, 2 + d);
-                work.read[d] = read < type_extent(x, 2 + d) ? read : type_extent(x, 2 + d);
+                int64_t read = work.extent[d] * work.window[d];
+                work.read[d] = read < of ? read : of;
                 pointwise &= dim_is(w->dims[2 + d], 1);
-                work.skips |= op_ints(op, "strides", NULL)[d] > 1 && type_extent(y, 2 + d) > 1;
+                work.skips |= op_ints(op, "strides", NULL)[d] > 1 && work.extent[d] > 1;
         }
         work.skips &= pointwise;
         return work;

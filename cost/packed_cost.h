@@ -30,6 +30,7 @@ struct packed_work {
 
 struct packed_cost { double cycles, products, loops, results, weights, operand; };
 
+/* Where a run gives extents, the work is that of their bounds. */
 struct packed_work packed_work_of(const struct op *op, const struct target *target);
 /* Return the bytes, for a group, of an image of x, as far as it is read, and of w. */
 double packed_operand_bytes(const struct packed_work *work);

@@ -5,55 +5,87 @@
 
 #include "ir/tensor/relation.h"
 
-static void row_major(const struct type *t, struct access *access)
+/* Returns the module of v; NULL: it is a constant. */
+static struct module *module_of(const struct value *v)
 {
+        return v->kind == VALUE_RESULT     ? op_module(v->op)
+               : v->kind == VALUE_ARGUMENT ? v->region->function->module
+                                           : NULL;
+}
+
+static void row_major(const struct value *v, struct access *access)
+{
+        const struct type *t = v->type;
         int64_t stride = 1;
+        dim_t pitch = dim_of(0);
         access->offset = 0;
         for (int d = t->rank - 1; d >= 0; d--) {
                 access->stride[d] = stride;
-                stride *= type_extent(t, d);
+                access->pitch[d] = pitch;
+                if (dim_is_static(t->dims[d]))
+                        stride *= type_extent(t, d);
+                else
+                        pitch = dim_is(pitch, 0) ? t->dims[d]
+                                                 : dim_binary(module_of(v), DIM_MUL, pitch,
+                                                              t->dims[d]);
         }
 }
 
 /* Computes the strides of a value with dims `from` when it is seen with dims `to`. Returns false
  * where a dimension of `to` would need two strides. Runs of dimensions of equal product are
  * matched; within a run the dimensions of `from` must be contiguous. */
-bool access_reshape(const struct type *from, int rank, const dim_t *dims, int64_t *stride)
+static bool reshape_strides(const struct type *from, int rank, const dim_t *dims,
+                            struct access *access)
 {
-        int64_t old[RANK_MAX];
-        for (int d = 0; d < from->rank; d++)
-                old[d] = stride[d];
+        const struct access old = *access;
         int i = 0, j = 0;
         while (j < rank) {
                 if (dim_is(dims[j], 1)) {
-                        stride[j++] = 0;
+                        access->stride[j] = 0;
+                        access->pitch[j++] = dim_of(0);
                         continue;
                 }
                 while (i < from->rank && dim_is(from->dims[i], 1))
                         i++;
                 if (i == from->rank)
                         return false;
+                if (!dim_is_static(dims[j])) {          /* An extent that a run gives stands for
+                                                         * itself alone. */
+                        if (!dim_equal(from->dims[i], dims[j]))
+                                return false;
+                        access->stride[j] = old.stride[i];
+                        access->pitch[j++] = old.pitch[i++];
+                        continue;
+                }
+                if (!dim_is_static(from->dims[i]))
+                        return false;
                 int64_t a = type_extent(from, i), b = dim_extent(dims[j]);
                 int last_i = i, last_j = j;
                 while (a != b) {
-                        if (a < b && last_i + 1 < from->rank)
+                        if (a < b && last_i + 1 < from->rank &&
+                            dim_is_static(from->dims[last_i + 1]))
                                 a *= type_extent(from, ++last_i);
-                        else if (a > b && last_j + 1 < rank)
+                        else if (a > b && last_j + 1 < rank && dim_is_static(dims[last_j + 1]))
                                 b *= dim_extent(dims[++last_j]);
                         else
                                 return false;
                 }
-                int64_t step = old[last_i], extent = 1;
+                int64_t step = old.stride[last_i], extent = 1;
+                dim_t pitch = old.pitch[last_i];
                 for (int k = last_i; k >= i; k--) {     /* All dimensions of the run in `from` must
                                                          * be contiguous. */
-                        if (!dim_is(from->dims[k], 1) && extent != 1 && old[k] != step * extent)
+                        if (!dim_is(from->dims[k], 1) && extent != 1 &&
+                            (old.stride[k] != step * extent || !dim_equal(old.pitch[k], pitch)))
                                 return false;
-                        if (!dim_is(from->dims[k], 1) && extent == 1)
-                                step = old[k];
+                        if (!dim_is(from->dims[k], 1) && extent == 1) {
+                                step = old.stride[k];
+                                pitch = old.pitch[k];
+                        }
                         extent *= type_extent(from, k);
                 }
                 for (int k = last_j; k >= j; k--) {
-                        stride[k] = step;
+                        access->stride[k] = step;
+                        access->pitch[k] = pitch;
                         step *= dim_extent(dims[k]);
                 }
                 i = last_i + 1;
@@ -62,9 +94,14 @@ bool access_reshape(const struct type *from, int rank, const dim_t *dims, int64_
         return true;
 }
 
-static bool reshape_strides(const struct type *from, const struct type *to, int64_t *stride)
+bool access_reshape(const struct type *from, int rank, const dim_t *dims, int64_t *stride)
 {
-        return access_reshape(from, to->rank, to->dims, stride);
+        struct access access = { 0 };
+        memcpy(access.stride, stride, (size_t)from->rank * sizeof *stride);
+        if (!reshape_strides(from, rank, dims, &access))
+                return false;
+        memcpy(stride, access.stride, (size_t)rank * sizeof *stride);
+        return true;
 }
 
 static bool is_inside(const struct region *region, const struct value *v)
@@ -76,17 +113,17 @@ static bool read_through(const struct region *region, struct value *v, bool pads
                          struct access *access)
 {
         struct relation r;
-        int64_t stride[RANK_MAX];
         if (!is_inside(region, v)) {
                 access->value = v;
-                row_major(v->type, access);
+                row_major(v, access);
                 return v->kind != VALUE_CONSTANT || v->constant->kind == CONSTANT_DENSE;
         }
         const struct op *op = v->op;
         int64_t lows[RANK_MAX];
         if (op->code == OP_reshape)
                 return read_through(region, op_operand(op, 0), pads, access) &&
-                       reshape_strides(op_operand(op, 0)->type, v->type, access->stride);
+                       reshape_strides(op_operand(op, 0)->type, v->type->rank, v->type->dims,
+                                       access);
         if (pads && op->code == OP_pad && relation_surrounds_zeros(op, lows)) {
                 for (int d = 0; d < v->type->rank; d++)
                         if (lows[d])
@@ -95,12 +132,15 @@ static bool read_through(const struct region *region, struct value *v, bool pads
         }
         if (!relation_moves(op, &r) || !read_through(region, op_operand(op, 0), pads, access))
                 return false;
+        const struct access old = *access;
         for (int k = 0; k < v->type->rank; k++) {
                 const struct along *a = &r.along[k];
-                access->offset += a->low * access->stride[k];
-                stride[a->from] = a->scale * access->stride[k];
+                if (a->low && !access_is_known(&old, k))
+                        return false;
+                access->offset += a->low * old.stride[k];
+                access->stride[a->from] = a->scale * old.stride[k];
+                access->pitch[a->from] = old.pitch[k];
         }
-        memcpy(access->stride, stride, (size_t)v->type->rank * sizeof *stride);
         return true;
 }
 
@@ -118,14 +158,13 @@ bool access_read_inside(const struct region *region, struct value *v, struct acc
 static void store_through(const struct op *op, struct access *access)
 {
         struct relation r;
-        int64_t stride[RANK_MAX];
-        int rank = op_result(op)->type->rank;
+        const struct access old = *access;
         relation_of(op, 0, &r);
-        for (int k = 0; k < rank; k++) {
-                stride[k] = access->stride[r.along[k].from];
-                access->offset -= r.along[k].low * stride[k];
+        for (int k = 0; k < op_result(op)->type->rank; k++) {
+                access->stride[k] = old.stride[r.along[k].from];
+                access->pitch[k] = old.pitch[r.along[k].from];
+                access->offset -= r.along[k].low * access->stride[k];
         }
-        memcpy(access->stride, stride, (size_t)rank * sizeof *stride);
 }
 
 static bool is_halo(const struct op *op)
@@ -138,17 +177,18 @@ bool access_store(const struct region *region, struct value *result, struct valu
                   struct access *access, struct op **pad)
 {
         access->value = result;
-        row_major(result->type, access);
+        row_major(result, access);
         *pad = NULL;
         for (*v = result; is_inside(region, *v); *v = op_operand((*v)->op, 0)) {
                 struct op *op = (*v)->op;
                 switch (op->code) {
                 case OP_reshape:
-                        if (!reshape_strides((*v)->type, op_operand(op, 0)->type, access->stride))
+                        if (!reshape_strides((*v)->type, op_operand(op, 0)->type->rank,
+                                             op_operand(op, 0)->type->dims, access))
                                 return false;
                         break;
                 case OP_pad:
-                        if (*pad || *v != result || !is_halo(op))
+                        if (*pad || *v != result || !op_is_static(op) || !is_halo(op))
                                 return false;
                         *pad = op;
                         store_through(op, access);

@@ -11,7 +11,15 @@ struct access {
         struct value *value;            /* The access is to this value's buffer. */
         int64_t offset;
         int64_t stride[RANK_MAX];
+        dim_t pitch[RANK_MAX];          /* The stride is as many times this term, whose value a run
+                                         * gives; 0: the stride is known. */
 };
+
+/* Is the stride of dimension d known? */
+static inline bool access_is_known(const struct access *access, int d)
+{
+        return dim_is(access->pitch[d], 0);
+}
 
 /* Finds how v is read through the moves of `region` (NULL: there are none). access->value is then
  * computed outside the region. */

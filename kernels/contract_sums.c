@@ -3,6 +3,8 @@
  * See contract.h. */
 #include "kernels/contract.h"
 
+#include "cost/packed_cost.h"
+
 enum { SUMS_MAX = RANK_MAX + 2 };       /* A sum has at most this many loops. */
 
 /* Returns the elements of w in a cache line. */
@@ -497,6 +499,26 @@ static bool write_epilogue(struct contract *c, const struct tile *t, int live)
         return true;
 }
 
+/* Returns how many sums an element of a tile of few positions is split into, so that their latency
+ * is hidden: of those that registers have room for, those that take least. */
+static int split_of_rest(const struct kernel_state *s, const struct tile *t)
+{
+        const int positions = t->rows * t->columns,
+                  most = s->schedule.split * s->row.size * s->column.size;
+        int best = s->schedule.split;
+        double least = 0;
+        for (int split = best;
+             split <= s->schedule.unroll && split * positions <= most; split *= 2) {
+                double step = packed_step(s->multiply, positions, t->vectors, positions, split,
+                                          s->target);
+                if (least > 0 && step >= least)
+                        continue;
+                least = step;
+                best = split;
+        }
+        return best;
+}
+
 bool contract_sums(struct contract *c, int rows, int columns)
 {
         struct kernel_state *s = &c->s;
@@ -520,11 +542,15 @@ bool contract_sums(struct contract *c, int rows, int columns)
                 w = plus(e, w, times(e, contract_units(c, s->first_channel, c->word), t.width));
         t.w_base = emit_let(e, "w_at", w);
         tile_prefetch(&t, contract_next(c, panel), s->tile_number, c->panel_size);
+        const int split = s->schedule.split;
+        if (s->open && columns < s->column.size)
+                s->schedule.split = split_of_rest(s, &t);
         tile_open(&t);
         if (s->adds)
                 resume_sums(c, &t, live);
         else if (c->first)
                 begin_sums(c, &t, live);
         write_sums(c, &t, x_at);
+        s->schedule.split = split;
         return write_epilogue(c, &t, live);
 }

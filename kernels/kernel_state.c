@@ -34,12 +34,75 @@ struct loop_expr *state_tile_start(struct kernel_state *s, const struct tiling *
         return tiling->large ? plus(e, start, minimum(e, tile, number(e, tiling->large))) : start;
 }
 
+/* Writes the tiles of one row of tiles: those of `columns` positions, then in tiles of powers of
+ * two what is left. *at is the first position, and the first one behind the tiles afterwards. */
+static bool open_tiles(struct kernel_state *s, int rows, int columns, struct loop_expr **at,
+                       struct loop_expr *end, struct loop_expr *before,
+                       bool (*tile)(struct kernel_state *s, int rows, int columns))
+{
+        struct emit *e = s->e;
+        struct loop_expr *count = emit_op_int(e, LOOP_DIV, minus(e, end, *at), columns);
+        if (columns > 1)
+                count = emit_let(e, "tiles", count);
+        struct loop_expr *column = emit_for(e, "column", number(e, 0), count);
+        s->position[s->spatial_count - 1] = plus(e, *at, times(e, column, columns));
+        s->tile_number = plus(e, before, column);
+        bool good = tile(s, rows, columns);
+        emit_end(e);
+        if (columns > 1)
+                *at = emit_let(e, "rest", plus(e, *at, times(e, count, columns)));
+        return good;
+}
+
+/* Writes a row of tiles whose positions a run gives: positions `at` to `end`, of which the first
+ * tile has number `before`. */
+static bool open_row(struct kernel_state *s, int rows, struct loop_expr *at, struct loop_expr *end,
+                     struct loop_expr *before,
+                     bool (*tile)(struct kernel_state *s, int rows, int columns))
+{
+        int columns = s->column.size, less = 1;
+        bool good = open_tiles(s, rows, columns, &at, end, before, tile);
+        while (2 * less < columns)
+                less *= 2;
+        for (; less >= 1 && less < columns && good; less /= 2)
+                good = open_tiles(s, rows, less, &at, end, before, tile);
+        return good;
+}
+
+/* Writes the tiles in the rows of tiles from..to where a run gives the positions. */
+static bool open_each_tile(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
+                           bool (*tile)(struct kernel_state *s, int rows, int columns))
+{
+        struct emit *e = s->e;
+        bool good = true;
+        if (s->spatial_count == 1) {
+                struct loop_expr *end =
+                        to == s->open_tiles
+                                ? s->open
+                                : emit_let(e, "end",
+                                           minimum(e, times(e, to, s->column.size), s->open));
+                return open_row(s, 1, times(e, from, s->column.size), end, number(e, 0), tile);
+        }
+        for (int r = 1; r >= 0 && good; r--) {
+                struct loop_expr *row;
+                if (!state_tiles(s, &s->row, r, "row", from, to, &row,
+                                 &s->position[s->spatial_count - 2]))
+                        continue;
+                good = open_row(s, tiling_size(&s->row, r), number(e, 0), s->open,
+                                times(e, minus(e, row, from), s->column.count), tile);
+                emit_end(e);
+        }
+        return good;
+}
+
 bool state_each_tile(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
                      bool (*tile)(struct kernel_state *s, int rows, int columns))
 {
         struct emit *e = s->e;
         bool one = s->spatial_count == 1, good = true;
         struct loop_expr *row = number(e, 0), *column = number(e, 0);
+        if (s->open)
+                return open_each_tile(s, from, to, tile);
         for (int r = 1; r >= 0 && good; r--) {
                 if (one ? !r
                         : !state_tiles(s, &s->row, r, "row", from, to, &row,
@@ -82,7 +145,7 @@ bool state_open_strips(struct kernel_state *s, struct loop_expr **from, struct l
 static void flatten(struct kernel_state *s)
 {
         struct spatial one = s->spatial[s->spatial_count - 1];
-        if (s->border || (s->prologue && prologue_has_halo(s->prologue)))
+        if (s->open || s->border || (s->prologue && prologue_has_halo(s->prologue)))
                 return;
         unsigned splits = emit_local(s->e, s->result)->splits;
         for (int d = s->spatial_count - 1; d >= 0; d--) {
@@ -105,12 +168,15 @@ void state_spatial(struct kernel_state *s, int window)
         const int64_t *strides = op_ints(s->op, "strides", NULL);
         const int64_t *dilations = op_ints(s->op, "dilations", NULL);
         s->spatial_count = s->rank - 3;
+        dim_t last = y->dims[s->rank - 2];
+        s->open = dim_is_static(last) ? NULL : emit_dim(s->e, last);
         for (int d = 0; d < s->spatial_count; d++)
-                s->spatial[d] = (struct spatial){ .extent = type_extent(y, 2 + d),
-                                                  .window = type_extent(w, window + d),
-                                                  .x_step = s->x.stride[2 + d] * strides[d],
-                                                  .x_window = s->x.stride[2 + d] * dilations[d],
-                                                  .y_step = s->y.stride[2 + d] };
+                s->spatial[d] =
+                        (struct spatial){ .extent = dim_bound(op_module(s->op), y->dims[2 + d]),
+                                          .window = type_extent(w, window + d),
+                                          .x_step = s->x.stride[2 + d] * strides[d],
+                                          .x_window = s->x.stride[2 + d] * dilations[d],
+                                          .y_step = s->y.stride[2 + d] };
         if (s->prologue)
                 prologue_spatial(s);
         if (s->schedule.flat)
@@ -127,7 +193,9 @@ void state_tiling(struct kernel_state *s)
 struct loop_expr *state_x(struct kernel_state *s)
 {
         struct emit *e = s->e;
-        struct loop_expr *x = plus(e, s->x_start, times(e, s->image, s->x.stride[0]));
+        struct loop_expr *x = s->x_start;
+        if (access_is_known(&s->x, 0))
+                x = plus(e, x, times(e, s->image, s->x.stride[0]));
         for (int d = 0; d < s->spatial_count; d++)
                 x = plus(e, x, times(e, s->position[d], s->spatial[d].x_step));
         return x;
@@ -279,9 +347,16 @@ bool state_write_vector(struct kernel_state *s, const struct state_vector *v,
 
 struct loop_expr *state_y(struct kernel_state *s, struct loop_expr *const *index)
 {
+        struct emit *e = s->e;
         struct loop_expr *at = s->y_start;
-        for (int d = 0; d + 1 < s->rank; d++)
-                at = plus(s->e, at, times(s->e, index[d], s->y.stride[d]));
+        for (int d = 0; d + 1 < s->rank; d++) {
+                struct loop_expr *step = times(e, index[d], s->y.stride[d]);
+                if (!access_is_known(&s->y, d))
+                        step = dim_is(op_result(s->op)->type->dims[d], 1)
+                                       ? number(e, 0)
+                                       : emit_op(e, LOOP_MUL, step, emit_dim(e, s->y.pitch[d]));
+                at = plus(e, at, step);
+        }
         return at;
 }
 
@@ -355,16 +430,23 @@ void state_halo(struct kernel_state *s, struct loop_expr *task, int tasks, int s
 
 /* ---- the kernel ---- */
 
+void state_share_of(struct emit *e, struct loop_expr *k, int n, struct loop_expr *extent,
+                    struct loop_expr **from, struct loop_expr **to)
+{
+        *from = number(e, 0);
+        *to = extent;
+        if (n == 1)
+                return;
+        *from = emit_let(e, "from",
+                         emit_op_int(e, LOOP_DIV, emit_op(e, LOOP_MUL, k, extent), n));
+        struct loop_expr *after = emit_op(e, LOOP_MUL, plus(e, k, number(e, 1)), extent);
+        *to = emit_let(e, "to", emit_op_int(e, LOOP_DIV, after, n));
+}
+
 void state_share(struct emit *e, struct loop_expr *k, int n, int64_t extent,
                  struct loop_expr **from, struct loop_expr **to)
 {
-        *from = number(e, 0);
-        *to = number(e, extent);
-        if (n == 1)
-                return;
-        *from = emit_let(e, "from", emit_op_int(e, LOOP_DIV, times(e, k, extent), n));
-        struct loop_expr *after = times(e, plus(e, k, number(e, 1)), extent);
-        *to = emit_let(e, "to", emit_op_int(e, LOOP_DIV, after, n));
+        state_share_of(e, k, n, number(e, extent), from, to);
 }
 
 /* Returns the rows of tiles of all panels together, a narrow last panel counted by its width. */
@@ -380,8 +462,8 @@ static bool divides_panels(const struct kernel_state *s, int64_t rows)
 {
         int tasks = s->schedule.panel_tasks;
         bool even = s->panels % tasks == 0 && rows_of_panels(s, rows) == rows * s->panels;
-        return tasks > 1 && s->schedule.row_tasks == 1 && !even && rows > 1 && s->panels >= tasks &&
-               !s->prologue && !s->schedule.strip && !s->all_rows;
+        return !s->open && tasks > 1 && s->schedule.row_tasks == 1 && !even && rows > 1 &&
+               s->panels >= tasks && !s->prologue && !s->schedule.strip && !s->all_rows;
 }
 
 /* Writes equal shares of the rows of all panels, one panel after the other: a task may begin and
@@ -417,19 +499,25 @@ static bool write_tasks(struct kernel_state *s)
         int rows = s->schedule.row_tasks, panels = s->schedule.panel_tasks, opened = 0;
         int64_t row_count = s->spatial_count == 1 ? s->column.count : s->row.count;
         bool divided = divides_panels(s, row_count);
+        struct loop_expr *all = number(e, row_count);
+        if (s->open && s->spatial_count == 1) {
+                struct loop_expr *more = plus(e, s->open, number(e, s->column.size - 1));
+                all = emit_let(e, "all", emit_op_int(e, LOOP_DIV, more, s->column.size));
+                s->open_tiles = all;
+        }
         struct loop_expr *task =
                 emit_for(e, "task", number(e, 0), number(e, (int64_t)rows * panels));
         emit_loop(e, 1, rows * panels > 1);
         s->task = task;
         struct loop_expr *from, *to, *first, *end;
-        state_share(e, panels > 1 ? emit_op_int(e, LOOP_DIV, task, panels) : task, rows, row_count,
-                    &from, &to);
+        state_share_of(e, panels > 1 ? emit_op_int(e, LOOP_DIV, task, panels) : task, rows, all,
+                       &from, &to);
         state_share(e, rows > 1 ? emit_op_int(e, LOOP_REM, task, panels) : task,
                     divided ? 1 : panels, s->panels, &first, &end);
         if (s->pad)
                 state_halo(s, task, rows * panels, rows > 1 ? 2 : 1);
         s->image = emit_for(e, "image", number(e, 0),
-                            number(e, type_extent(op_operand(s->op, 0)->type, 0)));
+                            emit_extent(e, op_operand(s->op, 0)->type, 0));
         for (int d = 0; d < s->spatial_count - 2; d++, opened++)
                 s->position[d] =
                         emit_for(e, "plane", number(e, 0), number(e, s->spatial[d].extent));
@@ -518,20 +606,33 @@ static bool read_border(struct kernel_state *s)
         return true;
 }
 
+/* Are the steps of loops known: through x, and through the elements of a vector of the result? Only
+ * images and the last spatial dimension may have extents that a run gives. */
+static bool steps_are_known(const struct kernel_state *s)
+{
+        const struct type *x = op_operand(s->op, 0)->type, *y = op_result(s->op)->type;
+        for (int d = 0; d < s->rank; d++)
+                if ((!access_is_known(&s->x, d) && !dim_is(x->dims[d], 1)) ||
+                    (d > 0 && d != s->rank - 2 && !dim_is_static(y->dims[d])))
+                        return false;
+        return access_is_known(&s->y, s->rank - 1);
+}
+
 /* Finds where the contraction reads its operands and stores its result, through the moves around
  * it. */
 static bool find_access(struct kernel_state *s, struct value *result)
 {
         struct access w;
         struct value *weights = s->op->operand_count > 1 ? op_operand(s->op, 1) : NULL;
-        bool packed = s->schedule.pack && prologue_find(s);
-        if (!(packed || read_border(s) || prologue_find(s)) ||
+        bool computes = op_is_static(s->op),
+             packed = computes && s->schedule.pack && prologue_find(s);
+        if (!(packed || read_border(s) || (computes && prologue_find(s))) ||
             (weights && !(access_read(s->region, weights, &w) && w.value == weights)) ||
             !access_store(s->region, result, &s->result, &s->y, &s->pad))
                 return false;
         find_pool(s);
         find_reduction(s);
-        return type_same_dims(s->result->type, op_result(s->op)->type) &&
+        return type_same_dims(s->result->type, op_result(s->op)->type) && steps_are_known(s) &&
                (s->pool_result || s->y.stride[s->rank - 1] == 1);
 }
 
@@ -562,7 +663,7 @@ bool state_begin(struct kernel_state *s, struct emit *e, const struct region *re
                                                                              WORD_wide)));
         bool vectors = s->lanes > 1 && s->multiply;
         return (vectors || s->grid) && can_store(op_operand(op, 0)) && can_store(op_result(op)) &&
-               type_elements(op_operand(op, 0)->type);
+               !type_is_empty(op_operand(op, 0)->type);
 }
 
 bool state_kernel(struct emit *e, const struct kernel_request *request, struct op *op,

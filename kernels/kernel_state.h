@@ -62,6 +62,11 @@ struct kernel_state {
         int rank;                       /* x and y have this rank. */
         int spatial_count;
         struct spatial spatial[RANK_MAX];
+        /* The last spatial dimension has this many positions, which a run gives, and at most its
+         * `extent`; NULL: it has `extent`. */
+        struct loop_expr *open;
+        struct loop_expr *open_tiles;   /* Where it is the only one, these are its tiles of
+                                         * column.size positions, the last of which may be less. */
         struct tiling row, column;         /* These are the tiles of the last two spatial
                                             * dimensions. */
         int64_t panels;                 /* panel_tasks share this many panels. */
@@ -146,7 +151,8 @@ void state_tiling(struct kernel_state *s);
  * Returns false where there is one strip only. */
 bool state_open_strips(struct kernel_state *s, struct loop_expr **from, struct loop_expr **to);
 /* Writes all tiles in the rows of tiles from..to: `tile` writes one of rows * columns positions, at
- * s->position. */
+ * s->position. Where a run gives the positions, what is left behind the last whole tile is written
+ * in tiles of powers of two. */
 bool state_each_tile(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
                      bool (*tile)(struct kernel_state *s, int rows, int columns));
 /* Returns the index in x, in channel 0, where the window of the tile's first position begins. */
@@ -185,6 +191,9 @@ bool state_vectors(struct kernel_state *s, int64_t depth, struct lane_part *part
 /* Computes share number k of n of `extent`: *from .. *to. */
 void state_share(struct emit *e, struct loop_expr *k, int n, int64_t extent,
                  struct loop_expr **from, struct loop_expr **to);
+/* Does the same for an extent that a run may give. */
+void state_share_of(struct emit *e, struct loop_expr *k, int n, struct loop_expr *extent,
+                    struct loop_expr **from, struct loop_expr **to);
 /* The fusion computes this vector of elements of `value` at `index` (without the lane): part.live
  * of them, from lane part.first of the last dimension on. `sum` stands for the contraction's
  * elements; NULL: the value does not depend on them. */

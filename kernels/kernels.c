@@ -13,9 +13,8 @@
 
 static bool row_serves(const struct lowering *row, const struct op *op, const struct target *target)
 {
-        /* Only sums of scalars follow a schedule where a run gives extents. */
         return row->code == op->code && row->reads >> op_operand(op, 0)->type->element & 1 &&
-               (row->kind == SCHEDULE_scalar || op_is_static(op)) &&
+               (row->kind == SCHEDULE_scalar || row->open || op_is_static(op)) &&
                (!row->serves || row->serves(op, target));
 }
 
@@ -31,6 +30,14 @@ bool kernels_code(enum opcode code, const struct target *target)
 {
         EACH_ROW (row, target)
                 if (row->code == code)
+                        return true;
+        return false;
+}
+
+bool kernels_open(enum opcode code, const struct target *target)
+{
+        EACH_ROW (row, target)
+                if (row->code == code && row->open)
                         return true;
         return false;
 }

@@ -43,6 +43,7 @@ struct lowering {
         /* Can the lowering follow s for op? NULL: that is seen when the kernel is written. */
         bool (*follows)(const struct op *op, const struct schedule_machine *machine,
                         const struct schedule *s);
+        bool open;                      /* Images and positions may be extents that a run gives. */
         enum schedule_kind kind;        /* It follows schedules of this kind; by default, schedules
                                          * of registers. */
 };
@@ -56,6 +57,8 @@ struct lowering {
 const struct lowering *kernels_lowering(const struct op *op, const struct target *target);
 /* Is there a lowering for operations of this code, on any elements? */
 bool kernels_code(enum opcode code, const struct target *target);
+/* Is there one for operations of this code whose positions a run gives? */
+bool kernels_open(enum opcode code, const struct target *target);
 /* Returns the kernel state of the first lowering that can follow common->schedule; NULL where there
  * is none. */
 struct kernel_state *kernels_prepare(const struct kernel_state *common);

@@ -69,7 +69,7 @@ bool schedule_can_flatten(const struct op *contraction)
                 const int64_t *dims = op->code == OP_broadcast ? op_ints(op, "dims", &count) : NULL;
                 for (int i = 0; i < count; i++)
                         spatial += dims[i] >= 2 && dims[i] < rank - 1 &&
-                                   type_extent(op_operand(op, 0)->type, i) > 1;
+                                   !dim_is(op_operand(op, 0)->type->dims[i], 1);
                 if (spatial)
                         return false;
         }

@@ -63,7 +63,9 @@ static bool is_long(const struct op *kernel, const struct target *target)
         double elements = 0;
         for (const struct op *op = region ? region->first : kernel; op;
              op = region ? op->next : NULL)
-                elements += op->operand_count ? (double)type_elements(op_operand(op, 0)->type) : 0;
+                elements += op->operand_count ? (double)type_most_elements(
+                                                        op_module(op), op_operand(op, 0)->type)
+                                              : 0;
         return shared_is_worth(elements / target_lanes(target, E_F32), target);
 }
 
@@ -74,7 +76,7 @@ static struct making made(const struct value *x, const struct schedule_machine *
         const struct op *op = maker(x, machine->target);
         int threads = !op || is_long(op, machine->target) ? machine->threads : 1;
         if (!op || !op->schedule)
-                return (struct making){ op && type_extent(x->type, 1) > 1 ? BY_PANELS : BY_ROWS,
+                return (struct making){ op && !dim_is(x->type->dims[1], 1) ? BY_PANELS : BY_ROWS,
                                         threads };
         const struct schedule_registers s = schedule_tiles(op->schedule);
         bool panels = s.panel_tasks > s.row_tasks && op->code != OP_convolve_winograd;
@@ -141,7 +143,8 @@ double schedule_share(struct schedule_registers *s, const struct op *op,
         struct shared_work shared = *work;
         if (machine->threads > 1) {
                 const struct type *y = op_result(op)->type;
-                shared.result = (double)(type_elements(y) * element_info[y->element].bytes);
+                shared.result = (double)(type_most_elements(op_module(op), y) *
+                                         element_info[y->element].bytes);
                 of.made = made(op_operand(op, 0), machine);
                 of.wanted = wanted(op, machine->target);
         }

@@ -83,15 +83,15 @@ static double elements(const struct module *m, const struct value *v)
         return (double)type_most_elements(m, v->type);
 }
 
-/* Returns the flops without padded channels and outputs. */
+/* Returns the flops without padded channels and outputs, at the bounds of the extents. */
 static double packed_flops(const struct op *op)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         const struct type *y = op_result(op)->type;
         double flops = 2.0 * (double)(op_int(op, "groups") * op_int(op, "outputs"));
-        flops *= (double)op_int(op, "channels") * (double)type_extent(y, 0);
+        flops *= (double)op_int(op, "channels") * (double)dim_bound(op_module(op), y->dims[0]);
         for (int d = 2; d < x->rank - 1; d++)
-                flops *= (double)type_extent(w, d) * (double)type_extent(y, d);
+                flops *= (double)type_extent(w, d) * (double)dim_bound(op_module(op), y->dims[d]);
         return flops;
 }
 

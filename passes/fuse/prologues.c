@@ -85,7 +85,7 @@ static bool join(struct op *kernel, struct pass_context *context)
                                          : NULL;
         const struct schedule_registers *words =
                 contraction ? schedule_registers(contraction->schedule) : NULL;
-        if (!words || !fuse_is_packed(contraction))
+        if (!words || !fuse_is_packed(contraction) || !op_is_static(contraction))
                 return false;
         struct op *map = find_map(kernel, contraction);
         if (!map || !pays(map, words, context->target))

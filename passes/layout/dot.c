@@ -11,6 +11,8 @@
  * cache), nor where few rows are multiplied with it (keys of a cache, in a decoder's step): then it
  * is x, and the rows are the weights.
  *
+ * A run may give M, where b is a constant or known in its extents, and there is one product.
+ *
  * For hardware tiles K has zeros behind it, up to whole rows of tiles. Batch dimensions are groups.
  * Rows are not blocked: a row of a is all of its K channels, a row of the result all of its N
  * outputs. Element-wise operations that follow are built on the rows, so that they can be the
@@ -32,7 +34,8 @@ struct matrix {
         struct value *value;
         int count[ROLE_COUNT];
         int64_t dims[ROLE_COUNT][RANK_MAX];
-        int64_t extent[ROLE_COUNT];
+        dim_t of[ROLE_COUNT];           /* These are the products of the extents. */
+        int64_t extent[ROLE_COUNT];     /* They are known, or at most this. */
 };
 
 static struct matrix matrix_of(const struct op *op, int operand)
@@ -54,9 +57,11 @@ static struct matrix matrix_of(const struct op *op, int operand)
                 if (!(used >> d & 1))
                         m.dims[FREE][m.count[FREE]++] = d;
         for (int r = 0; r < ROLE_COUNT; r++) {
-                m.extent[r] = 1;
+                m.of[r] = dim_of(1);
                 for (int k = 0; k < m.count[r]; k++)
-                        m.extent[r] *= type_extent(t, m.dims[r][k]);
+                        m.of[r] = dim_binary(op_module(op), DIM_MUL, m.of[r],
+                                             t->dims[m.dims[r][k]]);
+                m.extent[r] = dim_bound(op_module(op), m.of[r]);
         }
         return m;
 }
@@ -87,8 +92,7 @@ static struct value *as_matrix(struct layout *l, const struct matrix *m,
         int64_t perm[RANK_MAX];
         bool straight;
         order_of(m, order, perm, &straight);
-        dim_t dims[] = { dim_of(m->extent[order[0]]), dim_of(m->extent[order[1]]),
-                         dim_of(m->extent[order[2]]) };
+        dim_t dims[] = { m->of[order[0]], m->of[order[1]], m->of[order[2]] };
         struct value *x = straight ? m->value : layout_transpose(&l->b, m->value, perm);
         return layout_reshape(&l->b, x, 3, dims);
 }
@@ -189,7 +193,7 @@ static bool is_panel(const struct layout *l, const struct matrix *b, const struc
 static bool is_turned(const struct matrix *a, const struct matrix *b)
 {
         static const int by_columns[] = { BATCH, FREE, CONTRACT };
-        return !value_is_constant(a->value) && a->extent[FREE] > 1 &&
+        return dim_is_static(a->of[FREE]) && !value_is_constant(a->value) && a->extent[FREE] > 1 &&
                a->extent[FREE] <= TURNED_ROWS && b->extent[FREE] >= TURNED_COLUMNS &&
                lies(b, by_columns);
 }
@@ -252,11 +256,21 @@ static struct value *bytes_of_panel(const struct layout *l, const struct matrix 
         return m && is_panel(l, &narrow, m) ? narrow.value : b->value;
 }
 
+/* Does at most the number of rows depend on a run, of one product? */
+static bool opens_rows(const struct matrix *a, const struct matrix *b)
+{
+        return type_is_static(a->value->type) ||
+               (type_is_static(b->value->type) && a->extent[BATCH] == 1 &&
+                dim_is_static(a->of[CONTRACT]) && a->of[FREE].code != DIM_NONE.code);
+}
+
 bool layout_dot(struct layout *l, struct op *op)
 {
         static const int order[] = { BATCH, FREE, CONTRACT };
         struct matrix a = matrix_of(op, 0), b = matrix_of(op, 1);
-        bool turned = is_turned(&a, &b);
+        bool turned = is_turned(&a, &b), open = !op_is_static(op);
+        if (open && !opens_rows(&a, &b))
+                return layout_refuse(l, REMARK_layout_empty);
         if (turned) {
                 struct matrix rows = a;
                 a = b;
@@ -268,7 +282,7 @@ bool layout_dot(struct layout *l, struct op *op)
         int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT],
                 outputs = b.extent[FREE];
         const struct multiply *m = multiply_of_extents(l, multiply_of(l, op, &a, &b), &a, &b);
-        if (!m || outputs > INT32_MAX)
+        if (!m || outputs > INT32_MAX || (open && m->registers))
                 return layout_refuse(l, REMARK_layout_multiply);
         if (2.0 * (double)batch * (double)rows * (double)inner * (double)outputs < LEAST_WORK)
                 return layout_refuse(l, REMARK_layout_small);
@@ -281,7 +295,7 @@ bool layout_dot(struct layout *l, struct op *op)
         struct value *w = pack_matrix(l, &b, padded, panel_vectors(l, &a, &b, m, padded), m),
                      *x = as_matrix(l, &a, order);
         x = layout_reshape(&l->b, x, 4,
-                           (dim_t[]){ dim_of(1), dim_of(batch), dim_of(rows), dim_of(inner) });
+                           (dim_t[]){ dim_of(1), dim_of(batch), a.of[FREE], dim_of(inner) });
         x = padded == inner ? x : layout_halo(&l->b, x, 3, (int64_t[]){ 0, padded - inner }, 1);
         x = x ? build_cast(&l->b, x, multiply_reads(l->context, m)) : NULL;
         struct attr *attrs = attrs_new(l->m, OP_convolve_packed);
@@ -323,16 +337,16 @@ static struct value *broadcast_rows(struct layout *l, const struct op *op, const
         int64_t to[3];
         int rank = 0, k = 0;
         for (int part = 0, d = 0; part < 3; part++) {
-                int64_t whole = 1, own = 1;
+                dim_t whole = dim_of(1), own = dim_of(1);
                 for (; d < ends[part]; d++)
-                        whole *= type_extent(t, d);
+                        whole = dim_binary(l->m, DIM_MUL, whole, t->dims[d]);
                 for (; k < x->type->rank && onto[k] < ends[part]; k++)
-                        own *= type_extent(x->type, k);
-                if (own != 1 && own != whole)
+                        own = dim_binary(l->m, DIM_MUL, own, x->type->dims[k]);
+                if (!dim_is(own, 1) && !dim_equal(own, whole))
                         return NULL;
-                if (own == 1)
+                if (dim_is(own, 1))
                         continue;
-                dims[rank] = dim_of(own);
+                dims[rank] = own;
                 to[rank++] = part + 1;
         }
         x = layout_reshape(&l->b, x, rank, dims);
@@ -382,33 +396,36 @@ static struct value *operand_rows(struct layout *l, struct value *v, const struc
 
 /* Finds how the dimensions of t are divided into B, M and N of rows. Returns false if one of them
  * belongs to two of these. */
-static bool split_rows(const struct type *t, const struct value *rows, struct form *form)
+static bool split_rows(struct module *m, const struct type *t, const struct value *rows,
+                       struct form *form)
 {
-        int64_t product = 1;
+        const dim_t *want = rows->type->dims;
+        dim_t product = dim_of(1);
         int d = 0;
         *form = (struct form){ .rows = (struct value *)(uintptr_t)rows };
-        for (; d < t->rank && product < type_extent(rows->type, 1); d++)
-                product *= type_extent(t, d);
+        for (; d < t->rank && dim_bound(m, product) < dim_bound(m, want[1]); d++)
+                product = dim_binary(m, DIM_MUL, product, t->dims[d]);
         form->batch = d;
-        if (!dim_is(rows->type->dims[1], product))
+        if (!dim_equal(want[1], product))
                 return false;
-        for (product = 1; d < t->rank && product < type_extent(rows->type, 2); d++)
-                product *= type_extent(t, d);
+        for (product = dim_of(1);
+             d < t->rank && dim_bound(m, product) < dim_bound(m, want[2]); d++)
+                product = dim_binary(m, DIM_MUL, product, t->dims[d]);
         form->free = d - form->batch;
-        return dim_is(rows->type->dims[2], product);
+        return dim_equal(want[2], product);
 }
 
 /* May rows of v become part of the epilogue? A value that others read, too, is stored, and what
  * follows reads it as it is. */
-static bool goes_on(const struct value *v, const struct value *rows, int depth)
+static bool goes_on(struct module *m, const struct value *v, const struct value *rows, int depth)
 {
         enum { DEPTH_MAX = 4 };
         struct form form;
         for (const struct use *u = v->uses; u; u = u->next) {
                 const struct op *user = u->user;
                 if (user->code == OP_reshape && depth < DEPTH_MAX &&
-                    split_rows(op_result(user)->type, rows, &form) &&
-                    goes_on(op_result(user), rows, depth + 1))
+                    split_rows(m, op_result(user)->type, rows, &form) &&
+                    goes_on(m, op_result(user), rows, depth + 1))
                         continue;
                 if (!(op_info[user->code].traits & TRAIT_ELEMENTWISE))
                         return false;
@@ -416,23 +433,23 @@ static bool goes_on(const struct value *v, const struct value *rows, int depth)
         return rows != NULL;
 }
 
-static bool rows_go_on(const struct value *v)
+static bool rows_go_on(const struct layout *l, const struct value *v)
 {
-        return rows_of(v) && goes_on(v, rows_of(v), 0);
+        return rows_of(v) && goes_on(l->m, v, rows_of(v), 0);
 }
 
 bool layout_rows(struct layout *l, struct op *op)
 {
         struct value *operands[OPERAND_ROW_MAX];
         const struct form *form = NULL;
-        if (op->code == OP_reshape && rows_go_on(op_operand(op, 0))) {
+        if (op->code == OP_reshape && rows_go_on(l, op_operand(op, 0))) {
                 struct value *rows = rows_of(op_operand(op, 0));
-                return split_rows(op_result(op)->type, rows, layout_form(l, op_result(op)));
+                return split_rows(l->m, op_result(op)->type, rows, layout_form(l, op_result(op)));
         }
         if (!(op_info[op->code].traits & TRAIT_ELEMENTWISE))
                 return false;
         for (int i = 0; i < op->operand_count && !form; i++)
-                if (rows_go_on(op_operand(op, i)))
+                if (rows_go_on(l, op_operand(op, i)))
                         form = op_operand(op, i)->scratch;
         for (int i = 0; form && i < op->operand_count; i++) {
                 operands[i] = operand_rows(l, op_operand(op, i), form);

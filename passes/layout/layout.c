@@ -25,6 +25,8 @@
  * another order: class R. Targets without vectors have no layouts. */
 #include "passes/layout/layout.h"
 
+#include "kernels/kernels.h"
+
 /* Returns a builder that stands behind v, in front of whatever may read it. */
 static struct builder builder_behind(struct layout *l, const struct value *v)
 {
@@ -70,13 +72,13 @@ struct value *layout_blocked_as(struct layout *l, struct value *v, bool last)
         return blocks;
 }
 
-/* Are all operands and results tensors of known extents, none of them 0? */
+/* Are all operands and results tensors, none of them empty? */
 static bool has_elements(const struct op *op)
 {
         for (int i = 0; i < op->operand_count + op->result_count; i++) {
                 const struct value *v = i < op->operand_count ? op_operand(op, i)
                                                               : &op->results[i - op->operand_count];
-                if (v && (!type_is_static(v->type) || !type_elements(v->type)))
+                if (v && (v->type->kind != TYPE_TENSOR || type_is_empty(v->type)))
                         return false;
         }
         return op->result_count == 1;
@@ -102,6 +104,10 @@ static bool convert(struct layout *l, struct op *op)
         l->b.region = op->region;
         l->b.before = op;
         l->b.location = op->location;
+        if (!op_is_static(op)) {        /* A run may give how many rows there are. */
+                l->why = REMARK_layout_empty;
+                return l->open && (op->code == OP_dot ? layout_dot(l, op) : layout_rows(l, op));
+        }
         switch (op->code) {
         case OP_convolve: return layout_convolve(l, op);
         case OP_dot:      return layout_dot(l, op);
@@ -241,6 +247,7 @@ int pass_layout(struct function *f, struct pass_context *context)
                             .block = tiles ? multiply_row(tiles)
                                            : target_block(context->target),
                             .in_rows = tiles != NULL,
+                            .open = kernels_open(OP_convolve_packed, context->target),
                             .b = { .m = f->module, .diag = context->diag } };
         if (joins)
                 layout_join_products(&l, &f->body);

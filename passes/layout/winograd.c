@@ -143,7 +143,8 @@ static bool is_whole(const struct value *v)
 static bool can_be_tiled(const struct op *op, const struct target *target)
 {
         const struct op *owner = op->region->owner;
-        if (op->code != OP_convolve_packed || op->schedule || (owner && owner->code == OP_fusion))
+        if (op->code != OP_convolve_packed || op->schedule || !op_is_static(op) ||
+            (owner && owner->code == OP_fusion))
                 return false;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1), *y = op_result(op);
         int64_t line = schedule_winograd_line(packed_lanes(x->type, w->type), target);

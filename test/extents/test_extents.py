@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Extents that a run gives (--dim N=1..512): one file for every length gives what the code for that length alone gives."""
 import pathlib
+import re
 import sys
 import zlib
 
@@ -218,17 +219,53 @@ def test_texts(tmp_path):
 
 def test_vectors(tmp_path):
     """rows of products stand side by side, and loops to an extent of a run are vectors, with a rest under a mask"""
-    x, w = helper.make_tensor_value_info("x", F32, ["N", 64]), onnx.numpy_helper.from_array(np.random.default_rng(0).random((64, 32), np.float32), "w")
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Softmax", ["h"], ["y"], axis=0)]
-    onnx.save(helper.make_model(helper.make_graph(nodes, "g", [x], [helper.make_tensor_value_info("y", F32, ["N", 32])], [w]),
+    x = helper.make_tensor_value_info("x", F32, [2, "N", 64])
+    w = onnx.numpy_helper.from_array(np.random.default_rng(0).random((2, 64, 32), np.float32), "w")
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Softmax", ["h"], ["y"], axis=1)]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", [x], [helper.make_tensor_value_info("y", F32, [2, "N", 32])], [w]),
                                 opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "m.onnx")
     loops = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--dim=N=1..512", "--target=x86-64-v3", "--emit=loops", "-o", "-"]).stdout
     product = loops[loops.index("kernel @MatMul"):loops.index("kernel @Softmax")]
-    first, second, single = product.split("for %i")[1:]
+    first, second, single = re.findall("for %i[135] .*?(?=for %i[135] |\\Z)", product, re.S)
     assert "to %N / 8 * 8 step 8" in first and "to %N / 4 * 4 step 4" in second and "= %N / 4 * 4 to %N {" in single
     assert first.count("fma(splat<8>") == 8 and first.count("store %y") == 8
     turned = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--dim=N=1..512", "--target=x86-64-v3", "--emit=loops", "-o", "-", "--exact"]).stdout
     assert "to %N / 8 * 8 step 8" in turned
+
+
+def layers(path):
+    """rows through a layer with a residual, and one of a width that fills no vector; of one symbol, and of a product of two"""
+    rng, weights = np.random.default_rng(1), {}
+    for name, *shape in ("w", 40, 50), ("b", 50), ("v", 50, 40), ("u", 40, 33):
+        weights[name] = (rng.random(shape, np.float32) - .5) / 2
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h1"]), helper.make_node("Add", ["h1", "b"], ["h2"]), helper.make_node("Relu", ["h2"], ["h3"]),
+             helper.make_node("MatMul", ["h3", "v"], ["h4"]), helper.make_node("Add", ["h4", "x"], ["y"]), helper.make_node("MatMul", ["y", "u"], ["z"])]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F32, ["B", "N", 40])],
+                              [helper.make_tensor_value_info(name, F32, ["B", "N", c]) for name, c in (("y", 40), ("z", 33))],
+                              [onnx.numpy_helper.from_array(a, name) for name, a in weights.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
+    return weights
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("words", [None, "columns=5 vectors=2 strip=2", "columns=3 vectors=1 unroll=2 row_tasks=2 panel_tasks=2"])
+def test_rows(target, words, tmp_path):
+    """packed products of as many rows as a run gives: every rest behind whole tiles, in strips, shared by threads"""
+    if not processor.has(target):
+        pytest.skip(f"the processor has no {target}")
+    weights = layers(tmp_path / "m.onnx")
+    text = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--dim=N=0..40", "--dim=B=1..2", f"--target={target}", "--emit=ir", "-o", "-"]).stdout
+    text, count = re.subn('(convolve_packed.* schedule=")([^;]*)', lambda m: m[1] + (words or m[2]), text)
+    assert count == 3
+    (tmp_path / "m.ir").write_text(text)
+    program = compiled(tmp_path / "m.ir", tmp_path / "c", flags=["-O1", "-fsanitize=address,undefined", f"-Wl,--whole-archive,{dnncc.ROOT}/build/libdnncc_runtime.a,--no-whole-archive", "-pthread"])
+    for n in range(41):
+        x = np.random.default_rng(n).random((1 + n % 2, n, 40), np.float32) - .5
+        y, z = dnncc.run_host(program, [x])
+        want = np.maximum(x @ weights["w"] + weights["b"], 0) @ weights["v"] + x
+        np.testing.assert_allclose(y, want, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(z, want @ weights["u"], rtol=1e-4, atol=1e-5)
 
 
 def test_lengths(tmp_path):
