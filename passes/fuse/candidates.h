@@ -86,6 +86,16 @@ static inline bool fuse_reads_indices(const struct op *op)
                type_elements(op->results[0].type);
 }
 
+/* Is each extent of t known, or one that a run gives and that is never 0, so that lowering can put
+ * loops over a row inside all others (ir/lower/lower_rows.c)? */
+static inline bool fuse_has_rows(const struct module *m, const struct type *t)
+{
+        bool has = t->kind == TYPE_TENSOR && type_is_bound(m, t);
+        for (int d = 0; has && d < t->rank; d++)
+                has = dim_is_static(t->dims[d]) || dim_least(m, t->dims[d]) > 0;
+        return has;
+}
+
 static inline bool fuse_is_row_operation(const struct op *op)
 {
         return fuse_is_elementwise(op) || op->code == OP_reshape || op->code == OP_reduce;

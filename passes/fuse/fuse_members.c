@@ -87,7 +87,8 @@ static void find_summed(const struct region *region, struct member *members)
 {
         for (const struct op *op = region->first; op; op = op->next) {
                 bool *summed = &members[op->number].summed;
-                if (op->result_count != 1 || !type_is_static(op_result(op)->type) ||
+                if (op->result_count != 1 ||
+                    !fuse_has_rows(region->function->module, op_result(op)->type) ||
                     !fuse_is_row_operation(op))
                         continue;
                 *summed = op->code == OP_reduce && value_is_constant(op_operand(op, 1));

@@ -268,6 +268,24 @@ def test_rows(target, words, tmp_path):
         np.testing.assert_allclose(z, want @ weights["u"], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("least, kernels", [(1, 2), (0, 8)])
+def test_rows_fuse(least, kernels, tmp_path):
+    """what reductions make of a row is one kernel with them, also along an extent of a run, unless that may be 0"""
+    x = helper.make_tensor_value_info("x", F32, [2, "N", "M"])
+    nodes = [helper.make_node("Softmax", ["x"], ["h"], axis=-1), helper.make_node("Softmax", ["h"], ["y"], axis=1)]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", [x], [helper.make_tensor_value_info("y", F32, [2, "N", "M"])]),
+                                opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "m.onnx")
+    loops = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", f"--dim=N={least}..9", f"--dim=M={least}..9", "--emit=loops", "-o", "-"]).stdout
+    assert loops.count("\nkernel ") == kernels
+    program = compiled(tmp_path / "m.onnx", tmp_path / "c", f"--dim=N={least}..9", f"--dim=M={least}..9")
+    for shape in (2, least, 9), (2, 9, least), (2, 4, 7):
+        x = np.random.default_rng(0).random(shape, np.float32)
+        for axis in 2, 1:
+            want = np.exp(x if axis == 2 else want)
+            want /= want.sum(axis, keepdims=True)
+        np.testing.assert_allclose(dnncc.run_host(program, [x])[0], want, rtol=1e-5)
+
+
 def test_lengths(tmp_path):
     """0, the bounds, and beyond: nothing is written then"""
     program = compiled(small(tmp_path / "m.onnx"), tmp_path / "c", "--dim=batch=0..9", flags=["-O1", "-fsanitize=address,undefined"])
