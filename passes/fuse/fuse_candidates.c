@@ -95,8 +95,8 @@ static unsigned repeats_along(const struct op *op, const struct type *shape)
 static void begin_rows(struct candidate *candidate, const struct op *op)
 {
         const struct type *x = op->operand_count ? op_operand(op, 0)->type : NULL;
-        if (op->code != OP_reduce || !fuse_has_rows(op_module(op), x) || !rows_reduce(op, x, &candidate->along) ||
-            !candidate->along)
+        if (op->code != OP_reduce || !fuse_has_rows(op_module(op), x) ||
+            !rows_reduce(op, x, &candidate->along) || !candidate->along)
                 return;
         candidate->shape = x;
         candidate->reduced = true;
