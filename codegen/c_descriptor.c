@@ -127,9 +127,15 @@ static void put_example_call(struct c_writer *w, const char *weights)
                 add_argument(&call, &line, margin, "&state");
         for (int i = 0; i < port_count(w); i++) {
                 for (int k = 0; k < w->p->extent_count && i == w->input_count; k++)
-                        add_argument(&call, &line, margin, w->p->extents[k].variable->name);
+                        if (!w->p->extents[k].counted)
+                                add_argument(&call, &line, margin, w->p->extents[k].variable->name);
                 add_argument(&call, &line, margin, c_name(w, port(w, i))->text);
         }
+        for (int k = 0; k < w->p->extent_count; k++)
+                if (w->p->extents[k].counted && loop_extent_is_told(w->p, k))
+                        add_argument(
+                                &call, &line, margin,
+                                arena_printf(w->arena, "&%s", w->p->extents[k].variable->name));
         if (w->machine)
                 add_argument(&call, &line, margin, "device");
         text_add(w->out, "%s);\n", call.data);
@@ -158,6 +164,9 @@ static void put_usage(struct c_writer *w)
                 c_put(w, ";");
                 c_end(w);
         }
+        for (int i = 0; i < w->p->extent_count; i++)
+                if (w->p->extents[i].counted && loop_extent_is_told(w->p, i))
+                        c_line(w, " *     int64_t %s;", w->p->extents[i].variable->name);
         if (weights) {
                 const char *bytes = example_name(w, "bytes");
                 c_line(w, " *     size_t %s;", bytes);
@@ -211,10 +220,13 @@ void c_port_table(struct c_writer *w)
         c_state_table(w);
         for (int i = 0; i < w->p->extent_count; i++) {
                 const struct loop_extent *e = &w->p->extents[i];
+                if (!loop_extent_is_told(w->p, i))
+                        continue;
                 const char *range = arena_printf(w->arena, "%lld to %lld",
                                                  (long long)e->variable->low,
                                                  (long long)e->variable->high);
-                c_line(w, " * %-24s %-14s %-24s %s", e->variable->name, "int64_t", range,
+                c_line(w, " * %-24s %-14s %-24s %s", e->variable->name,
+                       e->counted ? "int64_t *" : "int64_t", range,
                        text_safe(w->arena, e->name, strlen(e->name)));
         }
 }
@@ -241,13 +253,25 @@ static void put_header_comment(struct c_writer *w)
         text_add(w->out, "%s", rules);
         c_port_rules(w);
         put_weights_rules(w);
-        if (w->p->extent_count)
+        bool given = false, counted = false;
+        for (int i = 0; i < w->p->extent_count; i++) {
+                given |= !w->p->extents[i].counted;
+                counted |= w->p->extents[i].counted && loop_extent_is_told(w->p, i);
+        }
+        if (given)
                 text_add(w->out,
                          " *\n"
                          " * Extents that are names are those of the call: a tensor has so many "
                          "elements, dense. ELEMS and\n"
                          " * SHAPE have each extent at its bound, for which a buffer of that size "
                          "always has room.\n");
+        if (counted)
+                text_add(w->out,
+                         " *\n"
+                         " * Extents behind the results are found by the call, which stores them "
+                         "where it returns 0: results\n"
+                         " * of such extents are dense at the beginning of their arrays, which "
+                         "have room for the bound.\n");
         c_machine_rules(w);
         c_levels_rules(w);
         c_flush_rules(w);
@@ -611,9 +635,13 @@ static void put_run_call(struct c_writer *w, const char *lead)
         for (int i = 0; i < w->input_count; i++)
                 c_put(w, "," C_SOFT "%sinputs[%d]", device_cast(w, "const ", w->inputs[i]), i);
         for (int i = 0; i < w->p->extent_count; i++)
-                c_put(w, "," C_SOFT "extents[%d]", i);
+                if (!w->p->extents[i].counted)
+                        c_put(w, "," C_SOFT "extents[%d]", i);
         for (int i = 0; i < w->output_count; i++)
                 c_put(w, "," C_SOFT "%soutputs[%d]", device_cast(w, "", w->outputs[i]), i);
+        for (int i = 0; i < w->p->extent_count; i++)
+                if (w->p->extents[i].counted && loop_extent_is_told(w->p, i))
+                        c_put(w, "," C_SOFT "&extents[%d]", i);
         if (w->dialect->is_device)
                 c_put(w, "," C_SOFT "NULL);" );
         else if (w->machine)
@@ -647,7 +675,7 @@ static void put_run_wrapper(struct c_writer *w, const char *name)
                   "void *const *outputs," C_SOFT "int64_t *extents)", name);
         c_line(w, "{");
         w->indent = 1;
-        if (!w->p->extent_count)
+        if (!loop_extents_told(w->p))
                 c_line(w, "(void)extents;");
         if (!w->input_count)
                 c_line(w, "(void)inputs;");
@@ -699,7 +727,7 @@ void c_descriptor(struct c_writer *w, struct text *out)
         text_add(out, "        %s%d, sizeof(struct dnncc_model_%d), \"%s\", %d, %d, %d, %d,\n",
                  states ? "{ " : "", states ? 2 : 1, states ? 2 : 1,
                  text_literal(w->arena, model, strlen(model)), region_count(w), w->input_count,
-                 w->output_count, w->p->extent_count);
+                 w->output_count, loop_extents_told(w->p));
         text_add(out, "        %s, %s, %s, %s%s\n", regions, inputs, outputs, run,
                  states ? " }," : "");
         if (states)

@@ -32,10 +32,14 @@ void c_run_prototype(struct c_writer *w, const char *head)
                 c_put(w, "," C_SOFT "const %s *%s", c_port_type(w->inputs[i]),
                       c_name(w, w->inputs[i])->text);
         for (int i = 0; i < w->p->extent_count; i++)
-                c_put(w, "," C_SOFT "int64_t %s", w->p->extents[i].variable->name);
+                if (!w->p->extents[i].counted)
+                        c_put(w, "," C_SOFT "int64_t %s", w->p->extents[i].variable->name);
         for (int i = 0; i < w->output_count; i++)
                 c_put(w, "," C_SOFT "%s *%s", c_port_type(w->outputs[i]),
                       c_name(w, w->outputs[i])->text);
+        for (int i = 0; i < w->p->extent_count; i++)
+                if (w->p->extents[i].counted && loop_extent_is_told(w->p, i))
+                        c_put(w, "," C_SOFT "int64_t *%s", w->p->extents[i].variable->name);
         c_put(w, w->dialect->is_device ? "," C_SOFT "void *stream)"
                  : w->machine          ? "," C_SOFT "void *device)"
                                        : ")");
@@ -44,6 +48,14 @@ void c_run_prototype(struct c_writer *w, const char *head)
 static struct loop_buffer *port(struct c_writer *w, int i)
 {
         return i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count];
+}
+
+/* Prints the names of the extents that are parameters, or those that are results. */
+static void put_extent_names(struct c_writer *w, bool results)
+{
+        for (int i = 0; i < w->p->extent_count; i++)
+                if (w->p->extents[i].counted == results && loop_extent_is_told(w->p, i))
+                        c_put(w, "," C_SOFT "%s", w->p->extents[i].variable->name);
 }
 
 void c_run_arguments(struct c_writer *w)
@@ -56,12 +68,13 @@ void c_run_arguments(struct c_writer *w)
         if (c_state_any(w))
                 c_put(w, "," C_SOFT "state");
         for (int i = 0; i < w->input_count + w->output_count; i++) {
-                for (int k = 0; k < w->p->extent_count && i == w->input_count; k++)
-                        c_put(w, "," C_SOFT "%s", w->p->extents[k].variable->name);
+                if (i == w->input_count)
+                        put_extent_names(w, false);
                 c_put(w, "," C_SOFT "%s", c_name(w, port(w, i))->text);
         }
-        for (int k = 0; k < w->p->extent_count && !w->output_count; k++)
-                c_put(w, "," C_SOFT "%s", w->p->extents[k].variable->name);
+        if (!w->output_count)
+                put_extent_names(w, false);
+        put_extent_names(w, true);
 }
 
 /* ---- checks ---- */
@@ -75,6 +88,14 @@ static void put_check(struct c_writer *w, const char *error)
         w->indent--;
 }
 
+static bool is_counted(const struct c_writer *w, const struct loop_variable *v)
+{
+        for (int i = 0; i < w->p->extent_count; i++)
+                if (w->p->extents[i].variable == v)
+                        return w->p->extents[i].counted;
+        return false;
+}
+
 /* Opens a condition that the extents of a run which may be 0 are not, where a port has some;
  * returns whether it has. */
 static bool put_is_not_empty(struct c_writer *w, const struct loop_buffer *b)
@@ -82,7 +103,7 @@ static bool put_is_not_empty(struct c_writer *w, const struct loop_buffer *b)
         bool any = false;
         for (int d = 0; b->extents && d < b->type->rank; d++) {
                 const struct loop_expr *e = b->extents[d];
-                if (e->op != LOOP_VARIABLE || e->variable->low > 0)
+                if (e->op != LOOP_VARIABLE || e->variable->low > 0 || is_counted(w, e->variable))
                         continue;
                 c_put(w, "%s%s > 0 &&" C_SOFT, any ? "" : "(", e->variable->name);
                 any = true;
@@ -117,6 +138,12 @@ static void put_null_check(struct c_writer *w)
                 c_put(w, "%s", any ? " ||" C_SOFT : "if (");
                 const bool guarded = put_is_not_empty(w, port(w, i));
                 c_put(w, "!%s%s", c_use(w, port(w, i)), guarded ? ")" : "");
+                any = true;
+        }
+        for (int i = 0; i < w->p->extent_count; i++) {
+                if (!w->p->extents[i].counted || !loop_extent_is_told(w->p, i))
+                        continue;
+                c_put(w, "%s!%s", any ? " ||" C_SOFT : "if (", w->p->extents[i].variable->name);
                 any = true;
         }
         if (any)
@@ -162,12 +189,16 @@ static void put_alignment_check(struct c_writer *w)
 
 static void put_extent_check(struct c_writer *w)
 {
+        bool any = false;
         for (int i = 0; i < w->p->extent_count; i++) {
                 const struct loop_variable *v = w->p->extents[i].variable;
-                c_put(w, "%s%s < %lld ||" C_SOFT "%s > %lld", i ? " ||" C_SOFT : "if (", v->name,
+                if (w->p->extents[i].counted)
+                        continue;
+                c_put(w, "%s%s < %lld ||" C_SOFT "%s > %lld", any ? " ||" C_SOFT : "if (", v->name,
                       (long long)v->low, v->name, (long long)v->high);
+                any = true;
         }
-        if (w->p->extent_count)
+        if (any)
                 put_check(w, "ERROR_EXTENT");
 }
 
@@ -176,7 +207,9 @@ static void put_extents(struct c_writer *w)
 {
         for (int i = 0; i < w->p->extent_count; i++) {
                 struct loop_variable *v = w->p->extents[i].variable;
-                if (c_name(w, v)->used)
+                if (w->p->extents[i].counted)
+                        c_line(w, "ptrdiff_t %s = %lld;", c_name(w, v)->text, (long long)v->low);
+                else if (c_name(w, v)->used)
                         c_line(w, "const ptrdiff_t %s = (ptrdiff_t)%s;", c_name(w, v)->text,
                                v->name);
                 else if (c_run_is_split(w) || w->options->unchecked)
@@ -341,6 +374,13 @@ static void put_main(struct c_writer *w, struct text *body)
         if (body->length)
                 text_add_bytes(w->out, body->data, body->length);
         c_text_swap(w);
+        for (int i = 0; i < w->p->extent_count; i++) {
+                struct loop_variable *v = w->p->extents[i].variable;
+                if (w->p->extents[i].counted && loop_extent_is_told(w->p, i))
+                        c_line(w, "*%s = %s;", v->name, c_name(w, v)->text);
+                else if (w->p->extents[i].counted && !c_name(w, v)->used)
+                        c_line(w, "(void)%s;", c_name(w, v)->text);
+        }
         c_line(w, "return 0;");
         text_free(body);
 }

@@ -50,6 +50,12 @@ static bool bind_dim(struct binding *b, const char *text)
                 if (strlen(b->m->symbols[s].name) != (size_t)(equal - text) ||
                     strncmp(b->m->symbols[s].name, text, (size_t)(equal - text)) != 0)
                         continue;
+                if (b->m->symbols[s].counted) {
+                        diag_error(b->diag, EXIT_USAGE,
+                                   "--dim %s: the model itself finds dimension '%s' while it runs",
+                                   safe(b, text), b->m->symbols[s].name);
+                        return false;
+                }
                 if (int_parse(equal + 1, &extent) && extent >= 0)
                         return bind(b, s, extent);
                 if (int_range_parse(equal + 1, &extent, &most))

@@ -54,6 +54,10 @@ static const char main_text[] =
         "        int code = m->run(region, given, data[1], extents);\n"
         "        if (code)\n"
         "                return %d - code;\n"
+        "        FILE *told = m->extent_count ? fopen(\"extents\", \"wb\") : NULL;\n"
+        "        if (m->extent_count && (!told || fwrite(extents, sizeof *extents, m->extent_count, "
+        "told) != m->extent_count || fclose(told)))\n"
+        "                return 1;\n"
         "        for (unsigned k = 0; k < m->output_count && k < 256; k++) {\n"
         "                char name[32];\n"
         "                sprintf(name, \"out%%u\", k);\n"
@@ -96,7 +100,8 @@ struct compiled {
         const char *folder, *cc;
         int input_count, output_count;
         const struct loop_buffer **inputs, **outputs;
-        const int64_t *extents;         /* The program's extents have these values. */
+        int64_t *extents;               /* The program's extents have these values; a run tells
+                                         * those that it counts. */
 };
 
 static char *path_in(struct compiled *c, const char *name, const char *tail)
@@ -193,6 +198,10 @@ static bool run_in_folder(struct compiled *c, const void *const *inputs, void *c
         if (*code == 1)
                 return program_ran(&c->run, "--cc", status);
         bool fine = true;
+        const int told = loop_extents_told(c->run.state.program);
+        if (*code == 0 && told)
+                fine = read_file(path_in(c, "extents", ""), c->extents,
+                                 (size_t)told * sizeof *c->extents);
         for (int k = 0; *code == 0 && k < c->output_count && fine; k++)
                 fine = read_file(port_path(c, true, k), outputs[k], port_bytes(c->outputs[k]));
         if (!fine)
@@ -208,6 +217,7 @@ static void expect_files(struct compiled *c)
 {
         temporary_expect(path_in(c, "run_test", ""));
         temporary_expect(path_in(c, "run_test", ".c"));
+        temporary_expect(path_in(c, "extents", ""));
         for (int k = 0; k < c->input_count; k++)
                 temporary_expect(port_path(c, false, k));
         for (int k = 0; k < c->output_count; k++)
@@ -215,7 +225,7 @@ static void expect_files(struct compiled *c)
         emit_expect(&c->run, c->folder, c->run.prefix);
 }
 
-bool compiled_run(struct run *run, struct loop_program *p, const char *cc, const int64_t *extents,
+bool compiled_run(struct run *run, struct loop_program *p, const char *cc, int64_t *extents,
                   const void *const *inputs, void *const *outputs, int *code)
 {
         struct compiled c = { .run = *run, .arena = arena_new(), .cc = cc, .extents = extents };
@@ -241,7 +251,7 @@ bool compiled_run(struct run *run, struct loop_program *p, const char *cc, const
 }
 
 const char *compiled_check(void *runner, struct loop_program *p, const struct target *t,
-                           const int64_t *extents, const void *const *inputs,
+                           int64_t *extents, const void *const *inputs,
                            void *const *outputs, int *code)
 {
         struct run run = *(const struct run *)runner;

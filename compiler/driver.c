@@ -256,12 +256,16 @@ static bool check_extents(struct run *run)
                : o->tune                             ? "--tune"
                : o->emit == EMIT_ONNX                ? "--emit=onnx"
                                                      : NULL;
-        if (what)
+        const char *name = text_safe(run->arena, m->symbols[0].name, strlen(m->symbols[0].name));
+        if (what && m->symbols[0].counted)
+                diag_error(&run->diag, EXIT_UNSUPPORTED,
+                           "the data of a run say dimension '%s': %s wants a number; declare the "
+                           "shape in the model (value_info)",
+                           name, what);
+        else if (what)
                 diag_error(&run->diag, EXIT_UNSUPPORTED,
                            "dimension '%s' is the run's: %s wants a number; bind it with --dim %s=N",
-                           text_safe(run->arena, m->symbols[0].name, strlen(m->symbols[0].name)),
-                           what,
-                           text_safe(run->arena, m->symbols[0].name, strlen(m->symbols[0].name)));
+                           name, what, name);
         return !what;
 }
 

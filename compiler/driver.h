@@ -134,14 +134,14 @@ struct loop_program *run_program(const struct run *run, int target);
 /* Does --tune (tune.c): the module is scheduled; writes the file of --schedule. */
 bool tune(struct run *run);
 
-/* Compiles a planned program with `cc` and runs it with these values of the program's extents, on
- * ports in the program's order that have room for all of their elements (compiled.c). *code is what
- * the run ended with. Returns false after an error. */
-bool compiled_run(struct run *run, struct loop_program *p, const char *cc, const int64_t *extents,
+/* Compiles a planned program with `cc` and runs it with these values of the program's extents, of
+ * which the run tells the counted ones, on ports in the program's order that have room for all of
+ * their elements (compiled.c). *code is what the run ended with. Returns false after an error. */
+bool compiled_run(struct run *run, struct loop_program *p, const char *cc, int64_t *extents,
                   const void *const *inputs, void *const *outputs, int *code);
 /* Does the same for --check, as struct pipeline_options says; runner is the struct run. */
 const char *compiled_check(void *runner, struct loop_program *p, const struct target *t,
-                           const int64_t *extents, const void *const *inputs,
+                           int64_t *extents, const void *const *inputs,
                            void *const *outputs, int *code);
 
 /* program_run runs the compiled program `./COMMAND` in the folder, by --runner where that is given,

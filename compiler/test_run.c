@@ -306,6 +306,7 @@ static bool run_interpreter(struct test *t)
                 return false;
         interp_set_extents(interp, t->extents);
         int code = interp_run(interp, t->given, t->got, 0, NULL);
+        interp_get_extents(interp, t->extents);
         interp_free(interp);
         if (code != INTERP_OK)
                 diag_error(diag, EXIT_INTERNAL, "%s %s: the run ended with code %d: %s", t->option,

@@ -54,11 +54,11 @@ struct pipeline_options {
         /* These callbacks serve --check where the interpreter would take too long, and may both be
          * NULL. nearest_target returns the target that this processor can run code for and that is
          * nearest to t. run_compiled runs a planned program, legal for t, as compiled C, with
-         * these values of its extents. It returns NULL, or why the program could not be run; *code:
-         * how the run ended. */
+         * these values of its extents, of which the run tells the counted ones. It returns NULL, or
+         * why the program could not be run; *code: how the run ended. */
         const struct target *(*nearest_target)(const struct target *t);
         const char *(*run_compiled)(void *runner, struct loop_program *p, const struct target *t,
-                                    const int64_t *extents, const void *const *inputs,
+                                    int64_t *extents, const void *const *inputs,
                                     void *const *outputs, int *code);
         /* observe is called with the state before the first pass (pass NULL) and after each. It may
          * be NULL. */

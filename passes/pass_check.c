@@ -204,6 +204,15 @@ static void say_compiled(const struct check *c)
                          name, wanted);
 }
 
+/* Notes how many elements outputs have in a run that has told its extents. */
+static void count_outputs(const struct loop_program *p, struct result *r)
+{
+        int out = 0;
+        for (const struct loop_buffer *b = p->buffers; b; b = b->next)
+                if (b->space == SPACE_OUTPUT)
+                        r->outputs[out++].elements = loop_port_elements(p, b, r->extents);
+}
+
 /* Runs the program, and fills in code and outputs. Returns NULL, or why it could not be run. */
 static const char *run_state(struct check *c, const struct loop_program *p, struct result *r)
 {
@@ -219,6 +228,8 @@ static const char *run_state(struct check *c, const struct loop_program *p, stru
                 interp_set_extents(interp, r->extents);
                 r->code = interp_run(interp, (const void *const *)in, out,
                                      (uint64_t)c->context->limits.check_steps, NULL);
+                interp_get_extents(interp, r->extents);
+                count_outputs(p, r);
                 interp_free(interp);
                 c->compile = r->code == INTERP_OUT_OF_STEPS;
                 if (c->compile)
@@ -229,9 +240,13 @@ static const char *run_state(struct check *c, const struct loop_program *p, stru
         if (!c->options->run_compiled)
                 return "it takes more interpreter steps than --limit check_steps";
         struct loop_program *copy = printable(c, r->arena, p);
-        return copy ? c->options->run_compiled(c->options->runner, copy, compiled_for(c),
-                                               r->extents, (const void *const *)in, out, &r->code)
-                    : no_program;
+        const char *why = copy ? c->options->run_compiled(c->options->runner, copy,
+                                                          compiled_for(c), r->extents,
+                                                          (const void *const *)in, out, &r->code)
+                               : no_program;
+        if (!why)
+                count_outputs(p, r);
+        return why;
 }
 
 /* Notes the extents that inputs choose from. Passes do not change these, but one may give the model

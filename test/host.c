@@ -8,6 +8,7 @@
  *   host --time N [IN_DIR]  median of N runs in microseconds, on inputs of zeros unless IN_DIR is given
  *
  * --extents N,M,.. --bytes I0,..,O0,.. before these: the extents of the run, and how many bytes inputs and outputs then have.
+ * --told FILE before these: the run's extents, those among them that it counts, are written there, a line each.
  * --weights FILE before these: what a model compiled with --weights=file gets (exactly the bytes of the region).
  * -DDESCRIBE=NAME_describe names the function; default model_describe. Every block of memory has
  * exactly the bytes that are asked for, so that AddressSanitizer and valgrind see the first byte
@@ -115,6 +116,8 @@ static void write_outputs(const struct dnncc_model_1 *model, void **outputs, con
 
 enum { LIST_MAX = 256 };
 static int64_t extents[LIST_MAX];
+static const char *told;                /* The extents are written there behind a run, a line each; or
+                                         * NULL. */
 
 static uint32_t read_list(const char *text, int64_t *numbers)
 {
@@ -178,6 +181,13 @@ static void run(const struct dnncc_model_1 *model, void **regions, void **inputs
                                    ? texts_of(&model->inputs[i], inputs[i])
                                    : inputs[i];
         int error = model->run(regions, given, outputs, extents);
+        if (told && !error) {
+                FILE *file = fopen(told, "w");
+                for (uint32_t i = 0; file && i < model->extent_count; i++)
+                        fprintf(file, "%lld\n", (long long)extents[i]);
+                if (!file || fclose(file))
+                        fail(EXIT_FILES, "cannot write ", told);
+        }
         for (uint32_t i = 0; i < model->input_count; i++) {
                 if (model->inputs[i].type != TYPE_STRING)
                         continue;
@@ -220,7 +230,8 @@ static void run_on_files(const struct dnncc_model_1 *model, const char *in, cons
                 void **regions = new_regions(model, k);
                 results[k] = blocks(model->outputs, model->output_count);
                 for (uint32_t i = 0; i < model->output_count; i++)
-                        garbage(results[k][i], model->outputs[i].bytes, 2 + k);
+                        /* What is behind the told extents stays as it was. */
+                        garbage(results[k][i], model->outputs[i].bytes, told ? 2 : 2 + k);
                 run(model, regions, inputs, results[k]);
                 free_blocks(regions, model->region_count);
         }
@@ -339,12 +350,14 @@ int main(int argc, char **argv)
         if (model->abi != 1 || model->struct_size < sizeof *model)
                 fail(EXIT_USAGE, "the model speaks another ABI", "");
         for (; argc > 2 && (!strcmp(argv[1], "--weights") || !strcmp(argv[1], "--extents") ||
-                            !strcmp(argv[1], "--bytes"));
+                            !strcmp(argv[1], "--bytes") || !strcmp(argv[1], "--told"));
              argc -= 2, argv += 2) {
                 if (argv[1][2] == 'w')
                         weights_path = argv[2];
                 else if (argv[1][2] == 'e')
                         read_list(argv[2], extents);
+                else if (argv[1][2] == 't')
+                        told = argv[2];
                 else
                         model = with_bytes(model, argv[2]);
         }

@@ -248,6 +248,13 @@ struct value *compose_one_number(struct compose *c, const char *what, struct val
         return NULL;
 }
 
+struct value *compose_extent(struct compose *c, dim_t extent)
+{
+        if (dim_is_static(extent))
+                return compose_integer(c, E_I64, dim_extent(extent));
+        return build_extent(c->b, build_iota(c->b, type_tensor(c->m, E_I64, 1, &extent), 0), 0);
+}
+
 struct value *compose_iota(struct compose *c, enum element e, int64_t count)
 {
         return build_iota(c->b, type_tensor(c->m, e, 1, (const dim_t[]){ dim_of(count) }), 0);

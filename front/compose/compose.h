@@ -110,6 +110,8 @@ struct value *compose_part(struct compose *c, struct value *x, int axis, int64_t
                            int64_t extent);
 /* Returns x, cut to `extent` along the axis, or filled up with zeros behind its end. */
 struct value *compose_fitted(struct compose *c, struct value *x, int axis, int64_t extent);
+/* Returns the extent as an i64. */
+struct value *compose_extent(struct compose *c, dim_t extent);
 /* Returns the numbers 0, 1, ..., count - 1. */
 struct value *compose_iota(struct compose *c, enum element e, int64_t count);
 

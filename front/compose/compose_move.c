@@ -169,6 +169,19 @@ struct value *compose_pad(struct compose *c, struct value *x, struct value *valu
         return value_build(c->b, OP_pad, (struct value *[]){ x, value, low }, 3, attrs, to);
 }
 
+struct value *compose_at_bound(struct compose *c, struct value *x, struct value *fill)
+{
+        int64_t low[RANK_MAX] = { 0 };
+        dim_t dims[RANK_MAX];
+
+        if (!x || type_is_static(x->type))
+                return x;
+        for (int d = 0; d < value_rank(x); d++)
+                dims[d] = dim_of(dim_bound(c->m, x->type->dims[d]));
+        return compose_pad(c, x, fill, constant_ints(c->m, low, value_rank(x)), PAD_CONSTANT,
+                           compose_type(c, value_element(x), value_rank(x), dims));
+}
+
 /* ---- pixels as channels ---- */
 
 static struct value *shuffle(struct compose *c, struct value *x, const dim_t *split,

@@ -35,6 +35,9 @@ struct value *compose_reverse(struct compose *c, struct value *x, int axis);
 enum compose_pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP };
 /* Returns x with low[d] (i64) elements in front of each dimension, which become those of `to`; a
  * negative number crops. The scalar `value` is that of PAD_CONSTANT. */
+/* Returns x with each extent that a run gives at its bound, filled up behind its end with the
+ * scalar; x itself where all its extents are numbers. */
+struct value *compose_at_bound(struct compose *c, struct value *x, struct value *fill);
 struct value *compose_pad(struct compose *c, struct value *x, struct value *value,
                           struct value *low, int mode, const struct type *to);
 

@@ -4,6 +4,7 @@
 #include "front/onnx/onnx_model.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/size.h"
 
@@ -85,10 +86,16 @@ bool onnx_read_tensor_type(struct onnx_import *im, const char *what,
         }
         d->rank = (int)t->shape->n_dim;
         d->dims = arena_array(im->arena, t->shape->n_dim, sizeof *d->dims);
+        d->names = arena_array(im->arena, t->shape->n_dim, sizeof *d->names);
         d->symbols = arena_array(im->arena, t->shape->n_dim, sizeof *d->symbols);
-        for (int i = 0; i < d->rank; i++)
-                if (!read_dim(im, what, t->shape->dim[i], &d->dims[i], &d->symbols[i]))
+        for (int i = 0; i < d->rank; i++) {
+                const Onnx__TensorShapeProto__Dimension *dim = t->shape->dim[i];
+                if (!read_dim(im, what, dim, &d->dims[i], &d->symbols[i]))
                         return false;
+                if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
+                    dim->dim_param.len && !memchr(dim->dim_param.data, 0, dim->dim_param.len))
+                        d->names[i] = onnx_string(im->arena, dim->dim_param);
+        }
         d->type = onnx_static_type(im, d);
         return true;
 }

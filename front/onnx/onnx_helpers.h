@@ -123,10 +123,26 @@ bool onnx_update_rule(struct onnx_import *im, struct onnx_node *n, const struct 
  * (onnx_op_conv.c). */
 bool onnx_silu(struct onnx_import *im, struct onnx_node *n, bool *silu);
 
+/* ---- extents that a run's data say (onnx_counted.c) ---- */
+
+/* Does the model say the static shape of the output, or imply it? */
+bool onnx_is_declared(struct onnx_import *im, const struct onnx_node *n, int output, int rank);
+/* Returns the extent of a dimension of an output: the value of `count`, one integer. It is a
+ * counted symbol unless count is known; most: no run has a larger one, -1 where that is not known,
+ * so that --dim has to bound it. DIM_NONE stands for an error. */
+dim_t onnx_counted(struct onnx_import *im, struct onnx_node *n, int output, int dimension,
+                   struct value *count, int64_t most);
 /* Finds how many flags are true: constant flags are counted, else it is the extent that the model
- * declares for that dimension of output 0 (onnx_op_sort.c). */
+ * declares for that dimension of output 0. */
 bool onnx_how_many(struct onnx_import *im, struct onnx_node *n, const struct value *flags,
                    enum element e, int rank, int dimension, int64_t *count);
+/* Returns the first elements of x along the axis, as many as `extent`. */
+struct value *onnx_first(struct onnx_import *im, struct value *x, int axis, dim_t extent);
+/* Returns the positions of the true ones of flags <n x bool>: known ones, as many as the model
+ * declares, or counted ones. Their number is the extent of `dimension` of output 0, which is of
+ * element e and of that rank. */
+struct value *onnx_positions(struct onnx_import *im, struct onnx_node *n, struct value *flags,
+                             enum element e, int rank, int dimension);
 
 /* Returns the key of the next random numbers, which no other draw of the model has
  * (onnx_op_random.c). */

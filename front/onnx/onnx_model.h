@@ -43,6 +43,8 @@ struct onnx_declaration {
                                          * one. */
         dim_t *symbols;                 /* There are rank of them: the symbol of an open one that a
                                          * run gives, else DIM_NONE. */
+        const char **names;             /* There are rank of them: what an open one is called, or
+                                         * NULL. */
         const struct type *type;        /* It is NULL where an extent is open, or the type cannot be
                                          * stored. */
         bool binding;                   /* Another shape is an error, not a warning. */

@@ -38,29 +38,20 @@ bool onnx_import_top_k(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- what holds ---- */
 
-static int64_t count_true(const struct value *flags)
+static struct value *flat(struct onnx_import *im, struct value *x)
 {
-        int64_t elements = type_elements(flags->type), count = 0;
+        dim_t elements = dim_of(1);
 
-        for (int64_t i = 0; i < elements; i++)
-                count += constant_element(flags->constant, i).u != 0;
-        return count;
+        for (int d = 0; x && d < value_rank(x); d++)
+                elements = dim_binary(im->m, DIM_MUL, elements, x->type->dims[d]);
+        return compose_reshape(im->c, x, 1, &elements);
 }
 
-bool onnx_how_many(struct onnx_import *im, struct onnx_node *n, const struct value *flags,
-                   enum element e, int rank, int dimension, int64_t *count)
+/* Returns v op the extent. */
+static struct value *by_extent(struct onnx_import *im, enum opcode code, struct value *v, dim_t d)
 {
-        if (value_is_constant(flags)) {
-                *count = count_true(flags);
-                return true;
-        }
-        const struct type *declared = onnx_declared_as(im, n, 0, e, rank);
-        if (!declared)
-                return false;
-        *count = type_extent(declared, dimension);
-        return *count <= value_extent(flags, 0) ||
-               onnx_invalid(im, n, "output 0 is declared as %s, at most %lld are possible",
-                            compose_text(im->c, declared), (long long)value_extent(flags, 0));
+        return dim_is_static(d) ? compose_with(im->c, code, v, (double)dim_extent(d))
+                                : compose_binary(im->c, code, v, compose_extent(im->c, d));
 }
 
 /* The result <rank x n> has a column for each element that is not 0. */
@@ -68,24 +59,28 @@ bool onnx_import_non_zero(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *rows[RANK_MAX];
         int rank = value_rank(x);
-        int64_t elements = type_elements(x->type), count, inner = 1;
+        dim_t inner = dim_of(1);
 
-        struct value *flags =
-                compose_reshape(im->c, compose_binary(im->c, OP_ne, x, build_like(&im->b, x, 0)), 1,
-                                (const dim_t[]){ dim_of(elements) });
-        if (!flags || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
-            !onnx_how_many(im, n, flags, E_I64, 2, 1, &count))
+        if (!onnx_want_rank(im, n, 0, 0, RANK_MAX))
                 return false;
-        struct value *at = compose_positions(im->c, flags, count);
+        struct value *flags = compose_binary(im->c, OP_ne, x, build_like(&im->b, x, 0));
+        struct value *at = onnx_positions(im, n, flat(im, flags), E_I64, 2, 1);
+        if (!at)
+                return false;
+        const dim_t column[2] = { dim_of(1), at->type->dims[0] };
+        if (!rank)                      /* A scalar has no coordinates. */
+                return onnx_output(n, 0,
+                                   constant_number(im->m,
+                                                   type_tensor(im->m, E_I64, 2,
+                                                               (const dim_t[]){ dim_of(0),
+                                                                                column[1] }),
+                                                   0));
         for (int d = rank - 1; d >= 0; d--) {
-                struct value *index =
-                        inner > 1 ? compose_with(im->c, OP_div, at, (double)inner) : at;
-                index = d ? compose_with(im->c, OP_rem, index,
-                                         (double)compose_max(1, value_extent(x, d)))
-                          : index;
-                rows[d] = compose_reshape(im->c, index, 2,
-                                          (const dim_t[]){ dim_of(1), dim_of(count) });
-                inner *= compose_max(1, value_extent(x, d));
+                const dim_t extent = dim_binary(im->m, DIM_MAX, x->type->dims[d], dim_of(1));
+                struct value *index = dim_is(inner, 1) ? at : by_extent(im, OP_div, at, inner);
+                index = d ? by_extent(im, OP_rem, index, extent) : index;
+                rows[d] = compose_reshape(im->c, index, 2, column);
+                inner = dim_binary(im->m, DIM_MUL, inner, extent);
         }
         return onnx_output(n, 0, build_concat(&im->b, rows, rank, 0));
 }
@@ -95,7 +90,7 @@ bool onnx_import_non_zero(struct onnx_import *im, struct onnx_node *n)
 bool onnx_import_compress(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *flags = n->inputs[1];
-        int64_t stated, count;
+        int64_t stated;
         int axis = 0;
 
         if (!onnx_want_element(im, n, 1, E_BOOL) || !onnx_want_rank(im, n, 1, 1, 1) ||
@@ -103,16 +98,17 @@ bool onnx_import_compress(struct onnx_import *im, struct onnx_node *n)
             (onnx_has(n, "axis") && !onnx_axis(im, n, stated, value_rank(x), &axis)))
                 return false;
         if (!onnx_has(n, "axis"))
-                x = compose_reshape(im->c, x, 1, (const dim_t[]){ dim_of(type_elements(x->type)) });
+                x = flat(im, x);
         if (!x)
                 return false;
-        if (value_extent(flags, 0) > value_extent(x, axis))
+        const dim_t conditions = flags->type->dims[0], extent = x->type->dims[axis];
+        /* Where a run gives the extents, the gather checks positions. */
+        if (dim_least(im->m, conditions) > dim_bound(im->m, extent))
                 return onnx_invalid(im, n, "%lld conditions for an extent of %lld",
-                                    (long long)value_extent(flags, 0),
-                                    (long long)value_extent(x, axis));
-        return onnx_how_many(im, n, flags, value_element(x), value_rank(x), axis, &count) &&
-               onnx_output(n, 0,
-                           build_gather(&im->b, x, compose_positions(im->c, flags, count), axis));
+                                    (long long)dim_least(im->m, conditions),
+                                    (long long)dim_bound(im->m, extent));
+        struct value *at = onnx_positions(im, n, flags, value_element(x), value_rank(x), axis);
+        return at && onnx_output(n, 0, build_gather(&im->b, x, at, axis));
 }
 
 /* ---- Unique ---- */
@@ -146,11 +142,6 @@ static bool unique_slices(struct onnx_import *im, struct onnx_node *n, struct va
                onnx_how_many(im, n, groups.first, value_element(x), value_rank(x), axis, &count) &&
                (count || onnx_invalid(im, n, "no slice, want at least one")) &&
                compose_list_groups(im->c, &groups, count, sorted, unique);
-}
-
-static struct value *flat(struct onnx_import *im, struct value *x)
-{
-        return compose_reshape(im->c, x, 1, (const dim_t[]){ dim_of(type_elements(x->type)) });
 }
 
 /* The outputs are the slices of x along the axis that differ, or the elements of all of x; where

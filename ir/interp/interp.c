@@ -257,6 +257,12 @@ void interp_set_extents(struct interp *interp, const int64_t *values)
                 interp->slots[interp->extents + i].i = values[i];
 }
 
+void interp_get_extents(const struct interp *interp, int64_t *values)
+{
+        for (int i = 0; i < interp->extent_count; i++)
+                values[i] = interp->slots[interp->extents + i].i;
+}
+
 int interp_run(struct interp *interp, const void *const *inputs, void *const *outputs,
                uint64_t max_steps, uint64_t *steps)
 {

@@ -26,6 +26,8 @@ void interp_free(struct interp *interp);
 /* Sets the program's extents for the runs that follow, in their order, each within its bounds.
  * Until then they are at their upper bounds. */
 void interp_set_extents(struct interp *interp, const int64_t *values);
+/* Returns the values of the program's extents behind a run, counted ones among them. */
+void interp_get_extents(const struct interp *interp, int64_t *values);
 
 /* Negative results are the code of a FAIL. OUT_OF_RANGE: a subscript outside its buffer, a bug of
  * what made the program. */

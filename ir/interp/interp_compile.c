@@ -376,7 +376,9 @@ static struct list compile_program(struct compiler *c)
         c->interp->extents = new_slots(c, c->p->extent_count);
         for (int i = 0; i < c->p->extent_count; i++)
                 bind_variable(c, c->p->extents[i].variable,
-                              value_here(c, c->interp->extents + i, 1), -1);
+                              (struct cell){ .slot = c->interp->extents + i,
+                                             .changes = c->p->extents[i].counted },
+                              -1);
         compile_block(c, c->p->entries[c->options->entry].main->body);
         emit(c, (struct instruction){ .code = I_END });
         chunk_close(c, &chunk);

@@ -49,8 +49,37 @@ struct loop_variable *loop_extent_add(struct loop_program *p, const char *name, 
         v->high = high;
         ARENA_GROW(p->arena, p->extents, p->extent_count);
         p->extents[p->extent_count++] =
-                (struct loop_extent){ v, arena_string(p->arena, model) };
+                (struct loop_extent){ .variable = v, .name = arena_string(p->arena, model) };
         return v;
+}
+
+static bool mentions(const struct loop_expr *e, const struct loop_variable *v)
+{
+        if (e->op == LOOP_VARIABLE && e->variable == v)
+                return true;
+        for (int i = 0; i < e->arity; i++)
+                if (e->args[i] && mentions(e->args[i], v))
+                        return true;
+        return false;
+}
+
+bool loop_extent_is_told(const struct loop_program *p, int i)
+{
+        if (!p->extents[i].counted)
+                return true;
+        for (const struct loop_buffer *b = p->buffers; b; b = b->next)
+                for (int d = 0; b->extents && d < b->type->rank; d++)
+                        if (mentions(b->extents[d], p->extents[i].variable))
+                                return true;
+        return false;
+}
+
+int loop_extents_told(const struct loop_program *p)
+{
+        int count = 0;
+        for (int i = 0; i < p->extent_count; i++)
+                count += loop_extent_is_told(p, i);
+        return count;
 }
 
 /* Returns the value of an index expression over the program's extents. */

@@ -13,7 +13,8 @@
  *   state      a buffer that the caller keeps from one run to the next, an input and an output
  *   extent     an index that a run gives, between two bounds, in scope in every main; kernels take it as
  *              a scalar parameter. Buffers have room for the upper bound; what a run uses of one lies
- *              at its beginning, dense
+ *              at its beginning, dense. Main sets a counted extent, which is its lower bound before,
+ *              and its caller is told the value: set %k = min(max(index(@n[0]), 0), 512)
  *   block      a list of statements; variables live in the block that declares them
  *   expression total and without effects; sharing is by let, never by pointer
  *
@@ -31,8 +32,10 @@
  *                                                         ; 6: with arithmetic on narrow elements
  *                                                         ; 7: with extents that a run gives
  *                                                         ; 8: with state
+ *                                                         ; 9: with extents that main finds out
  *     program "mnist" source "3f2a..."
  *     extent %n "N" in [1, 512]
+ *     extent %k "K" in [0, 512] counted
  *     region "dtcm" limit 65536 align 8 section ".dtcm" size 4096
  *     buffer @input : f32[784] input "Input3" shape <1 x 1 x 28 x 28>
  *     buffer @h : f32[64] state "h_in" next "h_out" 1 shape <1 x 64>
@@ -107,7 +110,7 @@ static inline bool loop_is_narrow_integer(enum element e)
 /* Expressions and blocks nest no deeper than this (verified), so functions that walk them may
  * recurse. TILE_MAX is the most rows, and columns, of a tile. */
 enum { EXPR_DEPTH_MAX = 1000, BLOCK_DEPTH_MAX = 200, TILE_MAX = 64 };
-enum { LOOP_VERSION = 8 };              /* The newest text form has this number. */
+enum { LOOP_VERSION = 9 };              /* The newest text form has this number. */
 #define EXTENT_MAX (INT64_C(1) << 59)             /* A buffer has at most this many elements, so
                                                    * that its bytes fit int64_t. */
 
@@ -455,9 +458,11 @@ struct loop_region {
         int64_t limit, align, size;     /* size: the bytes that the plan takes of it. */
 };
 
-/* An extent that a run gives. Its variable is a parameter with bounds. */
+/* An extent that a run gives, or that main counts. Its variable is a parameter with bounds, and
+ * main sets it where it is counted. */
 struct loop_extent {
         struct loop_variable *variable;
+        bool counted;
         const char *name;               /* The model itself has this name for it, of any bytes but
                                          * NUL. */
 };
@@ -511,6 +516,10 @@ struct loop_entry *loop_entry_add(struct loop_program *p, const char *name);
 /* Adds an extent in [low, high], high > 0, whose variable has that name, made unique. */
 struct loop_variable *loop_extent_add(struct loop_program *p, const char *name, const char *model,
                                       int64_t low, int64_t high);
+/* Is extent i a parameter or a result of a run? All are but counted ones that are in no output's
+ * shape, and these stand behind all others. */
+bool loop_extent_is_told(const struct loop_program *p, int i);
+int loop_extents_told(const struct loop_program *p);      /* Returns how many are. */
 /* Returns the extent of a port's dimension in a run with these values of the program's extents. */
 int64_t loop_port_extent(const struct loop_program *p, const struct loop_buffer *port, int dim,
                          const int64_t *values);

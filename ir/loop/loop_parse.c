@@ -161,6 +161,7 @@ static bool parse_extent(struct loop_parser *p)
                 return false;
         if (!e.variable->high)
                 return loop_lex_error(p, "want the bounds of extent %%%s", name);
+        e.counted = loop_lex_accept(p, "counted");
         ARENA_GROW(p->arena, program->extents, program->extent_count);
         program->extents[program->extent_count++] = e;
         return true;

@@ -211,6 +211,9 @@ static int version_of(const struct loop_program *program)
         int version = program->extent_count ? 7 : has_entry_lines(program) ? 5 : 1;
         for (const struct loop_buffer *b = program->buffers; b; b = b->next)
                 version = b->space == SPACE_STATE ? 8 : version;
+        for (int i = 0; i < program->extent_count; i++)
+                if (program->extents[i].counted)
+                        version = 9;
         for (const struct loop_function *k = program->kernels; k; k = k->next)
                 if (k->kind == FUNCTION_STREAM)
                         version = version > 4 ? version : 4;
@@ -248,7 +251,7 @@ void loop_print(struct text *out, const struct loop_program *program,
                 text_add(out, "extent %%%s ", program->extents[i].variable->name);
                 quoted_print(out, program->extents[i].name);
                 print_bounds(&p, program->extents[i].variable);
-                text_add(out, "\n");
+                text_add(out, program->extents[i].counted ? " counted\n" : "\n");
         }
         for (int i = 0; i < program->region_count; i++) {
                 const struct loop_region *r = &program->regions[i];

@@ -185,9 +185,26 @@ static bool check_declaration(struct verifier *v, const struct loop_stmt *s, int
                verify_take_tiles(v, x, depth);
 }
 
+/* Is it an extent of the program that main sets? */
+static bool is_counted_extent(const struct verifier *v, const struct loop_variable *x)
+{
+        const struct loop_program *p = v->function->kind == FUNCTION_MAIN ? v->program : NULL;
+        for (int i = 0; p && i < p->extent_count; i++)
+                if (p->extents[i].variable == x)
+                        return p->extents[i].counted;
+        return false;
+}
+
 static bool check_set(struct verifier *v, const struct loop_stmt *s)
 {
         const struct loop_variable *x = s->variable;
+        if (x && is_counted_extent(v, x)) {
+                if (!verify_expr(v, s->a, x->type, "the value"))
+                        return false;
+                struct loop_range r = loop_bounds_of(NULL, s->a);
+                return (r.low >= x->low && r.high <= x->high) ||
+                       verify_error(v, "extent %%%s may leave its bounds", x->name);
+        }
         if (!x || x->kind != VARIABLE_VAR || !verify_live(v, x->name, x))
                 return verify_error(v, "%%%s is not a var in scope", x && x->name ? x->name : "");
         if (x->rows &&

@@ -205,7 +205,7 @@ static bool copy_to(struct lowering *l, struct loop_block *block, struct value *
         return (place_of(v) && place_is(place_of(v), to, 0)) || copy_value(l, block, v, to);
 }
 
-static void fail_if(struct lowering *l, struct loop_block *block, struct loop_expr *condition)
+void lower_fail_if(struct lowering *l, struct loop_block *block, struct loop_expr *condition)
 {
         struct loop_stmt *s = loop_append(l->p->arena, block, STMT_IF);
         s->a = condition;
@@ -228,10 +228,10 @@ static struct loop_stmt *open_for(struct lowering *l, struct loop_block *block,
         struct loop_expr *end = loop_index(arena, loop->steps);
         if (loop->trip) {
                 if (loop->stacked && loop->steps)
-                        fail_if(l, block,
+                        lower_fail_if(l, block,
                                 compare(l, LOOP_NE, place_scalar(l, loop->trip), loop->steps));
                 else if (loop->stacked || loop->scanned)
-                        fail_if(l, block,
+                        lower_fail_if(l, block,
                                 compare(l, LOOP_GT, place_scalar(l, loop->trip), loop->steps));
                 end = loop_cast(arena, E_INDEX, place_scalar(l, loop->trip));
         }
@@ -261,7 +261,7 @@ static struct loop_stmt *open_while(struct lowering *l, struct loop_block *block
                 more = compare(l, LOOP_LT, loop_use(arena, places->number), loop->steps);
         s->a = more ? loop_op(arena, LOOP_AND, more, go, NULL) : go;
         if (loop->trip && (loop->stacked || loop->scanned))
-                fail_if(l, s->body,
+                lower_fail_if(l, s->body,
                         compare(l, LOOP_GE, loop_use(arena, places->number), loop->steps));
         return s;
 }
@@ -275,7 +275,7 @@ static void close_while(struct lowering *l, struct loop_block *block, const stru
         next->a = loop_op(arena, LOOP_ADD, loop_use(arena, places->number), loop_index(arena, 1),
                           NULL);
         if (loop->stacked)
-                fail_if(l, block,
+                lower_fail_if(l, block,
                         compare(l, LOOP_NE, loop_use(arena, places->number), loop->steps));
 }
 

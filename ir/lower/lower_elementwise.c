@@ -80,6 +80,12 @@ struct loop_expr *element_extent(struct emit *e, const struct op *op, int result
         return loop_cast(e->arena, E_I64, extent);
 }
 
+struct loop_expr *element_counted(struct emit *e, const struct op *op, int result,
+                                  struct loop_expr *const *index)
+{
+        return loop_cast(e->arena, op->results[result].type->element, index[0]);
+}
+
 struct loop_expr *element_iota(struct emit *e, const struct op *op, int result,
                                struct loop_expr *const *index)
 {

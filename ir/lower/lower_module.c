@@ -227,6 +227,36 @@ static bool lower_kernel_op(struct lowering *l, struct loop_block *block, struct
                (too_large && lower_apart(l, block, op));
 }
 
+/* Does nothing read an element of the results, only extents at most? */
+static bool is_measured(const struct op *op)
+{
+        for (int i = 0; i < op->result_count; i++)
+                for (const struct use *u = op->results[i].uses; u; u = u->next)
+                        if (u->user->code != OP_extent)
+                                return false;
+        return true;
+}
+
+/* Sets the extent that an operation counts, to a number within its bounds. */
+static bool lower_counted(struct lowering *l, struct loop_block *block, struct op *op)
+{
+        struct arena *arena = l->p->arena;
+        struct loop_variable *v =
+                l->extents[dim_term(l->m, op_result(op)->type->dims[0])->symbol];
+        struct loop_expr *low = loop_int(arena, E_I64, v->low),
+                         *high = loop_int(arena, E_I64, v->high),
+                         *n = place_scalar(l, op_operand(op, 0));
+        if (!l->options->unchecked)
+                lower_fail_if(l, block,
+                              loop_op(arena, LOOP_OR, loop_op(arena, LOOP_LT, n, low, NULL),
+                                      loop_op(arena, LOOP_GT, n, high, NULL), NULL));
+        n = loop_op(arena, LOOP_MAX, loop_op(arena, LOOP_MIN, n, high, NULL), low, NULL);
+        struct loop_stmt *s = loop_append(arena, block, STMT_SET);
+        s->variable = v;
+        s->a = loop_cast(arena, E_INDEX, n);
+        return is_measured(op) || lower_kernel_op(l, block, op);
+}
+
 static bool lower_op(struct lowering *l, struct loop_block *block, struct op *op)
 {
         int64_t offset = 0;
@@ -234,7 +264,9 @@ static bool lower_op(struct lowering *l, struct loop_block *block, struct op *op
                 return lower_if(l, block, op);
         if (op->code == OP_loop)
                 return lower_loop(l, block, op);
-        if (!any_elements(op))
+        if (op->code == OP_counted)
+                return lower_counted(l, block, op);
+        if (!any_elements(op) || (op->code == OP_iota && op_result(op)->uses && is_measured(op)))
                 return true;
         if (l->options->views && (is_same_elements(op) || is_consecutive(op, &offset)) &&
             has_dense_source(op_operand(op, 0)) && lower_view(l, op, offset))
@@ -284,14 +316,30 @@ static struct place *port_place(struct lowering *l, const struct port *port, con
 static void add_extent(struct lowering *l, int symbol)
 {
         const struct symbol *s = &l->m->symbols[symbol];
-        if (s->at_run && !l->extents[symbol])
-                l->extents[symbol] = loop_extent_add(l->p, s->name, s->name, s->least, s->bound);
+        if (!s->at_run || l->extents[symbol])
+                return;
+        l->extents[symbol] = loop_extent_add(l->p, s->name, s->name, s->least, s->bound);
+        l->p->extents[l->p->extent_count - 1].counted = s->counted;
+}
+
+/* Adds the counted symbols of a dimension, in the order of its text. */
+static void add_counted(struct lowering *l, dim_t d)
+{
+        const struct dim_expr *t = dim_is_static(d) ? NULL : dim_term(l->m, d);
+        if (t && t->kind == DIM_SYMBOL && l->m->symbols[t->symbol].counted)
+                add_extent(l, t->symbol);
+        if (t && t->kind != DIM_SYMBOL) {
+                add_counted(l, t->a);
+                add_counted(l, t->b);
+        }
 }
 
 /* Makes the symbols that a run gives extents of the program, in the order in which they are first
- * extents of inputs. Ports have taken their names before. */
+ * extents of inputs, and behind them the counted ones, in the order in which outputs have them
+ * first. Ports have taken their names before. */
 static void add_extents(struct lowering *l, const struct function *f)
 {
+        const struct op *yield = f->body.last;
         l->extents = arena_array(l->marks, (size_t)l->m->symbol_count + 1, sizeof *l->extents);
         for (int i = 0; i < f->body.argument_count; i++) {
                 const struct type *t = f->body.arguments[i].type;
@@ -299,6 +347,14 @@ static void add_extents(struct lowering *l, const struct function *f)
                         if (!dim_is_static(t->dims[d]) &&
                             dim_term(l->m, t->dims[d])->kind == DIM_SYMBOL)
                                 add_extent(l, dim_term(l->m, t->dims[d])->symbol);
+        }
+        for (int i = 0; i < l->m->symbol_count; i++)
+                if (!l->m->symbols[i].counted)
+                        add_extent(l, i);
+        for (int i = 0; i < yield->operand_count; i++) {
+                const struct type *t = op_operand(yield, i)->type;
+                for (int d = 0; d < t->rank; d++)
+                        add_counted(l, t->dims[d]);
         }
         for (int i = 0; i < l->m->symbol_count; i++)
                 add_extent(l, i);

@@ -103,5 +103,7 @@ void place_if(struct lowering *l, struct op *op);
 void place_loop(struct lowering *l, struct op *op);
 bool lower_if(struct lowering *l, struct loop_block *block, struct op *op);
 bool lower_loop(struct lowering *l, struct loop_block *block, struct op *op);
+/* Lets main end with FAIL_EXTENT where the condition holds. */
+void lower_fail_if(struct lowering *l, struct loop_block *block, struct loop_expr *condition);
 
 #endif

@@ -94,8 +94,8 @@ static const char *const elementwise_results[] = { "result", NULL };
 
 /* ---- the table ---- */
 
-/* A word in a row's column stands for these traits; only the end of a region has an effect besides
- * its results. */
+/* A word in a row's column stands for these traits; only the end of a region, and what gives a
+ * symbol its value, have an effect besides their results. */
 enum {
         ROW_0 = TRAIT_PURE,
         ROW_COMMUTATIVE = TRAIT_PURE | TRAIT_COMMUTATIVE,
@@ -106,6 +106,7 @@ enum {
         ROW_REDUCTION = TRAIT_PURE | TRAIT_REDUCTION,
         ROW_WHOLE = TRAIT_PURE | TRAIT_WHOLE,
         ROW_REGION = TRAIT_PURE | TRAIT_REGION,
+        ROW_EFFECT = 0,
         ROW_TERMINATOR = TRAIT_TERMINATOR
 };
 

@@ -14,7 +14,8 @@
  *
  *     dnn 2
  *     module "mnist" source "3f2a..." passes "simplify,fold"
- *     symbol N <= 64                                                   ; open; or: symbol N in [1, 64], an extent that a run gives
+ *     symbol N <= 64                                                   ; open; or: symbol N in [1, 64], an extent that a run gives;
+ *                                                                      ; or: symbol K in [0, 64] counted, which the run finds out
  *     const @conv1_w : <8 x 1 x 5 x 5 x f32> = file 0                  ; or hex "...", or [1.0, 2.0]
  *     func @main(%input "Input3": <1 x 1 x 28 x 28 x f32>) -> ("Plus214_Output_0") {
  *       %0 = convolve(%input, @conv1_w) strides=[1, 1] pads=[2, 2, 2, 2] : <1 x 8 x 28 x 28 x f32>    ; "conv1"
@@ -79,8 +80,10 @@ enum dim_kind { DIM_SYMBOL, DIM_ADD, DIM_SUB, DIM_MUL, DIM_DIV, DIM_MAX, DIM_MIN
 /* size is the number of symbols and literals. */
 struct dim_expr { enum dim_kind kind; int symbol; dim_t a, b; int64_t bound; int size; };
 /* The extent lies in [least, bound]. at_run: it is a parameter of the compiled code (--dim
- * N=1..512); else the symbol is open, and has to be bound to a number before code is made. */
-struct symbol { const char *name; int64_t least, bound; bool at_run; };
+ * N=1..512); else the symbol is open, and has to be bound to a number before code is made.
+ * counted: an operation `counted` of the function's body gives at_run's extent its value while the
+ * model runs, before any other operation with such a dimension; the caller is told the value. */
+struct symbol { const char *name; int64_t least, bound; bool at_run, counted; };
 
 struct module;
 /* While `out` is set, reading the extent of a term goes there by longjmp instead of ending the
@@ -98,6 +101,9 @@ int64_t dim_least(const struct module *m, dim_t d);       /* Returns a lower bou
 /* Makes a symbol an extent that a run gives, in [least, most]. Returns false, and changes nothing,
  * where that is not within the symbol's bounds. */
 bool dim_at_run(struct module *m, int symbol, int64_t least, int64_t most);
+/* Adds a symbol in [0, bound] that an operation `counted` gives its value; the name is made unique
+ * where another symbol has it. */
+dim_t dim_counted(struct module *m, const char *name, int64_t bound);
 /* Does the module have symbols whose extents a run gives? */
 bool module_has_extents(const struct module *m);
 /* Returns the term of a dimension that is not static. */
@@ -128,6 +134,8 @@ bool type_is_static(const struct type *t);                /* Is t a tensor whose
 static inline int64_t type_extent(const struct type *t, int i) { return dim_extent(t->dims[i]); }
 /* Is each symbol in t's dimensions an extent that a run gives? */
 bool type_is_bound(const struct module *m, const struct type *t);
+/* Has the type a dimension that depends on a counted symbol? */
+bool type_is_counted(const struct module *m, const struct type *t);
 int64_t type_elements(const struct type *t);              /* t is static; the verifier has checked
                                                            * the product. */
 int64_t type_bytes(const struct type *t);                 /* t is static and has stored elements. */
@@ -524,6 +532,8 @@ struct value *build_gather(struct builder *b, struct value *x, struct value *ind
 struct value *build_iota(struct builder *b, const struct type *type, int axis);
 /* Returns x's extent along axis as <i64>: a constant where it is static. */
 struct value *build_extent(struct builder *b, struct value *x, int axis);
+/* Gives the counted symbol the value of n, <i64>; returns the numbers below it. */
+struct value *build_counted(struct builder *b, struct value *n, dim_t symbol);
 /* Makes a constant of rank 0. */
 struct value *build_scalar(struct builder *b, enum element e, double number);
 /* Makes a splat of like's type. */

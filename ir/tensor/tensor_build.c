@@ -136,6 +136,12 @@ struct value *build_extent(struct builder *b, struct value *x, int axis)
         return value_build(b, OP_extent, &x, 1, attrs, NULL);
 }
 
+struct value *build_counted(struct builder *b, struct value *n, dim_t symbol)
+{
+        return n ? value_build(b, OP_counted, &n, 1, NULL, type_tensor(b->m, E_I64, 1, &symbol))
+                 : NULL;
+}
+
 struct value *build_iota(struct builder *b, const struct type *type, int axis)
 {
         struct attr *attrs = attrs_new(b->m, OP_iota);

@@ -275,8 +275,10 @@ static bool read_symbol_line(struct reader *r)
             (at_run && !reader_expect(r, "]")))
                 return false;
         dim_symbol(r->m, name, bound);
-        if (at_run && r->m->symbol_count > known)
+        if (at_run && r->m->symbol_count > known) {
                 dim_at_run(r->m, known, least, bound);
+                r->m->symbols[known].counted = reader_accept_word(r, "counted");
+        }
         return r->m->symbol_count > known || reader_fail(r, "symbol %s is declared twice",
                                                          text_safe(r->arena, name, strlen(name)));
 }

@@ -320,8 +320,9 @@ void tensor_print(struct text *out, struct module *m, const struct tensor_print 
                 text_add(out, "symbol ");
                 symbol_print(out, m->symbols[i].name);
                 if (m->symbols[i].at_run)
-                        text_add(out, " in [%lld, %lld]\n", (long long)m->symbols[i].least,
-                                 (long long)m->symbols[i].bound);
+                        text_add(out, " in [%lld, %lld]%s\n", (long long)m->symbols[i].least,
+                                 (long long)m->symbols[i].bound,
+                                 m->symbols[i].counted ? " counted" : "");
                 else
                         text_add(out, " <= %lld\n", (long long)m->symbols[i].bound);
         }

@@ -19,6 +19,8 @@ struct verifier {
                                          * must hold as many. */
         struct map *names;              /* The map has the names of values in the function at
                                          * hand. */
+        bool *counted;                  /* Each counted symbol has its value here, in the function
+                                         * at hand; NULL: the module has no such symbol. */
 };
 
 static bool fail(struct verifier *v, const struct function *f, const struct op *op,
@@ -115,6 +117,29 @@ static bool check_constants(struct verifier *v)
         return true;
 }
 
+/* ---- counted symbols ---- */
+
+/* Has each counted symbol of a dimension got its value? */
+static bool is_known_dim(const struct verifier *v, dim_t d)
+{
+        if (dim_is_static(d))
+                return true;
+        const struct dim_expr *e = dim_term(v->m, d);
+        return e->kind == DIM_SYMBOL
+                       ? !v->m->symbols[e->symbol].counted || v->counted[e->symbol]
+                       : is_known_dim(v, e->a) && is_known_dim(v, e->b);
+}
+
+static bool has_known_dims(const struct verifier *v, const struct type *t)
+{
+        bool known = true;
+        for (int d = 0; v->counted && t->kind == TYPE_TENSOR && d < t->rank && known; d++)
+                known = is_known_dim(v, t->dims[d]);
+        return known;
+}
+
+/* ---- regions ---- */
+
 /* Checks a region's arguments, which are visible from here on. */
 static bool check_arguments(struct verifier *v, const struct function *f, const struct op *owner,
                             const struct region *region)
@@ -124,6 +149,8 @@ static bool check_arguments(struct verifier *v, const struct function *f, const 
                 if (a->kind != VALUE_ARGUMENT || a->region != region || a->index != i || !a->type ||
                     !type_is_sound(v->m, a->type))
                         return fail(v, f, owner, "argument %d is broken or too large", i);
+                if (!has_known_dims(v, a->type))
+                        return fail(v, f, owner, "argument %d has a symbol that is counted", i);
                 v->visible[a->number] = true;
                 if (!check_name(v, f, a))
                         return false;
@@ -138,6 +165,36 @@ static void hide_arguments(struct verifier *v, const struct region *region)
 }
 
 /* ---- operations ---- */
+
+/* Checks that the symbols of the operation have their values, and notes the one that it counts. */
+static bool check_counted(struct verifier *v, const struct function *f, const struct op *op)
+{
+        if (op->code == OP_counted) {
+                dim_t d = op_result(op)->type->dims[0];
+                bool *known = &v->counted[dim_term(v->m, d)->symbol];
+                if (*known)
+                        return fail(v, f, op, "counts a symbol that has its value already");
+                *known = true;
+        }
+        for (int i = 0; i < op->result_count; i++)
+                if (!has_known_dims(v, op->results[i].type))
+                        return fail(v, f, op, "result %d has a symbol that is counted later, or "
+                                              "nowhere", i);
+        for (int i = 0; i < op->operand_count; i++)
+                if (op_operand(op, i) && !has_known_dims(v, op_operand(op, i)->type))
+                        return fail(v, f, op, "operand %d has a symbol that is counted later, or "
+                                              "nowhere", i);
+        return true;
+}
+
+static void open_counted(struct verifier *v)
+{
+        v->counted = NULL;
+        for (int i = 0; i < v->m->symbol_count; i++)
+                if (v->m->symbols[i].counted && !v->counted)
+                        v->counted = arena_array(v->arena, (size_t)v->m->symbol_count,
+                                                 sizeof *v->counted);
+}
 
 static bool check_operands(struct verifier *v, const struct function *f, const struct op *op)
 {
@@ -204,7 +261,8 @@ static void set_visible(struct verifier *v, const struct op *op, bool visible)
 static bool finish_ops(struct verifier *v, struct op *op, const struct op *next)
 {
         while (op && !(next && next->region->owner == op)) {
-                if (!op_infer(v->m, op, v->diag))
+                if (!op_infer(v->m, op, v->diag) ||
+                    (v->counted && !check_counted(v, op->region->function, op)))
                         return false;
                 for (int i = 0; i < op->region_count; i++)
                         hide_arguments(v, op->regions[i]);
@@ -254,6 +312,7 @@ static bool check_state(struct verifier *v, struct function *f)
 static bool check_function(struct verifier *v, struct function *f)
 {
         v->names = map_new(v->arena);
+        open_counted(v);
         if (f->body.owner || f->body.function != f || !f->body.last ||
             f->body.last->code != OP_yield)
                 return fail(v, f, NULL, "its body does not end in a yield");

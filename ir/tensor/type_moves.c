@@ -369,6 +369,20 @@ bool type_extent_of(struct module *m, struct op *op, struct diag *diag)
                rule_shape(m, op, E_I64, 0, NULL, diag);
 }
 
+bool type_counted(struct module *m, struct op *op, struct diag *diag)
+{
+        const struct type *n = operand_type(op, 0), *y = rule_given(m, op, E_I64, 1, diag);
+        if (!y)
+                return false;
+        if (n->rank || n->element != E_I64)
+                return rule_fail(op, diag, "n is %s, want one i64", rule_type(m, n));
+        if (dim_is_static(y->dims[0]) || dim_term(m, y->dims[0])->kind != DIM_SYMBOL ||
+            !m->symbols[dim_term(m, y->dims[0])->symbol].counted)
+                return rule_fail(op, diag, "result is %s, want a counted symbol as its extent",
+                                 rule_type(m, y));
+        return !op->region->owner || rule_fail(op, diag, "is not in a function's body");
+}
+
 bool type_iota(struct module *m, struct op *op, struct diag *diag)
 {
         const struct type *y = rule_given(m, op, -1, -1, diag);

@@ -225,7 +225,8 @@ bool dim_at_run(struct module *m, int symbol, int64_t least, int64_t most)
         struct symbol *s = &m->symbols[symbol];
         if (least < s->least || least > most || most > s->bound)
                 return false;
-        *s = (struct symbol){ .name = s->name, .least = least, .bound = most, .at_run = true };
+        *s = (struct symbol){ .name = s->name, .least = least, .bound = most, .at_run = true,
+                              .counted = s->counted };
         for (int i = 0; i < m->dim_count; i++) {        /* A term's parts come before it. */
                 struct dim_expr *e = &m->dims[i];
                 e->bound = e->kind == DIM_SYMBOL
@@ -234,6 +235,18 @@ bool dim_at_run(struct module *m, int symbol, int64_t least, int64_t most)
                                                   dim_is_static(e->b));
         }
         return true;
+}
+
+dim_t dim_counted(struct module *m, const char *name, int64_t bound)
+{
+        struct arena *arena = arena_new();
+        const int symbol = m->symbol_count;
+        dim_t d = dim_symbol(m, name, bound);
+        for (int i = 2; m->symbol_count == symbol; i++)
+                d = dim_symbol(m, arena_printf(arena, "%s_%d", name, i), bound);
+        arena_free(arena);
+        m->symbols[symbol].at_run = m->symbols[symbol].counted = true;
+        return d;
 }
 
 bool module_has_extents(const struct module *m)
@@ -251,6 +264,23 @@ static bool dim_is_given(const struct module *m, dim_t d)
         const struct dim_expr *e = dim_term(m, d);
         return e->kind == DIM_SYMBOL ? m->symbols[e->symbol].at_run
                                      : dim_is_given(m, e->a) && dim_is_given(m, e->b);
+}
+
+static bool dim_is_counted(const struct module *m, dim_t d)
+{
+        if (dim_is_static(d))
+                return false;
+        const struct dim_expr *e = dim_term(m, d);
+        return e->kind == DIM_SYMBOL ? m->symbols[e->symbol].counted
+                                     : dim_is_counted(m, e->a) || dim_is_counted(m, e->b);
+}
+
+bool type_is_counted(const struct module *m, const struct type *t)
+{
+        for (int i = 0; t->kind == TYPE_TENSOR && i < t->rank; i++)
+                if (dim_is_counted(m, t->dims[i]))
+                        return true;
+        return false;
 }
 
 bool type_is_bound(const struct module *m, const struct type *t)

@@ -6,6 +6,7 @@ import ast
 import ctypes
 import math
 import operator
+import re
 import sys
 from typing import Any
 
@@ -180,10 +181,13 @@ def term_value(text: str, extents: dict[str, int]) -> int:
 
 class OpenPort(Port):
     """An input or output some of whose extents each call gives. In its shape these are texts: "N", or a term, "max(N - 2, 0)"."""
-    __slots__ = ()
+    __slots__ = ("bounds",)
+
+    bounds: tuple[int, ...]
 
     def __init__(self, name: str, number: int, shape: Any, symbols: Any) -> None:
         super().__init__(name, number, [symbol or extent for symbol, extent in zip(symbols, shape)])
+        self.bounds = tuple(shape)
 
     def fits(self, shape: tuple[int, ...]) -> bool:
         return len(shape) == len(self.shape) and all(isinstance(want, str) or want == have for want, have in zip(self.shape, shape))
@@ -197,6 +201,21 @@ class OpenPort(Port):
     def shape_in(self, extents: dict[str, int]) -> tuple[int, ...]:
         """its shape in a call with these extents"""
         return tuple(term_value(extent, extents) if isinstance(extent, str) else extent for extent in self.shape)
+
+
+    def cut(self, y: np.ndarray, extents: dict[str, int]) -> np.ndarray:
+        """what a call that has told these extents has left in an array at the bounds: it lies dense at the beginning"""
+        shape = self.shape_in(extents)
+        return y if shape == y.shape else y.reshape(-1)[:int(np.prod(shape, dtype=np.int64))].reshape(shape).copy()
+
+
+def counted_names(inputs: Any, outputs: Any) -> list[str]:
+    """the extents that a call tells, in the order in which it does: as outputs name them first"""
+    def names(ports: Any) -> list[str]:
+        return [name for port in ports if isinstance(port, OpenPort) for extent in port.shape if isinstance(extent, str)
+                for name in re.findall(r"[^\W\d]\w*(?![\w(])", extent)]
+    given = set(names(inputs))
+    return [name for name in dict.fromkeys(names(outputs)) if name not in given]
 
 
 class TextPort(Port):

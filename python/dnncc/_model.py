@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _arrays
-from ._arrays import OpenPort, Port, TextPort, address, port_of
+from ._arrays import OpenPort, Port, TextPort, address, counted_names, port_of
 from ._error import ArgumentError, Error, cannot_read
 from ._files import copy_whole
 
@@ -102,6 +102,7 @@ class Library:
             for s in with_state.states[:with_state.state_count]:
                 port = port_of(s.name.decode(), s.type, s.shape[:s.rank] if s.rank else (), s.bytes)
                 self.members[port.name] = s.offset, s.bytes, port
+        self.counted = counted_names(self.inputs, self.outputs) if d.extent_count else []
 
     def begin(self, library):
         """before anything else is done with it"""
@@ -159,13 +160,18 @@ class Library:
         results = []
         extents, at_extents = self.extents_of(arrays) if self.extent_count else ({}, None)
         for k, port in enumerate(self.outputs):
-            y = np.empty(port.shape_in(extents), port.dtype) if isinstance(port, OpenPort) else port.room_for()
+            open_port = isinstance(port, OpenPort)
+            shape = port.bounds if open_port and self.counted else port.shape_in(extents) if open_port else None
+            y = np.empty(shape, port.dtype) if open_port else port.room_for()
             outputs[k] = address(y)
             results.append(y)
         code = self.function(at_regions, at_inputs, at_outputs, at_extents)
         self.lanes.append(lane)
         if code:
             fail(code)
+        if self.counted:
+            extents = dict(zip([*extents, *self.counted], at_extents))
+            results = [port.cut(y, extents) if isinstance(port, OpenPort) else y for port, y in zip(self.outputs, results)]
         return [port.found(y) for port, y in zip(self.outputs, results)] if self.texts else results
 
     def extents_of(self, arrays):
@@ -177,9 +183,9 @@ class Library:
         for port, x in ports:
             if port.shape_in(extents) != x.shape:
                 raise ArgumentError(f"'{port.name}' has the shape {port.shape_in(extents)}, not {x.shape}")
-        if len(extents) != self.extent_count:
+        if len(extents) + len(self.counted) != self.extent_count:
             raise Error(4, "the model has extents that none of its inputs says")
-        return extents, (ctypes.c_int64 * len(extents))(*extents.values())
+        return extents, (ctypes.c_int64 * self.extent_count)(*extents.values())
 
     def hold(self, given, results):
         lane = self.new_lane()

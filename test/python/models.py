@@ -39,6 +39,13 @@ def matmul(n=64, m=64, k=64, seed=0, dim=None):
                  {"y": (TensorProto.FLOAT, [dim or n, m])}, [("w", w)])
 
 
+def counted_extents():
+    """kept: the rows of a, [6, N], for which c, [6], holds; where: the places of its numbers that are not 0"""
+    nodes = [helper.make_node("Compress", ["a", "c"], ["kept"], axis=0), helper.make_node("NonZero", ["kept"], ["where"])]
+    return model(nodes, {"a": (TensorProto.FLOAT, [6, "N"]), "c": (TensorProto.BOOL, [6])},
+                 {"where": (TensorProto.INT64, [2, "M"]), "kept": (TensorProto.FLOAT, ["K", "N"])}, [])
+
+
 def open_extents():
     """z = transpose(a) + b as a column; a is [M, N], b is [N], and z is [N, M]"""
     nodes = [helper.make_node("Transpose", ["a"], ["t"], perm=[1, 0]), helper.make_node("Unsqueeze", ["b", "axis"], ["c"]),

@@ -573,3 +573,15 @@ def test_open_extents(target):
     refused(lambda: model.bind(A, B), "bind is for models whose extents are numbers")
     copy.deepcopy(model)
     assert (pickle.loads(pickle.dumps(model))(A, B) == A.T + B[:, None]).all()
+
+
+@pytest.mark.parametrize("target", ["generic", "native"])
+def test_counted_extents(target):
+    """results have the extents that the call has found"""
+    model = dnncc_package.compile(models.counted_extents(), dim=["N=1..9"], target=target)
+    assert [p.shape for p in model.outputs] == [(2, "M"), ("K", "N")]
+    for n, share in [(1, 0), (4, 1), (9, 0.5), (7, 0.5)]:
+        a, c = R.integers(0, 2, (6, n)).astype(np.float32), R.random(6) < share
+        where, kept = model(a, c)
+        assert kept.shape == a[c].shape and (kept == a[c]).all() and (where == np.stack(np.nonzero(a[c]))).all()
+    assert pickle.loads(pickle.dumps(model))(a, c)[1].shape == kept.shape

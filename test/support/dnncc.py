@@ -187,6 +187,12 @@ def extents_of(ports, inputs):
     return values
 
 
+def counted_in(ports, given):
+    """the extents that a run counts, in the order in which it tells them: as outputs name them first"""
+    names = [name for port in ports if not port[0] for extent in port[3] if isinstance(extent, str) for name in re.findall(r"[^\W\d]\w*(?![\w(])", extent)]
+    return [name for name in dict.fromkeys(names) if name not in given]
+
+
 def shape_in(port, extents):
     """a port's shape in a run with these extents; a term never is below 0, and divides downwards"""
     return tuple(eval(e.replace("/", "//"), {"max": max, "min": min}, extents) if isinstance(e, str) else e for e in port[3])
@@ -202,8 +208,11 @@ def run_host(program, inputs, timeout=600):
         given.mkdir()
         expected.mkdir()
         extents = extents_of(ports, inputs)
-        ports = [(*p[:3], shape_in(p, extents)) for p in ports]
-        sizes = [str(np.dtype(numpy_type(p[2])).itemsize * np.prod(p[3], dtype=int)) for p in ports]
+        counted = counted_in(ports, extents)
+        described_ports, bounds = ports, {name: 0 for name in counted}
+        ports = [(*p[:3], shape_in(p, {**bounds, **extents})) for p in ports]
+        sizes = [str(room if counted and not p[0] else np.dtype(numpy_type(p[2])).itemsize * np.prod(p[3], dtype=int))
+                 for p, room in zip(ports, rooms)]
         given_extents = ["--extents", ",".join(map(str, extents.values())), "--bytes", ",".join(sizes)] if extents else []
         wanted = [p for p in ports if p[0]]
         assert len(wanted) == len(inputs), f"{len(inputs)} inputs for {len(wanted)}"
@@ -217,12 +226,19 @@ def run_host(program, inputs, timeout=600):
             assert array.dtype == dtype and array.size == np.prod(port[3], dtype=int), (array.dtype, array.shape, port)
             (given / f"{k}.bin").write_bytes(array.tobytes())
         weights = pathlib.Path(program).parent / "model.weights"
-        done = run([program, *(["--weights", weights] if weights.exists() else []), *given_extents, given, expected], timeout=timeout)
+        done = run([program, *(["--weights", weights] if weights.exists() else []), *given_extents,
+                    *(["--told", folder / "told"] if counted else []), given, expected], timeout=timeout)
         if done.returncode != 0:
             raise AssertionError(f"the generated program exited with {done.returncode}: {done.stderr[-3000:]}")
+        if counted:
+            told = list(map(int, (folder / "told").read_text().split()))
+            extents = dict(zip([*extents, *counted], told, strict=True))
+            ports = [(*p[:3], shape_in(p, extents)) for p in described_ports]
         outputs = []
         for k, port in enumerate(p for p in ports if not p[0]):
             data = (expected / f"{k}.bin").read_bytes()
+            if counted and port[2] != STRING:
+                data = data[:np.dtype(numpy_type(port[2])).itemsize * np.prod(port[3], dtype=int)]
             outputs.append(texts_in(data, port[3]) if port[2] == STRING else
                            np.frombuffer(data, dtype=numpy_type(port[2])).reshape(port[3]))
         return outputs

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* Extents of results that only a run's data say: the result has a symbol for such an extent, to
+ * which an operation `counted` gives its value.
+ *
+ *      %n = reduce(%flags) kind=sum : <i64>
+ *      %1 = counted(%n) : <K x i64>                        symbol K in [0, 512] counted
+ *      %2 = slice(%positions, [0], [1]) : <K x i64>
+ *
+ * A symbol is called as the model declares that dimension of the output, or after the output. */
+#include "front/onnx/onnx_helpers.h"
+#include "front/onnx/onnx_model.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "front/compose/compose_move.h"
+#include "front/compose/compose_sort.h"
+#include "ir/loop/loop.h"
+
+bool onnx_is_declared(struct onnx_import *im, const struct onnx_node *n, int output, int rank)
+{
+        const struct type *t = output < n->output_count ? n->declared[output] : NULL;
+
+        if (t && t->kind == TYPE_TENSOR && type_is_static(t))
+                return true;
+        t = output < n->output_count ? onnx_implied(im, n->proto->output[output], rank) : NULL;
+        return t && t->kind == TYPE_TENSOR && type_is_static(t);
+}
+
+/* Is the symbol an extent of an input? Then its caller says its value. */
+static bool is_given(struct onnx_import *im, int symbol)
+{
+        const struct region *body = &im->b.region->function->body;
+
+        for (int i = 0; i < body->argument_count; i++) {
+                const struct type *t = body->arguments[i].type;
+                for (int d = 0; t->kind == TYPE_TENSOR && d < t->rank; d++)
+                        if (!dim_is_static(t->dims[d]) &&
+                            dim_term(im->m, t->dims[d])->kind == DIM_SYMBOL &&
+                            dim_term(im->m, t->dims[d])->symbol == symbol)
+                                return true;
+        }
+        return false;
+}
+
+/* Returns the declared symbol of the dimension, which --dim bounds, where it can be counted; else
+ * DIM_NONE. *name: what the dimension is called. */
+static dim_t declared_symbol(struct onnx_import *im, const struct onnx_node *n, int output,
+                             int dimension, const char **name)
+{
+        const struct onnx_declaration *d = onnx_declaration(im->scope, n->proto->output[output]);
+
+        *name = arena_printf(im->arena, "%s_count",
+                             onnx_string(im->arena, n->proto->output[output]));
+        if (!d || dimension >= d->rank)
+                return DIM_NONE;
+        if (d->names && d->names[dimension])
+                *name = d->names[dimension];
+        dim_t s = d->symbols ? d->symbols[dimension] : DIM_NONE;
+        if (dim_equal(s, DIM_NONE) || dim_is_static(s))
+                return DIM_NONE;
+        const int symbol = dim_term(im->m, s)->symbol;
+        return im->m->symbols[symbol].counted || is_given(im, symbol) ? DIM_NONE : s;
+}
+
+dim_t onnx_counted(struct onnx_import *im, struct onnx_node *n, int output, int dimension,
+                   struct value *count, int64_t most)
+{
+        const char *name;
+
+        if (!count)
+                return DIM_NONE;
+        if (value_is_constant(count)) {
+                int64_t number = constant_element(count->constant, 0).i;
+                if (number < 0 || number > NUMBER_MAX || (most >= 0 && number > most))
+                        onnx_invalid(im, n, "extent %" PRId64 " of output %d", number, output);
+                return number < 0 || (most >= 0 && number > most) ? DIM_NONE : dim_of(number);
+        }
+        dim_t d = declared_symbol(im, n, output, dimension, &name);
+        if (most == 0)
+                return dim_of(0);
+        if (im->b.region->owner || im->m->symbol_count >= EXTENTS_MAX) {
+                onnx_unsupported(im, n,
+                                 "the shape of output %d depends on run-time values, %s; declare it "
+                                 "in the model (value_info)",
+                                 output,
+                                 im->b.region->owner ? "in the body of a loop or a branch"
+                                                     : "as those of too many others do");
+                return DIM_NONE;
+        }
+        if (most < 0 && dim_equal(d, DIM_NONE)) {
+                onnx_unsupported(im, n,
+                                 "extent %d of output %d depends on run-time values, without a "
+                                 "bound; declare it in the model (value_info), as a number or as a "
+                                 "name that --dim NAME=0..512 bounds",
+                                 dimension, output);
+                return DIM_NONE;
+        }
+        if (dim_equal(d, DIM_NONE)) {
+                d = dim_counted(im->m, name, compose_min(most, NUMBER_MAX));
+        } else {
+                struct symbol *s = &im->m->symbols[dim_term(im->m, d)->symbol];
+                if (most >= 0 && most < s->bound && most >= s->least)
+                        dim_at_run(im->m, dim_term(im->m, d)->symbol, s->least, most);
+                s->counted = true;
+        }
+        return build_counted(&im->b, compose_cast(im->c, count, E_I64), d) ? d : DIM_NONE;
+}
+
+struct value *onnx_first(struct onnx_import *im, struct value *x, int axis, dim_t extent)
+{
+        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
+        dim_t dims[RANK_MAX];
+
+        for (int d = 0; x && d < value_rank(x); d++) {
+                steps[d] = 1;
+                dims[d] = d == axis ? extent : x->type->dims[d];
+        }
+        return x ? build_slice(&im->b, x, starts, steps, dims) : NULL;
+}
+
+static int64_t count_true(const struct value *flags)
+{
+        int64_t elements = type_elements(flags->type), count = 0;
+
+        for (int64_t i = 0; i < elements; i++)
+                count += constant_element(flags->constant, i).u != 0;
+        return count;
+}
+
+bool onnx_how_many(struct onnx_import *im, struct onnx_node *n, const struct value *flags,
+                   enum element e, int rank, int dimension, int64_t *count)
+{
+        if (value_is_constant(flags)) {
+                *count = count_true(flags);
+                return true;
+        }
+        const struct type *declared = onnx_declared_as(im, n, 0, e, rank);
+        if (!declared)
+                return false;
+        *count = type_extent(declared, dimension);
+        return *count <= value_extent(flags, 0) ||
+               onnx_invalid(im, n, "output 0 is declared as %s, at most %lld are possible",
+                            compose_text(im->c, declared), (long long)value_extent(flags, 0));
+}
+
+struct value *onnx_positions(struct onnx_import *im, struct onnx_node *n, struct value *flags,
+                             enum element e, int rank, int dimension)
+{
+        int64_t known;
+
+        if (!flags)
+                return NULL;
+        if (value_is_constant(flags) || onnx_is_declared(im, n, 0, rank))
+                return onnx_how_many(im, n, flags, e, rank, dimension, &known)
+                               ? compose_positions(im->c, flags, known)
+                               : NULL;
+        flags = compose_at_bound(im->c, flags, build_scalar(&im->b, E_BOOL, 0));
+        if (!flags)
+                return NULL;
+        const int64_t most = value_extent(flags, 0);
+        struct value *count = compose_reduce(im->c, REDUCE_sum, compose_cast(im->c, flags, E_I64),
+                                             (const int64_t[]){ 0 }, 1, E_COMPUTE);
+        dim_t found = onnx_counted(im, n, 0, dimension, count, most);
+        return dim_equal(found, DIM_NONE)
+                       ? NULL
+                       : onnx_first(im, compose_argsort(im->c, flags, 0, 1, most), 0, found);
+}
