@@ -214,6 +214,8 @@ void write_scatter(struct export *e, const struct op *op, const struct plan *pla
                     *updates = export_value(e, op_operand(op, 2));
         if (axis < 0)
                 at = export_cast(e, at, E_I64);
+        else if (!type_same_dims(at->type, updates->type))
+                at = export_expand(e, at, updates->type->rank, updates->type->dims);
         bool truth = kind && x->type->element == E_BOOL; /* any and all are the largest and the
                                                           * least of bytes. */
         if (truth) {

@@ -279,7 +279,13 @@ struct value *compose_scatter(struct compose *c, struct value *x, struct value *
 struct value *compose_cache_update(struct compose *c, struct value *x, struct value *update,
                                    struct value *begin, int axis, bool circular)
 {
-        struct value *at = build_iota(c->b, type_with_element(c->m, update->type, E_I64), axis);
+        dim_t dims[RANK_MAX];
+        for (int d = 0; d < value_rank(update); d++)
+                dims[d] = d == axis || (begin && !d && !type_has_one(begin->type))
+                                  ? update->type->dims[d]
+                                  : dim_of(1);
+        const struct type *t = type_tensor(c->m, E_I64, value_rank(update), dims);
+        struct value *at = build_iota(c->b, t, axis);
         if (begin)
                 at = add(c, at, compose_spread(c, begin, at->type, (const int64_t[]){ 0 }));
         if (circular)

@@ -138,6 +138,7 @@ struct emit {
         struct loop_buffer **results;   /* The results are those of the request, in order. */
         struct loop_buffer *whole;      /* The kernel's only operation stores this result itself
                                          * (lower_whole.c); NULL: there is none. */
+        const struct value *updated;    /* It lies there already (struct kernel_request). */
         struct loop_buffer **scratch;    /* The scratch buffers are the parameters behind the
                                           * results. */
         int scratch_count;
@@ -345,6 +346,9 @@ struct kernel_request {
         int result_count;
         const struct module *m;         /* The results are of this module; NULL: the region or the
                                          * operation tells. */
+        const struct value *updated;    /* This operand of `op`, a scatter, lies where the result
+                                         * does: only what is scattered is written. NULL: none
+                                         * does. */
         bool *too_large;                /* The flag is set instead of reporting that the kernel is
                                          * too large; it may be NULL. */
         bool *refused;                  /* The flag is set where the scheduler cannot write the

@@ -456,7 +456,8 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
                                    int *input_count, struct diag *diag)
 {
         struct emit e = { .arena = arena, .library = library, .options = options, .diag = diag,
-                          .described = describe(arena, request), .too_large = request->too_large };
+                          .described = describe(arena, request), .too_large = request->too_large,
+                          .updated = request->updated };
         e.m = module_of_request(request);
         e.kernel = loop_function_new(arena, FUNCTION_KERNEL, "kernel");
         if (!take_all(&e, request))

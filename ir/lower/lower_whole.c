@@ -92,10 +92,11 @@ static int open_updates(struct emit *e, const struct op *op, struct loop_expr **
         struct loop_expr *tuple[RANK_MAX];
         if (axis >= 0) {
                 int opened = open_loops(e, "u", updates->type->dims, 0, rank, false, update);
-                for (int d = 0; d < rank; d++)
-                        to[d] = d == axis ? emit_subscript(e, op, indices, update, 0, 1,
-                                                           x->type->dims[d])
-                                          : update[d];
+                for (int d = 0; d < rank; d++) {
+                        tuple[d] = dim_is(indices->type->dims[d], 1) ? emit_int(e, 0) : update[d];
+                        to[d] = update[d];
+                }
+                to[axis] = emit_subscript(e, op, indices, tuple, 0, 1, x->type->dims[axis]);
                 return opened;
         }
         bool flat = !emit_local(e, indices)->inside && !emit_local(e, updates)->inside;
@@ -121,7 +122,10 @@ struct loop_expr *element_scatter(struct emit *e, const struct op *op, int resul
         struct loop_expr *update[RANK_MAX], *to[RANK_MAX];
         struct loop_buffer *y = place_whole(e, op);
         struct scope *saved = emit_prologue(e);
-        copy_whole(e, x, y);
+        if (e->updated != x)
+                copy_whole(e, x, y);
+        else
+                y->access = ACCESS_INOUT;
         if (!type_is_empty(op_operand(op, 2)->type)) {
                 int opened = open_updates(e, op, update, to);
                 store_update(e, op, y, emit_position(e, x->type->rank, x->type->dims, to), update);

@@ -313,6 +313,17 @@ static bool fit_tuples(const struct type *x, const struct type *indices, const s
         return fits;
 }
 
+/* Is there an index for each update along the axis, and along each other dimension for each update
+ * or for all? */
+static bool fit_updates(const struct type *indices, const struct type *updates, int64_t axis)
+{
+        bool fits = indices->rank == updates->rank;
+        for (int i = 0; i < updates->rank && fits; i++)
+                fits = dim_equal(indices->dims[i], updates->dims[i]) ||
+                       (i != axis && dim_is(indices->dims[i], 1));
+        return fits;
+}
+
 bool type_scatter(struct module *m, struct op *op, struct diag *diag)
 {
         const struct type *x = operand_type(op, 0), *indices = operand_type(op, 1),
@@ -323,7 +334,7 @@ bool type_scatter(struct module *m, struct op *op, struct diag *diag)
             (along && !rule_axis(op, axis, x->rank, "axis", diag)))
                 return false;
         bool fits = updates->element == x->element &&
-                    (along ? type_same_dims(indices, updates) && fit_along(m, x, indices, axis)
+                    (along ? fit_updates(indices, updates, axis) && fit_along(m, x, updates, axis)
                            : fit_tuples(x, indices, updates));
         if (!fits)
                 return rule_fail(op, diag, "operand updates is %s, does not fit into %s at %s",
