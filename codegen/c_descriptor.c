@@ -60,7 +60,7 @@ static const char *extent_text(struct c_writer *w, const struct loop_buffer *b, 
         return copy;
 }
 
-static const char *shape_text(struct c_writer *w, const struct loop_buffer *b)
+const char *c_shape_text(struct c_writer *w, const struct loop_buffer *b)
 {
         char *text = "one element";
         for (int i = 0; i < rank_of(b); i++)
@@ -126,9 +126,8 @@ static void put_example_call(struct c_writer *w, const char *weights)
         if (c_state_any(w))
                 add_argument(&call, &line, margin, "&state");
         for (int i = 0; i < port_count(w); i++) {
-                for (int k = 0; k < w->p->extent_count && i == w->input_count; k++)
-                        if (!w->p->extents[k].counted)
-                                add_argument(&call, &line, margin, w->p->extents[k].variable->name);
+                for (int k = 0; k < loop_given_extents(w->p) && i == w->input_count; k++)
+                        add_argument(&call, &line, margin, w->p->extents[k].variable->name);
                 add_argument(&call, &line, margin, c_name(w, port(w, i))->text);
         }
         for (int k = 0; k < w->p->extent_count; k++)
@@ -214,7 +213,7 @@ void c_port_table(struct c_writer *w)
                 const struct loop_buffer *b = port(w, i);
                 char *type = arena_printf(w->arena, "%s%s", i < w->input_count ? "const " : "",
                                           c_port_type(b));
-                c_line(w, " * %-24s %-14s %-24s %s", c_name(w, b)->text, type, shape_text(w, b),
+                c_line(w, " * %-24s %-14s %-24s %s", c_name(w, b)->text, type, c_shape_text(w, b),
                        text_safe(w->arena, port_name(b), strlen(port_name(b))));
         }
         c_state_table(w);
@@ -253,12 +252,10 @@ static void put_header_comment(struct c_writer *w)
         text_add(w->out, "%s", rules);
         c_port_rules(w);
         put_weights_rules(w);
-        bool given = false, counted = false;
-        for (int i = 0; i < w->p->extent_count; i++) {
-                given |= !w->p->extents[i].counted;
+        bool counted = false;
+        for (int i = 0; i < w->p->extent_count; i++)
                 counted |= w->p->extents[i].counted && loop_extent_is_told(w->p, i);
-        }
-        if (given)
+        if (loop_given_extents(w->p))
                 text_add(w->out,
                          " *\n"
                          " * Extents that are names are those of the call: a tensor has so many "
@@ -427,6 +424,8 @@ static bool is_returned(const struct c_writer *w, const char *error)
                 return w->options->weights != PRINT_WEIGHTS_INLINE;
         if (!strcmp(error, "STATE"))
                 return c_state_any(w);
+        if (!strcmp(error, "FULL"))
+                return loop_first_kept(w->p) < w->p->extent_count;
         if (!strcmp(error, "TEXT"))
                 return c_text_inputs(w);
         if (!strcmp(error, "TILES"))
@@ -486,7 +485,8 @@ static const char state_types[] =
         "#define DNNCC_ABI_2\n"
         "struct dnncc_state_2 {\n"
         "        const char *name, *next;        /* the model's input, and the output that is its "
-        "next value */\n"
+        "next value; an\n"
+        "                                         * extent that tensors are made of, and NULL */\n"
         "        int32_t type;                   /* ONNX TensorProto.DataType */\n"
         "        int32_t rank;\n"
         "        const int64_t *shape;           /* NULL if rank is 0 */\n"
@@ -634,9 +634,8 @@ static void put_run_call(struct c_writer *w, const char *lead)
                 c_put(w, "," C_SOFT "regions[%d]", i);
         for (int i = 0; i < w->input_count; i++)
                 c_put(w, "," C_SOFT "%sinputs[%d]", device_cast(w, "const ", w->inputs[i]), i);
-        for (int i = 0; i < w->p->extent_count; i++)
-                if (!w->p->extents[i].counted)
-                        c_put(w, "," C_SOFT "extents[%d]", i);
+        for (int i = 0; i < loop_given_extents(w->p); i++)
+                c_put(w, "," C_SOFT "extents[%d]", i);
         for (int i = 0; i < w->output_count; i++)
                 c_put(w, "," C_SOFT "%soutputs[%d]", device_cast(w, "", w->outputs[i]), i);
         for (int i = 0; i < w->p->extent_count; i++)
@@ -731,7 +730,8 @@ void c_descriptor(struct c_writer *w, struct text *out)
         text_add(out, "        %s, %s, %s, %s%s\n", regions, inputs, outputs, run,
                  states ? " }," : "");
         if (states)
-                text_add(out, "        %d, %s\n", w->state_count, states);
+                text_add(out, "        %d, %s\n",
+                         w->state_count + w->p->extent_count - loop_first_kept(w->p), states);
         text_add(out,
                  "};\n\nconst struct dnncc_model_1 *%s_describe(void)\n{\n        return "
                  "&%s%s;\n}\n",

@@ -31,9 +31,8 @@ void c_run_prototype(struct c_writer *w, const char *head)
         for (int i = 0; i < w->input_count; i++)
                 c_put(w, "," C_SOFT "const %s *%s", c_port_type(w->inputs[i]),
                       c_name(w, w->inputs[i])->text);
-        for (int i = 0; i < w->p->extent_count; i++)
-                if (!w->p->extents[i].counted)
-                        c_put(w, "," C_SOFT "int64_t %s", w->p->extents[i].variable->name);
+        for (int i = 0; i < loop_given_extents(w->p); i++)
+                c_put(w, "," C_SOFT "int64_t %s", w->p->extents[i].variable->name);
         for (int i = 0; i < w->output_count; i++)
                 c_put(w, "," C_SOFT "%s *%s", c_port_type(w->outputs[i]),
                       c_name(w, w->outputs[i])->text);
@@ -189,16 +188,12 @@ static void put_alignment_check(struct c_writer *w)
 
 static void put_extent_check(struct c_writer *w)
 {
-        bool any = false;
-        for (int i = 0; i < w->p->extent_count; i++) {
+        for (int i = 0; i < loop_given_extents(w->p); i++) {
                 const struct loop_variable *v = w->p->extents[i].variable;
-                if (w->p->extents[i].counted)
-                        continue;
-                c_put(w, "%s%s < %lld ||" C_SOFT "%s > %lld", any ? " ||" C_SOFT : "if (", v->name,
+                c_put(w, "%s%s < %lld ||" C_SOFT "%s > %lld", i ? " ||" C_SOFT : "if (", v->name,
                       (long long)v->low, v->name, (long long)v->high);
-                any = true;
         }
-        if (any)
+        if (loop_given_extents(w->p))
                 put_check(w, "ERROR_EXTENT");
 }
 
@@ -207,12 +202,13 @@ static void put_extents(struct c_writer *w)
 {
         for (int i = 0; i < w->p->extent_count; i++) {
                 struct loop_variable *v = w->p->extents[i].variable;
+                const char *kept = w->p->extents[i].next ? "state->" : "";
                 if (w->p->extents[i].counted)
                         c_line(w, "ptrdiff_t %s = %lld;", c_name(w, v)->text, (long long)v->low);
                 else if (c_name(w, v)->used)
-                        c_line(w, "const ptrdiff_t %s = (ptrdiff_t)%s;", c_name(w, v)->text,
+                        c_line(w, "const ptrdiff_t %s = (ptrdiff_t)%s%s;", c_name(w, v)->text, kept,
                                v->name);
-                else if (c_run_is_split(w) || w->options->unchecked)
+                else if (!*kept && (c_run_is_split(w) || w->options->unchecked))
                         c_line(w, "(void)%s;", v->name);
         }
 }
@@ -345,6 +341,7 @@ struct text c_main_text(struct c_writer *w)
                 if (b->space == SPACE_VIEW && is_named(w, b))
                         c_use(w, loop_buffer_root(b, NULL));
         c_text_swap(w);
+        c_state_uses(w);
         w->uses_status |= c_text_inputs(w);
         return body;
 }
@@ -381,6 +378,7 @@ static void put_main(struct c_writer *w, struct text *body)
                 else if (w->p->extents[i].counted && !c_name(w, v)->used)
                         c_line(w, "(void)%s;", c_name(w, v)->text);
         }
+        c_state_end(w);
         c_line(w, "return 0;");
         text_free(body);
 }

@@ -16,9 +16,12 @@
 #include "base/sha256.h"
 #include "base/size.h"
 
-enum { MARK_BYTES = 8 };                 /* The mark of the build stands first. */
-
 bool c_state_any(const struct c_writer *w) { return w->state_count > 0; }
+
+static int kept_count(const struct c_writer *w)
+{
+        return w->p->extent_count - loop_first_kept(w->p);
+}
 
 static int64_t bytes_of(const struct loop_buffer *b)
 {
@@ -41,6 +44,8 @@ void c_state_reserve(struct c_writer *w)
         c_reserve(w, arena_printf(w->arena, "%s_reset", struct_name(w)));
         names_reserve(w->globals, "state");
         names_reserve(w->globals, "build");
+        for (int i = loop_first_kept(w->p); i < w->p->extent_count; i++)
+                names_reserve(w->globals, w->p->extents[i].variable->name);
 }
 
 const char *c_state_parameter(struct c_writer *w)
@@ -59,6 +64,12 @@ static const char *shape_text(struct c_writer *w, const struct loop_buffer *b)
         return text;
 }
 
+/* Returns the shape that the member holds in a run; its memory has each extent at its bound. */
+static const char *run_shape_text(struct c_writer *w, const struct loop_buffer *b)
+{
+        return b->extents ? c_shape_text(w, b) : shape_text(w, b);
+}
+
 static void put_padding(struct c_writer *w, const char *stem, const char *name, int64_t bytes)
 {
         if (bytes)
@@ -70,11 +81,17 @@ static void put_struct(struct c_writer *w)
         c_line(w, "struct %s {", struct_name(w));
         w->indent++;
         c_line(w, "uint64_t build;");
+        for (int i = loop_first_kept(w->p); i < w->p->extent_count; i++)
+                c_line(w, "int64_t %s;         /* %lld to %lld: \"%s\" */",
+                       w->p->extents[i].variable->name, (long long)w->p->extents[i].variable->low,
+                       (long long)w->p->extents[i].variable->high,
+                       text_safe(w->arena, w->p->extents[i].name, strlen(w->p->extents[i].name)));
         for (int i = 0; i < w->state_count; i++) {
                 const struct loop_buffer *b = w->states[i];
                 const char *name = c_name(w, b)->text;
                 if (!i)
-                        put_padding(w, "before", name, STATE_ALIGN - MARK_BYTES);
+                        put_padding(w, "before", name,
+                                    loop_state_head(w->p) - STATE_WORD * (1 + kept_count(w)));
                 c_line(w, "%s %s[%lld];         /* %s: \"%s\", the next time from \"%s\" */",
                        element_info[b->element].c_type, name,
                        (long long)b->extent, shape_text(w, b),
@@ -131,7 +148,7 @@ void c_state_table(struct c_writer *w)
                 const struct loop_buffer *b = w->states[i];
                 c_line(w, " * %-24s %-14s %-24s %s, then %s",
                        arena_printf(w->arena, "state->%s", c_name(w, b)->text),
-                       element_info[b->element].c_type, shape_text(w, b),
+                       element_info[b->element].c_type, run_shape_text(w, b),
                        text_safe(w->arena, b->port, strlen(b->port)),
                        text_safe(w->arena, b->next_port, strlen(b->next_port)));
         }
@@ -154,6 +171,8 @@ static const char *mark_of(struct c_writer *w)
                                                 (long long)b->extent, shape_text(w, b));
                 sha256_update(&sha, line, strlen(line) + 1);
         }
+        for (int i = loop_first_kept(w->p); i < w->p->extent_count; i++)
+                sha256_update(&sha, w->p->extents[i].name, strlen(w->p->extents[i].name) + 1);
         sha256_hex(&sha, hex);
         hex[15] = 0;
         return arena_printf(w->arena, "UINT64_C(0x%s1)", hex);
@@ -167,6 +186,13 @@ void c_state_check(struct c_writer *w)
                 c_put(w, "if (state->build != 0 &&" C_SOFT "state->build != %s)", mark_of(w));
                 c_end(w);
                 c_return_error(w, "STATE");
+                for (int i = loop_first_kept(w->p); i < w->p->extent_count; i++) {
+                        const struct loop_variable *v = w->p->extents[i].variable;
+                        c_put(w, "if (state->%s < 0 ||" C_SOFT "state->%s > %lld)", v->name,
+                              v->name, (long long)v->high);
+                        c_end(w);
+                        c_return_error(w, "FULL");
+                }
         }
         c_line(w, "state->build = %s;", mark_of(w));
 }
@@ -183,6 +209,29 @@ void c_state_pointers(struct c_writer *w)
         }
         if (!any && c_state_any(w) && c_run_is_split(w))
                 c_line(w, "(void)state;");
+}
+
+static void use_extent(struct loop_expr *e, void *context)
+{
+        if (e->op == LOOP_VARIABLE)
+                c_use(context, e->variable);
+}
+
+void c_state_uses(struct c_writer *w)
+{
+        for (int i = loop_first_kept(w->p); i < w->p->extent_count; i++)
+                loop_expr_walk(w->p->extents[i].next, use_extent, w);
+}
+
+/* All next values are computed before the first is stored: subscripts are of this run's. */
+void c_state_end(struct c_writer *w)
+{
+        for (int i = loop_first_kept(w->p); i < w->p->extent_count; i++) {
+                c_put(w, "state->%s = (int64_t)(", w->p->extents[i].variable->name);
+                c_expression(w, w->p->extents[i].next);
+                c_put(w, ");");
+                c_end(w);
+        }
 }
 
 void c_state_functions(struct c_writer *w, struct text *out)
@@ -213,7 +262,8 @@ const char *c_state_describe(struct c_writer *w)
                 c_line(w, " };");
         }
         const char *name = c_global(w, "described_states");
-        c_line(w, "static const struct dnncc_state_2 %s[%d] = {", name, w->state_count);
+        c_line(w, "static const struct dnncc_state_2 %s[%d] = {", name,
+               w->state_count + kept_count(w));
         for (int i = 0; i < w->state_count; i++) {
                 const struct loop_buffer *b = w->states[i];
                 c_line(w, "        { \"%s\", \"%s\", %d, %d, %s, %lldu, %lldu },",
@@ -223,6 +273,10 @@ const char *c_state_describe(struct c_writer *w)
                        shapes[i] ? shapes[i] : "NULL", (long long)loop_state_offset(w->p, b),
                        (long long)bytes_of(b));
         }
+        for (int i = loop_first_kept(w->p), word = 1; i < w->p->extent_count; i++, word++)
+                c_line(w, "        { \"%s\", NULL, %d, 0, NULL, %du, %du },",
+                       w->p->extents[i].variable->name, element_info[E_I64].onnx, word * STATE_WORD,
+                       STATE_WORD);
         c_line(w, "};");
         return name;
 }

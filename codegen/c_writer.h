@@ -350,6 +350,10 @@ void c_state_table(struct c_writer *w);                   /* Prints lines of the
 /* Prints run's check that the state is of this build, after that of pointers. */
 void c_state_check(struct c_writer *w);
 void c_state_pointers(struct c_writer *w);                /* Prints variables for the members. */
+void c_state_uses(struct c_writer *w);                    /* Marks the extents that c_state_end
+                                                           * names. */
+/* Prints what gives extents that are state their next values. */
+void c_state_end(struct c_writer *w);
 void c_state_functions(struct c_writer *w, struct text *out);     /* Prints PREFIX_state_reset. */
 /* Prints the table of members; returns its name. */
 const char *c_state_describe(struct c_writer *w);
@@ -483,6 +487,8 @@ void c_rows(FILE *from, size_t bytes, FILE *out);
  * descriptor. */
 void c_header(struct c_writer *w, struct text *out);
 /* Prints parameters, extents and names, for the comment. */
+/* Returns a port's shape in a run as text, over the names of extents. */
+const char *c_shape_text(struct c_writer *w, const struct loop_buffer *b);
 void c_port_table(struct c_writer *w);
 void c_port_rules(struct c_writer *w);                    /* Prints what elements mean, for the
                                                            * comment. */

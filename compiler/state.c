@@ -6,6 +6,7 @@
 
 #include "base/suggest.h"
 #include "compiler/driver.h"
+#include "compiler/state.h"
 
 struct stating { struct function *f; struct arena *arena; struct diag *diag; const char *option; };
 
@@ -69,11 +70,53 @@ static bool no_input(const struct stating *s)
                                      suggest_text(&known, true)));
 }
 
+static bool is_fixed(const struct stating *s, int i)
+{
+        const struct type *now = s->f->body.arguments[i].type;
+        if (type_is_static(now))
+                return true;
+        diag_error(s->diag, EXIT_UNSUPPORTED,
+                   "--state %s: input '%s' is %s: extents of state that do not grow are numbers; "
+                   "bind them with --dim",
+                   text_argument(s->arena, s->option), safe(s, s->f->input_ports[i].name),
+                   type_text(s->arena, s->f->module, now));
+        return false;
+}
+
+/* Makes input i a memory to which rows are appended. */
+static bool grow(const struct stating *s, int i, int next)
+{
+        const struct function *f = s->f;
+        const char *types = arena_printf(
+                s->arena, "input '%s' is %s, and output '%s' %s", safe(s, f->input_ports[i].name),
+                type_text(s->arena, f->module, f->body.arguments[i].type),
+                safe(s, f->output_ports[next].name),
+                type_text(s->arena, f->module, op_operand(f->body.last, next)->type));
+        switch (state_append(s->f, i, next, s->diag)) {
+        case STATE_APPENDED: return true;
+        case STATE_FAILED: return false;
+        case STATE_NO_ROWS:
+                return usage(s, arena_printf(s->arena,
+                                             "%s: want equal types, or extents that are numbers but "
+                                             "for one, which grows (--dim P=0..511)",
+                                             types));
+        case STATE_OTHER_ROWS:
+                return usage(s, arena_printf(s->arena,
+                                             "%s: the extent begins at 0, and grows alike for all "
+                                             "inputs that have it",
+                                             types));
+        default: break;
+        }
+        diag_error(s->diag, EXIT_UNSUPPORTED,
+                   "--state %s: %s: an output that grows is its input with rows behind it (Concat)",
+                   text_argument(s->arena, s->option), types);
+        return false;
+}
+
 /* Makes input i state, whose next value is the output of that name. */
 static bool keep(const struct stating *s, int i, const char *name)
 {
         struct function *f = s->f;
-        struct module *m = f->module;
         const int next = output_called(f, name);
         if (next < 0)
                 return no_output(s, name);
@@ -87,18 +130,9 @@ static bool keep(const struct stating *s, int i, const char *name)
                                              safe(s, name)));
         if (f->input_ports[i].is_text || f->output_ports[next].is_text)
                 return usage(s, arena_printf(s->arena, "input '%s' is of texts", port));
-        if (now != then)
-                return usage(s, arena_printf(s->arena, "input '%s' is %s, and output '%s' %s", port,
-                                             type_text(s->arena, m, now), safe(s, name),
-                                             type_text(s->arena, m, then)));
-        if (!type_is_static(now)) {
-                diag_error(s->diag, EXIT_UNSUPPORTED,
-                           "--state %s: input '%s' is %s: state has extents that are numbers; bind "
-                           "them with --dim",
-                           text_argument(s->arena, s->option), port, type_text(s->arena, m, now));
+        if (now != then ? !grow(s, i, next) : !is_fixed(s, i))
                 return false;
-        }
-        if (type_is_empty(now))
+        if (type_is_empty(f->body.arguments[i].type))
                 return usage(s, arena_printf(s->arena, "input '%s' has no elements", port));
         f->input_ports[i].next = f->output_ports[next].name;
         return true;

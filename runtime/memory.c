@@ -259,6 +259,7 @@ const char *dnncc_error_text(int code)
         case -16: return "the device is gone, or stopped with an error";
         case -17: return "a text is longer than its room";
         case -18: return "the state is of another build";
+        case -19: return "the state has no room for more";
         default: return "no code of this version";
         }
 }

@@ -4,6 +4,7 @@
  * give it one. */
 #include "front/onnx/onnx_model.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ static bool bind(struct onnx_import *im, const char *symbol, size_t length, int6
                  int64_t least, const char *origin)
 {
         struct onnx_binding *b = map_get(im->model->dims, symbol, length);
-        if (b && (b->at_run || least < extent))
+        if (b && (b->at_run || b->term || least < extent))
                 return usage(im, "dimension '%s' has two values: by %s and by %s",
                              text_safe(im->arena, symbol, length), b->origin, origin);
         if (b && b->extent != extent)
@@ -52,6 +53,40 @@ static bool bind(struct onnx_import *im, const char *symbol, size_t length, int6
         return true;
 }
 
+/* Does the text begin as a term does, and not as a number? */
+static bool is_term(const char *text)
+{
+        return isalpha((unsigned char)*text) || *text == '_' || *text == '(' ||
+               (isdigit((unsigned char)*text) && strpbrk(text, "+-*/("));
+}
+
+/* Binds a symbol to a term, which is read when all options are known. */
+static bool bind_term(struct onnx_import *im, const char *option, const char *equals)
+{
+        if (!bind(im, option, (size_t)(equals - option), 0, 0,
+                  arena_printf(im->arena, "--dim %s", safe(im, option))))
+                return false;
+        struct onnx_binding *b = map_get(im->model->dims, option, (size_t)(equals - option));
+        b->term = equals + 1;
+        return true;
+}
+
+/* Checks that terms are made of what other options bind. */
+static bool check_terms(struct onnx_import *im)
+{
+        const struct import_options *o = im->options;
+        for (int i = 0; i < o->dim_count; i++) {
+                const size_t length = (size_t)(strrchr(o->dims[i], '=') - o->dims[i]);
+                const struct onnx_binding *b = map_get(im->model->dims, o->dims[i], length);
+                if (b->term && dim_equal(onnx_bound_dim(im, o->dims[i], length, 0), DIM_NONE))
+                        return usage(im,
+                                     "--dim %s: want NAME=N, NAME=1..N, or a term (+ - * / max min) "
+                                     "over names that another --dim binds",
+                                     safe(im, o->dims[i]));
+        }
+        return true;
+}
+
 bool onnx_read_options(struct onnx_import *im)
 {
         const struct import_options *o = im->options;
@@ -60,6 +95,11 @@ bool onnx_read_options(struct onnx_import *im)
                 int64_t extent, least;
                 bool named = equals && equals > o->dims[i];
                 bool range = named && int_range_parse(equals + 1, &least, &extent);
+                if (named && is_term(equals + 1)) {
+                        if (!bind_term(im, o->dims[i], equals))
+                                return false;
+                        continue;
+                }
                 if (!named || (!range && (!int_parse(equals + 1, &extent) || extent < 0 ||
                                           extent > INT32_MAX)))
                         return usage(im, "--dim %s: want NAME=N, or NAME=1..N, with N from 0 to %d",
@@ -79,7 +119,7 @@ bool onnx_read_options(struct onnx_import *im)
                 map_set(im->model->shapes, o->inputs[i], (size_t)(equals - o->inputs[i]),
                         arena_string(im->arena, o->inputs[i]));
         }
-        return true;
+        return check_terms(im);
 }
 
 /* Reads "1x3x224x224", or "scalar". Returns false where the text is neither. */
@@ -177,7 +217,8 @@ static bool is_bound(struct onnx_import *im, const Onnx__TensorShapeProto__Dimen
         if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE)
                 return d->dim_value >= 0;
         return symbol_of(im, d) &&
-               map_get(im->model->dims, (const char *)d->dim_param.data, d->dim_param.len);
+               !dim_equal(onnx_bound_dim(im, (const char *)d->dim_param.data, d->dim_param.len, 0),
+                          DIM_NONE);
 }
 
 const char *onnx_type_text(struct onnx_import *im, const Onnx__ValueInfoProto *v)
@@ -414,6 +455,7 @@ static void note_symbols(struct onnx_import *im, Onnx__ValueInfoProto *const *va
                                         d->dim_param.len);
                         if (b)
                                 b->used = true;
+                        onnx_bound_dim(im, (const char *)d->dim_param.data, d->dim_param.len, 0);
                         if (known &&
                             !map_get(seen, (const char *)d->dim_param.data, d->dim_param.len))
                                 suggest_add(known, SAFE(im, d->dim_param));

@@ -8,16 +8,6 @@
 
 #include "base/size.h"
 
-/* Returns the symbol of a dimension that a run gives. */
-static dim_t onnx_symbol(struct onnx_import *im, bytes_t name, const struct onnx_binding *b)
-{
-        const int known = im->m->symbol_count;
-        dim_t d = dim_symbol(im->m, onnx_string(im->arena, name), b->extent);
-        if (im->m->symbol_count > known)
-                dim_at_run(im->m, known, b->least, b->extent);
-        return d;
-}
-
 static bool read_dim(struct onnx_import *im, const char *what,
                      const Onnx__TensorShapeProto__Dimension *d, int64_t *dim, dim_t *symbol)
 {
@@ -30,12 +20,14 @@ static bool read_dim(struct onnx_import *im, const char *what,
                 *dim = d->dim_value;            /* Some exporters write -1 for an open one. */
         } else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
                    d->dim_param.len) {
-                struct onnx_binding *b =
-                        map_get(im->model->dims, (const char *)d->dim_param.data, d->dim_param.len);
-                if (b && b->at_run)
-                        *symbol = onnx_symbol(im, d->dim_param, b);
-                else if (b)
-                        *dim = b->extent;
+                dim_t bound = onnx_bound_dim(im, (const char *)d->dim_param.data, d->dim_param.len,
+                                             0);
+                if (dim_equal(bound, DIM_NONE))
+                        return true;
+                if (dim_is_static(bound))
+                        *dim = dim_extent(bound);
+                else
+                        *symbol = bound;
         }
         return true;
 }

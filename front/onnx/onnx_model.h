@@ -101,6 +101,8 @@ struct onnx_frame {
 
 /* This is an extent that --dim or --input binds. */
 struct onnx_binding {
+        const char *term;               /* It is this term over others, and the next three members
+                                         * say nothing; or NULL. */
         int64_t extent;                 /* Where a run gives it, this is its upper bound. */
         bool at_run;
         int64_t least;
@@ -269,6 +271,9 @@ bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
 
 const char *onnx_kind_text(const Onnx__TypeProto *t);     /* Returns what a type is, as "a
                                                            * sequence". */
+/* Returns the dimension of a name that --dim or --input binds, or that is a term over such names
+ * (onnx_terms.c); DIM_NONE: it is open. depth: so many terms hold the name. */
+dim_t onnx_bound_dim(struct onnx_import *im, const char *name, size_t length, int depth);
 /* Reads --dim and --input into model->dims and model->shapes. */
 bool onnx_read_options(struct onnx_import *im);
 /* Makes all inputs of the graph that are no initializers arguments of f, or those alone whose names

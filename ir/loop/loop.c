@@ -66,7 +66,7 @@ static bool mentions(const struct loop_expr *e, const struct loop_variable *v)
 bool loop_extent_is_told(const struct loop_program *p, int i)
 {
         if (!p->extents[i].counted)
-                return true;
+                return !p->extents[i].next;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next)
                 for (int d = 0; b->extents && d < b->type->rank; d++)
                         if (mentions(b->extents[d], p->extents[i].variable))
@@ -103,6 +103,28 @@ static int64_t value_of(const struct loop_program *p, const struct loop_expr *e,
                 if (p->extents[i].variable == e->variable)
                         return values[i];
         return 0;                       /* The verifier lets nothing else stand there. */
+}
+
+int loop_given_extents(const struct loop_program *p)
+{
+        int count = 0;
+        while (count < p->extent_count && !p->extents[count].next && !p->extents[count].counted)
+                count++;
+        return count;
+}
+
+int loop_first_kept(const struct loop_program *p)
+{
+        int first = p->extent_count;
+        while (first && p->extents[first - 1].next)
+                first--;
+        return first;
+}
+
+void loop_next_extents(const struct loop_program *p, const int64_t *values, int64_t *next)
+{
+        for (int i = 0; i < p->extent_count; i++)
+                next[i] = p->extents[i].next ? value_of(p, p->extents[i].next, values) : values[i];
 }
 
 int64_t loop_port_extent(const struct loop_program *p, const struct loop_buffer *port, int dim,
@@ -147,9 +169,14 @@ int64_t loop_live_peak(const struct loop_program *p)
         return peak;
 }
 
+int64_t loop_state_head(const struct loop_program *p)
+{
+        return round_up(STATE_WORD * (1 + p->extent_count - loop_first_kept(p)), STATE_ALIGN);
+}
+
 int64_t loop_state_offset(const struct loop_program *p, const struct loop_buffer *b)
 {
-        int64_t offset = STATE_ALIGN;
+        int64_t offset = loop_state_head(p);
         for (const struct loop_buffer *other = p->buffers; other && other != b; other = other->next)
                 if (other->space == SPACE_STATE)
                         offset += round_up(other->extent * element_info[other->element].bytes,
@@ -160,7 +187,7 @@ int64_t loop_state_offset(const struct loop_program *p, const struct loop_buffer
 int64_t loop_state_size(const struct loop_program *p)
 {
         const int64_t end = loop_state_offset(p, NULL);
-        return end > STATE_ALIGN ? end : 0;
+        return end > loop_state_head(p) ? end : 0;
 }
 
 struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, enum element e,

@@ -11,10 +11,11 @@
  *              called as kernels are MAIN: no parameters; calls kernels on buffers, in order, with
  *              run-time control flow around them
  *   state      a buffer that the caller keeps from one run to the next, an input and an output
- *   extent     an index that a run gives, between two bounds, in scope in every main; kernels take it as
- *              a scalar parameter. Buffers have room for the upper bound; what a run uses of one lies
- *              at its beginning, dense. Main sets a counted extent, which is its lower bound before,
- *              and its caller is told the value: set %k = min(max(index(@n[0]), 0), 512)
+ *   extent     an index that a run gives, or that is state, between two bounds, in scope in every main;
+ *              kernels take it as a scalar parameter. Buffers have room for the upper bound; what a
+ *              run uses of one lies at its beginning, dense. Main sets a counted extent, which is its
+ *              lower bound before, and its caller is told the value:
+ *              set %k = min(max(index(@n[0]), 0), 512)
  *   block      a list of statements; variables live in the block that declares them
  *   expression total and without effects; sharing is by let, never by pointer
  *
@@ -36,6 +37,8 @@
  *     program "mnist" source "3f2a..."
  *     extent %n "N" in [1, 512]
  *     extent %k "K" in [0, 512] counted
+ *     extent %p "P" in [0, 2047]
+ *     next %p = %p + %n
  *     region "dtcm" limit 65536 align 8 section ".dtcm" size 4096
  *     buffer @input : f32[784] input "Input3" shape <1 x 1 x 28 x 28>
  *     buffer @h : f32[64] state "h_in" next "h_out" 1 shape <1 x 64>
@@ -465,6 +468,9 @@ struct loop_extent {
         bool counted;
         const char *name;               /* The model itself has this name for it, of any bytes but
                                          * NUL. */
+        struct loop_expr *next;         /* The extent is a part of state, and this, over the
+                                         * extents, is its value in the next run; NULL: it is none.
+                                         * Those that are stand last. */
 };
 
 struct loop_library;
@@ -517,9 +523,15 @@ struct loop_entry *loop_entry_add(struct loop_program *p, const char *name);
 struct loop_variable *loop_extent_add(struct loop_program *p, const char *name, const char *model,
                                       int64_t low, int64_t high);
 /* Is extent i a parameter or a result of a run? All are but counted ones that are in no output's
- * shape, and these stand behind all others. */
+ * shape and, behind these, extents that are state. */
 bool loop_extent_is_told(const struct loop_program *p, int i);
 int loop_extents_told(const struct loop_program *p);      /* Returns how many are. */
+/* Returns how many of the extents a run gives, which stand first. */
+int loop_given_extents(const struct loop_program *p);
+/* Returns the number of the first extent that is state; these stand last. */
+int loop_first_kept(const struct loop_program *p);
+/* Writes the values of the extents in the next run: of those that are state. */
+void loop_next_extents(const struct loop_program *p, const int64_t *values, int64_t *next);
 /* Returns the extent of a port's dimension in a run with these values of the program's extents. */
 int64_t loop_port_extent(const struct loop_program *p, const struct loop_buffer *port, int dim,
                          const int64_t *values);
@@ -549,10 +561,11 @@ static inline bool loop_is_placed(const struct loop_buffer *b)
         return b->space == SPACE_WORKSPACE || (b->space == SPACE_INPUT && b->is_text);
 }
 int64_t loop_live_peak(const struct loop_program *p);
-/* State lies in one piece: a head of STATE_ALIGN bytes, which says what made it, then each buffer
- * at a multiple of STATE_ALIGN. These return where a buffer begins, and the bytes of all, 0 where
- * there is none. */
-enum { STATE_ALIGN = 64 };
+/* State lies in one piece: a head, which is a word that says what made it and one for each extent
+ * that is state, then each buffer at a multiple of STATE_ALIGN. These return the bytes of the head,
+ * where a buffer begins, and the bytes of all, 0 where there is no buffer. */
+enum { STATE_ALIGN = 64, STATE_WORD = 8 };
+int64_t loop_state_head(const struct loop_program *p);
 int64_t loop_state_offset(const struct loop_program *p, const struct loop_buffer *b);
 int64_t loop_state_size(const struct loop_program *p);
 struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, enum element e,

@@ -178,6 +178,24 @@ static bool declare_extents(struct loop_parser *p)
         return true;
 }
 
+/* Reads next %p = %p + %n. */
+static bool parse_next_extent(struct loop_parser *p)
+{
+        const char *name;
+        if (!loop_lex_expect(p, "%") || !(name = loop_lex_word(p, "a name")))
+                return false;
+        int i = 0;
+        while (i < p->program->extent_count &&
+               strcmp(p->program->extents[i].variable->name, name) != 0)
+                i++;
+        if (i == p->program->extent_count || p->program->extents[i].next)
+                return loop_lex_error(p, "there is no extent '%s' without a next value", name);
+        struct loop_function *none = loop_function_new(p->arena, FUNCTION_MAIN, "");
+        loop_parse_function_start(p, none);
+        return declare_extents(p) && loop_lex_expect(p, "=") &&
+               (p->program->extents[i].next = loop_parse_expr(p, LOOP_TYPE(E_INDEX)));
+}
+
 /* ---- buffers ---- */
 
 /* Reads "<1 x 28 x 28>"; an element type stands behind the extents where the buffer's own only
@@ -568,6 +586,9 @@ static bool parse_program(struct program_reader *r)
                 return false;
         while (loop_lex_accept(p, "extent"))
                 if (!parse_extent(p))
+                        return false;
+        while (loop_lex_accept(p, "next"))
+                if (!parse_next_extent(p))
                         return false;
         while (loop_lex_accept(p, "region"))
                 if (!parse_region(p))

@@ -211,6 +211,8 @@ static int version_of(const struct loop_program *program)
         int version = program->extent_count ? 7 : has_entry_lines(program) ? 5 : 1;
         for (const struct loop_buffer *b = program->buffers; b; b = b->next)
                 version = b->space == SPACE_STATE ? 8 : version;
+        if (loop_first_kept(program) < program->extent_count)
+                version = 8;
         for (int i = 0; i < program->extent_count; i++)
                 if (program->extents[i].counted)
                         version = 9;
@@ -252,6 +254,11 @@ void loop_print(struct text *out, const struct loop_program *program,
                 quoted_print(out, program->extents[i].name);
                 print_bounds(&p, program->extents[i].variable);
                 text_add(out, program->extents[i].counted ? " counted\n" : "\n");
+        }
+        for (int i = loop_first_kept(program); i < program->extent_count; i++) {
+                text_add(out, "next %%%s = ", program->extents[i].variable->name);
+                print_expression(&p, program->extents[i].next, true);
+                text_add(out, "\n");
         }
         for (int i = 0; i < program->region_count; i++) {
                 const struct loop_region *r = &program->regions[i];

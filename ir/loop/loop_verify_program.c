@@ -40,7 +40,7 @@ static bool check_port(struct verifier *v, const struct loop_buffer *b)
         bool port = loop_is_port(b);
         if (port && !b->port)
                 return verify_error(v, "buffer %s has no port", b->name);
-        if (b->space == SPACE_STATE && (!b->next_port || b->is_text || b->extents))
+        if (b->space == SPACE_STATE && (!b->next_port || b->is_text))
                 return verify_error(v, "buffer %s cannot be state", b->name);
         if (b->is_text && (!port || !b->type || !type_holds_texts(b->type)))
                 return verify_error(v, "buffer %s is no port of texts", b->name);

@@ -277,7 +277,8 @@ static bool lower_op(struct lowering *l, struct loop_block *block, struct op *op
                 return lower_loop(l, block, op);
         if (op->code == OP_counted)
                 return lower_counted(l, block, op);
-        if (!any_elements(op) || (op->code == OP_iota && op_result(op)->uses && is_measured(op)))
+        const bool counts = op->result_count && op_result(op)->uses && is_measured(op);
+        if (!any_elements(op) || counts)
                 return true;
         if (l->options->views && (is_same_elements(op) || is_consecutive(op, &offset)) &&
             has_dense_source(op_operand(op, 0)) && lower_view(l, op, offset))
@@ -324,10 +325,10 @@ static struct place *port_place(struct lowering *l, const struct port *port, con
         return arena_copy(l->marks, &(struct place){ .buffer = b }, sizeof(struct place));
 }
 
-static void add_extent(struct lowering *l, int symbol)
+static void add_extent(struct lowering *l, int symbol, bool kept)
 {
         const struct symbol *s = &l->m->symbols[symbol];
-        if (!s->at_run || l->extents[symbol])
+        if (!s->at_run || s->kept != kept || l->extents[symbol])
                 return;
         l->extents[symbol] = loop_extent_add(l->p, s->name, s->name, s->least, s->bound);
         l->p->extents[l->p->extent_count - 1].counted = s->counted;
@@ -338,7 +339,7 @@ static void add_counted(struct lowering *l, dim_t d)
 {
         const struct dim_expr *t = dim_is_static(d) ? NULL : dim_term(l->m, d);
         if (t && t->kind == DIM_SYMBOL && l->m->symbols[t->symbol].counted)
-                add_extent(l, t->symbol);
+                add_extent(l, t->symbol, false);
         if (t && t->kind != DIM_SYMBOL) {
                 add_counted(l, t->a);
                 add_counted(l, t->b);
@@ -357,18 +358,19 @@ static void add_extents(struct lowering *l, const struct function *f)
                 for (int d = 0; d < t->rank; d++)
                         if (!dim_is_static(t->dims[d]) &&
                             dim_term(l->m, t->dims[d])->kind == DIM_SYMBOL)
-                                add_extent(l, dim_term(l->m, t->dims[d])->symbol);
+                                add_extent(l, dim_term(l->m, t->dims[d])->symbol, false);
         }
         for (int i = 0; i < l->m->symbol_count; i++)
                 if (!l->m->symbols[i].counted)
-                        add_extent(l, i);
+                        add_extent(l, i, false);
         for (int i = 0; i < yield->operand_count; i++) {
                 const struct type *t = op_operand(yield, i)->type;
                 for (int d = 0; d < t->rank; d++)
                         add_counted(l, t->dims[d]);
         }
-        for (int i = 0; i < l->m->symbol_count; i++)
-                add_extent(l, i);
+        for (int kept = 0; kept < 2; kept++)
+                for (int i = 0; i < l->m->symbol_count; i++)
+                        add_extent(l, i, kept);
 }
 
 /* Returns the value of a dimension in main. */
@@ -388,6 +390,15 @@ static struct loop_expr *dim_in_main(struct lowering *l, dim_t d)
                                           dim_in_main(l, t->b), NULL);
         return t->kind == DIM_SUB ? loop_op(arena, LOOP_MAX, value, loop_index(arena, 0), NULL)
                                   : value;
+}
+
+/* Gives extents that are state their next values. */
+static void keep_extents(struct lowering *l)
+{
+        for (int i = 0; i < l->m->symbol_count; i++)
+                for (int k = 0; k < l->p->extent_count && l->m->symbols[i].kept; k++)
+                        if (l->p->extents[k].variable == l->extents[i])
+                                l->p->extents[k].next = dim_in_main(l, l->m->symbols[i].next);
 }
 
 /* Gives a port the shape of a run. */
@@ -455,6 +466,7 @@ static bool lower_function(struct lowering *l, struct function *f)
                         outputs[i] = port_place(l, f->output_ports ? &f->output_ports[i] : NULL,
                                                 "output", op_operand(yield, i)->type, SPACE_OUTPUT);
         add_extents(l, f);
+        keep_extents(l);
         for (int i = 0; i < f->body.argument_count; i++)
                 set_port_extents(l, place_of(&f->body.arguments[i])->buffer,
                                  f->body.arguments[i].type);

@@ -83,7 +83,15 @@ struct dim_expr { enum dim_kind kind; int symbol; dim_t a, b; int64_t bound; int
  * N=1..512); else the symbol is open, and has to be bound to a number before code is made.
  * counted: an operation `counted` of the function's body gives at_run's extent its value while the
  * model runs, before any other operation with such a dimension; the caller is told the value. */
-struct symbol { const char *name; int64_t least, bound; bool at_run, counted; };
+struct symbol {
+        const char *name;
+        int64_t least, bound;
+        bool at_run, counted;
+        bool kept;                      /* The caller keeps at_run's extent as state, as a part of
+                                         * which it is 0 at first; `next` is its value in the next
+                                         * run. */
+        dim_t next;
+};
 
 struct module;
 /* While `out` is set, reading the extent of a term goes there by longjmp instead of ending the
@@ -104,6 +112,8 @@ bool dim_at_run(struct module *m, int symbol, int64_t least, int64_t most);
 /* Adds a symbol in [0, bound] that an operation `counted` gives its value; the name is made unique
  * where another symbol has it. */
 dim_t dim_counted(struct module *m, const char *name, int64_t bound);
+/* Makes a symbol that a run gives, whose least extent is 0, a part of state. */
+void dim_keep(struct module *m, int symbol, dim_t next);
 /* Does the module have symbols whose extents a run gives? */
 bool module_has_extents(const struct module *m);
 /* Returns the term of a dimension that is not static. */

@@ -326,6 +326,13 @@ void tensor_print(struct text *out, struct module *m, const struct tensor_print 
                 else
                         text_add(out, " <= %lld\n", (long long)m->symbols[i].bound);
         }
+        for (int i = 0; i < m->symbol_count; i++) {
+                if (!m->symbols[i].kept)
+                        continue;
+                text_add(out, "next ");
+                symbol_print(out, m->symbols[i].name);
+                text_add(out, " = %s\n", dim_text(p.arena, m, m->symbols[i].next));
+        }
         for (struct constant *c = m->constants; c; c = c->next)
                 if (c->name)
                         print_constant(&p, c);

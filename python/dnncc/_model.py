@@ -97,12 +97,16 @@ class Library:
         self.texts = any(isinstance(port, TextPort) for port in (*self.inputs, *self.outputs))
         self.extent_count = d.extent_count
         self.members = {}               # of state: name -> (offset, bytes, port)
+        self.lengths = []               # those among them that tensors' extents are made of
         if d.abi == ABI_STATE:
             with_state = ctypes.cast(describe(), ctypes.POINTER(DescriptionOfState)).contents
             for s in with_state.states[:with_state.state_count]:
                 port = port_of(s.name.decode(), s.type, s.shape[:s.rank] if s.rank else (), s.bytes)
                 self.members[port.name] = s.offset, s.bytes, port
-        self.counted = counted_names(self.inputs, self.outputs) if d.extent_count else []
+                if s.next is None:
+                    self.lengths.append(port.name)
+        counted = counted_names(self.inputs, self.outputs) if d.extent_count else []
+        self.counted = [name for name in counted if name not in self.lengths]
 
     def begin(self, library):
         """before anything else is done with it"""
@@ -158,7 +162,7 @@ class Library:
         for k, x in enumerate(arrays):
             inputs[k] = address(x) if isinstance(x, np.ndarray) else ctypes.addressof(x)
         results = []
-        extents, at_extents = self.extents_of(arrays) if self.extent_count else ({}, None)
+        extents, at_extents = self.extents_of(arrays, state) if self.extent_count or self.lengths else ({}, None)
         for k, port in enumerate(self.outputs):
             open_port = isinstance(port, OpenPort)
             shape = port.bounds if open_port and self.counted else port.shape_in(extents) if open_port else None
@@ -170,22 +174,28 @@ class Library:
         if code:
             fail(code)
         if self.counted:
-            extents = dict(zip([*extents, *self.counted], at_extents))
+            extents.update(zip(self.counted, at_extents[-len(self.counted):]))
             results = [port.cut(y, extents) if isinstance(port, OpenPort) else y for port, y in zip(self.outputs, results)]
         return [port.found(y) for port, y in zip(self.outputs, results)] if self.texts else results
 
-    def extents_of(self, arrays):
+    def member(self, state, name):
+        """an array of what a state has of that name"""
+        offset, size, port = self.members[name]
+        return state[offset:offset + size].view(port.dtype).reshape(port.shape)
+
+    def extents_of(self, arrays, state):
         """the extents of a call with these inputs by name, and as run takes them: in the order in which inputs have them first"""
-        extents = {}
+        extents = {name: int(self.member(state, name)) for name in self.lengths}
         ports = [(port, x) for port, x in zip(self.inputs, arrays) if isinstance(port, OpenPort)]
         for port, x in ports:
             port.learn(x.shape, extents)
         for port, x in ports:
             if port.shape_in(extents) != x.shape:
                 raise ArgumentError(f"'{port.name}' has the shape {port.shape_in(extents)}, not {x.shape}")
-        if len(extents) + len(self.counted) != self.extent_count:
+        given = [extent for name, extent in extents.items() if name not in self.lengths]
+        if len(given) + len(self.counted) != self.extent_count:
             raise Error(4, "the model has extents that none of its inputs says")
-        return extents, (ctypes.c_int64 * self.extent_count)(*extents.values())
+        return extents, (ctypes.c_int64 * self.extent_count)(*given)
 
     def hold(self, given, results):
         lane = self.new_lane()
@@ -323,8 +333,7 @@ class Sequence:
         return tuple(self.model._program.members)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        offset, size, port = self.model._program.members[name]
-        return self._state[offset:offset + size].view(port.dtype).reshape(port.shape)
+        return self.model._program.member(self._state, name)
 
     def __setitem__(self, name: str, value: Any) -> None:
         self[name][...] = value

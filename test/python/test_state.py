@@ -75,6 +75,33 @@ def cache(rows=10, width=8):
                  {"one": np.array([[1]]), "rows": np.array([[rows]]), "W": weights(4, width, 3)}), {"cache": "cache_next", "at": "at_next"}
 
 
+def attention(heads=2, dim=4, width=8):
+    """rows of keys and values are appended; N tokens at a time"""
+    nodes, size, constants = [], heads * dim, {}
+
+    def node(op, inputs, output, **attributes):
+        nodes.append(helper.make_node(op, inputs, [output], **attributes))
+    for k, letter in enumerate("qkv"):
+        constants["W" + letter] = weights(k, width, size)
+        node("MatMul", ["x", "W" + letter], letter + "0")
+        node("Reshape", [letter + "0", "split"], letter + "1")
+        node("Transpose", [letter + "1"], letter, perm=[0, 2, 1, 3])
+    node("Concat", ["past.k", "k"], "present.k", axis=2)
+    node("Concat", ["past.v", "v"], "present.v", axis=-2)
+    node("Transpose", ["present.k"], "across", perm=[0, 1, 3, 2])
+    node("MatMul", ["q", "across"], "raw")
+    node("Add", ["raw", "mask"], "scores")
+    node("Softmax", ["scores"], "shares", axis=-1)
+    node("MatMul", ["shares", "present.v"], "y")
+    pasts, presents = [1, heads, "P", dim], [1, heads, "T", dim]
+    return model(nodes, [("x", F32, [1, "N", width]), ("mask", F32, ["N", "T"]), ("past.k", F32, pasts), ("past.v", F32, pasts)],
+                 [("y", F32, [1, heads, "N", dim]), ("present.k", F32, presents), ("present.v", F32, presents)],
+                 {**constants, "split": np.array([0, 0, heads, dim])}), {"past.*": "present.*"}
+
+
+DIMS = {"N": "1..6", "P": "0..30", "T": "P+N"}
+
+
 MODELS = gru, lstm, mean, line, swap, cache
 
 
@@ -142,6 +169,105 @@ def test_a_copy_goes_on_by_itself():
         same(s(**given), [want])
     s["h"] = np.zeros((1, 1, 16), np.float32)
     same(s(**runs[0]), [wanted[0]])
+
+
+# ---- state that grows ----
+
+def grown(runs, seed=3, width=8):
+    """inputs of runs of these numbers of tokens, with a causal mask; each with the number of those before"""
+    rng, before = np.random.default_rng(seed), 0
+    for count in runs:
+        mask = np.where(np.arange(before + count) > before + np.arange(count)[:, None], np.float32(-1e9), np.float32(0))
+        yield {"x": rng.standard_normal((1, count, width)).astype(np.float32), "mask": mask}, before
+        before += count
+
+
+def attend(*flags, dims=DIMS):
+    m, pairs = attention()
+    words = dict(f[2:].split("=", 1) if "=" in f else (f[2:], True) for f in flags if f.startswith("--"))
+    level = {"level": 0} if "-O0" in flags else {}
+    return dnncc_package.compile(m, dim=dims, state=pairs, **level, **{k.replace("-", "_"): int(v) if k == "threads" else v for k, v in words.items()})
+
+
+@pytest.mark.parametrize("flags", WAYS, ids=lambda f: " ".join(f) or "plain")
+def test_rows_are_appended(flags):
+    """the outputs are those of the model with its whole past handed in"""
+    m, _ = attention()
+    session = onnxruntime.InferenceSession(m.SerializeToString(), providers=["CPUExecutionProvider"])
+    s = attend(*flags).sequence()
+    past = {"past.k": np.zeros((1, 2, 0, 4), np.float32), "past.v": np.zeros((1, 2, 0, 4), np.float32)}
+    for given, before in grown([6, 1, 1, 3, 1, 6, 6, 4, 2, 1]):
+        assert s["P"] == before
+        y, k, v = session.run(None, {**given, **past})
+        past = {"past.k": k, "past.v": v}
+        same(s(**given), [y])
+        same((s["past.k"][:, :, :k.shape[2]],), [k])
+
+
+def test_forty_steps_are_one_of_forty():
+    m = attend(dims={"N": "1..40", "P": "0..40", "T": "P+N"})
+    whole, steps = m.sequence(), m.sequence()
+    (given, _), = grown([40])
+    y = whole(**given)
+    rows = [steps(x=given["x"][:, k:k + 1], mask=np.zeros((1, k + 1), np.float32)) for k in range(40)]
+    same(np.concatenate(rows, axis=2), [y])
+    assert whole["P"] == steps["P"] == 40
+    fork = steps.copy()
+    steps["P"] = 10                     # back to the tenth token
+    again = [steps(x=given["x"][:, k:k + 1], mask=np.zeros((1, k + 1), np.float32)) for k in range(10, 40)]
+    assert np.array_equal(np.concatenate(again, axis=2), np.concatenate(rows[10:], axis=2)) and fork["P"] == 40
+
+
+def test_a_full_state_takes_no_more():
+    """nothing is written, and what was there before goes on"""
+    s = attend(dims={"N": "1..6", "P": "0..8", "T": "P+N"}).sequence()
+    for given, before in grown([6, 2, 6]):
+        s(**given)
+    assert s["P"] == 14
+    kept = s._state.copy()
+    with pytest.raises(dnncc_package.Error, match="no room for more"):
+        s(x=np.zeros((1, 1, 8), np.float32), mask=np.zeros((1, 15), np.float32))
+    assert np.array_equal(kept, s._state)
+    s["P"] = 8
+    s(x=np.zeros((1, 1, 8), np.float32), mask=np.zeros((1, 9), np.float32))
+
+
+def test_nothing_of_a_cache_is_copied(tmp_path):
+    m, pairs = attention()
+    onnx.save(m, tmp_path / "m.onnx")
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *options(pairs), *(f"--dim={k}={v}" for k, v in DIMS.items()), "--emit=loops", "-o", "-"])
+    text = done.stdout
+    assert "next %P = %N + %P" in text or "next %P = %P + %N" in text
+    main = text[text.index("main {"):]
+    assert not [line for line in main.splitlines() if "@slice" in line or "@copy" in line], main
+    again = tmp_path / "t.loops"
+    again.write_text(text)
+    dnncc.compile_model(tmp_path / "m.onnx", tmp_path, [*options(pairs), *(f"--dim={k}={v}" for k, v in DIMS.items())])
+    assert dnncc.run([dnncc.DNNCC, again, "-o", tmp_path / "u.c", "--name=model"]).returncode == 0
+    assert (tmp_path / "u.c").read_text().replace('"u.h', '"model.h') == (tmp_path / "model.c").read_text()
+    checked = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *options(pairs), *(f"--dim={k}={v}" for k, v in DIMS.items()), "--check"])
+    assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.parametrize("dims, code, words", [
+    ({"N": "1..6", "P": "1..30", "T": "P+N"}, 1, "the extent begins at 0"),
+    ({"N": "1..6", "P": "5", "T": "P+N"}, 1, "want equal types, or extents that are numbers but for one"),
+])
+def test_growth_that_is_refused(dims, code, words, tmp_path):
+    m, pairs = attention()
+    onnx.save(m, tmp_path / "m.onnx")
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *options(pairs), *(f"--dim={k}={v}" for k, v in dims.items()), "-o", "-"])
+    assert done.returncode == code and words in done.stderr, done.stderr
+
+
+def test_growth_by_another_way_is_refused(tmp_path):
+    m, pairs = attention()
+    for node in m.graph.node:
+        if node.op_type == "Concat":
+            node.input.reverse()
+    onnx.save(m, tmp_path / "m.onnx")
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *options(pairs), *(f"--dim={k}={v}" for k, v in DIMS.items()), "-o", "-"])
+    assert done.returncode == dnncc.UNSUPPORTED and "rows behind it" in done.stderr, done.stderr
 
 
 # ---- the file and its C ----

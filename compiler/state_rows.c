@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* State that grows: rows are appended, and what the model joins anew in each run is not copied.
+ *
+ *      func @main(%past "past": <1 x P x 64 x f32>, %x "x": <1 x N x 64 x f32>)
+ *        %0 = concat(%past, %x) axis=1 : <1 x P + N x 64 x f32>                   yields %0 as "present"
+ *
+ * becomes, where P is at most 511 and N at most 16,
+ *
+ *      next P = P + N
+ *      func @main(%past "past" next "present": <1 x 527 x 64 x f32>, %x ..)
+ *        %0 = slice(%past) starts=[0, 0, 0] : <1 x P x 64 x f32>                  all that reads %past
+ *        %1 = extent(%0) axis=1 : <i64>
+ *        %2 = scatter(%past, iota + %1, %x) axis=1 : <1 x 527 x 64 x f32>         yielded
+ *        %3 = slice(%2) starts=[0, 0, 0] : <1 x P + N x 64 x f32>                 all that reads the concat
+ *
+ * The scatter writes where %past lies (ir/lower/lower_module.c), the slices are subscripts. */
+#include "compiler/state.h"
+
+#include <string.h>
+
+#include "ir/tensor/tensor.h"
+
+/* Returns the only dimension in which the types differ, or -1. */
+static int growing_axis(const struct type *now, const struct type *then)
+{
+        int axis = -1, count = 0;
+        if (now->element != then->element || now->rank != then->rank)
+                return -1;
+        for (int d = 0; d < now->rank; d++)
+                if (!dim_equal(now->dims[d], then->dims[d])) {
+                        axis = d;
+                        count++;
+                } else if (!dim_is_static(now->dims[d])) {
+                        return -1;
+                }
+        return count == 1 ? axis : -1;
+}
+
+/* Returns the first part of x along the axis. */
+static struct value *first_rows(struct builder *b, struct value *x, int axis, dim_t rows)
+{
+        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
+        dim_t sizes[RANK_MAX];
+        for (int d = 0; d < x->type->rank; d++) {
+                steps[d] = 1;
+                sizes[d] = d == axis ? rows : x->type->dims[d];
+        }
+        return build_slice(b, x, starts, steps, sizes);
+}
+
+/* Returns how many rows there are before the run, as <i64>: of `before` or, so that it is computed
+ * once, of what stands at the function's beginning for another input. */
+static struct value *count_rows(struct builder *b, struct value *before, int axis)
+{
+        const dim_t rows = before->type->dims[axis];
+        for (struct op *op = b->region->first; op != b->before; op = op->next)
+                if (op->code == OP_extent &&
+                    dim_equal(op_operand(op, 0)->type->dims[op_int(op, "axis")], rows))
+                        return op_result(op);
+        return build_extent(b, before, axis);
+}
+
+/* Returns x with rows put behind its first ones, of which there are `from`. */
+static struct value *append(struct builder *b, struct value *x, struct value *from,
+                            struct value *rows, int axis)
+{
+        dim_t dims[RANK_MAX];
+        for (int d = 0; d < x->type->rank; d++)
+                dims[d] = d == axis ? rows->type->dims[d] : dim_of(1);
+        const struct type *t = type_tensor(b->m, E_I64, x->type->rank, dims);
+        from = from ? build_broadcast(b, from, t, NULL) : NULL;
+        struct value *at = from ? build_iota(b, t, axis) : NULL;
+        at = at ? value_build(b, OP_add, (struct value *[]){ at, from }, 2, NULL, NULL) : NULL;
+        struct attr *attrs = attrs_new(b->m, OP_scatter);
+        attr_set(attrs, OP_scatter, "axis", axis);
+        return at ? value_build(b, OP_scatter, (struct value *[]){ x, at, rows }, 3, attrs, NULL)
+                  : NULL;
+}
+
+enum state_rows state_append(struct function *f, int input, int output, struct diag *diag)
+{
+        struct module *m = f->module;
+        struct value *past = &f->body.arguments[input],
+                     *present = op_operand(f->body.last, output);
+        const struct type *now = past->type, *then = present->type;
+        const int axis = growing_axis(now, then);
+        const struct dim_expr *rows =
+                axis >= 0 && !dim_is_static(now->dims[axis]) ? dim_term(m, now->dims[axis]) : NULL;
+        if (!rows || rows->kind != DIM_SYMBOL || !m->symbols[rows->symbol].at_run)
+                return STATE_NO_ROWS;
+        struct op *joined = present->kind == VALUE_RESULT ? present->op : NULL;
+        if (!joined || joined->code != OP_concat || op_int(joined, "axis") != axis ||
+            joined->operand_count != 2 || op_operand(joined, 0) != past)
+                return STATE_NOT_JOINED;
+        struct symbol *s = &m->symbols[rows->symbol];
+        if (s->least || (s->kept && !dim_equal(s->next, then->dims[axis])))
+                return STATE_OTHER_ROWS;
+        struct value *more = op_operand(joined, 1);
+        dim_t dims[RANK_MAX];
+        memcpy(dims, now->dims, (size_t)now->rank * sizeof *dims);
+        dims[axis] = dim_of(dim_bound(m, then->dims[axis]));
+        dim_keep(m, rows->symbol, then->dims[axis]);
+        past->type = type_tensor(m, now->element, now->rank, dims);
+        /* Slices and extents of other inputs stand at the beginning already. */
+        struct op *first = f->body.first;
+        while (first->code == OP_slice || first->code == OP_extent)
+                first = first->next;
+        struct builder b = { .m = m, .region = &f->body, .before = first, .diag = diag };
+        struct value *before = first_rows(&b, past, axis, now->dims[axis]);
+        struct value *from = before ? count_rows(&b, before, axis) : NULL;
+        if (!from)
+                return STATE_FAILED;
+        value_replace(past, before);
+        op_set_operand(before->op, 0, past);
+        b.before = joined;
+        b.location = joined->location;
+        struct value *all = append(&b, past, from, more, axis);
+        struct value *whole = all ? first_rows(&b, all, axis, then->dims[axis]) : NULL;
+        if (!whole)
+                return STATE_FAILED;
+        value_replace(present, whole);
+        op_set_operand(f->body.last, output, all);
+        op_erase(joined);
+        return STATE_APPENDED;
+}
