@@ -244,7 +244,8 @@ struct loop_expr *emit_for(struct emit *e, const char *name, struct loop_expr *f
         int64_t a, b;
         bool known = loop_is_int(from, &a) && loop_is_int(to, &b);
         bool certain = known ? b > a
-                             : loop_bounds_of(NULL, to).low > loop_bounds_of(NULL, from).high;
+                             : loop_bounds_of(e->bounds, to).low >
+                                       loop_bounds_of(e->bounds, from).high;
         if (known && b == a + 1) {
                 open_scope(e, SCOPE_FOR, e->scope->block, NULL)->certain = true;
                 return from;

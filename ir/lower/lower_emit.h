@@ -129,6 +129,8 @@ struct emit {
                                          * not needed so far. Symbols are scalar parameters of the
                                          * kernel. */
         int term_count;
+        struct loop_bounds *bounds;     /* These terms lie between these numbers; NULL: there are
+                                         * none. */
         int *symbols;                   /* [kernel->scalar_count], the symbols of the kernel's
                                          * scalar parameters. */
         struct loop_function *kernel;

@@ -3,6 +3,7 @@
  * on the way. */
 #include <string.h>
 
+#include "ir/loop/loop_bounds.h"
 #include "ir/lower/lower_emit.h"
 
 /* ---- shorthands ---- */
@@ -57,6 +58,12 @@ static struct loop_expr *term_value(struct emit *e, dim_t d)
         struct scope *saved = emit_prologue(e);
         value = emit_let(e, "extent", value);
         emit_resume(e, saved);
+        if (value->op != LOOP_VARIABLE)
+                return value;
+        if (!e->bounds)
+                e->bounds = loop_bounds_new(e->arena, e->kernel);
+        loop_bounds_set(e->bounds, value->variable,
+                        (struct loop_range){ dim_least(e->m, d), dim_bound(e->m, d), 1 });
         return value;
 }
 
